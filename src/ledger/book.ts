@@ -1,14 +1,15 @@
 import type { Hash } from 'viem'
-import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
-import { createMinHeap, type MinHeap } from './heap.js'
-import { createHypothesis } from './hypothesis.js'
+import { createMinHeap } from './heap.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
-import { awaitsCommit, concernsCaller, isBound, isSameRecord, isUnsent, isUsed, type Slot } from './slot.js'
+import { createNonceRange, lowestIn } from './nonceRange.js'
+import { createPreviews, type Journaled } from './previews.js'
+import { awaitsCommit, isOpen, isSameRecord, isUnsent, type Slot } from './slot.js'
+import { createSlotIndexes } from './slotIndexes.js'
 import { slotWith } from './slotWith.js'
 import { type Transition, transition } from './transition.js'
 
-type Journaled = Extract<SlotEvent, { type: 'journaled' }>
+export { HOLES_MAX } from './nonceRange.js'
 
 /**
  * The slots of one lane, and every value that is derived from them. The book is mutable for speed, but
@@ -112,193 +113,40 @@ export type Book = {
   readonly unfinished: number
 }
 
-type Foreseen = { readonly event: Journaled; readonly result: Transition }
-
-/**
- * A lane can skip at most this many nonces at once by its own sends. A larger jump comes from an invented
- * number of a node.
- */
-export const HOLES_MAX = 65_536
-
 export function createBook(seed: { floor: number }): Book {
   const slots = new NonceMap<Slot>()
   const hashes = new Map<Hash, number>()
   const changed = new NonceMap<true>()
-  const holes = createMinHeap()
   const uncommitted = createMinHeap()
   const unsent = createMinHeap()
-  const used = createBlockIndex()
-  const settled = createBlockIndex()
-  const preconfirmed = createNumberIndex()
-  const hypothesis = createHypothesis()
-  // A nonce below `base` without a slot is used: it was pruned, or used before this process started. The
-  // floor itself may be lower if a reorg gave a nonce back.
-  let base = seed.floor
-  let floor = seed.floor
-  let cursor = seed.floor
+  const range = createNonceRange(slots, seed.floor)
+  const indexes = createSlotIndexes(slots)
+  const previews = createPreviews()
   let counted = seed.floor
-  let contiguous = seed.floor
   let unfinished = 0
   let finalTo = 0
-  const unproven = new Set<number>()
-  const foreseen = new NonceMap<Foreseen>()
-
-  const slotAt = (nonce: number): Slot | undefined =>
-    slots.get(nonce) ?? (nonce < base ? undefined : hypothesis.slotAt(nonce))
-
-  function usedAt(nonce: number): boolean {
-    const slot = slots.get(nonce)
-    return slot === undefined ? nonce < base : isUsed(slot)
-  }
-
-  function coveredAt(nonce: number): boolean {
-    const slot = slots.get(nonce)
-    return usedAt(nonce) || (slot?.state === 'live' && slot.preconfirmed !== undefined)
-  }
 
   function keep(nonce: number, after: Slot): void {
     const before = slots.get(nonce)
     // Attempts are only ever added, so an equal length means that no hash is missing.
     if (after.attempts.length !== before?.attempts.length)
       for (const attempt of after.attempts) hashes.set(attempt.hash, nonce)
-    index(nonce, before, after)
+    indexes.move(nonce, before, after)
+    if (awaitsCommit(after) && !awaitsCommit(before)) uncommitted.push(nonce)
     slots.set(nonce, after)
-    if (isBound(after)) raiseCursor(nonce)
-    else lowerCursor()
-    moveFloor(nonce)
+    range.placed(nonce, after)
     unfinished += Number(isOpen(after)) - Number(isOpen(before))
     if (after.state === 'final') for (const attempt of before?.attempts ?? []) hashes.delete(attempt.hash)
   }
 
-  /**
-   * Keeps the side indexes in step: each contains a nonce exactly while its slot is in the state that the
-   * index stands for.
-   */
-  function index(nonce: number, before: Slot | undefined, after: Slot): void {
-    unindex(nonce, before)
-    if (after.state === 'used') {
-      if (after.at === undefined) unproven.add(nonce)
-      else if (after.settled) settled.add(after.at, nonce)
-      else used.add(after.at, nonce)
-    }
-    if (after.state === 'live' && after.preconfirmed !== undefined)
-      preconfirmed.add(after.preconfirmed.blockNumber, nonce)
-    if (after.state === 'hole') holes.push(nonce)
-    if (awaitsCommit(after) && !awaitsCommit(before)) uncommitted.push(nonce)
-  }
-
-  function unindex(nonce: number, before: Slot | undefined): void {
-    if (before?.state === 'used') {
-      if (before.at === undefined) unproven.delete(nonce)
-      else if (before.settled) settled.remove(before.at, nonce)
-      else used.remove(before.at, nonce)
-    }
-    if (before?.state === 'live' && before.preconfirmed !== undefined) {
-      preconfirmed.remove(before.preconfirmed.blockNumber, nonce)
-    }
-  }
-
-  /**
-   * New nonces that were skipped (handed out above, or used by other senders) are holes until more is known.
-   */
-  function raiseCursor(nonce: number): void {
-    // This library never skips that many nonces. The cursor was too low because of an invented number of a
-    // node.
-    if (nonce - cursor > HOLES_MAX) suppose(nonce)
-    for (let skipped = cursor; skipped < nonce; skipped++) addHole(skipped)
-    cursor = Math.max(cursor, nonce + 1)
-  }
-
-  function addHole(nonce: number): void {
-    const slot = slots.get(nonce)
-    if (slot === undefined) slots.set(nonce, { state: 'hole', nonce, attempts: [] })
-    if (slot === undefined || slot.state === 'hole') holes.push(nonce)
-  }
-
-  /** Row 3: unbound nonces at the top are new again. Their attempts stay in the map. */
-  function lowerCursor(): void {
-    for (let top = slots.get(cursor - 1); top?.state === 'hole'; top = slots.get(cursor - 1)) {
-      cursor--
-      base = Math.min(base, cursor)
-      if (top.attempts.length === 0) slots.delete(cursor)
-    }
-    hypothesis.to = Math.min(hypothesis.to, cursor)
-  }
-
-  /**
-   * The end of the run of used nonces without slots that contains this nonce. The run is crossed in one step,
-   * however long it is.
-   */
-  function endOfRun(nonce: number): number {
-    let end = base
-    for (const known of slots.keys()) if (known > nonce && known < end) end = known
-    return end
-  }
-
-  /** The next nonce, or the end of the run of used nonces that contains this one. */
-  const after = (nonce: number): number => (slots.has(nonce) || nonce >= base ? nonce + 1 : endOfRun(nonce))
-
-  /** The nonce from which on nothing is bound. */
-  function boundTo(): number {
-    let end = base
-    for (const slot of slots.values()) if (isBound(slot)) end = Math.max(end, slot.nonce + 1)
-    return end
-  }
-
-  function suppose(to: number): boolean {
-    const end = hypothesis.to
-    if (to >= end) {
-      hypothesis.to = to
-      cursor = Math.max(cursor, to)
-      return true
-    }
-    const from = Math.max(to, base)
-    const top = Math.max(from, boundTo())
-    if (Math.min(end, top) - from > HOLES_MAX) return false
-    hypothesis.to = to
-    for (let nonce = from; nonce < Math.min(end, top); nonce++) addHole(nonce)
-    for (const [nonce, { attempts }] of slots) if (nonce >= top && attempts.length === 0) slots.delete(nonce)
-    cursor = top
-    lowerCursor()
-    return true
-  }
-
-  function moveFloor(nonce: number): void {
-    if (!usedAt(nonce)) floor = Math.min(floor, nonce)
-    while (usedAt(floor)) {
-      const above = after(floor)
-      // Dropping a final slot loses nothing: a nonce below the base without a slot is used.
-      if (slots.get(floor)?.state === 'final') slots.delete(floor)
-      floor = above
-      base = Math.max(base, floor)
-    }
-    if (nonce < floor && slots.get(nonce)?.state === 'final') slots.delete(nonce)
-    cursor = Math.max(cursor, base)
-    if (!coveredAt(nonce)) contiguous = Math.min(contiguous, nonce)
-    contiguous = Math.max(contiguous, floor)
-    while (coveredAt(contiguous)) contiguous = after(contiguous)
-  }
-
-  function lowest(heap: MinHeap, is: (slot: Slot | undefined) => boolean): number | undefined {
-    for (let nonce = heap.peek(); nonce !== undefined; nonce = heap.peek()) {
-      if (nonce < cursor && is(slots.get(nonce))) return nonce
-      heap.pop()
-    }
-    return undefined
-  }
-
-  function saidBelow(nonce: number): number[] {
-    return [...unproven].filter((said) => said < nonce && isSaid(slots.get(said)))
-  }
-
-  const coveredTo = (): number => Math.max(contiguous, Math.min(counted, cursor))
+  const coveredTo = (): number => Math.max(range.confirmedTo, Math.min(counted, range.cursor))
 
   return {
     apply(nonce, event) {
       // A nonce that was pruned, or used before this process started, stays used: a late observation does not
       // bring it back.
-      const before = slotAt(nonce) ?? (nonce < base ? gone(nonce) : undefined)
-      const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
+      const before = range.slotAt(nonce) ?? (nonce < range.base ? absentSlot(nonce, range.base) : undefined)
+      const result = previews.take(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
       // A count that includes this nonce now counts another transaction, or is too high.
@@ -311,7 +159,7 @@ export function createBook(seed: { floor: number }): Book {
     },
     foresee(nonce, event) {
       const result = transition(nonce, slots.get(nonce), event)
-      foreseen.set(nonce, { event, result })
+      previews.keep(nonce, event, result)
       return result.slot
     },
     restore(slot) {
@@ -324,103 +172,62 @@ export function createBook(seed: { floor: number }): Book {
         changed.set(known, true)
         for (const attempt of slot.attempts) hashes.delete(attempt.hash)
       }
-      base = Math.max(base, nonce)
-      moveFloor(floor)
+      range.raise(nonce)
     },
     lower(nonce) {
       counted = Math.min(counted, nonce)
       finalTo = Math.min(finalTo, nonce)
-      if (nonce >= base) return
-      suppose(Math.max(base, hypothesis.to))
-      base = nonce
-      floor = Math.min(floor, nonce)
-      moveFloor(floor)
+      range.lower(nonce)
     },
-    suppose,
+    suppose: range.suppose,
     counted(count) {
-      counted = Math.min(count, lowest(unsent, isUnsent) ?? count)
+      counted = Math.min(count, lowestIn(unsent, slots, range.cursor, isUnsent) ?? count)
     },
-    get: slotAt,
+    get: range.slotAt,
     nonceOf: (hash) => hashes.get(hash),
     get base() {
-      return base
+      return range.base
     },
     get supposedTo() {
-      return hypothesis.to
+      return range.supposedTo
     },
     get finalTo() {
       return finalTo
     },
-    unproven,
+    unproven: indexes.unproven,
     get floor() {
-      return floor
+      return range.floor
     },
     get cursor() {
-      return cursor
+      return range.cursor
     },
     get coveredTo() {
       return coveredTo()
     },
     get confirmedTo() {
-      return contiguous
+      return range.confirmedTo
     },
-    lowestHole: () => lowest(holes, (slot) => slot?.state === 'hole'),
-    lowestUncommitted: () => lowest(uncommitted, awaitsCommit),
-    uncovered(limit) {
-      const found: Slot[] = []
-      for (let nonce = coveredTo(); nonce < cursor && found.length < limit; nonce = after(nonce)) {
-        const slot = slotAt(nonce)
-        if (slot !== undefined && (slot.state === 'live' || slot.state === 'outside')) found.push(slot)
-      }
-      return found
-    },
-    usedIn: (block) => [...used.of(block), ...settled.of(block)],
-    dueForVerdict: (number) => used.upTo(number),
-    dueForHorizon: (number) => [...settled.upTo(number), ...saidBelow(finalTo)],
-    preconfirmedUpTo: (number) => preconfirmed.upTo(number),
+    lowestHole: range.lowestHole,
+    lowestUncommitted: () => lowestIn(uncommitted, slots, range.cursor, awaitsCommit),
+    uncovered: (limit) => range.unfinishedFrom(coveredTo(), limit),
+    usedIn: indexes.usedIn,
+    dueForVerdict: indexes.dueForVerdict,
+    dueForHorizon: (number) => indexes.dueForHorizon(number, finalTo),
+    preconfirmedUpTo: indexes.preconfirmedUpTo,
     takeChanged() {
-      const taken = [...changed.keys()].map((nonce): Slot => slots.get(nonce) ?? gone(nonce))
+      const taken = [...changed.keys()].map((nonce): Slot => slots.get(nonce) ?? absentSlot(nonce, range.base))
       changed.clear()
       return taken
     },
     slots,
     get unfinished() {
       // The hypothesis never reaches above the cursor, and the floor is never above the base.
-      return unfinished + Math.max(0, hypothesis.to - base)
+      return unfinished + Math.max(0, range.supposedTo - range.base)
     },
   }
-
-  /**
-   * The table is a pure function: the same slot and the same bytes give the same result. Every other event
-   * for the nonce discards the preview.
-   */
-  function asForeseen(nonce: number, event: SlotEvent): Transition | undefined {
-    const known = foreseen.get(nonce)
-    if (known === undefined) return undefined
-    foreseen.delete(nonce)
-    if (event.type !== 'journaled') return undefined
-    const { attempt, token } = known.event
-    return attempt === event.attempt && token === event.token ? known.result : undefined
-  }
-
-  function gone(nonce: number): Slot {
-    return { state: nonce < base ? 'final' : 'hole', nonce, attempts: [] }
-  }
 }
 
-/**
- * The lane waits for nothing at a nonce that an operator has settled, or at a nonce that is believed used and
- * concerns no caller. Such a slot only changes if that belief is refuted.
- */
-function isOpen(slot: Slot | undefined): boolean {
-  return (
-    slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot) && !isNobodys(slot)
-  )
+/** The record of a nonce without a slot. */
+function absentSlot(nonce: number, base: number): Slot {
+  return { state: nonce < base ? 'final' : 'hole', nonce, attempts: [] }
 }
-
-/** Settled on an operator's word. */
-const isSaid = (slot: Slot | undefined): boolean =>
-  slot?.state === 'used' && slot.settled && slot.at === undefined
-
-const isNobodys = (slot: Slot): boolean =>
-  slot.state === 'used' && slot.by.kind === 'unproven' && !concernsCaller(slot)

@@ -26,7 +26,7 @@ export type Attempt = {
   readonly gas: bigint
   /** The transaction it carries; undefined for a no-op. */
   readonly claim: string | undefined
-  /** The epoch of the leader that journaled it. Unless that is our own, the leader may have sent it already. */
+  /** The epoch of the leader that journaled it. If it is not our own, that leader may have sent it. */
   readonly epoch: number
   /** How often this process handed it to an endpoint. */
   readonly sends: number
@@ -261,3 +261,20 @@ export function concernsCaller(slot: Slot | undefined): boolean {
 export function isUsed(slot: Slot | undefined): boolean {
   return slot !== undefined && (slot.state === 'used' || slot.state === 'final')
 }
+
+/**
+ * The lane waits for nothing at a nonce that an operator has settled, or at a nonce that is believed used and
+ * concerns no caller. Such a slot only changes if that belief is refuted.
+ */
+export function isOpen(slot: Slot | undefined): boolean {
+  return (
+    slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot) && !isNobodys(slot)
+  )
+}
+
+/** Settled on an operator's word. */
+export const isSaid = (slot: Slot | undefined): boolean =>
+  slot?.state === 'used' && slot.settled && slot.at === undefined
+
+const isNobodys = (slot: Slot): boolean =>
+  slot.state === 'used' && slot.by.kind === 'unproven' && !concernsCaller(slot)
