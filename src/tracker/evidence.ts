@@ -5,7 +5,6 @@ import {
   type CountReading,
   type Counts,
   countAfter,
-  type EvidenceQuery,
   judgeBody,
   type Witness,
 } from '../ledger/evidence.js'
@@ -19,11 +18,21 @@ import {
   type SearchEnd,
 } from '../ledger/evidenceSearch.js'
 import type { BlockRef } from '../ledger/slot.js'
-import { countCall, encodeBlock, headerCall } from '../rpc/codec.js'
-import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
+import { countCall, headerCall } from '../rpc/codec.js'
+import type { Port } from '../rpc/port.js'
 import { type BodyReply, bodyCall } from './bodies.js'
 import { type AskedWith, ask, type BodyParts, bodyOf } from './evidenceAsk.js'
-import { countAtHash, readBlock, readCount, readCountAtHash, readDelegated } from './evidenceReplies.js'
+import {
+  crosses,
+  isCreated,
+  type ReadEvidenceQuery,
+  type Reader,
+  readDelegation,
+  stands,
+} from './evidenceConfirm.js'
+import { countAtHash, readBlock, readCount, readCountAtHash, unlessRefused } from './evidenceReplies.js'
+
+export type { ReadEvidenceQuery } from './evidenceConfirm.js'
 
 /** The finding of one endpoint about the use of one nonce. */
 export type EvidenceVerdict =
@@ -57,24 +66,6 @@ export type EvidenceVerdict =
   | { readonly kind: 'unsure'; readonly why: string }
   /** This endpoint does not serve the body that must contain the witness. */
   | { readonly kind: 'unreadable'; readonly why: string }
-
-export type ReadEvidenceQuery = BodyParts &
-  Pick<EvidenceQuery, 'own' | 'carriedIn'> & {
-    readonly nonce: number
-    /** Number of a block believed to have a count ≤ nonce. If the belief is wrong, the search goes lower. */
-    readonly from: number
-    /** Number of the sealed head, as walked. */
-    readonly to: number
-    /**
-     * This is the first search for the nonce. Missing evidence may only mean that the endpoint lags, so no
-     * further bodies are read.
-     */
-    readonly isFirst?: boolean | undefined
-    /** The hashes of the walked blocks that are known: every reading must equal them. */
-    readonly hashAt?: ((number: number) => Hash | undefined) | undefined
-    /** The maximum number of bodies to read in either direction if no old state is served. @default 256 */
-    readonly bodiesMax?: number | undefined
-  }
 
 const COUNTS_MAX = 16
 // A full body may be a megabyte, and gateways cut answers at ten or so.
@@ -149,11 +140,6 @@ export async function readWitness(
     ({ hash, nonce }) => hash === witness.hash && (nonce ?? witness.nonce) === witness.nonce,
   )
   return isThere ? 'stands' : 'missing'
-}
-
-type Reader = {
-  readonly query: ReadEvidenceQuery
-  ask(calls: readonly RpcCall[]): Promise<readonly RpcReply[]>
 }
 
 /** The counts at the head and at its parent, if the endpoint has the head that was walked. */
@@ -251,77 +237,6 @@ async function conclude(reader: Reader, body: Body, counts: Counts): Promise<Evi
     default:
       return UNSURE(NO_WITNESS)
   }
-}
-
-/**
- * Reads the block again in a later request, together with the head, to verify that it is on the chain that
- * was walked.
- */
-async function stands({ query, ask }: Reader, body: Body): Promise<boolean> {
-  const { to, hashAt } = query
-  const [again, top] = (await ask([headerCall(body.number), headerCall(to)])).map(readBlock)
-  const walked = hashAt?.(body.number)
-  const below = hashAt?.(body.number - 1)
-  if (walked !== undefined && walked !== body.hash) return false
-  if (below !== undefined && below !== body.parentHash) return false
-  if (again?.hash !== body.hash || again.parentHash !== body.parentHash) return false
-  if (again.hashes.length !== body.hashes.length) return false
-  if (again.hashes.some((hash, index) => hash !== body.hashes[index])) return false
-  return top?.number === to && (hashAt?.(to) ?? top.hash) === top.hash
-}
-
-/**
- * Whether the counts around a block pass the nonce in a second reading. They are also read by block hash, if
- * the endpoint supports that. If the body contains a transaction of the account, no count before the block
- * may exceed that transaction's nonce: such a count contradicts the body.
- */
-async function crosses({ query, ask }: Reader, body: Body): Promise<boolean> {
-  const { address, nonce } = query
-  const [before, after, beforeHash, afterHash] = await ask([
-    countCall(address, Math.max(0, body.number - 1)),
-    countCall(address, body.number),
-    countAtHash(address, body.parentHash),
-    countAtHash(address, body.hash),
-  ])
-  const sent = body.uses.filter(({ kind }) => kind === 'transaction').map((use) => use.nonce ?? nonce)
-  const most = Math.min(nonce, ...sent)
-  const low = [readCount(before), ...unlessRefused(readCountAtHash(beforeHash))]
-  const high = [readCount(after), ...unlessRefused(readCountAtHash(afterHash))]
-  return (
-    low.every((count) => typeof count === 'number' && count <= most) &&
-    high.every((count) => typeof count === 'number' && count > nonce)
-  )
-}
-
-/** Detects the one use without a trace: CREATE in the code to which the account is delegated (EIP-7702). */
-async function isCreated(reader: Reader, body: Body): Promise<boolean> {
-  const around = [Math.max(0, body.number - 1), body.number]
-  // The delegation may begin and end within the block. In that case its tuples show it.
-  const isWithin = body.uses.some(({ kind }) => kind === 'authorization')
-  if (!isWithin && (await readDelegation(reader, around)) !== true) return false
-  return crosses(reader, body)
-}
-
-/** Whether the account is delegated at any of these blocks; undefined if that is unknown. */
-async function readDelegation(
-  { query, ask }: Reader,
-  numbers: readonly number[],
-): Promise<boolean | undefined> {
-  const calls = numbers.map((number) => ({
-    method: 'eth_getCode',
-    params: [query.address, encodeBlock(number)],
-  }))
-  const codes = (await ask(calls)).map(readDelegated)
-  if (codes.includes(true)) return true
-  return codes.length === 0 || codes.includes(undefined) ? undefined : false
-}
-
-/**
- * A node without support for block hashes (EIP-1898) answers with an error: then only the counts by number
- * are used.
- */
-function unlessRefused(count: CountReading): readonly CountReading[] {
-  return count === 'refused' ? [] : [count]
 }
 
 const isConclusive = ({ kind }: EvidenceVerdict): boolean => kind !== 'unsure' && kind !== 'unreadable'

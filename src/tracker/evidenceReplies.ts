@@ -38,6 +38,14 @@ export function readCountAtHash(reply: RpcReply | undefined): CountReading {
   return refused ? 'refused' : undefined
 }
 
+/**
+ * A node without support for block hashes (EIP-1898) answers with an error: then only the counts by number
+ * are used.
+ */
+export function unlessRefused(count: CountReading): readonly CountReading[] {
+  return count === 'refused' ? [] : [count]
+}
+
 // geth "header for hash not found", "hash is not currently canonical"; reth "block not found: hash …"; anvil
 // "Resource not found"; Nethermind "… could not be found"; others "unknown block".
 const UNKNOWN_BLOCK = /not (?:be )?found|unknown (?:block|header)|canonical|missing/i

@@ -44,8 +44,7 @@ export function createLoop(options: {
   readonly broken: (error: unknown) => void
 }): Loop {
   const { clock } = options
-  const ticks: (() => void)[] = []
-  const heads = new Set<() => void>()
+  const waiters = createTickWaiters()
   let cancel: CancelTimer | undefined
   // The next turn of the event loop plans the next tick.
   let cancelPlanning: CancelTimer | undefined
@@ -69,12 +68,7 @@ export function createLoop(options: {
     schedule(inNextTurn)
   }
 
-  function pacesNow(): Set<Pace> {
-    const paces = new Set(options.paces())
-    if (due || ticks.length > 0) paces.add('cadence')
-    if (heads.size > 0) paces.add('block')
-    return paces
-  }
+  const pacesNow = () => waiters.pacesWith(options.paces(), due)
 
   /** Plans once for all requests of this turn. The earlier plan stays in effect until then. */
   function plan(): void {
@@ -132,19 +126,19 @@ export function createLoop(options: {
     },
     nextTick() {
       if (stopped) return Promise.resolve()
-      const done = new Promise<void>((resolve) => void ticks.push(resolve))
+      const done = waiters.nextTick()
       plan()
       return done
     },
     onHead(listener) {
-      heads.add(listener)
+      const remove = waiters.onHead(listener)
       plan()
-      return () => void heads.delete(listener)
+      return remove
     },
     plan,
     brought(newHead) {
-      for (const done of ticks.splice(0)) done()
-      if (newHead) for (const listener of [...heads]) listener()
+      waiters.release()
+      if (newHead) waiters.notifyHead()
     },
     get planned() {
       return cancel !== undefined || cancelPlanning !== undefined
@@ -156,7 +150,33 @@ export function createLoop(options: {
       stopped = true
       cancel?.()
       cancelPlanning?.()
+      waiters.release()
+    },
+  }
+}
+
+/** The callers that wait for the next tick, and the listeners of new heads. */
+function createTickWaiters() {
+  const ticks: (() => void)[] = []
+  const heads = new Set<() => void>()
+  return {
+    /** The paces, with those that the callers need. `due`: one more tick is requested. */
+    pacesWith(paces: Iterable<Pace>, due: boolean): Set<Pace> {
+      const all = new Set(paces)
+      if (due || ticks.length > 0) all.add('cadence')
+      if (heads.size > 0) all.add('block')
+      return all
+    },
+    nextTick: () => new Promise<void>((resolve) => void ticks.push(resolve)),
+    onHead(listener: () => void) {
+      heads.add(listener)
+      return () => void heads.delete(listener)
+    },
+    release() {
       for (const done of ticks.splice(0)) done()
+    },
+    notifyHead() {
+      for (const listener of [...heads]) listener()
     },
   }
 }
