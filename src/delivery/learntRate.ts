@@ -1,4 +1,4 @@
-import { createLastSecond } from './lastSecond.js'
+import { createRateSample, type Search } from './rateSample.js'
 
 /**
  * The number of units per second that an endpoint accepts. It is unlimited until the endpoint objects, unless
@@ -41,7 +41,6 @@ export type LearntRate = {
   confirmed(nowMs: number): void
 }
 
-const SECOND_MS = 1_000
 const SAFETY = 0.8
 /** Fractions of the known limit by which the rate grows per second: below the limit, and near it. */
 const GROWTH = 0.05
@@ -66,10 +65,9 @@ const FORGET = 100
 const DOUBLING_S = 0.75
 /**
  * If little had been requested before, two objections leave at least this ratio between the units that passed
- * and the units that were too many. Then the limit is searched for this long.
+ * and the units that were too many. Then the limit is searched.
  */
 const SEARCH_GAP = 2.5
-const SEARCH_MS = 5_000
 
 /** The information of one objection about the limit. */
 type Objection = {
@@ -79,60 +77,30 @@ type Objection = {
   readonly most: number
 }
 
-/** Units that passed in a period, including any allowance that had been saved up before it. */
-type Sample = { readonly passed: number; readonly seconds: number }
-
-type Search = { readonly sinceMs: number; passed: number }
-
 /** `rateMin`: the lowest rate that is concluded from passed units, since the demand may have been small. */
 export function createLearntRate(given: number, rateMin: number): LearntRate {
-  const passes = createLastSecond()
+  const sample = createRateSample()
   let rate = given
   let limit = given
   let wantedMs = Number.NEGATIVE_INFINITY
-  let cutMs = Number.NEGATIVE_INFINITY
   // The limit on which two objections agreed.
   let agreed = given
   let unconfirmed: Objection | undefined
   let proven = 0
-  // The sample of the last cut, including the units that passed within a second after it.
-  let sample: Sample = { passed: 0, seconds: 1 }
-  // The start of the search, and the units that passed since one second before it.
-  let search: Search | undefined
 
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
   const most = () => Math.min(limit, unconfirmed?.most ?? limit)
   const searched = () => Math.min(given, NEAR * limit)
-  const searchAt = (nowMs: number) =>
-    search !== undefined && nowMs - search.sinceMs < SEARCH_MS ? search : undefined
   const isSearching = (nowMs: number) =>
-    rate < searched() && (unconfirmed !== undefined || searchAt(nowMs) !== undefined)
-
-  /**
-   * Whole requests count in one second, so a second that kept the rate may show a few units more than the
-   * rate.
-   */
-  function lastSecond(through: number, nowMs: number): Sample {
-    return { passed: nowMs - cutMs < SECOND_MS ? through : Math.min(through, rate), seconds: 1 }
-  }
-
-  /**
-   * The sample from which the rate is concluded. In a search the last second may show more than the sustained
-   * limit: some endpoints save up a second's allowance and let it pass in addition to the next one.
-   */
-  function sampleOf(through: number, nowMs: number): Sample {
-    const found = searchAt(nowMs)
-    if (found === undefined) return lastSecond(through, nowMs)
-    return { passed: found.passed, seconds: 1 + (nowMs - found.sinceMs) / SECOND_MS }
-  }
+    rate < searched() && (unconfirmed !== undefined || sample.searchAt(nowMs) !== undefined)
 
   function grown(seconds: number, nowMs: number): number {
     const doubled = rate * 2 ** (seconds / DOUBLING_S)
     if (isSearching(nowMs)) return Math.min(searched(), doubled)
     if (rate >= REFUTED * agreed) return doubled
-    const doublings = Math.min(GROWTH_DOUBLINGS_MAX, Math.floor((nowMs - cutMs) / GROWTH_DOUBLING_MS))
+    const periods = Math.floor((nowMs - sample.cutMs) / GROWTH_DOUBLING_MS)
     const growth = rate < NEAR * limit ? GROWTH : GROWTH_NEAR
-    return rate + limit * growth * 2 ** doublings * seconds
+    return rate + limit * growth * 2 ** Math.min(GROWTH_DOUBLINGS_MAX, periods) * seconds
   }
 
   function isForgotten(): boolean {
@@ -148,14 +116,14 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
   }
 
   /**
-   * Accepts the information of an objection. If it leaves a wide range, the rate keeps doubling up to the
-   * upper bound.
+   * Accepts the information of an objection. If it leaves a wide range, the rate keeps doubling up to the upper
+   * bound.
    */
   function settle(objection: Objection, from: Search): void {
     limit = objection.most
     agreed = limit
     unconfirmed = undefined
-    search = objection.taken > 0 && limit >= SEARCH_GAP * objection.taken ? from : undefined
+    sample.search(objection.taken > 0 && limit >= SEARCH_GAP * objection.taken ? from : undefined)
   }
 
   /** More units pass than the limit. `isLate`: units that had left before the cut were still on their way. */
@@ -189,29 +157,24 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
       if (isForgotten()) forget()
     },
     passed(units, nowMs) {
-      passes.add(units, nowMs)
-      if (search) search.passed += units
-      const through = passes.sum(nowMs)
+      sample.passed(units, nowMs)
+      const through = sample.passedLately(nowMs)
       const isMore = through > Math.max(most(), proven)
       proven = Math.max(proven, through)
-      const isLate = nowMs - cutMs < SECOND_MS
-      if (isLate) sample = { ...sample, passed: sample.passed + units }
-      if (isMore) raise(takenIn(through, isLate ? sample : lastSecond(through, nowMs)), isLate)
+      if (isMore) raise(sample.taken(rate, nowMs), sample.isLate(nowMs))
     },
-    passedLately: passes.sum,
-    isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
+    passedLately: sample.passedLately,
+    isProven: (units, nowMs) => sample.passedLately(nowMs) + units <= NEAR * proven,
     cut(nowMs, refused, atMost) {
-      const through = passes.sum(nowMs)
-      const from = searchAt(nowMs) ?? { sinceMs: nowMs, passed: through }
-      sample = sampleOf(through, nowMs)
-      const taken = takenIn(through, sample)
+      const through = sample.passedLately(nowMs)
+      const from = sample.searchAt(nowMs) ?? { sinceMs: nowMs, passed: through }
+      const taken = sample.cut(rate, nowMs)
       // Some of the units that passed in the last second may have come from a saved-up allowance.
       const upTo = (through + taken) / 2 + refused - 1
       // Not above the bound of an earlier objection, unless more units have passed since.
       const objection = { taken, most: Math.max(rateMin, Math.min(limit, upTo)) }
       const safe = through > 0 ? taken * SAFETY : atMost
       rate = Math.max(rateMin, Math.min(rate, safe))
-      cutMs = nowMs
       proven = Math.min(proven, through)
       // If no unit passes, a batch was too large: that is not a stray objection.
       const isTooLarge = taken === 0 && objection.most > rateMin
@@ -220,10 +183,11 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
       if (isTooLarge || (unconfirmed && !isLittle && agrees(taken, unconfirmed)))
         return settle(objection, from)
       unconfirmed = objection
-      search = from
+      sample.search(from)
     },
     confirmed(nowMs) {
-      if (unconfirmed) settle(unconfirmed, searchAt(nowMs) ?? { sinceMs: nowMs, passed: unconfirmed.taken })
+      if (unconfirmed === undefined) return
+      settle(unconfirmed, sample.searchAt(nowMs) ?? { sinceMs: nowMs, passed: unconfirmed.taken })
     },
   }
 }
@@ -231,9 +195,4 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
 /** Whether no more units passed than the earlier objection allows. */
 function agrees(taken: number, { taken: before, most }: Objection): boolean {
   return taken <= Math.max(AGREES * before, most)
-}
-
-/** The units that an endpoint accepts per second. `through`: the units of the last second. */
-function takenIn(through: number, { passed, seconds }: Sample): number {
-  return Math.min(through, Math.max(through / 2, passed / seconds))
 }

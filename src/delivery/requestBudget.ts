@@ -1,44 +1,14 @@
-import type { RequestPriority } from '../rpc/port.js'
-import { createTokenBucket } from './tokenBucket.js'
+import { type BudgetLimits, createRequestMeters, type RequestEnded } from './requestMeters.js'
+import { createRequestTurns, type Ticket } from './requestTurns.js'
 
-/** In the order in which requests are served: the missing head of a lane first, receipts last. */
-export const PRIORITIES = [
-  'repair',
-  'send',
-  'evidence',
-  'poll',
-  'receipt',
-] as const satisfies RequestPriority[]
-export type Priority = RequestPriority
-
-/** A request that waits for its turn. */
-export type Ticket = {
-  readonly id: number
-  readonly priority: Priority
-  /** The number of calls in the request. Fewer may be granted; the caller requests the rest again. */
-  readonly calls: number
-  /** All calls are granted together, or as many as a second allows. */
-  readonly together?: boolean | undefined
-}
+export type { BudgetLimits, RequestEnded } from './requestMeters.js'
+export { PRIORITIES, type Priority, type Ticket } from './requestTurns.js'
 
 export type Grants = {
   /** The requests to send now, in this order, with the number of calls for each. */
   readonly granted: readonly { readonly id: number; readonly calls: number }[]
   /** When the next ticket may have its turn; undefined if no ticket waits. */
   readonly wakeAtMs: number | undefined
-}
-
-export type RequestEnded = {
-  readonly calls: number
-  /**
-   * Calls that were refused because of a rate limit. If that is all of them, the request was refused as a
-   * whole.
-   */
-  readonly denied: number
-  readonly sentAtMs: number
-  readonly atMs: number
-  /** From `Retry-After` or "try again in", in milliseconds. */
-  readonly retryAfterMs?: number | undefined
 }
 
 export type BudgetStatus = {
@@ -77,234 +47,49 @@ export type RequestBudget = {
   status(nowMs: number): BudgetStatus
 }
 
-export type BudgetLimits = {
-  readonly requestsPerSecond?: number | undefined
-  readonly callsPerSecond?: number | undefined
-}
-
-/** The pause after an objection without a hint, if no request passes. It doubles each time. */
-const PAUSE_MS = 250
-const PAUSE_MS_MAX = 15_000
-/** A refused request is never sent again immediately, at any rate. */
-const PAUSE_MS_MIN = 100
-const RARE_BLOCKS = 10
-/** The assumed time between two blocks until two have been seen. Several blocks of one poll count as one. */
-const BLOCK_MS = 2_000
-const BLOCK_MS_MIN = 1_000
-const BLOCK_MS_MAX = 12_000
 /** The fraction of the endpoint's rate that polls may take before their turn. */
 const POLL_SHARE = 1 / 8
-/**
- * Some endpoints object at random, however rarely they receive requests. No known endpoint accepts less than
- * this per second.
- */
-const REQUESTS_MIN = 2
-const CALLS_MIN = 5
-/**
- * The fraction of all requests, and the number of consecutive ones, that may be refused without a conclusion.
- * A partly refused request counts as its refused fraction.
- */
-const STRAY_SHARE = 1 / 100
-const STRAYS_MAX = 2
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
-  const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
-  const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN })
-  const queues: Readonly<Record<Priority, Ticket[]>> = {
-    repair: [],
-    send: [],
-    evidence: [],
-    poll: [],
-    receipt: [],
-  }
-  const served = new Set<Priority>(PRIORITIES)
-  // The newest request was a guaranteed one, and a higher priority waited.
-  let wentBefore = false
-  // The newest request among polls and receipts was a poll.
-  let wasPoll = false
-  let blocks = 0
-  let blockAtMs: number | undefined
-  // The shortest time between two blocks: if polls get no turn, blocks seem rare.
-  let blockMs: number | undefined
-  let polledAtMs: number | undefined
-  let blockedUntilMs = Number.NEGATIVE_INFINITY
-  // A request that left before the last cut gives no information about the new rate.
-  let cutMs = Number.NEGATIVE_INFINITY
-  let denials = 0
-  // The number of requests that may be refused before a rate is cut.
-  let strays = 0
-  let denied = 0
-  // The number of tickets in all queues.
-  let waiting = 0
-
-  /**
-   * The priority that has the next regular turn. Polls never end, and callers wait for receipts, so the two
-   * take turns.
-   */
-  function highest(): Priority | undefined {
-    const first = PRIORITIES.find((priority) => queues[priority].length > 0)
-    return first === 'poll' && wasPoll && queues.receipt.length > 0 ? 'receipt' : first
-  }
-
-  /**
-   * A ticket of a priority whose guaranteed request is due, else of the highest priority. Two guaranteed
-   * requests never follow each other.
-   */
-  function nextTicket(nowMs: number): Ticket | undefined {
-    if (waiting === 0) return undefined
-    // Only polls see blocks: a poll that never had its turn would never see the block that grants it one.
-    polledAtMs ??= nowMs
-    const sinceMs = nowMs - polledAtMs
-    if (sinceMs >= (blockMs ?? BLOCK_MS)) served.delete('poll')
-    const isDue = (priority: Priority) => {
-      const [ticket] = queues[priority]
-      if (ticket === undefined || served.has(priority)) return false
-      return priority !== 'poll' || sinceMs >= pollEveryMs(ticket.calls, nowMs)
-    }
-    const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
-    return first && queues[first][0]
-  }
-
-  /**
-   * At a low rate, polls before their turn take no more than their share of the rate that sends could use.
-   * Next to evidence they are not limited: a poll may show that a nonce is missing at the endpoint, and a
-   * search may take long.
-   */
-  function pollEveryMs(size: number, nowMs: number): number {
-    if (queues.repair.length === 0 && queues.send.length === 0) return 0
-    const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
-    return seconds * 1_000
-  }
-
-  /** A batch that fits the bucket: the tokens that trickle in are not spent call by call. */
-  function sizeOf(ticket: Ticket, nowMs: number): number {
-    return Math.min(ticket.calls, ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs))
-  }
-
-  const dueAt = (size: number, nowMs: number): number =>
-    Math.max(requests.availableAt(1, nowMs), calls.availableAt(size, nowMs), blockedUntilMs)
-
-  function grant(ticket: Ticket, size: number, nowMs: number): { id: number; calls: number } {
-    requests.take(1, nowMs)
-    calls.take(size, nowMs)
-    wentBefore = ticket.priority !== highest()
-    queues[ticket.priority].shift()
-    waiting--
-    noteServed(ticket.priority, nowMs)
-    return { id: ticket.id, calls: size }
-  }
-
-  function noteServed(priority: Priority, nowMs: number): void {
-    served.add(priority)
-    if (priority === 'poll') polledAtMs = nowMs
-    if (priority === 'poll' || priority === 'receipt') wasPoll = priority === 'poll'
-  }
-
-  /** Cuts the meter by which the endpoint counts: the meter that exceeded its limit, or whose load is new. */
-  function cut({ calls: size, denied: refused, atMs }: RequestEnded): void {
-    const isWhole = refused === size
-    cutMs = atMs
-    const cutCalls = () => calls.cut(atMs, isWhole ? size : 1, Math.max(1, Math.floor(size / 2)))
-    const cutRequests = () => requests.cut(atMs, 1, 1)
-    if (!isWhole) return cutCalls()
-    const isCallsNear = calls.isNearLimit(atMs)
-    if (isCallsNear !== requests.isNearLimit(atMs)) return isCallsNear ? cutCalls() : cutRequests()
-    const maybeCalls = !calls.isProven(size, atMs)
-    const maybeRequests = !requests.isProven(1, atMs)
-    // The refusal of a single call may concern either meter, unless batches passed or the endpoint is known
-    // to count calls.
-    const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
-    const isEither = size === 1 && !hadBatches && !calls.isLimited
-    if (maybeRequests && (isEither || !maybeCalls)) cutRequests()
-    if (maybeCalls || !maybeRequests) cutCalls()
-  }
-
-  function pause(nowMs: number, ms: number): void {
-    blockedUntilMs = Math.max(blockedUntilMs, nowMs + ms)
-  }
-
-  function confirm(nowMs: number): void {
-    requests.confirmed(nowMs)
-    calls.confirmed(nowMs)
-  }
-
+  const meters = createRequestMeters(limits)
+  const turns = createRequestTurns((calls, nowMs) => meters.requestMs(calls, nowMs) / POLL_SHARE)
   return {
-    ask(ticket) {
-      queues[ticket.priority].push(ticket)
-      waiting++
-    },
-    takeFree({ priority, calls: size }, nowMs) {
-      if (waiting > 0 || requests.isLimited || calls.isLimited || blockedUntilMs > nowMs) return false
-      requests.take(1, nowMs)
-      calls.take(size, nowMs)
-      wentBefore = false
-      noteServed(priority, nowMs)
+    ask: turns.ask,
+    takeFree({ priority, calls }, nowMs) {
+      if (turns.waiting > 0 || !meters.isFree(nowMs)) return false
+      meters.take(calls, nowMs)
+      turns.tookFree(priority, nowMs)
       return true
     },
-    withdraw(id) {
-      for (const queue of Object.values(queues)) {
-        const at = queue.findIndex((ticket) => ticket.id === id)
-        if (at < 0) continue
-        queue.splice(at, 1)
-        waiting--
-      }
-    },
+    withdraw: turns.withdraw,
     grants(nowMs) {
       const granted: { id: number; calls: number }[] = []
-      for (let ticket = nextTicket(nowMs); ticket !== undefined; ticket = nextTicket(nowMs)) {
-        const size = sizeOf(ticket, nowMs)
-        const atMs = dueAt(size, nowMs)
+      for (let ticket = turns.next(nowMs); ticket !== undefined; ticket = turns.next(nowMs)) {
+        const calls = meters.sizeOf(ticket.calls, ticket.together, nowMs)
+        const atMs = meters.dueAt(calls, nowMs)
         if (atMs > nowMs) {
-          requests.wanted(nowMs)
-          calls.wanted(nowMs)
+          meters.wanted(nowMs)
           return { granted, wakeAtMs: atMs }
         }
-        granted.push(grant(ticket, size, nowMs))
+        meters.take(calls, nowMs)
+        turns.granted(ticket, nowMs)
+        granted.push({ id: ticket.id, calls })
       }
       return { granted, wakeAtMs: undefined }
     },
-    ended(request) {
-      const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
-      const share = refused / size
-      strays = Math.min(STRAYS_MAX, strays + STRAY_SHARE * (1 - share))
-      if (refused < size) {
-        requests.passed(1, atMs)
-        calls.passed(size - refused, atMs)
-        denials = 0
-      }
-      if (refused === 0) return
-      denied++
-      calls.refused(refused, sentAtMs)
-      if (refused === size) requests.refused(1, sentAtMs)
-      if (retryAfterMs !== undefined) pause(atMs, retryAfterMs)
-      if (sentAtMs < cutMs) return refused === size ? confirm(atMs) : undefined
-      if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
-        pause(atMs, Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
-      if (share <= strays) {
-        strays -= share
-        return
-      }
-      pause(atMs, PAUSE_MS_MIN)
-      cut(request)
-    },
-    block(nowMs) {
-      served.delete('poll')
-      const gapMs = nowMs - (blockAtMs ?? nowMs)
-      blockAtMs = nowMs
-      if (gapMs >= BLOCK_MS_MIN) blockMs = Math.min(gapMs, blockMs ?? BLOCK_MS_MAX)
-      if (++blocks % RARE_BLOCKS !== 0) return
-      served.delete('evidence')
-      served.delete('receipt')
-    },
+    ended: meters.ended,
+    block: turns.block,
     status(nowMs) {
-      const finite = (rate: number) => (Number.isFinite(rate) ? rate : undefined)
+      const { blockedUntilMs, denied } = meters
       return {
-        requestsPerSecond: finite(requests.rate(nowMs)),
-        callsPerSecond: finite(calls.rate(nowMs)),
+        requestsPerSecond: finite(meters.requestsPerSecond(nowMs)),
+        callsPerSecond: finite(meters.callsPerSecond(nowMs)),
         blockedUntilMs: blockedUntilMs > nowMs ? blockedUntilMs : undefined,
-        waiting,
+        waiting: turns.waiting,
         denied,
       }
     },
   }
 }
+
+const finite = (rate: number): number | undefined => (Number.isFinite(rate) ? rate : undefined)
