@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
+import { type CountSlot, createCountPool } from './countPool.js'
 import type { CounterReading } from './counterReads.js'
-import { createDeadlines } from './deadlines.js'
 
 /** The state of a counter in contract storage: the counts that are handed out, and the fate of each. */
 export type Counter = {
@@ -48,12 +48,6 @@ export type CounterState = {
 
 export type CounterEvent = 'used' | 'foreign' | 'gap' | 'gapFilled' | 'stuck' | 'reorged'
 
-/**
- * `open`: nothing was committed. `live`: a payload may be public. `filling`: the filler was asked to use it
- * up.
- */
-type Slot = 'open' | 'live' | 'filling'
-
 export type CounterOptions = {
   readonly clock: Clock
   readonly limits: {
@@ -75,33 +69,24 @@ export type CounterOptions = {
  */
 export function createCounter({ clock, limits, tell, fill }: CounterOptions): Counter {
   const { windowMax, reorgHorizon, reservationTtlMs } = limits
-  /** Counts that are taken and not below the floor. */
-  const slots = new Map<bigint, Slot>()
-  /**
-   * Counts that were taken and then used in a block that may still leave the chain, with the newest block at
-   * that time.
-   */
-  const used = new Map<bigint, { readonly slot: Slot; readonly head: number }>()
-  const silent = createDeadlines<bigint>({ clock, afterMs: reservationTtlMs, due })
-  const unfilled = createDeadlines<bigint>({ clock, afterMs: limits.gapFillAfterMs, due })
-  let holes: bigint[] = []
+  const pool = createCountPool({ clock, limits, due })
+  /** Counts that were taken and then used in a block that may still leave the chain, with the newest block at that time. */
+  const used = new Map<bigint, { readonly slot: CountSlot; readonly head: number }>()
   let seeded = false
   let floor = 0n
   /** Like `floor`, including the pre-confirmed value. */
   let covered = 0n
   let coveredAtMs = 0
-  let cursor = 0n
   /** The last reading: a value beyond the cursor must be read twice. */
   let last = 0n
 
-  // --- observations of the chain
-  // --------------------------------------------------------------------------------
+  // --- observations of the chain --------------------------------------------------------------------------
 
   function take(reading: CounterReading, head: number, fell = false): void {
     // With no count out, only the chain knows the value. Otherwise a value beyond the cursor is due to other
     // users, or to one wrong answer.
-    const believed = slots.size === 0 && holes.length === 0
-    const limit = believed ? reading.pending : last > cursor ? last : cursor
+    const believed = pool.slots.size === 0 && pool.holes.length === 0
+    const limit = believed ? reading.pending : last > pool.cursor ? last : pool.cursor
     last = reading.pending
     const told: [CounterEvent, bigint][] = []
     let latest = least(reading.latest, limit)
@@ -121,16 +106,12 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
   }
 
   function pass(to: bigint, head: number, told: [CounterEvent, bigint][] | undefined): void {
-    // However far other users have moved the counter, events are limited to counts that could have been
-    // handed out.
-    const end = least(to, cursor + BigInt(windowMax))
+    // However far other users have moved the counter, events are limited to counts that could have been handed
+    // out.
+    const end = least(to, pool.cursor + BigInt(windowMax))
     for (let count = floor; told && count < end; count++) {
-      const slot = slots.get(count)
-      if (slot) {
-        slots.delete(count)
-        silent.forget(count)
-        used.set(count, { slot, head })
-      }
+      const slot = pool.passed(count)
+      if (slot) used.set(count, { slot, head })
       told.push([slot === 'live' ? 'used' : slot === 'filling' ? 'gapFilled' : 'foreign', count])
     }
     floor = to
@@ -141,7 +122,7 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
     for (const [count, { slot }] of used) {
       if (count < to) continue
       used.delete(count)
-      hold(count, slot)
+      pool.hold(count, slot)
       told.push(['reorged', count])
     }
   }
@@ -150,104 +131,57 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
     if (to !== covered) coveredAtMs = clock.now()
     // Counts that other users had used there and use no more may be used again: they are not free.
     const end = least(covered, to + BigInt(windowMax))
-    for (let count = to; count < end; count++) if (!slots.has(count)) hold(count, 'open')
-    for (const hole of holes) if (hole < to) forget(hole)
-    holes = holes.filter((hole) => hole >= to)
+    for (let count = to; count < end; count++) if (!pool.slots.has(count)) pool.hold(count, 'open')
+    pool.raise(to)
     covered = to
-    if (to > cursor) cursor = to
   }
 
-  // --- deadlines
-  // ------------------------------------------------------------------------------------------------
+  // --- deadlines ------------------------------------------------------------------------------------------
 
   function due(count: bigint): void {
-    const hole = holes.includes(count)
-    const slot = slots.get(count)
-    if (!hole && !slot) return
-    silent.set(count)
+    const slot = pool.slots.get(count)
+    if (!slot && !pool.holes.includes(count)) return
+    pool.renew(count)
     // Passed in a block that is not sealed yet.
     if (count < covered) return
     if (slot === 'live') {
       if (count === covered && clock.now() - coveredAtMs >= reservationTtlMs) tell('stuck', count)
-    } else if (!fill(count)) tell('gap', count)
-    else {
-      if (hole) holes.splice(holes.indexOf(count), 1)
-      slots.set(count, 'filling')
-    }
+    } else if (fill(count)) pool.fill(count)
+    else tell('gap', count)
   }
 
-  // --- calls
-  // ----------------------------------------------------------------------------------------------------
+  // --- calls ----------------------------------------------------------------------------------------------
 
-  function hold(count: bigint, slot: Slot): void {
-    unfilled.forget(count)
-    slots.set(count, slot)
-    silent.set(count)
-  }
-
-  function forget(count: bigint): void {
-    silent.forget(count)
-    unfilled.forget(count)
-  }
-
-  function out(): number {
-    return [...slots.keys()].filter((count) => count >= covered).length
-  }
-
-  function next(): bigint {
-    const count = holes.shift() ?? cursor++
-    hold(count, 'open')
-    return count
-  }
-
-  const taken = (count: bigint) => count < covered || slots.get(count) === 'filling'
+  const out = (): number => [...pool.slots.keys()].filter((count) => count >= covered).length
+  const taken = (count: bigint) => count < covered || pool.slots.get(count) === 'filling'
 
   return {
     take,
-    hasRoom: (amount) => slots.size + amount <= windowMax || out() + amount <= windowMax,
-    reserve: (amount) => Array.from({ length: amount }, next),
+    hasRoom: (amount) => pool.slots.size + amount <= windowMax || out() + amount <= windowMax,
+    reserve: (amount) => Array.from({ length: amount }, pool.next),
     commit(count) {
       if (taken(count)) return false
-      hold(count, 'live')
+      pool.hold(count, 'live')
       return true
     },
     adopt(count) {
       if (taken(count)) return false
-      for (; cursor <= count; cursor++) {
-        holes.push(cursor)
-        unfilled.set(cursor)
-      }
-      holes = holes.filter((hole) => hole !== count)
-      hold(count, 'live')
+      pool.adopt(count)
       return true
     },
     release(count) {
-      if (slots.get(count) !== 'open' || count < covered) return
-      slots.delete(count)
-      silent.forget(count)
-      unfilled.set(count)
-      const at = holes.findIndex((hole) => hole > count)
-      holes.splice(at < 0 ? holes.length : at, 0, count)
-      while (holes.at(-1) === cursor - 1n) {
-        holes.pop()
-        forget(--cursor)
-      }
+      if (count >= covered) pool.release(count)
     },
     renew(count) {
-      if (slots.has(count)) silent.set(count)
+      if (pool.slots.has(count)) pool.renew(count)
     },
     get state() {
+      const { cursor, holes } = pool
       return seeded ? { floor, cursor, holes: [...holes], inFlight: out() } : undefined
     },
-    pace: () => (out() > 0 ? 'cadence' : slots.size + used.size > 0 ? 'block' : 'idle'),
-    resume() {
-      for (const hole of holes) unfilled.set(hole)
-      for (const count of slots.keys()) silent.set(count)
-    },
-    stop() {
-      silent.stop()
-      unfilled.stop()
-    },
+    pace: () => (out() > 0 ? 'cadence' : pool.slots.size + used.size > 0 ? 'block' : 'idle'),
+    resume: pool.resume,
+    stop: pool.stop,
   }
 }
 

@@ -1,10 +1,7 @@
-import type { Clock } from '../clock.js'
-import { isTxlaneError } from '../errors/base.js'
-import type { Book } from '../ledger/book.js'
-import type { Attempt, Slot } from '../ledger/slot.js'
-import { transition } from '../ledger/transition.js'
+import type { Attempt } from '../ledger/slot.js'
 import { soon } from '../soon.js'
-import type { LaneWrite, Lease, Store, StoredTransaction } from '../store/store.js'
+import { createReread, isLeaseLost, type RereadOptions } from './journalReread.js'
+import { type Commit, createJournalWrite, type WriteSources } from './journalWrite.js'
 
 /**
  * The result of journaling an attempt. `found`: the answer to the write was lost, and the attempt was there
@@ -30,59 +27,36 @@ export type Journal = {
   stop(): void
 }
 
-type Item = {
-  readonly nonce: number
-  readonly token: number
-  readonly attempt: Attempt
-  readonly done: (result: Committed) => void
-}
+type Item = Commit & { readonly done: (result: Committed) => void }
 
 type Then = { readonly done: () => void; readonly begun: (() => void) | undefined }
 
-export type JournalOptions = {
-  readonly store: Store
-  readonly lease: Lease
-  readonly book: Book
-  readonly clock: Clock
-  /** A commit begins (event `committing`). Returns false if the slot does not want the bytes any more. */
-  readonly begin: (nonce: number, token: number, claim: string | undefined) => boolean
-  /** The bytes are known not to be in the store (event `notCommitted`). */
-  readonly notCommitted: (nonce: number) => void
-  /** Transactions that changed since the last call. */
-  readonly changedTransactions: () => readonly StoredTransaction[]
-  /** Remote commands up to this one are done. */
-  readonly wished: () => number
-  /**
-   * The lane's position is based on counts that are not believed yet: the store must not record it as known.
-   */
-  readonly isSeeding: () => boolean
-  /**
-   * `onUnknown`: the commit of these attempts failed with an unknown result (row 5). `onKnown`: the store has
-   * been read again.
-   */
-  readonly onUnknown: (nonces: readonly number[]) => void
-  readonly onKnown: () => void
-  readonly onError: (error: unknown) => void
-  /** The store reports that another process owns the lane's lease: nothing is written any more. */
-  readonly onLost: () => void
-}
-
-const RETRY_MS = [50, 100, 200, 400, 800, 1_600, 3_000] as const
+export type JournalOptions = WriteSources &
+  RereadOptions & {
+    /** A commit begins (event `committing`). Returns false if the slot does not want the bytes any more. */
+    readonly begin: (nonce: number, token: number, claim: string | undefined) => boolean
+    /** The bytes are known not to be in the store (event `notCommitted`). */
+    readonly notCommitted: (nonce: number) => void
+    /**
+     * `onUnknown`: the commit of these attempts failed with an unknown result (row 5). `onKnown`: the store has
+     * been read again.
+     */
+    readonly onUnknown: (nonces: readonly number[]) => void
+    readonly onKnown: () => void
+  }
 
 export function createJournal(options: JournalOptions): Journal {
-  const { store, lease, book, clock } = options
+  const { store, lease } = options
+  const write = createJournalWrite(options)
+  const reread = createReread(options)
   let items: Item[] = []
   let thens: Then[] = []
   const idle: (() => void)[] = []
   let touched = false
   let running = false
   let stopped = false
-  let wake: (() => void) | undefined
-  // Consecutive failed writes. They are spaced even if reads succeed while writes fail (a full disk).
+  // Consecutive failed writes.
   let failures = 0
-  // The contents of a failed write go into the next one: no change may be lost.
-  const carriedSlots = new Map<number, Slot>()
-  const carriedTransactions = new Map<string, StoredTransaction>()
 
   function schedule(): void {
     if (running || stopped) return
@@ -103,23 +77,22 @@ export function createJournal(options: JournalOptions): Journal {
     items = []
     thens = []
     touched = false
-    const change = changeOf(batch)
+    const change = write.next(batch)
     for (const { begun } of after) begun?.()
     try {
       await store.write(lease, change)
     } catch (error) {
-      if (isLost(error)) return options.onLost()
+      if (isLeaseLost(error)) return options.onLost()
       failures++
       options.onError(error)
-      keepForLater(change)
+      write.failed(change)
       thens = [...after, ...thens]
       touched = true
       await settleUnknown(batch)
       return
     }
     failures = 0
-    carriedSlots.clear()
-    carriedTransactions.clear()
+    write.succeeded()
     for (const item of batch) item.done('committed')
     for (const { done } of after) done()
   }
@@ -132,40 +105,10 @@ export function createJournal(options: JournalOptions): Journal {
     return false
   }
 
-  function changeOf(batch: readonly Item[]): LaneWrite {
-    const slots = new Map(carriedSlots)
-    for (const slot of book.takeChanged()) slots.set(slot.nonce, slot)
-    for (const { nonce, token, attempt } of batch) {
-      const event = { type: 'journaled', token, attempt } as const
-      const changed = slots.get(nonce)
-      // One write may contain several attempts of one nonce.
-      const isAsNow = changed === undefined || changed === book.get(nonce)
-      slots.set(nonce, isAsNow ? book.foresee(nonce, event) : transition(nonce, changed, event).slot)
-    }
-    return {
-      slots: [...slots.values()],
-      transactions: withCarried(options.changedTransactions()),
-      cursor: options.isSeeding() ? 0 : book.cursor,
-      wished: options.wished(),
-    }
-  }
-
-  function withCarried(changed: readonly StoredTransaction[]): readonly StoredTransaction[] {
-    if (carriedTransactions.size === 0) return changed
-    const transactions = new Map(carriedTransactions)
-    for (const transaction of changed) transactions.set(transaction.id, transaction)
-    return [...transactions.values()]
-  }
-
-  function keepForLater(change: LaneWrite): void {
-    for (const slot of change.slots) carriedSlots.set(slot.nonce, book.get(slot.nonce) ?? slot)
-    for (const transaction of change.transactions) carriedTransactions.set(transaction.id, transaction)
-  }
-
   /** Row 5: reads the store until the presence of the attempts is known. */
   async function settleUnknown(batch: readonly Item[]): Promise<void> {
     options.onUnknown(batch.map((item) => item.nonce))
-    const found = await readAgain()
+    const found = await reread.hashes(failures)
     if (found === undefined) return
     for (const item of batch) {
       if (found.has(item.attempt.hash)) {
@@ -176,31 +119,6 @@ export function createJournal(options: JournalOptions): Journal {
       items.push(item)
     }
     options.onKnown()
-  }
-
-  async function readAgain(): Promise<ReadonlySet<string> | undefined> {
-    for (let tries = failures - 1; !stopped; tries++) {
-      await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 3_000)
-      try {
-        const { slots } = await store.load(lease)
-        return new Set(slots.flatMap((slot) => slot.attempts.map((attempt) => attempt.hash)))
-      } catch (error) {
-        if (isLost(error)) options.onLost()
-        else options.onError(error)
-      }
-    }
-    return undefined
-  }
-
-  /** Ends at once when the journal stops, so that the work under way finishes. */
-  function pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = clock.setTimer(resolve, delayMs)
-      wake = () => {
-        cancel()
-        resolve()
-      }
-    })
   }
 
   return {
@@ -219,12 +137,8 @@ export function createJournal(options: JournalOptions): Journal {
     },
     stop() {
       stopped = true
-      wake?.()
+      reread.stop()
       for (const done of idle.splice(0)) done()
     },
   }
-}
-
-function isLost(error: unknown): boolean {
-  return isTxlaneError(error) && error.code === 'LEASE_LOST'
 }
