@@ -1,7 +1,10 @@
 import type { Clock } from '../clock.js'
 import { createDeadlines } from './deadlines.js'
 
-/** `open`: nothing was committed. `live`: a payload may be public. `filling`: the filler was asked to use it up. */
+/**
+ * `open`: nothing was committed. `live`: a payload may be public. `filling`: the filler was asked to use it
+ * up.
+ */
 export type CountSlot = 'open' | 'live' | 'filling'
 
 /** The counts of a counter that are taken, those that are free again, and their deadlines. */

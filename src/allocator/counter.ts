@@ -70,7 +70,10 @@ export type CounterOptions = {
 export function createCounter({ clock, limits, tell, fill }: CounterOptions): Counter {
   const { windowMax, reorgHorizon, reservationTtlMs } = limits
   const pool = createCountPool({ clock, limits, due })
-  /** Counts that were taken and then used in a block that may still leave the chain, with the newest block at that time. */
+  /**
+   * Counts that were taken and then used in a block that may still leave the chain, with the newest block at
+   * that time.
+   */
   const used = new Map<bigint, { readonly slot: CountSlot; readonly head: number }>()
   let seeded = false
   let floor = 0n
@@ -106,8 +109,8 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
   }
 
   function pass(to: bigint, head: number, told: [CounterEvent, bigint][] | undefined): void {
-    // However far other users have moved the counter, events are limited to counts that could have been handed
-    // out.
+    // However far other users have moved the counter, events are limited to counts that could have been
+    // handed out.
     const end = least(to, pool.cursor + BigInt(windowMax))
     for (let count = floor; told && count < end; count++) {
       const slot = pool.passed(count)

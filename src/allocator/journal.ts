@@ -38,8 +38,8 @@ export type JournalOptions = WriteSources &
     /** The bytes are known not to be in the store (event `notCommitted`). */
     readonly notCommitted: (nonce: number) => void
     /**
-     * `onUnknown`: the commit of these attempts failed with an unknown result (row 5). `onKnown`: the store has
-     * been read again.
+     * `onUnknown`: the commit of these attempts failed with an unknown result (row 5). `onKnown`: the store
+     * has been read again.
      */
     readonly onUnknown: (nonces: readonly number[]) => void
     readonly onKnown: () => void

@@ -14,8 +14,9 @@ export type RereadOptions = {
 /** Reads the store again after a write with an unknown result. */
 export type Reread = {
   /**
-   * The hashes of all attempts in the store, read until the store answers. Undefined after `stop`. `failures`:
-   * consecutive failed writes. They are spaced even if reads succeed while writes fail (a full disk).
+   * The hashes of all attempts in the store, read until the store answers. Undefined after `stop`.
+   * `failures`: consecutive failed writes. They are spaced even if reads succeed while writes fail (a full
+   * disk).
    */
   hashes(failures: number): Promise<ReadonlySet<string> | undefined>
   /** Ends a pause at once, so that the work under way finishes. */

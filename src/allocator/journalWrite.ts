@@ -18,7 +18,10 @@ export type WriteSources = {
   readonly isSeeding: () => boolean
 }
 
-/** Collects the contents of the next write. The contents of a failed write go into the next one: no change may be lost. */
+/**
+ * Collects the contents of the next write. The contents of a failed write go into the next one: no change may
+ * be lost.
+ */
 export type JournalWrite = {
   /** Everything that changed since the last write, with these attempts journaled. */
   next(commits: readonly Commit[]): LaneWrite

@@ -94,7 +94,8 @@ export function entryPointNonce(options: {
     throw invalid('source.key', key, 'a bigint of up to 192 bits')
   const entryPoint = encodeAddress(options.entryPoint, 'source.entryPoint')
   const sender = encodeAddress(options.sender, 'source.sender')
-  // NonceManager.sol: mapping(address => mapping(uint192 => uint256)) at slot 1; the same in 0.6, 0.7 and 0.8.
+  // NonceManager.sol: mapping(address => mapping(uint192 => uint256)) at slot 1; the same in 0.6, 0.7 and
+  // 0.8.
   const slot = mapped(encodeWord(key), mapped(encodeWord(sender), encodeWord(1n)))
   return {
     kind: 'entryPoint',
@@ -117,7 +118,8 @@ export function safeNonce(options: { readonly safe: Address }): NonceSource<bigi
 }
 
 /**
- * The nonce of a signer's meta-transactions (ERC-2771): OpenZeppelin's ERC2771Forwarder 5.x and MinimalForwarder 4.x.
+ * The nonce of a signer's meta-transactions (ERC-2771): OpenZeppelin's ERC2771Forwarder 5.x and
+ * MinimalForwarder 4.x.
  *
  * @throws TxlaneError `INVALID` for a bad address
  */

@@ -12,7 +12,10 @@ export type Chance = {
   random(): number
   happens(chance: number): boolean
   lose(transactions: number): void
-  /** The time of a message. If it arrives much later than the others it counts as lost, with all its transactions. */
+  /**
+   * The time of a message. If it arrives much later than the others it counts as lost, with all its
+   * transactions.
+   */
   wayMs(transactions?: number): number
   readonly losses: Losses
 }

@@ -5,7 +5,9 @@ import type { Demand } from './select.js'
 
 const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
 
-/** A request budget with one delivery. It holds one ticket at a time, for the present demand of the delivery. */
+/**
+ * A request budget with one delivery. It holds one ticket at a time, for the present demand of the delivery.
+ */
 export function createBudgeted(delivery: Delivery, network: Network, transactions: number) {
   const budget = createRequestBudget()
   let ticket: { readonly id: number; readonly demand: Demand } | undefined

@@ -116,8 +116,8 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
   }
 
   /**
-   * Accepts the information of an objection. If it leaves a wide range, the rate keeps doubling up to the upper
-   * bound.
+   * Accepts the information of an objection. If it leaves a wide range, the rate keeps doubling up to the
+   * upper bound.
    */
   function settle(objection: Objection, from: Search): void {
     limit = objection.most

@@ -5,7 +5,9 @@ import { createSearch, endOf, narrow, nextCounts, type Search } from './evidence
 
 const NONCE = 7
 
-/** Runs a search on a chain whose counts pass the nonce at `usedAt`, with states below `servedFrom` refused. */
+/**
+ * Runs a search on a chain whose counts pass the nonce at `usedAt`, with states below `servedFrom` refused.
+ */
 function run(
   { from, high, usedAt, servedFrom }: { from: number; high: number; usedAt: number; servedFrom: number },
   countsMax: number,

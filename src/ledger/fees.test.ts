@@ -25,7 +25,10 @@ const high = ceiling(10n ** 30n)
 
 const tipOf = (fees: Fees): bigint => ('gasPrice' in fees ? fees.gasPrice : fees.maxPriorityFeePerGas)
 
-/** geth `core/txpool/legacypool/list.go`: both fees strictly higher, and at least old × (100 + PriceBump) / 100. */
+/**
+ * geth `core/txpool/legacypool/list.go`: both fees strictly higher, and at least old × (100 + PriceBump) /
+ * 100.
+ */
 function gethTakes(old: Fees, next: Fees, percent = 10n): boolean {
   const enough = (before: bigint, after: bigint) =>
     after > before && after >= (before * (100n + percent)) / 100n

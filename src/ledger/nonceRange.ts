@@ -153,8 +153,8 @@ export function createNonceRange(slots: NonceMap<Slot>, start: number): NonceRan
 }
 
 /**
- * The lowest nonce of the heap that is below `end` and whose slot has the property. Nonces before it are stale,
- * and are removed from the heap.
+ * The lowest nonce of the heap that is below `end` and whose slot has the property. Nonces before it are
+ * stale, and are removed from the heap.
  */
 export function lowestIn(
   heap: MinHeap,

@@ -52,7 +52,9 @@ export function withNewest(attempts: readonly Attempt[], newest: Attempt): reado
   )
 }
 
-/** Why a slot no longer wants its claim to execute: the caller cancelled it, or the lane gave the nonce up. */
+/**
+ * Why a slot no longer wants its claim to execute: the caller cancelled it, or the lane gave the nonce up.
+ */
 export type End = 'cancel' | 'void'
 
 /** The transaction that used the nonce of a slot, as far as block contents show. */

@@ -4,8 +4,8 @@ import type { ReadonlyNonceMap } from './nonceMap.js'
 import { isSaid, type Slot } from './slot.js'
 
 /**
- * The nonces of a book by the blocks that their slots name. Each index contains a nonce exactly while its slot
- * is in the state that the index stands for.
+ * The nonces of a book by the blocks that their slots name. Each index contains a nonce exactly while its
+ * slot is in the state that the index stands for.
  */
 export type SlotIndexes = {
   /** The slot of the nonce changes from `before` to `after`. */

@@ -18,17 +18,17 @@ type Climbed = { readonly came: readonly SealedBlock[]; readonly fork: readonly 
 export type CatchUp = {
   /**
    * The missed blocks from the tip upwards, with `latest` on top. If a block is not available, the blocks
-   * fetched before it are kept: otherwise the walk would never catch up with an endpoint that loses every other
-   * request. If the tip has left the chain, `came` is empty, and `fork` contains the fetched blocks of the other
-   * fork below `latest`. Undefined if no block was available.
+   * fetched before it are kept: otherwise the walk would never catch up with an endpoint that loses every
+   * other request. If the tip has left the chain, `came` is empty, and `fork` contains the fetched blocks of
+   * the other fork below `latest`. Undefined if no block was available.
    */
   climb(from: SealedBlock, latest: SealedBlock, fetch: FetchBlocks): Promise<Climbed | undefined>
   /** Extends `came` downwards until one of its blocks follows a walked one. */
   link(came: SealedBlock[], fetch: FetchBlocks): Promise<'linked' | 'unknown' | 'lost'>
   /**
    * The number above the newest walked block that is still on the chain, searched from the tip downwards.
-   * Nothing links `latest` to the walked blocks, so the same answer has to show both `latest` and those blocks.
-   * Undefined if an answer does not.
+   * Nothing links `latest` to the walked blocks, so the same answer has to show both `latest` and those
+   * blocks. Undefined if an answer does not.
    */
   forkBelow(latest: SealedBlock, fetch: FetchBlocks): Promise<number | undefined>
   /** The number of the newest walked block that is on the chain of `latest`; -1 if there is none. */

@@ -25,9 +25,9 @@ export type ChainReaderOptions = {
 /** Sends the requests of ticks, and verifies that the endpoint is on our chain. */
 export type ChainReader = {
   /**
-   * The replies; undefined if the endpoint is not `sure` to be on our chain, and does not prove that it is. The
-   * identity is read before and after the calls: an endpoint that returns to our chain in the middle of a batch
-   * is only right at the end.
+   * The replies; undefined if the endpoint is not `sure` to be on our chain, and does not prove that it is.
+   * The identity is read before and after the calls: an endpoint that returns to our chain in the middle of a
+   * batch is only right at the end.
    */
   ask(port: Port, calls: readonly RpcCall[], sure: boolean): Promise<readonly RpcReply[] | undefined>
   /** Fetches the blocks of a walk from this endpoint, as long as it is the one that is read. */

@@ -41,8 +41,8 @@ export type ChainView = {
   parts(isFirst: boolean): readonly Part[]
   /**
    * Joins the newest block of a tick, as `Walk` does. An endpoint below the tip lags, or its chain was cut
-   * back. That is investigated once it has lasted for three periods, and believed if no endpoint shows the tip
-   * any more.
+   * back. That is investigated once it has lasted for three periods, and believed if no endpoint shows the
+   * tip any more.
    */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
   /** Takes the tags of the same tick. Returns false if the endpoint has to prove that it is on our chain. */
@@ -51,7 +51,10 @@ export type ChainView = {
   elsewhere(): void
 }
 
-/** The number of polls and of block periods for which an endpoint may be below the tip before that is investigated. */
+/**
+ * The number of polls and of block periods for which an endpoint may be below the tip before that is
+ * investigated.
+ */
 const BELOW_LOOKS = 3
 const BELOW_PERIODS = 3
 const PERIOD_MS_DEFAULT = 2_000
@@ -105,8 +108,8 @@ export function createChainView(
       if (!isLongBelow()) return walk.advance(latest, fetch)
       below = undefined
       const standing = await standingAt([options.port(), ...(options.others?.() ?? [])], tip, timeoutMs)
-      // Another block at that height shows that the chain is as long as before: the endpoint's newest block is
-      // not the newest of the chain.
+      // Another block at that height shows that the chain is as long as before: the endpoint's newest block
+      // is not the newest of the chain.
       if (standing !== 'none') return walk.advance(typeof standing === 'object' ? standing : latest, fetch)
       const moved = await walk.rewind(latest, fetch)
       if (moved) options.onReset?.({ tip: tip.number, head: latest.number, left: moved.left.length })

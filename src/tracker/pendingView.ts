@@ -1,7 +1,9 @@
 import type { Hash } from 'viem'
 import type { LightHeader } from '../rpc/codec.js'
 
-/** A pending block's hashes. Those from the index `from` on were added since the last poll of the same block. */
+/**
+ * A pending block's hashes. Those from the index `from` on were added since the last poll of the same block.
+ */
 export type Added = { readonly number: number; readonly hashes: readonly Hash[]; readonly from: number }
 
 /** The pending block as polls have shown it, so that each of its hashes is looked up once. */

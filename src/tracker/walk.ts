@@ -39,7 +39,9 @@ export type Advance = {
   readonly jumped: boolean
 }
 
-/** The maximum number of missed blocks that are walked one by one. Beyond it the walk restarts at the head. */
+/**
+ * The maximum number of missed blocks that are walked one by one. Beyond it the walk restarts at the head.
+ */
 const MISSED_MAX = 256
 
 export function createWalk({ length }: { length: number }): Walk {
@@ -56,8 +58,8 @@ export function createWalk({ length }: { length: number }): Walk {
 
   /**
    * Nothing links the first tip to known blocks. It therefore has to be shown by its number too, so that one
-   * wrong answer is not taken for the chain. A second answer that shows it as the newest is not enough, since an
-   * endpoint with that error repeats it.
+   * wrong answer is not taken for the chain. A second answer that shows it as the newest is not enough, since
+   * an endpoint with that error repeats it.
    */
   async function begin(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const shown = await fetch([latest.number], 'shown')
@@ -73,7 +75,8 @@ export function createWalk({ length }: { length: number }): Walk {
   async function step(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const { tip } = blocks
     if (tip === undefined) return begin(latest, fetch)
-    // A lagging replica shows an older head. Only a chain that is at least as long proves anything about ours.
+    // A lagging replica shows an older head. Only a chain that is at least as long proves anything about
+    // ours.
     if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
     if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
     const climbed = await catchUp.climb(tip, latest, fetch)
@@ -93,8 +96,8 @@ export function createWalk({ length }: { length: number }): Walk {
   }
 
   /**
-   * Extends the walk one step down towards the requested block. Blocks that do not link are fetched again with
-   * the next advance.
+   * Extends the walk one step down towards the requested block. Blocks that do not link are fetched again
+   * with the next advance.
    */
   async function extend(fetch: FetchBlocks): Promise<void> {
     const above = blocks.at(blocks.oldest)
