@@ -4,7 +4,6 @@ import type { NetworkOptions } from './networkOptions.fixture.js'
 import { createNode } from './node.fixture.js'
 import { createVirtualTime } from './virtualTime.fixture.js'
 
-export type { Losses } from './chance.fixture.js'
 export { type Faults, type NetworkOptions, NO_FAULTS } from './networkOptions.fixture.js'
 
 export type Reply =

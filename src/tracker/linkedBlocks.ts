@@ -79,7 +79,7 @@ export function createLinkedBlocks(length: number): LinkedBlocks {
     extend(lower) {
       const known = [...blocks]
       blocks.clear()
-      lower.forEach(add)
+      for (const block of lower) add(block)
       for (const [number, block] of known) blocks.set(number, block)
     },
   }
