@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
-import { type CountSlot, createCountPool } from './countPool.js'
 import type { CounterReading } from './counterReads.js'
+import { type CountSlot, createCountPool } from './countPool.js'
 
 /** The state of a counter in contract storage: the counts that are handed out, and the fate of each. */
 export type Counter = {

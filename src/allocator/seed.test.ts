@@ -48,7 +48,13 @@ describe('a store behind the chain', () => {
     ['it has no records of the lane', { latest: 6 }, { transactions: one }, true, false],
     // Memory cannot be restored to an earlier time: another user of the key sent it.
     ['it does not outlive its process', { latest: 6 }, { cursor: 5 }, false, false],
-    ['nor does this one, and its queue is not empty', { latest: 6 }, { cursor: 5, transactions: one }, false, true],
+    [
+      'nor does this one, and its queue is not empty',
+      { latest: 6 },
+      { cursor: 5, transactions: one },
+      false,
+      true,
+    ],
   ])('%s', (_, counts, state, durable, behind) => {
     expect(seeded(counts, state, durable).storeBehindChain).toBe(behind)
   })
@@ -69,12 +75,7 @@ describe('a store behind the chain', () => {
       [false, true],
     ],
     ['the other one does', { latest: 5, pending: 5 }, { latest: 5, pending: 6 }, [false, true]],
-    [
-      'the other one has no pending count',
-      { latest: 5, pending: 6 },
-      { latest: 5 },
-      [true, false],
-    ],
+    ['the other one has no pending count', { latest: 5, pending: 6 }, { latest: 5 }, [true, false]],
     ['neither is', { latest: 5, pending: 5 }, { latest: 4, pending: 5 }, [false, false]],
   ])('%s', (_, reading, other, [behind, disputed]) => {
     const { storeBehindChain, storeDisputed } = seeded(reading, { cursor: 5 }, true, other)

@@ -13,7 +13,11 @@ export function violationsOf(
   { nonces, count, kind }: Request,
   { status }: Delivery,
   copies: Copies,
-  limits: { readonly options: DeliveryOptions; readonly traits: Partial<EndpointTraits>; readonly latest: number },
+  limits: {
+    readonly options: DeliveryOptions
+    readonly traits: Partial<EndpointTraits>
+    readonly latest: number
+  },
 ): readonly string[] {
   const { options, traits, latest } = limits
   const { sent, away } = copies
@@ -24,8 +28,7 @@ export function violationsOf(
   const isAscending = nonces.every((nonce, index) => index === 0 || nonce > (nonces[index - 1] ?? 0))
   if (!isAscending) violations.push(`out of order: ${nonces.join()}`)
   if (nonces.length + Number(count) > options.batchMax) violations.push(`a request of ${nonces.length}`)
-  if (status.window < 1 || status.window > options.windowMax)
-    violations.push(`a window of ${status.window}`)
+  if (status.window < 1 || status.window > options.windowMax) violations.push(`a window of ${status.window}`)
   if (kind !== 'new') return violations
   const lower = copies.refusedBelow(first)
   if (lower !== undefined) violations.push(`${first} above ${lower}, which was refused`)

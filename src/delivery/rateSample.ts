@@ -45,8 +45,7 @@ export function createRateSample(): RateSample {
    */
   function sampleOf(through: number, rate: number, nowMs: number): Sample {
     const found = searchAt(nowMs)
-    if (found !== undefined)
-      return { passed: found.passed, seconds: 1 + (nowMs - found.sinceMs) / SECOND_MS }
+    if (found !== undefined) return { passed: found.passed, seconds: 1 + (nowMs - found.sinceMs) / SECOND_MS }
     return isLate(nowMs) ? { passed: through, seconds: 1 } : atRate(through, rate)
   }
 

@@ -215,7 +215,9 @@ export function createBook(seed: { floor: number }): Book {
     dueForHorizon: (number) => indexes.dueForHorizon(number, finalTo),
     preconfirmedUpTo: indexes.preconfirmedUpTo,
     takeChanged() {
-      const taken = [...changed.keys()].map((nonce): Slot => slots.get(nonce) ?? absentSlot(nonce, range.base))
+      const taken = [...changed.keys()].map(
+        (nonce): Slot => slots.get(nonce) ?? absentSlot(nonce, range.base),
+      )
       changed.clear()
       return taken
     },

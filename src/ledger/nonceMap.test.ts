@@ -71,11 +71,14 @@ describe('nonces that lie far apart', () => {
     [1, 1_032, 'far'],
     [100, 1_823, 'close'],
     [100, 1_824, 'far'],
-  ])('are iterated in the order of insertion: with %i entries from 0 on, %i lies %s', (held, nonce, where) => {
-    const map = holding(...range(0, held), nonce, held)
-    const last = where === 'close' ? [held, nonce] : [nonce, held]
-    expect([...map.keys()]).toEqual([...range(0, held), ...last])
-  })
+  ])(
+    'are iterated in the order of insertion: with %i entries from 0 on, %i lies %s',
+    (held, nonce, where) => {
+      const map = holding(...range(0, held), nonce, held)
+      const last = where === 'close' ? [held, nonce] : [nonce, held]
+      expect([...map.keys()]).toEqual([...range(0, held), ...last])
+    },
+  )
 
   test('count as close if the ring already has room for them', () => {
     const map = without(holding(...range(0, 4_000)), range(1, 3_700))

@@ -112,20 +112,23 @@ describe('rows of used nonces that correct earlier conclusions', () => {
     ['it', byA, { kind: 'other', hash: a1.hash }],
     ['something else', byOther, byOther],
     ['an unknown transaction', unproven, unproven],
-  ] as const)('row 35: a nonce that %s used does not pass on a claim that executed elsewhere', (_, by, then) => {
-    const elsewhere = { type: 'executedElsewhere', claim: 'a', token: 6 } as const
-    const slot = usedSlot(by, { claims: ['a', 'b'] })
-    const taken = on(slot, elsewhere)
-    expect(taken).toEqual({
-      row: 35,
-      slot: { ...slot, by: then, claims: ['b'], end: 'void', wasSettled: true },
-      actions: [],
-    })
-    expect(on(taken.slot, elsewhere).row).toBe(0)
-    expect(on(usedSlot(by, { settled: true }), elsewhere).row).toBe(0)
-    const replacement = on(slot, { ...elsewhere, claim: 'b' }).slot
-    expect(replacement).toMatchObject({ by, claims: ['a'] })
-  })
+  ] as const)(
+    'row 35: a nonce that %s used does not pass on a claim that executed elsewhere',
+    (_, by, then) => {
+      const elsewhere = { type: 'executedElsewhere', claim: 'a', token: 6 } as const
+      const slot = usedSlot(by, { claims: ['a', 'b'] })
+      const taken = on(slot, elsewhere)
+      expect(taken).toEqual({
+        row: 35,
+        slot: { ...slot, by: then, claims: ['b'], end: 'void', wasSettled: true },
+        actions: [],
+      })
+      expect(on(taken.slot, elsewhere).row).toBe(0)
+      expect(on(usedSlot(by, { settled: true }), elsewhere).row).toBe(0)
+      const replacement = on(slot, { ...elsewhere, claim: 'b' }).slot
+      expect(replacement).toMatchObject({ by, claims: ['a'] })
+    },
+  )
 
   test('rows 24 and 27: a claim that lands after its verdict was taken back is bound nowhere else', () => {
     const attempts = [a1, b1, noop]

@@ -103,11 +103,14 @@ describe('row 24: the owner of an attempt in a block, once a verdict was taken b
     expect(taken.actions).toEqual(foreign)
   })
 
-  test.each(['cancel', 'void'] as const)('an ended transaction is foreign next to an end (%s) without a verdict', (end) => {
-    const taken = on(liveSlot({ attempts: [b1, a1], end }), sealed(b1))
-    expect(taken.slot).toMatchObject({ claims: ['a'], by: { kind: 'other', hash: b1.hash } })
-    expect(taken.actions).toEqual(foreign)
-  })
+  test.each(['cancel', 'void'] as const)(
+    'an ended transaction is foreign next to an end (%s) without a verdict',
+    (end) => {
+      const taken = on(liveSlot({ attempts: [b1, a1], end }), sealed(b1))
+      expect(taken.slot).toMatchObject({ claims: ['a'], by: { kind: 'other', hash: b1.hash } })
+      expect(taken.actions).toEqual(foreign)
+    },
+  )
 
   test('a bound transaction has landed, and takes nothing back', () => {
     const taken = on(liveSlot({ attempts: [b1, a1], end: 'void', wasSettled: true }), sealed(a1))

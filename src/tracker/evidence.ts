@@ -79,7 +79,8 @@ const NO_COUNTS: Counts = { before: undefined, after: undefined }
 
 const UNSURE = (why: string): EvidenceVerdict => ({ kind: 'unsure', why })
 const NO_HEAD = 'the endpoint does not show the newest block that was walked, or no count at it'
-const NO_WITNESS = 'the count has passed the nonce, but no body that was read shows the transaction that used it'
+const NO_WITNESS =
+  'the count has passed the nonce, but no body that was read shows the transaction that used it'
 const MOVED = 'the chain moved while it was read'
 
 /**

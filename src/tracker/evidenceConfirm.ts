@@ -3,7 +3,14 @@ import type { Body, EvidenceQuery } from '../ledger/evidence.js'
 import { countCall, encodeBlock, headerCall } from '../rpc/codec.js'
 import type { RpcCall, RpcReply } from '../rpc/port.js'
 import type { BodyParts } from './evidenceAsk.js'
-import { countAtHash, readBlock, readCount, readCountAtHash, readDelegated, unlessRefused } from './evidenceReplies.js'
+import {
+  countAtHash,
+  readBlock,
+  readCount,
+  readCountAtHash,
+  readDelegated,
+  unlessRefused,
+} from './evidenceReplies.js'
 
 export type ReadEvidenceQuery = BodyParts &
   Pick<EvidenceQuery, 'own' | 'carriedIn'> & {

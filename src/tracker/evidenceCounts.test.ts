@@ -24,7 +24,8 @@ import {
 } from './evidenceAsk.fixture.js'
 
 const DELEGATED: Hex = `0xef0100${'12'.repeat(20)}`
-const NO_WITNESS = 'the count has passed the nonce, but no body that was read shows the transaction that used it'
+const NO_WITNESS =
+  'the count has passed the nonce, but no body that was read shows the transaction that used it'
 const SILENT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer' } }
 const quantity = (value: number): RpcReply => ({ ok: true, result: `0x${value.toString(16)}` })
 
