@@ -20,19 +20,19 @@ function setUp(options: { at?: bigint; windowMax?: number; fills?: boolean } = {
   const read = (latest: bigint, pending = latest, head = 1, fell = false) =>
     counter.take({ latest, pending }, head, fell)
   read(options.at ?? 5n)
-  /** What has been told since the last time. */
+  /** The events since the last call. */
   const news = () => told.splice(0)
   return { clock, counter, read, news, filled }
 }
 
-test('counts are handed out consecutively, from where the counter stands with what is pre-confirmed', () => {
+test('hands out consecutive counts, starting at the counter including its pre-confirmed value', () => {
   const { counter, read } = setUp()
   read(5n, 7n)
   expect(counter.reserve(2)).toEqual([7n, 8n])
   expect(counter.state).toEqual({ floor: 5n, cursor: 9n, holes: [], inFlight: 2 })
 })
 
-test('counts that were released are handed out again, lowest first', () => {
+test('hands out released counts again, lowest first', () => {
   const { counter } = setUp()
   counter.reserve(4)
   counter.release(7n)
@@ -42,7 +42,7 @@ test('counts that were released are handed out again, lowest first', () => {
   expect(counter.reserve(3)).toEqual([5n, 7n, 9n])
 })
 
-test('a count that was released at the top is new again', () => {
+test('makes a count that was released at the top new again', () => {
   const { counter } = setUp()
   counter.reserve(3)
   counter.release(6n)
@@ -50,7 +50,7 @@ test('a count that was released at the top is new again', () => {
   expect(counter.state).toMatchObject({ cursor: 6n, holes: [] })
 })
 
-test('a count that was committed is never free again: neither by release nor by time', async () => {
+test('never frees a committed count, neither by release nor by time', async () => {
   const { clock, counter, filled } = setUp({ fills: true })
   counter.reserve(2)
   expect(counter.commit(5n)).toBe(true)
@@ -61,7 +61,7 @@ test('a count that was committed is never free again: neither by release nor by 
   expect(filled).not.toContain(5n)
 })
 
-test('a count is told as used when a sealed block has passed it, once, and only then', () => {
+test('reports a count as used once, when a sealed block has passed it, and only then', () => {
   const { counter, read, news } = setUp()
   counter.reserve(2)
   counter.commit(5n)
@@ -74,7 +74,7 @@ test('a count is told as used when a sealed block has passed it, once, and only 
   expect(news()).toEqual(['used 5'])
 })
 
-test('counts that others use are told as foreign: one handed out, one given back, and ones beyond, which take two readings', () => {
+test('reports foreign counts: one handed out, one given back, and ones beyond, which take two readings', () => {
   const { counter, read, news } = setUp()
   counter.reserve(3)
   counter.release(6n)
@@ -89,7 +89,7 @@ test('counts that others use are told as foreign: one handed out, one given back
   expect(counter.reserve(1)).toEqual([10n])
 })
 
-test('one absurd answer moves nothing while counts are out', () => {
+test('moves nothing for one absurd answer while counts are out', () => {
   const { counter, read, news } = setUp()
   counter.reserve(1)
   read(5n, 2n ** 200n)
@@ -98,20 +98,20 @@ test('one absurd answer moves nothing while counts are out', () => {
   expect(news()).toEqual([])
 })
 
-test('an absurd pending count is not believed when nothing is out either', () => {
+test('does not believe an absurd pending count even with nothing out', () => {
   const { counter, read } = setUp()
   read(5n, 2n ** 200n)
   expect(counter.reserve(1)).toEqual([5n])
 })
 
-test('with nothing out the chain is believed at once, and what others did meanwhile is no news', () => {
+test('believes the chain at once with nothing out, and emits nothing for uses by others', () => {
   const { counter, read, news } = setUp()
   read(5_000n)
   expect(news()).toEqual([])
   expect(counter.reserve(1)).toEqual([5_000n])
 })
 
-test('a count that others have used cannot be committed, nor one that a filler uses up', async () => {
+test('refuses to commit a count that others have used, or that a filler uses up', async () => {
   const { clock, counter, read } = setUp({ fills: true })
   counter.reserve(3)
   counter.commit(7n)
@@ -121,7 +121,7 @@ test('a count that others have used cannot be committed, nor one that a filler u
   expect(counter.commit(6n)).toBe(false)
 })
 
-test('a node that lags behind takes nothing back', () => {
+test('takes nothing back for a lagging node', () => {
   const { counter, read, news } = setUp()
   counter.reserve(2)
   counter.commit(5n)
@@ -132,7 +132,7 @@ test('a node that lags behind takes nothing back', () => {
   expect(counter.state).toMatchObject({ floor: 6n, cursor: 7n, inFlight: 1 })
 })
 
-test('a use whose block left the chain is told, is live again, and free to nobody', () => {
+test('reports a use whose block left the chain, makes it live again, and does not free it', () => {
   const { counter, read, news } = setUp()
   counter.reserve(2)
   counter.commit(5n)
@@ -148,7 +148,7 @@ test('a use whose block left the chain is told, is live again, and free to nobod
   expect(news()).toEqual(['used 5', 'used 6'])
 })
 
-test('a count that was pre-confirmed for others and is withdrawn is not free, and told as a gap where it stays open', async () => {
+test('keeps a withdrawn pre-confirmed count of others, and reports it as a gap if it stays open', async () => {
   const { clock, counter, read, news } = setUp()
   read(5n, 7n)
   read(5n, 5n)
@@ -157,7 +157,7 @@ test('a count that was pre-confirmed for others and is withdrawn is not free, an
   expect(news()).toEqual(['gap 5', 'gap 6', 'gap 7'])
 })
 
-test('a use beyond the horizon is followed no longer', () => {
+test('stops following a use beyond the horizon', () => {
   const { counter, read } = setUp()
   counter.reserve(1)
   counter.commit(5n)
@@ -168,7 +168,7 @@ test('a use beyond the horizon is followed no longer', () => {
   expect(counter.pace()).toBe('idle')
 })
 
-test('a count that stays silent is told, again and again, and stays taken', async () => {
+test('reports a silent count again and again, and keeps it taken', async () => {
   const { clock, counter, news } = setUp()
   counter.reserve(2)
   await clock.advance(500)
@@ -183,7 +183,7 @@ test('a count that stays silent is told, again and again, and stays taken', asyn
   expect(counter.reserve(1)).toEqual([7n])
 })
 
-test('the counter standing at a committed count for long is told as stuck, not what waits above it', async () => {
+test('reports as stuck the committed count at which the counter stays, not the ones above it', async () => {
   const { clock, counter, read, news } = setUp()
   counter.reserve(3)
   for (const count of [5n, 6n, 7n]) counter.commit(count)
@@ -196,7 +196,7 @@ test('the counter standing at a committed count for long is told as stuck, not w
   expect(news()).toEqual(['stuck 6'])
 })
 
-test('a hole that nobody takes is told after its time, and no more once it was handed out', async () => {
+test('reports an unclaimed hole after its time, and no longer once it was handed out', async () => {
   const { clock, counter, news } = setUp()
   counter.reserve(2)
   counter.commit(6n)
@@ -210,7 +210,7 @@ test('a hole that nobody takes is told after its time, and no more once it was h
   expect(news()).toEqual([])
 })
 
-test('a filler is asked for a hole after its time and for a silent count after its own, and for nothing else', async () => {
+test('asks a filler for a hole after its time and for a silent count after its own, and for nothing else', async () => {
   const { clock, counter, read, news, filled } = setUp({ fills: true })
   counter.reserve(4)
   counter.commit(5n)
@@ -226,7 +226,7 @@ test('a filler is asked for a hole after its time and for a silent count after i
   expect(news().filter((line) => !line.startsWith('stuck'))).toEqual(['used 5', 'gapFilled 6', 'gapFilled 7'])
 })
 
-test('a count that a filler could not use up is asked for again', async () => {
+test('asks again for a count that a filler could not use up', async () => {
   const { clock, counter, filled } = setUp({ fills: true })
   counter.reserve(2)
   counter.commit(6n)
@@ -236,7 +236,7 @@ test('a count that a filler could not use up is asked for again', async () => {
   expect(filled).toEqual([5n, 5n])
 })
 
-test('a count of an earlier life is taken, and those below it that nobody has are holes', () => {
+test('takes a count of an earlier process, and makes the unclaimed counts below it holes', () => {
   const { counter } = setUp()
   expect(counter.adopt(7n)).toBe(true)
   expect(counter.adopt(5n)).toBe(true)
@@ -245,7 +245,7 @@ test('a count of an earlier life is taken, and those below it that nobody has ar
   expect(counter.reserve(2)).toEqual([6n, 8n])
 })
 
-test('no more than the limit are out, and what the counter passed makes room', () => {
+test('keeps the number of counts out within the limit, and gains room as the counter passes them', () => {
   const { counter, read } = setUp({ windowMax: 2 })
   counter.reserve(2)
   expect(counter.hasRoom(1)).toBe(false)
@@ -253,7 +253,7 @@ test('no more than the limit are out, and what the counter passed makes room', (
   expect([counter.hasRoom(1), counter.hasRoom(2)]).toEqual([true, false])
 })
 
-test('a counter that was stopped leaves no timer, and goes on where it stood when it is taken up again', async () => {
+test('leaves no timer when stopped, and continues from the same state when resumed', async () => {
   const { clock, counter, news } = setUp()
   counter.reserve(3)
   counter.release(5n)

@@ -1,95 +1,101 @@
 import type { Clock } from '../platform/clock.js'
 import type { CounterReading } from './counterReads.js'
-import { createDeadlines } from './deadlines.js'
+import { type CountSlot, createCountPool } from './countPool.js'
 
-/** The books of a counter in contract storage: which counts are handed out, and what became of them. */
+/** The state of a counter in contract storage: the counts that are handed out, and the fate of each. */
 export type Counter = {
-  /** What was read, and the newest block then. `fell`: a block has left the chain, so the counter may be lower. */
+  /**
+   * Applies a reading and the newest block at that time. `fell`: a block has left the chain, so the counter
+   * may be lower.
+   */
   take(reading: CounterReading, head: number, fell?: boolean): void
-  /** Whether so many more may be out. */
+  /** Whether this many more counts may be out. */
   hasRoom(amount: number): boolean
-  /** The lowest ones free. */
+  /** Hands out the lowest free counts. */
   reserve(amount: number): readonly bigint[]
-  /** A payload with this count may be public from now on. False where something has used it, or is about to. */
+  /**
+   * A payload with this count may be public from now on. Returns false if the count is used, or about to be
+   * used up.
+   */
   commit(count: bigint): boolean
-  /** Takes a count that was not handed out in this life, as committed. False as with `commit`. */
+  /** Takes a count that this process did not hand out, as committed. Returns false as `commit` does. */
   adopt(count: bigint): boolean
   /** Nothing was made public: the count is free again. */
   release(count: bigint): void
-  /** It was heard of: its time begins anew. */
+  /** The holder of the count reported: its deadline starts again. */
   renew(count: bigint): void
   readonly state: CounterState | undefined
-  /** How closely to look: counts are out, or a reorg may bring some back, or neither. */
+  /** How often to poll: counts are out, or a reorg may bring some back, or neither. */
   pace(): 'cadence' | 'block' | 'idle'
-  /** Sets the times anew that `stop` has taken back. */
+  /** Restarts the timers that `stop` has cancelled. */
   resume(): void
   stop(): void
 }
 
 export type CounterState = {
-  /** What the counter stood at in the newest sealed block. */
+  /** The value of the counter in the newest sealed block. */
   readonly floor: bigint
-  /** The next count when there is no hole. */
+  /** The next count if there is no hole. */
   readonly cursor: bigint
-  /** Given back below the cursor, lowest first. */
+  /** Counts below the cursor that were given back, lowest first. */
   readonly holes: readonly bigint[]
-  /** Handed out, and not passed by the counter, with what is pre-confirmed. */
+  /**
+   * The number of counts that are handed out and that the counter has not passed, including its pre-confirmed
+   * value.
+   */
   readonly inFlight: number
 }
 
 export type CounterEvent = 'used' | 'foreign' | 'gap' | 'gapFilled' | 'stuck' | 'reorged'
-
-/** `open`: nothing was committed; `live`: a payload may be public; `filling`: somebody was asked to use it up. */
-type Slot = 'open' | 'live' | 'filling'
 
 export type CounterOptions = {
   readonly clock: Clock
   readonly limits: {
     readonly reservationTtlMs: number
     readonly gapFillAfterMs: number
-    /** Counts out at most. */
+    /** The maximum number of counts that are out. */
     readonly windowMax: number
     readonly reorgHorizon: number
   }
   readonly tell: (event: CounterEvent, count: bigint) => void
-  /** Asks somebody to use up a count. False where there is nobody. */
+  /** Asks the filler to use up a count. Returns false if there is no filler. */
   readonly fill: (count: bigint) => boolean
 }
 
 /**
- * A contract's storage tells how far its counter is, not what moved it there: no count has evidence of its own. So
- * what was committed stays taken until the counter passes it, whatever became of who carried it.
+ * A contract's storage shows the value of its counter, but not the transactions that moved it: no count has
+ * evidence of its own. A committed count therefore stays taken until the counter passes it, whatever happens
+ * to its payload.
  */
 export function createCounter({ clock, limits, tell, fill }: CounterOptions): Counter {
   const { windowMax, reorgHorizon, reservationTtlMs } = limits
-  /** Taken, and not below the floor. */
-  const slots = new Map<bigint, Slot>()
-  /** Taken once and used in a block that may still leave the chain: the newest block then. */
-  const used = new Map<bigint, { readonly slot: Slot; readonly head: number }>()
-  const silent = createDeadlines<bigint>({ clock, afterMs: reservationTtlMs, due })
-  const unfilled = createDeadlines<bigint>({ clock, afterMs: limits.gapFillAfterMs, due })
-  let holes: bigint[] = []
+  const pool = createCountPool({ clock, limits, due })
+  /**
+   * Counts that were taken and then used in a block that may still leave the chain, with the newest block at
+   * that time.
+   */
+  const used = new Map<bigint, { readonly slot: CountSlot; readonly head: number }>()
   let seeded = false
   let floor = 0n
-  /** As `floor`, with what is pre-confirmed. */
+  /** Like `floor`, including the pre-confirmed value. */
   let covered = 0n
   let coveredAtMs = 0
-  let cursor = 0n
-  /** The last reading: what is beyond the cursor must be read twice. */
+  /** The last reading: a value beyond the cursor must be read twice. */
   let last = 0n
 
-  // --- what the chain says -----------------------------------------------------------------------------------
+  // --- observations of the chain --------------------------------------------------------------------------
 
   function take(reading: CounterReading, head: number, fell = false): void {
-    // With nothing out the chain alone knows. Else what is beyond the cursor is others' work, or one bad answer.
-    const believed = slots.size === 0 && holes.length === 0
-    const limit = believed ? reading.pending : last > cursor ? last : cursor
+    // With no count out, only the chain knows the value. Otherwise a value beyond the cursor is due to other
+    // users, or to one wrong answer.
+    const believed = pool.slots.size === 0 && pool.holes.length === 0
+    const limit = believed ? reading.pending : last > pool.cursor ? last : pool.cursor
     last = reading.pending
     const told: [CounterEvent, bigint][] = []
     let latest = least(reading.latest, limit)
     const shown = least(reading.pending, limit)
     if (latest > floor) pass(latest, head, believed ? undefined : told)
-    // A node that lags behind tells of less, too: only a block that left takes a use back.
+    // A lagging node also shows a lower value: only a block that left the chain takes a use back.
     else if (fell) fall(latest, told)
     else latest = floor
     cover(shown > latest && shown - latest <= BigInt(windowMax) ? shown : latest)
@@ -98,20 +104,17 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
       if (head - at < reorgHorizon) break
       used.delete(count)
     }
-    // Last, since who hears of it may come back with a call.
+    // Last, because the listener of an event may call back into the counter.
     for (const [event, count] of told) tell(event, count)
   }
 
   function pass(to: bigint, head: number, told: [CounterEvent, bigint][] | undefined): void {
-    // However far others have moved it, no more is told of than could have been handed out.
-    const end = least(to, cursor + BigInt(windowMax))
+    // However far other users have moved the counter, events are limited to counts that could have been
+    // handed out.
+    const end = least(to, pool.cursor + BigInt(windowMax))
     for (let count = floor; told && count < end; count++) {
-      const slot = slots.get(count)
-      if (slot) {
-        slots.delete(count)
-        silent.forget(count)
-        used.set(count, { slot, head })
-      }
+      const slot = pool.passed(count)
+      if (slot) used.set(count, { slot, head })
       told.push([slot === 'live' ? 'used' : slot === 'filling' ? 'gapFilled' : 'foreign', count])
     }
     floor = to
@@ -122,111 +125,66 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
     for (const [count, { slot }] of used) {
       if (count < to) continue
       used.delete(count)
-      hold(count, slot)
+      pool.hold(count, slot)
       told.push(['reorged', count])
     }
   }
 
   function cover(to: bigint): void {
     if (to !== covered) coveredAtMs = clock.now()
-    // What others used there, and uses no more, may be used again: it is not free.
+    // Counts that other users had used there and use no more may be used again: they are not free.
     const end = least(covered, to + BigInt(windowMax))
-    for (let count = to; count < end; count++) if (!slots.has(count)) hold(count, 'open')
-    for (const hole of holes) if (hole < to) forget(hole)
-    holes = holes.filter((hole) => hole >= to)
+    for (let count = to; count < end; count++) if (!pool.slots.has(count)) pool.hold(count, 'open')
+    pool.raise(to)
     covered = to
-    if (to > cursor) cursor = to
   }
 
-  // --- what time says ----------------------------------------------------------------------------------------
+  // --- deadlines ------------------------------------------------------------------------------------------
 
   function due(count: bigint): void {
-    const hole = holes.includes(count)
-    const slot = slots.get(count)
-    if (!hole && !slot) return
-    silent.set(count)
+    const slot = pool.slots.get(count)
+    if (!slot && !pool.holes.includes(count)) return
+    pool.renew(count)
     // Passed in a block that is not sealed yet.
     if (count < covered) return
     if (slot === 'live') {
       if (count === covered && clock.now() - coveredAtMs >= reservationTtlMs) tell('stuck', count)
-    } else if (!fill(count)) tell('gap', count)
-    else {
-      if (hole) holes.splice(holes.indexOf(count), 1)
-      slots.set(count, 'filling')
-    }
+    } else if (fill(count)) pool.fill(count)
+    else tell('gap', count)
   }
 
-  // --- what the caller does ----------------------------------------------------------------------------------
+  // --- calls ----------------------------------------------------------------------------------------------
 
-  function hold(count: bigint, slot: Slot): void {
-    unfilled.forget(count)
-    slots.set(count, slot)
-    silent.set(count)
-  }
-
-  function forget(count: bigint): void {
-    silent.forget(count)
-    unfilled.forget(count)
-  }
-
-  function out(): number {
-    return [...slots.keys()].filter((count) => count >= covered).length
-  }
-
-  function next(): bigint {
-    const count = holes.shift() ?? cursor++
-    hold(count, 'open')
-    return count
-  }
-
-  const taken = (count: bigint) => count < covered || slots.get(count) === 'filling'
+  const out = (): number => [...pool.slots.keys()].filter((count) => count >= covered).length
+  const taken = (count: bigint) => count < covered || pool.slots.get(count) === 'filling'
 
   return {
     take,
-    hasRoom: (amount) => slots.size + amount <= windowMax || out() + amount <= windowMax,
-    reserve: (amount) => Array.from({ length: amount }, next),
+    hasRoom: (amount) => pool.slots.size + amount <= windowMax || out() + amount <= windowMax,
+    reserve: (amount) => Array.from({ length: amount }, pool.next),
     commit(count) {
       if (taken(count)) return false
-      hold(count, 'live')
+      pool.hold(count, 'live')
       return true
     },
     adopt(count) {
       if (taken(count)) return false
-      for (; cursor <= count; cursor++) {
-        holes.push(cursor)
-        unfilled.set(cursor)
-      }
-      holes = holes.filter((hole) => hole !== count)
-      hold(count, 'live')
+      pool.adopt(count)
       return true
     },
     release(count) {
-      if (slots.get(count) !== 'open' || count < covered) return
-      slots.delete(count)
-      silent.forget(count)
-      unfilled.set(count)
-      const at = holes.findIndex((hole) => hole > count)
-      holes.splice(at < 0 ? holes.length : at, 0, count)
-      while (holes.at(-1) === cursor - 1n) {
-        holes.pop()
-        forget(--cursor)
-      }
+      if (count >= covered) pool.release(count)
     },
     renew(count) {
-      if (slots.has(count)) silent.set(count)
+      if (pool.slots.has(count)) pool.renew(count)
     },
     get state() {
+      const { cursor, holes } = pool
       return seeded ? { floor, cursor, holes: [...holes], inFlight: out() } : undefined
     },
-    pace: () => (out() > 0 ? 'cadence' : slots.size + used.size > 0 ? 'block' : 'idle'),
-    resume() {
-      for (const hole of holes) unfilled.set(hole)
-      for (const count of slots.keys()) silent.set(count)
-    },
-    stop() {
-      silent.stop()
-      unfilled.stop()
-    },
+    pace: () => (out() > 0 ? 'cadence' : pool.slots.size + used.size > 0 ? 'block' : 'idle'),
+    resume: pool.resume,
+    stop: pool.stop,
   }
 }
 

@@ -13,13 +13,13 @@ const reverted: StubAnswer = { failure: { kind: 'rpc', code: 3, message: 'execut
 const lost: StubAnswer = { failure: { kind: 'timeout', message: 'no answer' } }
 
 type Node = {
-  /** What the slot holds. */
+  /** The value in the slot. */
   stored: { latest: bigint; pending: bigint }
-  /** What the contract says. */
+  /** The value that the contract returns. */
   counted: { latest: bigint; pending: bigint }
-  /** Answers in place of the contract. */
+  /** Answers instead of the contract. */
   call?: (call: RpcCall) => StubAnswer
-  /** @default the one that is asked for */
+  /** @default the requested one */
   chainId?: number
 }
 
@@ -46,7 +46,7 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
     })
     return reading!
   }
-  /** The calls of the last request but the last, which asks for the chain: what each asks, and at which block. */
+  /** The calls of the last request, except the one for the chain id: the kind and the block of each. */
   const asked = () => {
     const calls = port.batches.at(-1)?.map(({ method, params }) => `${method} ${params.at(-1) ?? ''}`)
     expect(calls?.pop()).toBe('eth_chainId ')
@@ -57,7 +57,7 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
 
 const both = (count: bigint) => ({ latest: count, pending: count })
 
-test('the getters are asked by the selectors of the contracts', () => {
+test('calls the getters by the selectors of the contracts', () => {
   const selectors = (source: NonceSource<bigint>) => source.getters.map(({ data }) => data.slice(0, 10))
   expect(selectors(safeNonce({ safe: address }))).toEqual([toFunctionSelector('nonce()')])
   expect(selectors(entryPointNonce({ entryPoint: address, sender: address }))).toEqual([
@@ -69,7 +69,7 @@ test('the getters are asked by the selectors of the contracts', () => {
   ])
 })
 
-test('a slot that the getter agrees with is trusted, and the getter is not asked for latest again', async () => {
+test('trusts a slot that agrees with the getter, and does not call the getter for latest again', async () => {
   const { look, asked } = setUp({
     node: { stored: both(5n), counted: both(5n) },
     profile: { pendingState: true },
@@ -79,12 +79,12 @@ test('a slot that the getter agrees with is trusted, and the getter is not asked
   expect(asked()).toEqual(['eth_getStorageAt latest', 'eth_getStorageAt pending'])
 })
 
-test('a slot that holds something else is refused, naming both counts', async () => {
+test('refuses a slot with a different value, naming both counts', async () => {
   const { look } = setUp({ node: { stored: both(1n), counted: both(4n) } })
   await expect(look()).rejects.toThrow('expected the contract\'s counter, 4, got "a slot that holds 1"')
 })
 
-test('a block between slot and getter is no mismatch', async () => {
+test('sees no mismatch in a block between slot and getter', async () => {
   const node: Node = { stored: both(5n), counted: both(6n) }
   const { look } = setUp({
     node: {
@@ -99,12 +99,12 @@ test('a block between slot and getter is no mismatch', async () => {
   expect(await look()).toEqual({ latest: 6n, pending: 6n })
 })
 
-test('the value that an endpoint of another chain holds at that place is not read', async () => {
+test('ignores the value at that address on an endpoint of another chain', async () => {
   const { look } = setUp({ node: { stored: both(5n), counted: both(5n), chainId: 8 } })
   await expect(look()).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' })
 })
 
-test('an empty slot proves nothing: the getter is asked until both have moved, or it says otherwise', async () => {
+test('proves nothing by an empty slot: calls the getter until both have moved, or it differs', async () => {
   const node: Node = { stored: both(0n), counted: both(0n) }
   const { look, asked } = setUp({ node, profile: { pendingState: true } })
   expect(await look()).toEqual({ latest: 0n, pending: 0n })
@@ -113,7 +113,7 @@ test('an empty slot proves nothing: the getter is asked until both have moved, o
   await expect(look()).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('the first getter that the contract answers counts', async () => {
+test('uses the first getter that the contract answers', async () => {
   const old = toFunctionSelector('getNonce(address)')
   const { look } = setUp({
     source: forwarderNonce({ forwarder: address, from: address }),
@@ -127,7 +127,7 @@ test('the first getter that the contract answers counts', async () => {
   expect(await look()).toEqual({ latest: 3n, pending: 3n })
 })
 
-test('no contract, or one without the getter, is refused; a getter that was not answered is asked again', async () => {
+test('refuses an address without the contract or the getter, and repeats an unanswered getter', async () => {
   const answers: StubAnswer[] = [{ result: '0x' }, reverted, lost]
   const node: Node = { stored: both(3n), counted: both(3n) }
   const { look } = setUp({ node: { ...node, call: () => answers.shift() ?? { result: word(3n) } } })
@@ -137,7 +137,7 @@ test('no contract, or one without the getter, is refused; a getter that was not 
   expect((await look()).latest).toBe(3n)
 })
 
-test('where storage at pending is not shown, the getter is asked there: as the profile says, or as it is seen', async () => {
+test('calls the getter at pending if storage at pending is not shown, by the profile or by observation', async () => {
   const node: Node = { stored: both(5n), counted: { latest: 5n, pending: 7n } }
   const given = setUp({ node, profile: { pendingState: false } })
   expect(await given.look()).toEqual({ latest: 5n, pending: 7n })
@@ -149,7 +149,7 @@ test('where storage at pending is not shown, the getter is asked there: as the p
   expect(seen.asked()).toEqual(['eth_getStorageAt latest', 'eth_call pending'])
 })
 
-test('storage at pending that shows what is pre-confirmed is enough from then on', async () => {
+test('relies on storage at pending once it shows pre-confirmed values', async () => {
   const count = { latest: 5n, pending: 7n }
   const { look, asked, profile } = setUp({ node: { stored: count, counted: count } })
   expect(await look()).toEqual(count)
@@ -158,7 +158,7 @@ test('storage at pending that shows what is pre-confirmed is enough from then on
   expect(asked()).toEqual(['eth_getStorageAt latest', 'eth_getStorageAt pending'])
 })
 
-test('an endpoint whose pending shows no more than latest is not asked for it', async () => {
+test('reads no pending value from an endpoint whose pending equals latest', async () => {
   const { look, asked } = setUp({
     node: { stored: both(5n), counted: both(5n) },
     profile: { pending: 'latest' },
@@ -167,7 +167,7 @@ test('an endpoint whose pending shows no more than latest is not asked for it', 
   expect(asked()).not.toContain('eth_getStorageAt pending')
 })
 
-test('a getter that the caller names is held against the slot, and a decoder must give a count', async () => {
+test("verifies the slot with the caller's getter, and requires a count from a decoder", async () => {
   const getter = '0x12345678'
   const decode = (at: Hex) => BigInt(at) & 0xffn
   const source = storageNonce({ address, slot: 3n, decode, getter })
@@ -178,7 +178,7 @@ test('a getter that the caller names is held against the slot, and a decoder mus
   await expect(without.look()).rejects.toThrow('source.decode')
 })
 
-test('another endpoint that is read from now on is asked, by its own profile', async () => {
+test('reads another endpoint by its own profile after a switch', async () => {
   const nodes = [11n, 12n].map((count) => setUp({ node: { stored: both(count), counted: both(count) } }))
   let current = 0
   const reads = createCounterReads({

@@ -7,16 +7,17 @@ import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { ProfileWatch } from '../rpc/profile.js'
 import type { NonceGetter, NonceSource } from './sources.js'
 
-/** Where a counter stands. `pending` is `latest` where the endpoint shows no more. */
+/** The value of a counter. `pending` equals `latest` if the endpoint does not show a pending value. */
 export type CounterReading = { readonly latest: bigint; readonly pending: bigint }
 
-/** What to ask in one request, and what the replies say. */
+/** The calls of one request, and the decoder of its replies. */
 export type CounterRequest = {
   readonly calls: readonly RpcCall[]
   /**
-   * Undefined where the slot and the getter differ for the first time: a block may have come between the two.
+   * Undefined if the slot and the getter differ for the first time: a block may have come between the two
+   * calls.
    *
-   * @throws a typed error where `latest` was not answered; `INVALID` where the slot is not the counter's
+   * @throws a typed error if `latest` was not answered; `INVALID` if the slot is not that of the counter
    */
   read(replies: readonly (RpcReply | undefined)[]): CounterReading | undefined
 }
@@ -24,8 +25,8 @@ export type CounterRequest = {
 export type CounterReads = {
   request(): CounterRequest
   /**
-   * Asks by itself, again where `take` could make nothing of it. The first time it finds the getter that the contract
-   * answers.
+   * Sends a request of its own, and repeats it until `take` returns true. The first time it finds the getter
+   * that the contract answers.
    */
   look(take: (replies: readonly RpcReply[], request: CounterRequest) => boolean): Promise<void>
 }
@@ -33,12 +34,14 @@ export type CounterReads = {
 const STORAGE = 'eth_getStorageAt'
 const CALL = 'eth_call'
 
-/** Reads a counter in a contract: its slot, and the contract's own word where the slot cannot be trusted. */
+/** Reads a counter in a contract: its slot, and the contract's getter if the slot is not trusted yet. */
 export function createCounterReads(options: {
   source: NonceSource<number | bigint>
-  /** The endpoint that is read now: looked up for each request, since another may take its place. */
+  /**
+   * The endpoint that is read now. It is looked up for each request, since another endpoint may replace it.
+   */
   reader: () => { readonly port: Port; readonly profile: ProfileWatch }
-  /** An endpoint that has strayed to another chain since it was probed has something at that place as well. */
+  /** An endpoint that moved to another chain after it was probed has a value at that address as well. */
   chainId: number
   timeoutMs: number
 }): CounterReads {
@@ -63,7 +66,7 @@ export function createCounterReads(options: {
       latest: stored('latest'),
       word: getter && !proven && asked(getter, 'latest'),
       told: getter && !flat && pendingState !== true && asked(getter, 'pending'),
-      // After the getter: a block that comes between the two can only make this one higher.
+      // After the getter: a block that comes between the two can only make this value higher.
       shown: !flat && !(getter && pendingState === false) && stored('pending'),
     }
     const names = (Object.keys(parts) as (keyof typeof parts)[]).filter((name) => parts[name])
@@ -73,7 +76,7 @@ export function createCounterReads(options: {
         const by = Object.fromEntries(names.map((name, at) => [name, replies[at]]))
         const latest = countIn(by.latest)
         if (parts.word && getter && !agree(latest, getter.decode(wordIn(by.word)))) return undefined
-        // A node that does not answer for `pending` shows none.
+        // A node that does not answer for `pending` shows no pending value.
         const told = by.told?.ok && getter ? getter.decode(wordIn(by.told)) : latest
         const shown = by.shown?.ok ? countIn(by.shown) : latest
         if (by.told?.ok && by.shown?.ok && (told > latest || shown > latest))
@@ -83,7 +86,7 @@ export function createCounterReads(options: {
     }
   }
 
-  /** True where slot and getter say the same. @throws `INVALID` the second time that they do not */
+  /** True if slot and getter agree. @throws `INVALID` if they differ for the second time */
   function agree(held: bigint, counted: bigint): boolean {
     if (held === counted) {
       proven = held > 0n
@@ -120,7 +123,8 @@ export function createCounterReads(options: {
     const replies = await ask(source.getters.map((each) => asked(each, 'latest')))
     const found = source.getters.find((_, at) => isWord(replies[at]))
     if (found) return found
-    // A revert, or nothing where there is no code, is an answer; anything else says nothing of the contract.
+    // A revert, or an empty result without code, is an answer. Any other failure proves nothing about the
+    // contract.
     for (const reply of replies) if (!isRevert(reply)) resultOf(CALL, reply)
     throw invalid('source', address, `a contract with the getter of a ${source.kind} source`)
   }
@@ -132,13 +136,13 @@ function isWord(reply: RpcReply | undefined): boolean {
   return reply?.ok === true && /^0x[0-9a-f]{64}/i.test(`${reply.result}`)
 }
 
-// geth and reth answer 3, others codes of their own with one of these words.
+// geth and reth answer 3, other nodes have their own codes with one of these words.
 function isRevert(reply: RpcReply): boolean {
   if (reply.ok || reply.failure.kind !== 'rpc') return false
   return reply.failure.code === 3 || /revert|opcode|execution/i.test(reply.failure.message)
 }
 
-/** The first 32 bytes of what a call returned. */
+/** The first 32 bytes of a call's result. */
 function wordIn(reply: RpcReply | undefined): Hex {
   const result = resultOf(CALL, reply)
   if (isWord(reply)) return (result as string).slice(0, 66) as Hex

@@ -1,8 +1,8 @@
 import type { CancelTimer, Clock } from '../platform/clock.js'
 
-/** Times at which something is due that is given the same length of time each: one timer for all of them. */
+/** Deadlines of equal length for many keys, with one timer for all of them. */
 export type Deadlines<key> = {
-  /** Due `afterMs` from now; what was set for the key before is forgotten. */
+  /** Makes the key due `afterMs` from now, and drops its earlier deadline. */
   set(key: key): void
   forget(key: key): void
   stop(): void
@@ -15,7 +15,7 @@ export function createDeadlines<key>(options: {
   due: (key: key) => void
 }): Deadlines<key> {
   const { clock, afterMs, due } = options
-  // Equal lengths make the order of setting the order of falling due: the first one is always the next.
+  // With equal lengths, the order of setting is the order of falling due: the first one is always the next.
   const dueAtMs = new Map<key, number>()
   let cancel: CancelTimer | undefined
 

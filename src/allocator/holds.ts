@@ -5,21 +5,27 @@ type Since = { readonly detail: string | undefined; readonly sinceMs: number }
 
 export type StandingHold = Since & { readonly reason: HoldReason }
 
-/** The only state of a lane: why it reserves nothing for now. Empty, it reserves. Repair goes on regardless. */
+/**
+ * The only state of a lane: the reasons for which it reserves nothing for now. It reserves if there is no
+ * reason. Repair continues in any case.
+ */
 export type Holds = {
   has(reason: HoldReason): boolean
   readonly any: boolean
   list(): HoldReason[]
-  /** The sentence that was given with each reason: what was read, and what lifts the hold. */
+  /** The sentence that was given with each reason: the observation, and how the hold is lifted. */
   details(): Partial<Record<HoldReason, string>>
-  /** All of each: `sinceMs` is the wall time since when it stands. */
+  /** All holds with their details. `sinceMs` is the wall time at which the hold began. */
   standing(): readonly StandingHold[]
-  /** Idempotent: listeners are notified of a change only. A later detail replaces the former one without an event. */
+  /**
+   * Idempotent: listeners are notified of a change only. A later detail replaces the former one without an
+   * event.
+   */
   add(reason: HoldReason, detail?: string): void
   lift(reason: HoldReason): void
 }
 
-/** Holds that only an operator's `resume()` lifts: something was seen that no rule covers. */
+/** Holds that only an operator's `resume()` lifts: no rule covers the observed situation. */
 export const liftedByResume: readonly HoldReason[] = [
   'paused',
   'jump',

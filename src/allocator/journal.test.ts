@@ -14,7 +14,7 @@ const UNKNOWN = new TxlaneError('The answer was lost.', {
   details: 'unknown',
 })
 
-test('P6: bytes of a write that failed are not carried into the next one, where they are wanted no more', async () => {
+test('P6: bytes of a failed write are not carried into the next one if they are no longer wanted', async () => {
   const clock = createVirtualClock()
   const inner = memoryStore({ now: clock.now })
   const lease = (await inner.acquire(KEY, 'me', 600_000)) as Lease

@@ -7,7 +7,7 @@ import { createLane } from './lane.js'
 
 const KEY = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'2'.repeat(40)}` } as const
 
-test('more that is covered is told at once, with each count of a pool, and does not wait for a block or a poll', async () => {
+test('reports newly covered nonces with each count of a pool, without waiting for a block or a poll', async () => {
   const store = memoryStore()
   const told: number[] = []
   const lane = createLane({

@@ -10,26 +10,26 @@ import type { LaneKey, Lease, Store, StoredTransaction } from '../types/store.js
 import { createHolds, type Holds } from './holds.js'
 import { createJournal, type Journal } from './journal.js'
 
-/** What a lane asks of whoever runs it. */
+/** The functions that a lane needs from its owner. */
 export type LaneDuties = {
-  /** Carries out what the table asks for; called in the order of the transitions. */
+  /** Performs the actions of the table. Called in the order of the transitions. */
   perform(nonce: number, actions: readonly SlotAction[], slot: Slot): void
-  /** A slot is another one than before, and not only in what the table counts. */
+  /** A slot has changed, and not only in the table's own counters. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
   held(reason: HoldReason, held: boolean, detail?: string): void
   changedTransactions(): readonly StoredTransaction[]
-  /** Wishes of other processes up to this one are done. */
+  /** Remote commands of other processes up to this one are done. */
   wished?(): number
   failed(error: unknown): void
-  /** More is covered than before: there may be room again. */
+  /** More nonces are covered than before: there may be room again. */
   covered?(): void
-  /** Another holder has it. */
+  /** Another process owns the lease. */
   lost?(): void
-  /** A row of the table was taken: for who counts them. */
+  /** A row of the table was taken: for statistics. */
   readonly took?: ((row: number) => void) | undefined
 }
 
-/** The book brings the cursor down by itself, as soon as nothing is bound above a hole. */
+/** The book lowers the cursor by itself, as soon as no nonce above a hole is bound. */
 const CURSOR_DOWN_ROW = 3
 
 /** The nonces of one account on one chain: the book, the mutex around it, the journal and the holds. */
@@ -39,19 +39,22 @@ export type Lane = {
   readonly book: Book
   readonly holds: Holds
   readonly journal: Journal
-  /** A number never given before: names what is to be signed, so that late bytes are recognised. */
+  /** A new, unique number: it identifies the bytes to be signed, so that late bytes are recognised. */
   token(): number
-  /** Takes an event through the table, then has its actions performed. */
+  /** Passes an event through the table, then has its actions performed. */
   apply(nonce: number, event: SlotEvent): Transition
   /** Runs under the lane's mutex: one reservation after the other, in the order of the calls. */
   exclusive<T>(work: () => T | Promise<T>): Promise<T>
-  /** The same for work that is done when it returns: at once where the mutex is free, since nothing can come between. */
+  /**
+   * Like `exclusive`, for synchronous work: runs at once if the mutex is free, since nothing can come in
+   * between.
+   */
   exclusiveNow(work: () => void): Promise<void> | undefined
-  /** The lowest hole, else the cursor. */
+  /** The lowest hole, otherwise the cursor. */
   next(): number
-  /** A node that counts what waits in its pool covers all below the count. */
+  /** The count of a node that counts its pool covers all nonces below it. */
   counted(count: number): void
-  /** After whatever may have covered more. */
+  /** Call this after any change that may have covered more nonces. */
   noteCovered(): void
   stop(): void
 }
@@ -63,12 +66,12 @@ export function createLane(options: {
   store: Store
   clock: Clock
   duties: LaneDuties
-  /** Tokens begin above it: those of an earlier life must not be taken for ours. */
+  /** Tokens start above it: tokens of an earlier process must not be taken for ours. */
   tokenAbove: number
 }): Lane {
   const { key, lease, book, store, clock, duties } = options
   let tokens = options.tokenAbove
-  // Made on first use: an idle lane costs nothing.
+  // Created on first use: an idle lane costs nothing.
   let mutex: Mutex | undefined
   let stopped = false
   let coveredTo = book.coveredTo
@@ -101,7 +104,7 @@ export function createLane(options: {
 
   function apply(nonce: number, event: SlotEvent): Transition {
     const before = book.get(nonce)
-    // Whoever has the lane by now reads its slots from the store: here they are history.
+    // The process that now owns the lane reads its slots from the store: the slots here are out of date.
     if (stopped) return { row: 0, slot: before ?? { state: 'hole', nonce, attempts: [] }, actions: [] }
     const { cursor } = book
     const result = book.apply(nonce, event)
@@ -150,8 +153,8 @@ export function createLane(options: {
 }
 
 /**
- * Events whose outcome need not be written at once: it is in the store already, or it can be learnt again. It goes
- * along with the next write.
+ * Events whose result does not have to be written at once: it is in the store already, or it can be learned
+ * again. It goes into the next write.
  */
 const PASSING: ReadonlySet<SlotEvent['type']> = new Set([
   'reserve',
@@ -164,5 +167,5 @@ const PASSING: ReadonlySet<SlotEvent['type']> = new Set([
   'stuck',
 ])
 
-/** Events that change nothing but what the table itself counts. */
+/** Events that only change the table's own counters. */
 const COUNTING: ReadonlySet<SlotEvent['type']> = new Set(['committing', 'notCommitted', 'sent'])

@@ -8,7 +8,7 @@ const reading = (latest: number, pending: number, head: number, atMs: number) =>
   atMs,
 })
 
-test('readings at different blocks agree at once, those at the same block after 3 s', () => {
+test('agrees at once for readings at different blocks, and after 3 s at the same block', () => {
   const agree = createAgreement()
   expect(agree(reading(7, 7, 1, 0))).toBe(false)
   expect(agree(reading(7, 7, 1, 2_999))).toBe(false)
@@ -16,7 +16,7 @@ test('readings at different blocks agree at once, those at the same block after 
   expect(createAgreement()(reading(7, 7, 1, 9_000))).toBe(false)
 })
 
-test('a reading that differs in between begins anew', () => {
+test('begins anew after a different reading in between', () => {
   const agree = createAgreement()
   agree(reading(7, 7, 1, 0))
   expect(agree(reading(8, 8, 2, 1_000))).toBe(false)
@@ -24,14 +24,14 @@ test('a reading that differs in between begins anew', () => {
   expect(agree(reading(7, 7, 4, 2_500))).toBe(true)
 })
 
-test('`pending` above `latest` that stands still is believed after 15 s, however many blocks go by', () => {
+test('believes an unchanged `pending` above `latest` after 15 s, however many blocks go by', () => {
   const agree = createAgreement()
   agree(reading(7, 9, 1, 0))
   expect(agree(reading(7, 9, 8, 14_999))).toBe(false)
   expect(agree(reading(7, 9, 8, 15_000))).toBe(true)
 })
 
-test('bounds are confirmed at another block or 2 s later, and hold all that was read meanwhile', () => {
+test('confirms bounds at another block or 2 s later, including all readings in between', () => {
   const confirm = createBounds()
   expect(confirm(reading(7, 107, 1, 0))).toBeUndefined()
   expect(confirm(reading(7, 7, 1, 1_999))).toBeUndefined()

@@ -1,24 +1,28 @@
-/** What one reading of an account says, at which sealed block and when it was taken, in clock milliseconds. */
+/** One reading of an account, with its sealed block and its time in clock milliseconds. */
 export type CountReading = {
   readonly latest: number
-  /** The same as `latest` where the endpoint shows no more. */
+  /** Equals `latest` if the endpoint does not show a pending count. */
   readonly pending: number
   readonly head: number
   readonly atMs: number
 }
 
-/** On a chain without empty blocks nothing but time tells two readings apart. */
+/** On a chain without empty blocks, only time separates two readings. */
 const AGREE_MS = 3_000
 const CONFIRM_MS = 2_000
 
-/** A count that is too high may last for some seconds, and whatever is sent above it leaves gaps that have to be paid. */
+/**
+ * A count that is too high may persist for some seconds, and transactions sent above it leave gaps that cost
+ * fees to fill.
+ */
 const AHEAD_MS = 15_000
 
 /**
- * `coldStart: 'settle'`: transactions of an earlier life may be on their way where no count shows them. The account is
- * believed once two readings at different sealed blocks agree, or two at the same block that lie 3 s apart with none
- * between that differs; where `pending` is above `latest` and stands still, after 15 s: what waits in an honest pool
- * moves. A heuristic: what lands later is discovered as foreign.
+ * `coldStart: 'settle'`: transactions of an earlier process may be in flight although no count shows them.
+ * The account is believed once two readings at different sealed blocks agree, or two at the same block that
+ * are 3 s apart with no different reading in between. If `pending` is above `latest` and does not change, the
+ * account is believed after 15 s, because transactions in an honest pool move. This is a heuristic: a
+ * transaction that lands later is discovered as foreign.
  */
 export function createAgreement(): (reading: CountReading) => boolean {
   let first: CountReading | undefined
@@ -30,12 +34,12 @@ export function createAgreement(): (reading: CountReading) => boolean {
   }
 }
 
-/** What the `pending` counts of some time said: each of them at least `min`, none of them more than `max`. */
+/** The range of the `pending` counts of some period: each was at least `min`, and at most `max`. */
 export type Bounds = { readonly min: number; readonly max: number }
 
 /**
- * One reading may come from a backend that lags or errs. Bounds are confirmed when another block was sealed since the
- * first reading that they rest on, or 2 s have passed. `undefined` until then.
+ * One reading may come from a backend that lags or errs. Bounds are confirmed when another block was sealed
+ * since their first reading, or 2 s have passed. `undefined` until then.
  */
 export function createBounds(): (reading: CountReading) => Bounds | undefined {
   let first: CountReading | undefined

@@ -24,7 +24,7 @@ function seeded(counts: Given, state: Partial<LaneState>, durable: boolean, othe
   )
 }
 
-test('a nonce that the chain has counted is covered, though nobody knows yet by whom it was used', () => {
+test('a nonce that the chain has counted is covered, although the transaction that used it is unknown', () => {
   const slots = [4, 5, 6].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
   const { book } = seeded({ latest: 6 }, { slots, cursor: 7 }, true)
   expect([book.coveredTo, book.floor]).toEqual([6, 4])
@@ -35,8 +35,8 @@ describe('a store behind the chain', () => {
   const one = [transactionIn(LANE, 'a')]
   test.each([
     ['the chain has used a nonce above its cursor', { latest: 6 }, { cursor: 5 }, true, true],
-    ['one is on its way there', { latest: 5, pending: 6 }, { cursor: 5 }, true, true],
-    ['something waits in it', { latest: 6 }, { cursor: 5, transactions: one }, true, true],
+    ['another one is in flight there', { latest: 5, pending: 6 }, { cursor: 5 }, true, true],
+    ['its queue is not empty', { latest: 6 }, { cursor: 5, transactions: one }, true, true],
     [
       'it knows as much as the chain',
       { latest: 5, pending: 5 },
@@ -46,14 +46,20 @@ describe('a store behind the chain', () => {
     ],
     ['it knows more', { latest: 3, pending: 4 }, { cursor: 5, transactions: one }, true, false],
     ['it has no records of the lane', { latest: 6 }, { transactions: one }, true, false],
-    // Memory cannot be put back to an earlier time: somebody else used the key.
+    // Memory cannot be restored to an earlier time: another user of the key sent it.
     ['it does not outlive its process', { latest: 6 }, { cursor: 5 }, false, false],
-    ['nor does this one, and something waits', { latest: 6 }, { cursor: 5, transactions: one }, false, true],
+    [
+      'nor does this one, and its queue is not empty',
+      { latest: 6 },
+      { cursor: 5, transactions: one },
+      false,
+      true,
+    ],
   ])('%s', (_, counts, state, durable, behind) => {
     expect(seeded(counts, state, durable).storeBehindChain).toBe(behind)
   })
 
-  test('not where this process held it last: nobody can have put it back since', () => {
+  test('is not assumed if this process owned it last: no other can have restored it since', () => {
     const reading = { latest: { count: 6 }, pending: undefined } as unknown as Parameters<typeof seedBook>[0]
     const state = { slots: [], transactions: one, cursor: 5, arrived: 0 }
     expect(seedBook(reading, state, { durable: true, seen: true }, SPAN_MAX).storeBehindChain).toBe(false)
@@ -63,30 +69,25 @@ describe('a store behind the chain', () => {
     ['both readings are above its cursor', { latest: 6 }, { latest: 7 }, [true, false]],
     ['one is, and the other is not', { latest: 6, pending: 6 }, { latest: 5, pending: 5 }, [false, true]],
     [
-      'one has something on its way there',
+      'one shows a transaction in flight there',
       { latest: 5, pending: 6 },
       { latest: 5, pending: 5 },
       [false, true],
     ],
-    ['the other one has', { latest: 5, pending: 5 }, { latest: 5, pending: 6 }, [false, true]],
-    [
-      'the other one says nothing of what is on its way',
-      { latest: 5, pending: 6 },
-      { latest: 5 },
-      [true, false],
-    ],
+    ['the other one does', { latest: 5, pending: 5 }, { latest: 5, pending: 6 }, [false, true]],
+    ['the other one has no pending count', { latest: 5, pending: 6 }, { latest: 5 }, [true, false]],
     ['neither is', { latest: 5, pending: 5 }, { latest: 4, pending: 5 }, [false, false]],
   ])('%s', (_, reading, other, [behind, disputed]) => {
     const { storeBehindChain, storeDisputed } = seeded(reading, { cursor: 5 }, true, other)
     expect([storeBehindChain, storeDisputed]).toEqual([behind, disputed])
   })
 
-  test('its cursor goes on above both', () => {
+  test('its cursor continues above both', () => {
     expect(seeded({ latest: 6, pending: 8 }, { cursor: 5 }, true).book.cursor).toBe(8)
   })
 })
 
-test('of two readings the lower count is the floor, with records and without', () => {
+test('the lower count of two readings is the floor, with records and without', () => {
   for (const state of [{}, { cursor: 9 }]) {
     for (const [one, other] of [
       [7, 5],
@@ -98,12 +99,12 @@ test('of two readings the lower count is the floor, with records and without', (
   }
 })
 
-describe('nonces below all records that one reading counts as used, and the other one does not', () => {
+describe('nonces below all records that one reading counts as used, and the other does not', () => {
   const slots = [liveIn(LANE, 7, 'claim', 'a')]
   test.each([
     ['up to the lowest record', { slots, cursor: 8 }, [4, 7], [[4, 7], 8, undefined]],
     ['up to the higher count', { slots, cursor: 8 }, [4, 6], [[4, 6], 8, 6]],
-    ['up to the cursor, where there is no record left', { cursor: 8 }, [4, 9], [[4, 8], 8, undefined]],
+    ['up to the cursor, if there is no record left', { cursor: 8 }, [4, 9], [[4, 8], 8, undefined]],
   ] as const)('are a hypothesis %s', (_, state, [low, high], [[from, to], cursor, hole]) => {
     for (const [one, other] of [
       [low, high],
@@ -115,13 +116,13 @@ describe('nonces below all records that one reading counts as used, and the othe
     }
   })
 
-  test('both of them lack may have been skipped', () => {
+  test('that both readings lack may have been skipped', () => {
     const { book } = seeded({ latest: 4 }, { slots, cursor: 8 }, true, { latest: 4 })
     expect(book.lowestHole()).toBe(4)
   })
 })
 
-test('`pending` far above `latest` is not believed: the lane begins without it, and nothing is made for it', () => {
+test('`pending` far above `latest` is not believed: the lane starts without it, and no slot is created for it', () => {
   for (const pending of [7 + SPAN_MAX + 1, 1_000_000_001]) {
     const { book, isDisbelieved } = seeded({ latest: 7, pending }, {}, true)
     expect([isDisbelieved, book.cursor, book.slots.size]).toEqual([true, 7, 0])
@@ -130,7 +131,7 @@ test('`pending` far above `latest` is not believed: the lane begins without it, 
   expect([isDisbelieved, book.cursor, book.slots.size]).toEqual([false, 7 + SPAN_MAX, 0])
 })
 
-test('records next to a count that a node made up cost as much as the records alone', () => {
+test('records next to an invented count cost as much as the records alone', () => {
   const slots = [4, 1_000_000_001].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
   for (const latest of [5, 1_000_000_001]) {
     const { book } = seeded({ latest }, { slots, cursor: 1_000_000_002 }, true)
@@ -139,12 +140,12 @@ test('records next to a count that a node made up cost as much as the records al
 })
 
 describe('counts above the records', () => {
-  test('are no floor: that nonces are used is left to evidence, and nothing is handed out there', () => {
+  test('are no floor: the use is left to evidence, and nothing is handed out there', () => {
     const { book } = seeded({ latest: 8 }, { cursor: 5 }, true)
     expect([book.floor, book.cursor, book.supposedTo, book.slots.size]).toEqual([5, 8, 8, 0])
   })
 
-  test('of more than seedSpanMax are not believed, and nothing is made for them', () => {
+  test('by more than seedSpanMax are not believed, and no slots are created for them', () => {
     for (const count of [5 + SPAN_MAX + 1, 1_000_000_001]) {
       const { book, isDisbelieved } = seeded({ latest: count, pending: count }, { cursor: 5 }, true)
       expect([isDisbelieved, book.floor, book.cursor, book.unfinished]).toEqual([true, 5, 5, 0])
@@ -152,7 +153,7 @@ describe('counts above the records', () => {
     expect(seeded({ latest: 5 + SPAN_MAX }, { cursor: 5 }, true).isDisbelieved).toBe(false)
   })
 
-  test('of its own transactions in flight are believed, however many they are', () => {
+  test('by its own transactions in flight are believed, however many they are', () => {
     const slots = [4, 5_000].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
     const { book, isDisbelieved } = seeded({ latest: 4, pending: 5_001 }, { slots, cursor: 5_001 }, true)
     expect([isDisbelieved, book.floor, book.cursor]).toEqual([false, 4, 5_001])
@@ -162,7 +163,7 @@ describe('counts above the records', () => {
 describe('a count far below the records', () => {
   const slots = [liveIn(LANE, 700, 'claim', 'a')]
 
-  test('makes no holes: what lies between is a hypothesis', () => {
+  test('makes no holes: the nonces in between are a hypothesis', () => {
     for (const pending of [0, 300, 701]) {
       const { book } = seeded({ latest: 0, pending }, { slots, cursor: 701 }, true)
       expect([book.cursor, book.slots.size, book.lowestHole()]).toEqual([701, 1, undefined])

@@ -4,34 +4,34 @@ import type { LaneState } from '../types/store.js'
 
 export type Seeded = {
   readonly book: Book
-  /** Above every token that was ever given out in this lane. */
+  /** Above every token that was ever used in this lane. */
   readonly tokenAbove: number
   /** The chain knows nonces that the store does not: nothing is sent until an operator has looked. */
   readonly storeBehindChain: boolean
-  /** One of the two readings says so, and the other one does not. */
+  /** Only one of the two readings shows that. */
   readonly storeDisputed: boolean
-  /** The cursor of a store that can be older than the chain, where it is one. */
+  /** The store's cursor, if the store may be older than the chain. */
   readonly storeCursor: number | undefined
-  /** `pending` is further above what is known than is believed: the lane began without it. */
+  /** `pending` exceeds the known nonces by more than is credible: the lane started without it. */
   readonly isDisbelieved: boolean
 }
 
 /**
- * More nonces than this below all records, and not used as far as a count says: no lane skips so many, and the count may
- * be too low. They are a hypothesis, and no holes.
+ * If more than this many nonces lie below all records and are unused according to a count, they are a
+ * hypothesis, not holes: no lane skips that many, and the count may be too low.
  */
 const SKIPPED_MAX = 64
 
 /**
- * The book of a lane as it starts: from the store where it has records, from the chain where it has not, and never
- * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are a hypothesis of
- * `spanMax` nonces at most.
+ * The book of a lane at its start: from the store if it has records, otherwise from the chain, and never
+ * below the nonces that either shows as taken. Nonces that `pending` counts and this store does not know are
+ * a hypothesis of at most `spanMax` nonces.
  *
- * Of two readings the lower count is the floor: one that is too high leaves nonces empty for ever, one that is too low is
- * raised by evidence. What lies between the two and has no record is a hypothesis. A lane that runs holds a poisoned count
- * against its own attempts; one that starts has none.
+ * The lower count of two readings is the floor: a count that is too high leaves nonces empty for ever, while
+ * one that is too low is raised by evidence. Nonces between the two counts that have no record are a
+ * hypothesis. A running lane verifies a wrong count against its own attempts; a starting lane has none.
  *
- * @param other a second reading, of another endpoint where there is one
+ * @param other a second reading, of another endpoint if there is one
  */
 export function seedBook(
   reading: Counts,
@@ -40,21 +40,23 @@ export function seedBook(
   spanMax: number,
   other: Counts = reading,
 ): Seeded {
-  // A node that lags, or came back without its last blocks, says less than the records prove.
+  // A node that lags, or that restarted without its last blocks, counts less than the records prove.
   const latest = Math.max(lowerLatest(reading, other), provenCount(state))
   const pending = Math.max(reading.pending?.count ?? latest, latest)
   const known = hasRecords(state)
   const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
-  // With records the floor is what the journal can account for; evidence raises it over the rest.
+  // With records, the floor is limited to the nonces that the journal accounts for; evidence raises it over
+  // the rest.
   const accounted = known ? Math.min(latest, state.cursor ?? 0) : latest
   const book = createBook({ floor: Math.min(known ? lowest : latest, accounted) })
   if (known) restorePruned(book, state, latest)
   let tokenAbove = 0
-  // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
+  // Row 6: a reservation of an earlier process has no attempt, and its token belongs to no pending signature.
   const kept = state.slots.filter(({ state }) => state !== 'reserved').sort((a, b) => a.nonce - b.nonce)
   const first = kept[0]?.nonce ?? 0
   const isGap = known && first - latest > SKIPPED_MAX
-  // Below all records one reading counts nonces as used, and the other one does not: nobody may have skipped them.
+  // Below all records one reading counts nonces as used and the other does not: no process may have skipped
+  // them.
   const recordedFrom = kept[0]?.nonce ?? state.cursor ?? 0
   const disputedTo = known ? Math.min(recordedFrom, Math.max(reading.latest.count, other.latest.count)) : 0
   const supposedTo = isGap ? first : disputedTo
@@ -65,16 +67,19 @@ export function seedBook(
   }
   const open = known ? lowestOpen(book, accounted) : undefined
   book.raise(open ?? accounted)
-  // By whom they were used is not known yet. That they are is enough for nothing to be sent there again.
+  // The transactions that used them are not known yet. The count is enough to prevent new sends there.
   book.counted(latest)
-  // What the chain has used above the records waits for evidence, as what is on its way does: counts say so alone.
+  // Nonces that the chain has used above the records wait for evidence, like nonces in flight: only counts
+  // show them.
   const isMore = pending > (open === undefined ? accounted : latest)
   const isDisbelieved = isMore && pending - Math.max(accounted, state.cursor ?? 0) > spanMax
   if (isMore && !isDisbelieved) book.suppose(Math.max(supposedTo, pending))
-  // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
-  // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
+  // A store that outlives its process can be restored to an earlier time, and ids that it has forgotten may
+  // be sent again. A store that does not outlive it cannot: another user of the key sent those transactions,
+  // and with an empty queue there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
-  // Without records nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
+  // Without records no nonce was ever reserved: no process that writes to this store has sent the queued
+  // transactions.
   const storeCursor = mayBeOlder && known ? state.cursor : undefined
   const verdicts =
     storeCursor === undefined ? [] : [reading, other].map((one) => isAbove(one, storeCursor, spanMax))
@@ -90,7 +95,7 @@ export function seedBook(
   }
 }
 
-/** A lane whose counts never settled has written 0, and what waited there has never been sent. */
+/** A lane whose counts never settled has written 0, and its queued transactions have never been sent. */
 export function hasRecords({ cursor = 0 }: Pick<LaneState, 'cursor'>): boolean {
   return cursor > 0
 }
@@ -102,23 +107,26 @@ export function lowerLatest(one: Counts, other: Counts): number {
   return Math.min(one.latest.count, other.latest.count)
 }
 
-/** Whether a reading counts nonces above the cursor; undefined where it says nothing of what is pending. */
+/** Whether a reading counts nonces above the cursor; undefined if it has no pending count. */
 function isAbove({ latest, pending }: Counts, cursor: number, spanMax: number): boolean | undefined {
   if (latest.count > cursor) return true
   if (pending === undefined) return undefined
   return pending.count > cursor && pending.count - latest.count <= spanMax
 }
 
-/** A block that used a nonce had all below it used before. Where it left the chain, its slot comes back by itself. */
+/**
+ * If a block used a nonce, all nonces below were used before. If the block left the chain, its slot is
+ * restored by the reorg handling.
+ */
 function provenCount({ slots }: LaneState): number {
   return slots.reduce((count, slot) => (isUsed(slot) ? Math.max(count, slot.nonce + 1) : count), 0)
 }
 
 /**
- * Slots become final in no fixed order: between those that the store still has, nonces that the chain has used are
- * those of slots that were pruned. Taken for holes they would be handed out once more. A hole that somebody else has
- * used looks the same, and nothing was bound to it. A gap that is wider than any lane leaves comes from a number that a
- * node made up: it is left to the hypothesis.
+ * Slots become final in no fixed order. Between the slots that the store still has, used nonces belong to
+ * slots that were pruned: as holes they would be handed out again. A hole that another sender has used looks
+ * the same, and nothing was bound to it. A gap that is wider than any lane leaves is due to an invented
+ * number of a node, and stays a hypothesis.
  */
 function restorePruned(book: Book, { slots, cursor = 0 }: LaneState, latest: number): void {
   const kept = slots.map(({ nonce }) => nonce).sort((a, b) => a - b)
@@ -133,8 +141,8 @@ function restorePruned(book: Book, { slots, cursor = 0 }: LaneState, latest: num
 }
 
 /**
- * The lowest nonce below `end` that the store has an open slot for. Those below it that the store has no slot for are
- * used, by what was pruned as final.
+ * The lowest nonce below `end` for which the store has an open slot. Nonces below it without a slot are used:
+ * their slots were pruned as final.
  */
 function lowestOpen(book: Book, end: number): number | undefined {
   let lowest: number | undefined

@@ -36,22 +36,22 @@ describe('slots that were pruned while lower ones were kept', () => {
     expect(seeded({ latest: 6 }, { slots, cursor: 6 })).toEqual({ floor: 6, cursor: 6, hole: undefined })
   })
 
-  test('below one that is still open they are used as well', () => {
+  test('below an open one are used as well', () => {
     const slots = [handedOut(2), usedAt(5)]
     expect(seeded({ latest: 6 }, { slots, cursor: 6 })).toEqual({ floor: 2, cursor: 6, hole: undefined })
   })
 
-  test('above all that is kept they leave the cursor where it was', () => {
+  test('above all kept ones leave the cursor at its place', () => {
     const slots = [handedOut(2)]
     expect(seeded({ latest: 6 }, { slots, cursor: 6 })).toEqual({ floor: 2, cursor: 6, hole: undefined })
   })
 
-  test('a nonce that the chain has not used is a hole, whatever stands above it', () => {
+  test('a nonce that the chain has not used is a hole, with any slot above it', () => {
     const slots = [usedAt(2), handedOut(5)]
     expect(seeded({ latest: 3 }, { slots, cursor: 6 })).toEqual({ floor: 3, cursor: 6, hole: 3 })
   })
 
-  test('a node that is behind the records does not bring back what was used below them', () => {
+  test('a node behind the records does not bring back nonces that were used below them', () => {
     const slots = [usedAt(1_000), handedOut(1_001)]
     expect(seeded({ latest: 100 }, { slots, cursor: 1_002 })).toEqual({
       floor: 1_001,

@@ -6,7 +6,7 @@ const entryPoint = '0x0000000071727De22E5E9d8BAf0edAc6f37da032'
 const sender = '0x1111111111111111111111111111111111111111'
 const word = (value: bigint) => encodeAbiParameters([{ type: 'uint256' }], [value])
 
-test('a sequence of an EntryPoint is read where the compiled contract keeps it', () => {
+test('reads the sequence of an EntryPoint from the slot of the compiled contract', () => {
   const { counter } = entryPointNonce({ entryPoint, sender })
   expect(counter).toEqual({
     address: entryPoint.toLowerCase(),
@@ -14,7 +14,7 @@ test('a sequence of an EntryPoint is read where the compiled contract keeps it',
   })
 })
 
-test('the nonce of a user operation is its key and the sequence of that key', () => {
+test('composes the nonce of a user operation from its key and the sequence of that key', () => {
   const first = entryPointNonce({ entryPoint, sender })
   const other = entryPointNonce({ entryPoint, sender, key: 7n })
   expect(first.nonceOf(5n)).toBe(5n)
@@ -22,20 +22,20 @@ test('the nonce of a user operation is its key and the sequence of that key', ()
   expect(other.counter?.slot).not.toBe(first.counter?.slot)
 })
 
-test('a Safe counts in slot 5 of the proxy, a forwarder in the mapping at slot 2', () => {
+test('reads a Safe from slot 5 of the proxy, and a forwarder from the mapping at slot 2', () => {
   expect(safeNonce({ safe: sender }).counter).toEqual({ address: sender, slot: '0x5' })
   const { counter } = forwarderNonce({ forwarder: entryPoint, from: sender })
   expect(counter?.slot).toBe(keccak256(`0x${sender.slice(2).padStart(64, '0')}${word(2n).slice(2)}`))
 })
 
-test('any slot can be named, with a decoder where the word holds more', () => {
+test('accepts any slot, with a decoder if the word contains other data', () => {
   const source = storageNonce({ address: sender, slot: 3n, decode: (at) => BigInt(at) & 0xffn })
   expect(source.decode(word(0x1205n))).toBe(5n)
   expect(storageNonce({ address: sender, slot: 3n }).decode(word(0x1205n))).toBe(0x1205n)
   expect(accountNonce().counter).toBeUndefined()
 })
 
-test('a bad address, slot, key or decoder is refused at once', () => {
+test('refuses a bad address, slot, key or decoder at once', () => {
   expect(() => entryPointNonce({ entryPoint: '0x12', sender })).toThrow('source.entryPoint')
   expect(() => entryPointNonce({ entryPoint, sender: '0x' })).toThrow('source.sender')
   expect(() => entryPointNonce({ entryPoint, sender, key: 2n ** 192n })).toThrow('source.key')

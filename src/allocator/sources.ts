@@ -2,25 +2,25 @@ import { type Address, concat, type Hex, hexToBigInt, keccak256, numberToHex } f
 import { invalid } from '../errors/invalid.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from '../rpc/methods/arguments.js'
 
-/** A call by which the contract itself tells its count. */
+/** A call to a getter of the contract that returns its count. */
 export type NonceGetter = {
   /** The calldata. */
   readonly data: Hex
-  /** The count in the 32 bytes that come back. */
+  /** Decodes the count from the returned 32 bytes. */
   readonly decode: (word: Hex) => bigint
 }
 
-/** Where a nonce is counted, and how what is read there becomes the nonce as it is used. */
+/** The place at which a nonce is counted, and the conversion from the stored word to the nonce. */
 export type NonceSource<nonce extends number | bigint = number> = {
-  /** What counts it. */
+  /** The kind of counter. */
   readonly kind: 'account' | 'storage' | 'entryPoint' | 'safe' | 'forwarder'
   /** The counter's place in a contract's storage; undefined for the account's own transaction count. */
   readonly counter: { readonly address: Address; readonly slot: Hex } | undefined
-  /** The count in what stands at that place. */
+  /** Decodes the count from the stored word. */
   readonly decode: (word: Hex) => bigint
-  /** What the slot is held against before it is trusted: the first that the contract answers. */
+  /** Getters to verify the slot before it is trusted: the first one that the contract answers is used. */
   readonly getters: readonly NonceGetter[]
-  /** The nonce as its contract takes it, from the count. */
+  /** Converts the count to the nonce that the contract expects. */
   readonly nonceOf: (count: bigint) => nonce
 }
 
@@ -35,14 +35,14 @@ export function accountNonce(): NonceSource<number> {
 /**
  * A counter in a contract's storage.
  *
- * Not guaranteed without a `getter`: that the slot is the right one. It is then read as it stands; a slot that
- * something else lives in gives nonces that nobody accepts.
+ * Without a `getter` it is not verified that the slot is the right one. The slot is read as it is; a slot of
+ * another variable gives nonces that the contract does not accept.
  *
- * @param options.decode The count in the 32 bytes at the slot, where it shares them with something else.
+ * @param options.decode Extracts the count from the 32 bytes at the slot, if it also contains other data.
  *   @default the whole word as a number
- * @param options.getter The calldata of a view function of the same contract that returns the count as a number of
- *   up to 256 bits. The slot must hold what it says, or nothing is handed out; and where an endpoint does not show
- *   storage at `pending`, it is asked instead.
+ * @param options.getter The calldata of a view function of the same contract that returns the count as a
+ *   number of up to 256 bits. If the slot differs from its result, nothing is handed out. If an endpoint does
+ *   not show storage at `pending`, the getter is called instead.
  * @throws TxlaneError `INVALID` for a bad address, slot, decoder or getter
  * @example
  * const [owner, token] = [address, to]
@@ -80,7 +80,8 @@ export function storageNonce(options: {
 /**
  * The nonce of user operations: `key << 64 | sequence`, for EntryPoint 0.6, 0.7 and 0.8.
  *
- * @param options.key Each key has its own sequence: operations of different keys wait for nobody. @default 0n
+ * @param options.key Each key has its own sequence: operations of different keys do not wait for each other.
+ * @default 0n
  * @throws TxlaneError `INVALID` for a bad address, or a key of more than 192 bits
  */
 export function entryPointNonce(options: {
@@ -93,13 +94,14 @@ export function entryPointNonce(options: {
     throw invalid('source.key', key, 'a bigint of up to 192 bits')
   const entryPoint = encodeAddress(options.entryPoint, 'source.entryPoint')
   const sender = encodeAddress(options.sender, 'source.sender')
-  // NonceManager.sol: mapping(address => mapping(uint192 => uint256)) at slot 1; the same in 0.6, 0.7 and 0.8.
+  // NonceManager.sol: mapping(address => mapping(uint192 => uint256)) at slot 1; the same in 0.6, 0.7 and
+  // 0.8.
   const slot = mapped(encodeWord(key), mapped(encodeWord(sender), encodeWord(1n)))
   return {
     kind: 'entryPoint',
     counter: { address: entryPoint, slot },
     decode: hexToBigInt,
-    // getNonce(address,uint192): the whole nonce, of which the sequence is the lower 64 bits.
+    // getNonce(address,uint192): the whole nonce; the sequence is its lower 64 bits.
     getters: [{ data: asking('0x35567e1a', sender, key), decode: (word) => hexToBigInt(word) & UINT64_MAX }],
     nonceOf: (sequence) => (key << 64n) | sequence,
   }
@@ -116,7 +118,8 @@ export function safeNonce(options: { readonly safe: Address }): NonceSource<bigi
 }
 
 /**
- * The nonce of a signer's meta-transactions (ERC-2771): OpenZeppelin's ERC2771Forwarder 5.x and MinimalForwarder 4.x.
+ * The nonce of a signer's meta-transactions (ERC-2771): OpenZeppelin's ERC2771Forwarder 5.x and
+ * MinimalForwarder 4.x.
  *
  * @throws TxlaneError `INVALID` for a bad address
  */
@@ -138,7 +141,7 @@ export function forwarderNonce(options: {
   }
 }
 
-/** Where a Solidity mapping at `slot` keeps `key`: keccak256(abi.encode(key, slot)). */
+/** The slot of `key` in a Solidity mapping at `slot`: keccak256(abi.encode(key, slot)). */
 function mapped(key: Hex, slot: Hex): Hex {
   return keccak256(`${key}${slot.slice(2)}`)
 }

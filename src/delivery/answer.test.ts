@@ -9,7 +9,7 @@ const refused = (reason: SendReason, more: Partial<SendOutcome> = {}): SendOutco
   ...more,
 })
 
-describe('what an answer means for delivery', () => {
+describe('the meaning of an answer for delivery', () => {
   it.each<[SendReason, SendAnswer['kind']]>([
     ['nonceTooLow', 'occupied'],
     ['replacementUnderpriced', 'occupied'],
@@ -29,7 +29,7 @@ describe('what an answer means for delivery', () => {
     expect(answerOf(refused(reason)).kind).toBe(kind)
   })
 
-  it('tells bytes that the pool had before from those that it takes now', () => {
+  it('distinguishes bytes that the pool had before from bytes that it accepts now', () => {
     expect(answerOf({ outcome: 'accepted', reason: 'alreadyKnown', counted: false })).toEqual({
       kind: 'taken',
       isKnown: true,
@@ -37,23 +37,23 @@ describe('what an answer means for delivery', () => {
     expect(answerOf({ outcome: 'accepted', reason: 'unknown', counted: false })).toEqual({ kind: 'taken' })
   })
 
-  it('takes any acceptance as taken, and bytes that no node includes as refused', () => {
+  it('treats any acceptance as taken, and bytes that no node includes as refused', () => {
     expect(answerOf({ outcome: 'accepted', reason: 'alreadyKnown', counted: false }).kind).toBe('taken')
     expect(answerOf({ outcome: 'accepted', reason: 'syncTimeout', counted: false }).kind).toBe('taken')
     expect(answerOf({ outcome: 'intrinsic', reason: 'invalid', counted: false }).kind).toBe('refused')
   })
 
-  it('takes bytes that no node includes as refused, whatever the reason', () => {
+  it('treats bytes that no node includes as refused, for any reason', () => {
     for (const reason of ['nonceTooLow', 'insufficientFunds'] as const)
       expect(answerOf({ outcome: 'intrinsic', reason, counted: false })).toEqual({ kind: 'refused' })
   })
 
-  it('takes what is not understood as no answer, whether or not a rate limit is behind it', () => {
+  it('treats an unknown message as no answer, whether or not a rate limit causes it', () => {
     expect(answerOf({ outcome: 'unknown', reason: 'unknown', counted: false }).kind).toBe('unanswered')
     expect(answerOf({ outcome: 'unknown', reason: 'rateLimited', counted: false }).kind).toBe('limited')
   })
 
-  it('passes on which nonce the endpoint expects, and how far above it goes', () => {
+  it('passes on the nonce that the endpoint expects, and its maximum distance', () => {
     const answer = answerOf(refused('nonceTooHigh', { expectedNonce: 4, nonceMax: 24 }))
     expect(answer).toEqual({ kind: 'gapped', expected: 4, nonceMax: 24 })
   })

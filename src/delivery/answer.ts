@@ -1,16 +1,21 @@
 import type { SendOutcome } from '../rpc/outcome.js'
 
 /**
- * What one endpoint's answer to one send means for delivery.
+ * The meaning of one endpoint's answer to one send, for delivery.
  *
- * - `taken`: the endpoint has a transaction at this nonce. It does not prove that the pool keeps it. `isKnown`: its pool
- *   had these bytes before, as it says itself.
- * - `occupied`: it has another one there, or knows the nonce as used, and does not take these bytes in its place.
- * - `gapped`: a negative acknowledgement. The endpoint lacks a lower nonce, `expected` where it names it.
+ * - `taken`: the endpoint has a transaction at this nonce. The answer does not prove that the pool keeps
+ *   it. `isKnown`: the endpoint reports that its pool already had these bytes.
+ * - `occupied`: the endpoint has another transaction at this nonce, or counts the nonce as used, and does
+ *   not replace it with these bytes.
+ * - `gapped`: a negative acknowledgement. The endpoint lacks a lower nonce, which is `expected` if the
+ *   endpoint names it.
  * - `full`: the pool, or this account's share of it, has no room for the nonce.
- * - `later`: not taken in, and the same bytes may be taken later. Nothing is known of the pool.
- * - `limited`: not taken in because of a rate limit. The request budget says when the next request may leave.
- * - `refused`: these bytes are not taken. The delivery waits until other bytes, or the same ones again, are offered.
+ * - `later`: not accepted now, but the same bytes may be accepted later. The answer gives no information
+ *   about the pool.
+ * - `limited`: not accepted because of a rate limit. The request budget decides when the next request may
+ *   leave.
+ * - `refused`: the endpoint does not accept these bytes. The delivery waits until other bytes, or the same
+ *   bytes again, are offered.
  * - `unanswered`: the request may or may not have arrived.
  */
 export type SendAnswer =
@@ -32,7 +37,7 @@ const LIMITED = { kind: 'limited' } as const
 const REFUSED = { kind: 'refused' } as const
 const UNANSWERED = { kind: 'unanswered' } as const
 
-/** The classifier's outcome, reduced to what delivery acts on. */
+/** Reduces the classifier's outcome to the cases that delivery distinguishes. */
 export function answerOf({ outcome, reason, expectedNonce, nonceMax }: SendOutcome): SendAnswer {
   if (outcome === 'accepted') return reason === 'alreadyKnown' ? KNOWN : TAKEN
   if (outcome === 'intrinsic') return REFUSED

@@ -18,7 +18,7 @@ describe('the batch size', () => {
     expect(sizes).toEqual([256, 512, 1_000, 1_000])
   })
 
-  it('is halved when a batch is refused, and does not come back to the size that was', () => {
+  it('is halved when a batch is refused, and never returns to the refused size', () => {
     const batch = createBatchSize({ start: 128, max: 1_000 })
     batch.refused(100)
     expect(batch.size).toBe(50)
@@ -30,7 +30,7 @@ describe('the batch size', () => {
     expect(batch.size).toBe(99)
   })
 
-  it('takes the second failure of a size for a refusal, and one of a single call for something else', () => {
+  it('treats the second failure of a size as a refusal, unless a single call fails as well', () => {
     const batch = createBatchSize({ start: 128, max: 1_000 })
     batch.failed(128)
     expect(batch.size).toBe(128)
@@ -45,9 +45,9 @@ describe('the batch size', () => {
     expect(batch.size).toBe(8)
   })
 
-  it('tries more after sixteen full requests, where only silence spoke against it, then after thirty-two', () => {
+  it('tries a larger size after sixteen full requests if only silence spoke against it, then after thirty-two', () => {
     const batch = createBatchSize({ start: 8, max: 8 })
-    // Full requests at the maximum speak of no silence.
+    // Full requests at the maximum do not count: there was no silence.
     fill(batch, 40)
     const larger = createBatchSize({ start: 8, max: 1_000 })
     for (const each of [batch, larger]) {
@@ -69,7 +69,7 @@ describe('the batch size', () => {
     expect(larger.size).toBe(14)
   })
 
-  it('goes on from a size that was answered, whatever was refused or unanswered before', () => {
+  it('continues from an answered size, after any refusals and failures before', () => {
     const batch = createBatchSize({ start: 100, max: 1_000 })
     batch.refused(100)
     batch.answered(100)
@@ -86,7 +86,7 @@ describe('the batch size', () => {
     expect(batch.size).toBe(512)
   })
 
-  it('begins again with a single call where one had no answer', () => {
+  it('starts from a single call again if one got no answer', () => {
     const batch = createBatchSize({ start: 128, max: 1_000 })
     batch.failed(1)
     expect(batch.size).toBe(1)
@@ -94,13 +94,13 @@ describe('the batch size', () => {
     expect(batch.size).toBe(2)
   })
 
-  it('takes the refusal of a single call for something else', () => {
+  it('treats the refusal of a single call as another problem', () => {
     const batch = createBatchSize({ start: 128, max: 1_000 })
     batch.refused(1)
     expect(batch.size).toBe(128)
   })
 
-  it.each(['refused', 'failed'] as const)('finds any limit of an endpoint that says so by %s', (how) => {
+  it.each(['refused', 'failed'] as const)('finds any limit of an endpoint that signals it by %s', (how) => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000 }), (limit) => {
         const batch = createBatchSize({ start: 128, max: 1_000 })

@@ -1,23 +1,30 @@
-/** How many calls go in one request: grows towards what the endpoint accepts, and is halved when a batch is refused. */
+/**
+ * The number of calls in one request. It grows towards the size that the endpoint accepts, and is halved when
+ * a batch is refused.
+ */
 export type BatchSize = {
   readonly size: number
-  /** The newest request was refused or brought no answer: the next size is tried with one request. */
+  /** The newest request was refused or got no answer: only one request at a time tries the next size. */
   readonly isTrial: boolean
-  /** Every call of a request with so many calls was answered. */
+  /** Every call of a request with this many calls was answered. */
   answered(calls: number): void
   /** The endpoint refused a request for its size, or for being a batch. */
   refused(calls: number): void
   /**
-   * A request brought no answer. Some endpoints refuse a large batch in this way: the second such failure makes it a
-   * refusal, until a single call fails too: then the size was not the reason.
+   * A request got no answer. Some endpoints refuse a large batch in this way. The second such failure
+   * therefore counts as a refusal, until a single call fails as well: in that case the size was not the
+   * reason.
    */
   failed(calls: number): void
 }
 
-/** What slow start sends in its second round, and a count. */
+/** The number of calls in the second round of slow start: 128 transactions and a count. */
 export const BATCH_START = 129
 const FAILURES_MIN = 2
-/** Full requests at the largest size that worked, until more is tried where only silence spoke against it. */
+/**
+ * Full requests at the largest working size before a larger size is tried again, if only missing answers
+ * spoke against it.
+ */
 const TRIAL_REQUESTS = 16
 const TRIAL_REQUESTS_MAX = 1_024
 
@@ -25,10 +32,11 @@ export function createBatchSize(options: { readonly start: number; readonly max:
   const { max } = options
   let size = Math.max(1, Math.min(options.start, max))
   let isTrial = false
-  // Said by the endpoint, and concluded from silence.
+  // The limits that the endpoint stated, and that were inferred from missing answers.
   let refusedAt = Number.POSITIVE_INFINITY
   let silentAt = Number.POSITIVE_INFINITY
-  // The smallest size that brought no answer, and how often, since one of that size was answered.
+  // The smallest size that got no answer, and the number of failures since a request of that size was
+  // answered.
   let suspect = { size: Number.POSITIVE_INFINITY, times: 0 }
   let trialRequests = TRIAL_REQUESTS
   let fullRequests = 0

@@ -1,7 +1,10 @@
 import { expect } from 'vitest'
 import { createTokenBucket, type TokenBucket } from './tokenBucket.js'
 
-/** It took 20 units in a second, and objected to 5 more at 100 ms, and to others of that time: no more than 24 of them. */
+/**
+ * A bucket that passed 20 units in a second. Then the endpoint refused 5 more at 100 ms, and another request
+ * of that time as a whole: its limit is at most 24.
+ */
 export function cutBucket(options?: { rateMin?: number }): TokenBucket {
   const bucket = createTokenBucket(undefined, options)
   bucket.passed(20, 0)
@@ -10,7 +13,7 @@ export function cutBucket(options?: { rateMin?: number }): TokenBucket {
   return bucket
 }
 
-/** The rate at each time, where more is wanted all the while. */
+/** The rate at each time, with unmet demand at all of them. */
 export function wantedRates(bucket: TokenBucket, timesMs: readonly number[]): number[] {
   return timesMs.map((ms) => {
     bucket.wanted(ms)

@@ -18,7 +18,7 @@ export const SEQUENCER: Partial<EndpointTraits> = { countsMempool: false, gapBud
 export const range = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => from + index)
 
-/** A delivery by hand: each call is at the time that was set last. */
+/** A delivery that a test drives by hand: each call happens at the time that was set last. */
 export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOptions> = {}) {
   const delivery = createDelivery({ ...OPTIONS, ...over })
   delivery.know(traits)
@@ -33,7 +33,7 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
       for (let nonce = from; nonce < to; nonce++) delivery.offer(nonce, SIZE)
     },
     next,
-    /** The nonces of the next request, from the first to the last. */
+    /** The nonces of the next request, in order. */
     sends(): { request: number; nonces: readonly number[] } {
       const action = next()
       if (action.do !== 'send') throw new Error(`Expected a request, not ${JSON.stringify(action)}.`)
@@ -51,7 +51,7 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
 
 export type ByHand = ReturnType<typeof byHand>
 
-/** Two counts, each asked for after all that is known, that stand at the same nonce. */
+/** Reads two counts with the same value. Each was requested after all earlier events. */
 export function standAt(lane: ByHand, count: number, fromMs: number): void {
   for (const ms of [fromMs, fromMs + 10]) {
     lane.at(ms)

@@ -4,7 +4,7 @@ import { type CongestionWindow, createCongestionWindow } from './congestionWindo
 
 const BATCH = 10
 
-/** Fills the window from this nonce on, and has all of it acknowledged. Returns where it ends. */
+/** Fills the window from this nonce on and acknowledges all of it. Returns the end of the window. */
 function fillOnce(window: CongestionWindow, from: number): number {
   const to = from + window.size
   window.filled(to)
@@ -33,7 +33,7 @@ describe('the congestion window', () => {
     expect(sizesOf(window, 4, 64)).toEqual([64, 74, 84, 94])
   })
 
-  it('halves once for all that was unacknowledged at the loss', () => {
+  it('halves once for all nonces that were unacknowledged at the loss', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.loss(0, 64)
     window.loss(10, 70)
@@ -43,7 +43,7 @@ describe('the congestion window', () => {
     expect(window.size).toBe(16)
   })
 
-  it('learns nothing from a window that was never full, or from what is acknowledged again', () => {
+  it('learns nothing from a window that was never full, or from a repeated acknowledgement', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.acknowledged(0, 50, BATCH)
     expect(window.size).toBe(64)
@@ -53,7 +53,7 @@ describe('the congestion window', () => {
     expect(window.size).toBe(128)
   })
 
-  it('proves nothing where a reorg took back what is acknowledged again, although it is full this time', () => {
+  it('proves nothing by a repeated acknowledgement after a reorg, although the window is full this time', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.acknowledged(0, 64, BATCH)
     window.filled(64)
@@ -69,7 +69,7 @@ describe('the congestion window', () => {
     expect(window.proven).toBe(256)
   })
 
-  it('takes for proven what was unacknowledged at once, once all of it is acknowledged', () => {
+  it('is proven for the nonces that were unacknowledged at once, when all are acknowledged', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.filled(64)
     window.filled(32)
@@ -80,7 +80,7 @@ describe('the congestion window', () => {
     expect([window.size, window.proven]).toEqual([128, 64])
   })
 
-  it('does not grow with what was unacknowledged at a loss', () => {
+  it('does not grow with nonces that were unacknowledged at a loss', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.filled(64)
     window.loss(0, 64)
@@ -92,7 +92,7 @@ describe('the congestion window', () => {
     expect(window.size).toBe(64)
   })
 
-  it('grows on where an acknowledgement that brought nothing came in between', () => {
+  it('continues to grow after an acknowledgement without progress', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.filled(64)
     window.acknowledged(0, 0, BATCH)
@@ -101,18 +101,18 @@ describe('the congestion window', () => {
     expect(window.size).toBe(128)
   })
 
-  it('gives back what the last loss took, where it turns out to have been none', () => {
+  it('restores the size before the last loss if the loss was spurious', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     const { losses } = window
     window.loss(0, 64)
     expect(window.losses).toBe(losses + 1)
     window.undo(losses)
     expect(window.size).toBe(64)
-    // Slow start goes on, with what was unacknowledged at the loss too.
+    // Slow start continues, including the nonces that were unacknowledged at the loss.
     expect(sizesOf(window, 2)).toEqual([128, 256])
   })
 
-  it('gives back no more than it is asked for, and nothing twice', () => {
+  it('restores no loss but the requested one, and each only once', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.undo(window.losses)
     expect(window.size).toBe(64)
@@ -132,7 +132,7 @@ describe('the congestion window', () => {
     expect(window.size).toBe(32)
   })
 
-  it('keeps what it has grown to since the loss that was none', () => {
+  it('keeps its growth since the spurious loss', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.loss(0, 64)
     sizesOf(window, 8, 64)
@@ -141,7 +141,7 @@ describe('the congestion window', () => {
     expect(window.size).toBe(size)
   })
 
-  it('stays between 1 and its maximum, whatever happens', () => {
+  it('stays between 1 and its maximum in any case', () => {
     const event = fc.oneof(
       fc.record({ do: fc.constant('fill' as const) }),
       fc.record({

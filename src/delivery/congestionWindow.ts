@@ -1,38 +1,54 @@
 /**
- * How many nonces may be unacknowledged at one endpoint, as in TCP: slow start, then additive growth, halved on a loss.
+ * The number of nonces that may be unacknowledged at one endpoint, as in TCP: slow start, then additive
+ * growth, halved on a loss.
  */
 export type CongestionWindow = {
   readonly size: number
-  /** The largest number of nonces that were unacknowledged at once, in a full window, and were all acknowledged. */
+  /**
+   * The largest number of nonces that were unacknowledged at once, in a full window, and were all
+   * acknowledged.
+   */
   readonly proven: number
-  /** As many nonces as the window allows, up to `sentTo`, are unacknowledged. Only a full window proves anything. */
+  /**
+   * The window is full: as many nonces as it allows, up to `sentTo`, are unacknowledged. Only a full window
+   * proves anything.
+   */
   filled(sentTo: number): void
-  /** The cumulative acknowledgement moved. `batch`: calls in one request, the step of additive growth. */
+  /**
+   * The cumulative acknowledgement moved. `batch`: calls in one request, which is the step of additive
+   * growth.
+   */
   acknowledged(from: number, to: number, batch: number): void
-  /** A nonce was lost, or the pool was full. Halves at most once for what is unacknowledged now. */
+  /**
+   * A nonce was lost, or the pool was full. The window is halved at most once for the nonces that are
+   * unacknowledged now.
+   */
   loss(acknowledgedTo: number, sentTo: number): void
-  /** How often it was halved. */
+  /** How often the window was halved. */
   readonly losses: number
-  /** What was taken since there were so many losses is given back, where that was one of them: it was none. */
+  /**
+   * Undoes the last loss if it is the one that followed the first `losses` losses, because that loss was
+   * spurious.
+   */
   undo(losses: number): void
 }
 
 export function createCongestionWindow(options: {
-  /** Nonces at first: what the endpoint is known to take, else 64. */
+  /** The window at first: the number of nonces that the endpoint is known to accept, or 64. */
   readonly start: number
   readonly max: number
 }): CongestionWindow {
   let size = Math.max(1, Math.min(options.start, options.max))
-  // Slow start ends at the size of the last loss.
+  // Slow start ends at the window size of the last loss.
   let threshold = Number.POSITIVE_INFINITY
   let fullTo = Number.NEGATIVE_INFINITY
-  // As large as the window was when it was full up to there.
+  // The size of the window when it was full up to `fullTo`.
   let fullSize = 0
   // An acknowledgement that is repeated after a reorg proves nothing new.
   let provenTo = Number.NEGATIVE_INFINITY
   let lossTo = Number.NEGATIVE_INFINITY
   let proven = 0
-  // Parts of a nonce that additive growth has earned.
+  // Fractions of a nonce that additive growth has earned.
   let credit = 0
   let losses = 0
   // Size and threshold before the last loss.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { byHand, GETH, range, SIZE } from './byHand.fixture.js'
 
-/** Ten that the endpoint has taken, and a count that was read since and lacks them. */
+/** Ten nonces that the endpoint accepted, and a later count that lacks them. */
 function tenUncounted() {
   const lane = byHand({ countsMempool: true, gapBudget: 64 })
   lane.offer(0, 10)
@@ -17,7 +17,7 @@ describe('a count', () => {
     [undefined, 4],
     [false, 0],
   ])(
-    'blames nothing where it may leave the pool out, and acknowledges nothing where it does: %s',
+    'proves no loss if it may exclude the pool, and acknowledges nothing if it does: %s',
     (countsMempool, acknowledgedTo) => {
       const lane = byHand({ countsMempool, gapBudget: 64 })
       lane.offer(0, 10)
@@ -30,25 +30,25 @@ describe('a count', () => {
     },
   )
 
-  it('of another request says nothing of what was answered after it was asked for', () => {
+  it('of another request proves nothing about nonces that were answered after it was requested', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 200, batchStart: 101 })
     lane.offer(0, 200)
     const [lower, higher] = [lane.sends(), lane.sends()]
     lane.at(40)
     lane.taken(higher)
-    // Read by the node before the higher ones arrived.
+    // The node read it before the higher ones arrived.
     lane.at(50)
     lane.taken(lower, 100)
     lane.at(60)
     lane.count(100)
     expect(lane.delivery.status.missing).toBeUndefined()
-    // Two readings that were asked for afterwards agree.
+    // Two readings that were requested later agree.
     lane.at(70)
     lane.count(100)
     expect(lane.delivery.status.missing).toBe(100)
   })
 
-  it('far too high is forgotten once it is known to leave the pool out: what is silent is sent again', () => {
+  it('that is far too high is discarded once it is known to exclude the pool: silent nonces are sent again', () => {
     const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
     lane.offer(0, 2)
     lane.taken(lane.sends())
@@ -61,7 +61,7 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('of an endpoint of which nobody knows what it counts is forgotten once two blocks bring nothing of it', () => {
+  it('of unknown scope is discarded once two blocks contain none of its nonces', () => {
     const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
     lane.offer(0, 2)
     lane.taken(lane.sends(), 100)
@@ -77,7 +77,7 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('of an endpoint of which nobody knows what it counts stays when something else becomes known of it', () => {
+  it('of unknown scope stays when another trait becomes known', () => {
     const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
     lane.offer(0, 10)
     lane.taken(lane.sends(), 4)
@@ -85,7 +85,7 @@ describe('a count', () => {
     expect(lane.delivery.status.acknowledgedTo).toBe(4)
   })
 
-  it('that includes the pool is read again once two blocks bring nothing of what it acknowledged', () => {
+  it('that includes the pool is read again once two blocks contain none of its nonces', () => {
     const lane = byHand(GETH)
     lane.offer(0, 2)
     lane.taken(lane.sends(), 100)
@@ -102,7 +102,7 @@ describe('a count', () => {
     const again = lane.sends()
     expect(again.nonces).toEqual([0])
     lane.taken(again, 2)
-    // What is sealed needs no other proof.
+    // Sealed nonces need no other proof.
     lane.at(6_000)
     lane.refresh(2, 2, true)
     lane.at(9_000)
@@ -110,7 +110,7 @@ describe('a count', () => {
     expect(lane.next().do).toBe('wait')
   })
 
-  it('that includes the pool is read again after a time without a block, as long as nothing else shows what it did', () => {
+  it('that includes the pool is read again after a time without a block if it is the only evidence', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     const { request } = lane.sends()
@@ -132,7 +132,7 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([0, 1, 2])
   })
 
-  it('says nothing of what leaves after it was read', () => {
+  it('does not acknowledge nonces that leave after it was read', () => {
     const lane = byHand(GETH)
     lane.count(5)
     lane.offer(0, 2)
@@ -143,7 +143,7 @@ describe('a count', () => {
     expect(lane.delivery.status.acknowledgedTo).toBe(5)
   })
 
-  it('that rode along in a long request counts, although a lower one was asked for later and came first', () => {
+  it('carried by a long request counts, although a lower one was requested later and came first', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
     const request = lane.sends()
@@ -154,7 +154,7 @@ describe('a count', () => {
     expect(lane.delivery.status.acknowledgedTo).toBe(10)
   })
 
-  it('below what bodies have shown says nothing of the pool: two refreshes without the nonce do', () => {
+  it('below the bodies shows nothing about the pool: two refreshes without the nonce do', () => {
     const lane = byHand(GETH)
     lane.offer(0, 8)
     lane.taken(lane.sends(), 8)
@@ -175,7 +175,7 @@ describe('a count', () => {
     }
   })
 
-  it('below what bodies have shown leaves it to the next refresh to say that a nonce is missing', () => {
+  it('below the bodies leaves the detection of a missing nonce to the next refresh', () => {
     const lane = byHand(GETH)
     lane.offer(0, 8)
     lane.taken(lane.sends())
@@ -191,7 +191,7 @@ describe('a count', () => {
     expect(lane.delivery.status.missing).toBe(2)
   })
 
-  it('below what bodies have shown is not asked for in a loop', () => {
+  it('below the bodies is not requested in a loop', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.taken(lane.sends(), 4)
@@ -210,9 +210,10 @@ describe('a count', () => {
     expect(asked).toBeLessThan(8)
   })
 
-  it('is asked for after a block too, as long as it does not include what the endpoint took', () => {
+  it('is requested after a block too, as long as it does not include the accepted nonces', () => {
     const lane = tenUncounted()
-    // Of the ten that were taken the pool had kept one, as the block shows. Nothing else speaks of the others.
+    // The pool had kept one of the ten accepted nonces, as the block shows. There is no other evidence for
+    // the others.
     lane.at(1_000)
     lane.refresh(1, 1, true)
     expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 1, outstanding: 9 })
@@ -224,7 +225,7 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('is not asked for after each pre-confirmation, which counts lag behind', () => {
+  it('is not requested after each pre-confirmation, because counts lag behind it', () => {
     const lane = tenUncounted()
     lane.at(30)
     lane.refresh(1)
@@ -232,7 +233,7 @@ describe('a count', () => {
     expect(lane.next().do).toBe('wait')
   })
 
-  it('that was asked for while a request was under way, and knows nothing of it, proves no loss', () => {
+  it('requested during a request, and without its nonces, proves no loss', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
     const request = lane.sends()
@@ -261,7 +262,7 @@ describe('nonces that another process sent', () => {
     expect(lane.sends().nonces).toEqual([3, 4])
   })
 
-  it('are asked about at once, and again after each refresh, as long as a new one waits above them', () => {
+  it('are counted at once, and again after each refresh, as long as a new one waits above them', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 0 })
     lane.offer(5, 10)
     expect(lane.next()).toEqual({ do: 'count' })
@@ -277,7 +278,7 @@ describe('nonces that another process sent', () => {
     expect(lane.sends().nonces).toEqual(range(5, 10))
   })
 
-  it('are not asked about again where a count was read in the moment of the refresh', () => {
+  it('are not counted again if a count was read at the moment of the refresh', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 0 })
     lane.offer(5, 10)
     lane.at(1_000)
@@ -286,7 +287,7 @@ describe('nonces that another process sent', () => {
     expect(lane.next().do).toBe('wait')
   })
 
-  it('are one above its count', () => {
+  it('are not sent past if one lies above its count', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 0 })
     lane.offer(3, 5)
     lane.count(2)
@@ -295,7 +296,7 @@ describe('nonces that another process sent', () => {
 })
 
 describe('a window', () => {
-  it('is not halved for a request that got lost on its way', () => {
+  it('is not halved for a request that was lost on its way', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
     const { request } = lane.sends()
@@ -319,21 +320,21 @@ describe('bytes that are offered again', () => {
     return lane.next()
   }
 
-  it('need no second copy where the endpoint has them', () => {
+  it('need no second copy if the endpoint has them', () => {
     expect(offered('taken', 'a').do).toBe('wait')
   })
 
-  it('are sent where it did not take them, or had others', () => {
+  it('are sent if the endpoint did not accept them, or had others', () => {
     for (const kind of ['occupied', 'refused'] as const)
       expect(offered(kind, 'a')).toMatchObject({ do: 'send', nonces: [0] })
   })
 
-  it('are sent where they are others than before', () => {
+  it('are sent if they differ from the earlier bytes', () => {
     expect(offered('taken', 'b')).toMatchObject({ do: 'send', nonces: [0] })
   })
 })
 
-describe('what a feed confirms', () => {
+describe('a confirmation by a feed', () => {
   it('acknowledges at once, and is no refresh', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 0 })
     lane.offer(0, 4)
@@ -344,8 +345,8 @@ describe('what a feed confirms', () => {
   })
 })
 
-describe('a nonce that the endpoint takes, and its count lacks', () => {
-  /** It is taken and found missing so often. */
+describe('a nonce that the endpoint accepts, and its count lacks', () => {
+  /** The nonce is accepted and found missing this many times. */
   const lost = (times: number) => {
     const lane = byHand(GETH)
     lane.offer(0, 1)
@@ -366,7 +367,7 @@ describe('a nonce that the endpoint takes, and its count lacks', () => {
     expect([lost(1).isStranded(0), lost(2).isStranded(0)]).toEqual([false, true])
   })
 
-  it('is not stranded above the lowest one, or where no count shows the pool', () => {
+  it('is not stranded above the lowest one, or if no count shows the pool', () => {
     const full = { kind: 'full' } as const
     for (const [traits, answers, nonce] of [
       [GETH, [{ kind: 'taken' }, full], 1],

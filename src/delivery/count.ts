@@ -2,43 +2,44 @@ import { lose, noteAcknowledged, quietMsOf } from './retransmit.js'
 import { acknowledge, frontierOf, type Segment } from './sequence.js'
 import { countOpen, type DeliveryState, headOf, isByCount, isUnproven, openRequests } from './state.js'
 
-/** A `pending` count of the endpoint, whatever it was asked for. */
+/** A `pending` count of the endpoint, requested for any purpose. */
 export type CountReading = {
   readonly count: number
-  /** When it was asked for. One that was asked for before another one that is known takes nothing back. */
+  /** When the count was requested. A reading never overrides one that was requested later. */
   readonly askedAtMs: number
   readonly atMs: number
-  /** The request in which it rode along, behind the transactions. */
+  /** The request whose last call read this count, after its transactions. */
   readonly request?: number | undefined
 }
 
 const FAILURES_MAX = 6
 const NEVER = Number.POSITIVE_INFINITY
 const AT_ONCE = Number.NEGATIVE_INFINITY
-/** Requests whose count rides along to find out whether it includes the mempool. */
+/** How many requests carry a count to find out whether it includes the mempool. */
 const TRIALS_MAX = 16
 
 /**
- * A nonce below it is not missing. What it does not count is missing where it includes the mempool, and there alone. Where
- * it is known not to, bodies show as much, and no later count would refute one that is too high.
+ * A nonce below the count is not missing. A nonce that is not counted is missing only if the count includes
+ * the mempool. If the count is known not to include it, the bodies show the same, and no later count would
+ * refute one that is too high.
  */
 export function takeCount(state: DeliveryState, reading: CountReading): void {
   const { count, askedAtMs } = reading
   const { sequence } = state
   if (state.traits.countsMempool === false) return
-  // One that rode along in a long request may have been answered after one that was asked for later.
+  // A count at the end of a long request may be answered after a count that was requested later.
   if (askedAtMs < state.count.readAtMs && count < sequence.countedTo) return
   state.count.readAtMs = Math.max(state.count.readAtMs, askedAtMs)
   state.count.readSealed = state.sealed
   state.count.isBehind = count < sequence.confirmedTo
-  // One that says nothing is not asked for at once again.
+  // An uninformative count is not immediately requested again.
   state.count.failures = state.count.isBehind ? state.count.failures + 1 : 0
   const before = acknowledge(sequence, { ...sequence, countedTo: count })
   noteAcknowledged(state, before)
   if (state.traits.countsMempool === true) weigh(state, reading, before)
 }
 
-/** What the count says of the lowest nonce that it lacks, where the endpoint may have that. */
+/** Evaluates the count for the lowest nonce that it lacks, if the endpoint may have that nonce. */
 function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading, before: number): void {
   const head = headOf(state)
   if (head === undefined) return
@@ -48,12 +49,13 @@ function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading,
   }
   if (state.count.isBehind) return
   if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
-  // A count of another request may have been read before the head arrived. The count of its own request is read last.
+  // The count of another request may have been read before the head arrived. The count of the head's own
+  // request is read last.
   if (request !== head.sent.request && askedAtMs < head.answered.atMs) return
   weighTwice(state, head, askedAtMs, atMs)
 }
 
-/** Its request is overdue: it never arrived, or the node is still busy with it. */
+/** The request of the head is overdue: it never arrived, or the node is still busy with it. */
 function weighOpen(
   state: DeliveryState,
   head: Segment,
@@ -68,7 +70,10 @@ function weighOpen(
   else weighTwice(state, head, askedAtMs, atMs)
 }
 
-/** Two readings that agree, the second asked for after the first: the pool has had its time. */
+/**
+ * Requires two readings that agree, the second requested after the first: by then the pool has had enough
+ * time.
+ */
 function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs: number): void {
   const { suspect } = state
   if (suspect?.nonce !== head.nonce) {
@@ -86,9 +91,9 @@ function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs
 }
 
 /**
- * The pool knew the bytes of a nonce that two counts had lacked: it was never missing, and the counts are further behind
- * the answers than was known. What the loss had said of the window and of the pool is taken back, as RFC 4015 does after a
- * spurious retransmission.
+ * The pool already knew the bytes of a nonce that two counts had lacked. The nonce was never missing, and the
+ * counts lag further behind the answers than was known. The effects of the loss on the window and the pool
+ * bound are undone, as RFC 4015 does after a spurious retransmission.
  */
 export function refuteCount(state: DeliveryState, nonce: number): void {
   const { counted } = state
@@ -99,22 +104,24 @@ export function refuteCount(state: DeliveryState, nonce: number): void {
   state.pool.undo(counted.losses.pool)
 }
 
-/** A count may be so far behind, as long as nothing else shows what the pool has. */
+/** The maximum assumed lag of a count, as long as no other evidence shows the pool. */
 const LAG_MS_MAX = 2_000
 
 const overdueAt = ({ trip }: DeliveryState, request: { sentAtMs: number; calls: number }): number =>
   request.sentAtMs + trip.timeoutMs(request.calls)
 
-/** Whether the count rides along in the next request with transactions. It costs a call, and no round trip. */
+/** Whether the next request with transactions also carries a count. That costs a call, but no round trip. */
 export function ridesAlong({ traits, count }: DeliveryState): boolean {
   return traits.countsMempool ?? count.trials < TRIALS_MAX
 }
 
-/** Whether it is not known yet that the count includes the mempool, and counts that ride along may still show it. */
+/**
+ * Whether it is still unknown if the count includes the mempool, and counts in requests may still show it.
+ */
 export const isLearning = ({ traits, count }: DeliveryState): boolean =>
   traits.countsMempool === undefined && count.trials < TRIALS_MAX
 
-/** When the count is to be asked for by itself; undefined where nothing depends on it. */
+/** When a count has to be requested on its own; undefined if nothing depends on it. */
 export function countDueAt(state: DeliveryState): number | undefined {
   if (state.traits.countsMempool !== true) return undefined
   const dueAtMs = Math.min(proofDueAt(state), outstandingDueAt(state), othersDueAt(state))
@@ -125,7 +132,10 @@ export function countDueAt(state: DeliveryState): number | undefined {
   return Math.max(dueAtMs, mayAskAt)
 }
 
-/** What a count alone acknowledged is asked about again: after some blocks without it, or some time without a block. */
+/**
+ * A nonce that only a count acknowledged is verified by another count: after some blocks without the nonce,
+ * or after some time without a block.
+ */
 function proofDueAt(state: DeliveryState): number {
   if (!isByCount(state)) return NEVER
   if (isUnproven(state) && countOpen(state) === 0) return AT_ONCE
@@ -133,8 +143,8 @@ function proofDueAt(state: DeliveryState): number {
 }
 
 /**
- * New nonces wait above one that was never sent from here. Another process may have sent it: a count tells, once for each
- * refresh.
+ * New nonces wait above one that this process never sent. Another process may have sent it: one count per
+ * refresh shows whether it did.
  */
 function othersDueAt({ sequence, count, refreshedAtMs }: DeliveryState): number {
   const frontier = frontierOf(sequence)
@@ -149,7 +159,7 @@ function outstandingDueAt(state: DeliveryState): number {
   if (sequence.unanswered > 0) return AT_ONCE
   const open = openRequests(state)
   const due: number[] = []
-  // The count of an open request will say the same.
+  // The count of an open request will bring the same information.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
   if (suspect && !isComing) due.push(suspect.atMs + state.lagMs)
   if (open.length === 0 && count.readAtMs < toldAt(state)) due.push(toldAt(state) + state.lagMs)
@@ -158,12 +168,15 @@ function outstandingDueAt(state: DeliveryState): number {
   return Math.min(NEVER, ...due)
 }
 
-/** A count that was asked for since says what became of what is outstanding: after all answers, and after each block. */
+/**
+ * The earliest request time of a count that covers all outstanding nonces: after all answers, and after each
+ * block.
+ */
 const toldAt = ({ count, sealed, answeredAtMs, refreshedAtMs }: DeliveryState): number =>
   count.readSealed < sealed ? Math.max(answeredAtMs, refreshedAtMs) : answeredAtMs
 
 export function noteAsked({ count }: DeliveryState, nowMs: number): void {
-  // The one before is given up: its answer still counts where it comes.
+  // The previous request is given up, but its answer still counts if it arrives.
   if (count.isOpen) count.failures++
   count.isOpen = true
   count.askedAtMs = nowMs

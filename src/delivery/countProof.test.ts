@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ByHand, byHand, standAt } from './byHand.fixture.js'
 
-/** What is missing after a count that was asked for, and read, at this time. */
+/** The missing nonce after a count that was requested and read at this time. */
 function missingAt(lane: ByHand, ms: number, count: number): number | undefined {
   lane.at(ms)
   lane.count(count)
@@ -9,7 +9,7 @@ function missingAt(lane: ByHand, ms: number, count: number): number | undefined 
 }
 
 describe('a count that was read before it was known to include the pool', () => {
-  it('acknowledges what it did once that is known', () => {
+  it('acknowledges its nonces once that is known', () => {
     const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
     lane.offer(0, 10)
     lane.taken(lane.sends(), 4)
@@ -19,7 +19,7 @@ describe('a count that was read before it was known to include the pool', () => 
 })
 
 describe('a count that lacks a nonce', () => {
-  it('proves a loss together with another one that was asked for after it, and as late as counts may lag', () => {
+  it('proves a loss together with another one, requested after it and at least the lag of counts later', () => {
     const stands = (readings: readonly (readonly [askedAtMs: number, atMs: number])[]) => {
       const lane = byHand({ countsMempool: true, gapBudget: 64 })
       lane.offer(0, 2)
@@ -54,7 +54,7 @@ describe('a count that lacks a nonce', () => {
         [12, 15],
       ]),
     ).toBe(0)
-    // Asked for in the moment of the answer.
+    // Requested at the moment of the answer.
     expect(
       stands([
         [0, 0],
@@ -63,7 +63,7 @@ describe('a count that lacks a nonce', () => {
     ).toBe(0)
   })
 
-  it('tells of a request without an answer, where it was asked for after its end', () => {
+  it('decides a request without an answer, if it was requested after the end of the request', () => {
     for (const [askedAtMs, missing] of [
       [40, undefined],
       [50, 0],
@@ -79,14 +79,14 @@ describe('a count that lacks a nonce', () => {
     }
   })
 
-  it('in the midst of a request that is overdue proves a loss the second time alone: the node is at work on it', () => {
+  it('inside an overdue request proves a loss only the second time, since the node is working on it', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 4)
     lane.sends()
     expect([2_000, 2_010, 2_020].map((ms) => missingAt(lane, ms, 1))).toEqual([undefined, undefined, 1])
   })
 
-  it('is the first of two that agree where it rode along, although one that was asked for later came before it', () => {
+  it('carried by a request is the first of two that agree, although a later requested one came before it', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 2)
     const sent = lane.sends()
@@ -97,7 +97,7 @@ describe('a count that lacks a nonce', () => {
     expect(missingAt(lane, 510, 0)).toBe(0)
   })
 
-  it('that bytes which the pool knows prove late is waited for twice as long, and its loss is taken back', () => {
+  it('proven late by bytes that the pool knows is awaited for twice as long, and its loss is undone', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 2)
     lane.at(100)
@@ -112,7 +112,7 @@ describe('a count that lacks a nonce', () => {
     expect(missing).toEqual([undefined, undefined, undefined, 0])
   })
 
-  it('that is not answered is asked for again after a second, and after twice as long each time', () => {
+  it('without an answer is requested again after a second, then after twice as long each time', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     expect(lane.next()).toEqual({ do: 'wait', untilMs: undefined })
     lane.offer(0, 2)
@@ -126,7 +126,7 @@ describe('a count that lacks a nonce', () => {
     expect(askedMs).toEqual([0, 1_000, 3_000, 7_000])
   })
 
-  it('was asked for in the moment of the last answer, and is not asked for again', () => {
+  it('requested at the moment of the last answer is not requested again', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 2)
     const { request } = lane.sends()
@@ -136,7 +136,7 @@ describe('a count that lacks a nonce', () => {
     expect(lane.next()).toEqual({ do: 'wait', untilMs: undefined })
   })
 
-  it('is not asked for while a request is open whose own count will tell as much', () => {
+  it('is not requested while an open request carries a count with the same information', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 2)
     lane.taken(lane.sends(), 2)

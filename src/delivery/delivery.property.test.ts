@@ -52,7 +52,7 @@ const network = (some: fc.Arbitrary<Faults>): fc.Arbitrary<NetworkOptions> =>
       batchRefusal: 'said',
     }))
 
-/** With faults, and on nodes that cut what is not executable yet before each block. */
+/** With faults, and on nodes that cut non-executable transactions before each block. */
 const erring: fc.Arbitrary<NetworkOptions> = fc
   .tuple(network(faults), fc.boolean())
   .map(([options, resetsFirst]) => ({ ...options, resetsFirst }))
@@ -61,7 +61,7 @@ const transactions = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min
 
 const SMALL_POOL = { accountSlots: 4, globalSlots: 64, accountQueue: 8, globalQueue: 16 }
 
-/** Endpoints with limits of their own: a small pool, few calls in a request or in a second. */
+/** Endpoints with limits of their own: a small pool, few calls per request or per second. */
 const limited: fc.Arbitrary<NetworkOptions> = fc
   .tuple(
     erring,
@@ -81,7 +81,10 @@ const traits: fc.Arbitrary<Partial<EndpointTraits>> = fc.constantFrom(
   { countsMempool: undefined, gapBudget: undefined },
 )
 
-/** Where most requests time out the window is one, and each transaction may wait for a timeout: the end is promised, no pace. */
+/**
+ * If most requests time out the window is one, and each transaction may wait for a timeout. The test then
+ * requires completion, but no pace.
+ */
 const limitMs = ({ blockMs, timeoutMs = 0 }: NetworkOptions, amount: number): number =>
   600_000 + 100 * blockMs + amount * timeoutMs
 
@@ -97,7 +100,7 @@ const disturbances: fc.Arbitrary<readonly Disturbance[]> = fc.array(
 )
 
 describe('a delivery over any network', () => {
-  it('sends each transaction once where nothing is lost', () => {
+  it('sends each transaction once if nothing is lost', () => {
     fc.assert(
       fc.property(network(fc.constant(NO_FAULTS)), transactions, (options, amount) => {
         const run = drive(createNetwork(options), options, { transactions: amount })
@@ -109,7 +112,7 @@ describe('a delivery over any network', () => {
     )
   })
 
-  it('goes on at once above what another process sent, where the count shows that', () => {
+  it('continues at once above nonces of another process if the count shows them', () => {
     const some = fc.record({
       before: fc.integer({ min: 1, max: 100 }),
       after: fc.integer({ min: 1, max: 200 }),
@@ -132,7 +135,7 @@ describe('a delivery over any network', () => {
     )
   })
 
-  it('learns how far counts are behind the answers, from bytes that the pool has: some copies, and little time', () => {
+  it('learns the lag of counts from bytes that the pool has: with some copies, and little time', () => {
     const behind = fc.record({
       promotionMs: fc.integer({ min: 10, max: 1_000 }),
       callMs: fc.constantFrom(0.02, 0.2, 5),
@@ -144,7 +147,8 @@ describe('a delivery over any network', () => {
         const run = drive(createNetwork(options), options, { transactions: amount, limitMs: 600_000 })
         expect(run.violations).toEqual([])
         expect(run.done).toBe(true)
-        // What is not counted by the next block has to be sent again then: blocks without it say that it is lost.
+        // Nonces that are not counted by the next block have to be sent again: blocks without them show the
+        // loss.
         const blocksBehind = late.promotionMs / late.blockMs
         expect(run.sends).toBeLessThanOrEqual((2 + blocksBehind) * amount + 1)
         expect(run.confirmedMs).toBeLessThanOrEqual(30 * options.blockMs)
@@ -167,7 +171,7 @@ describe('a delivery over any network', () => {
     )
   })
 
-  it('delivers everything whatever is offered again, withdrawn or taken back, and where the node restarts', () => {
+  it('delivers everything despite repeated offers, withdrawals, reclaims and restarts of the node', () => {
     fc.assert(
       fc.property(erring, disturbances, fc.integer({ min: 1, max: 500 }), (options, some, amount) => {
         const own = createNetwork(options)
@@ -181,7 +185,8 @@ describe('a delivery over any network', () => {
         const { copies, events } = own.losses
         const restarts = some.filter(({ kind }) => kind === 'restart').length
         const offers = some.length - restarts
-        // What came after a restart cannot be told from what was lost with the pool.
+        // Copies that arrived after a restart cannot be distinguished from copies that were lost with the
+        // pool.
         const guessed = restarts * amount + events * (GAP_BUDGET + 1)
         expect(run.sends - amount).toBeLessThanOrEqual(copies + offers + guessed)
       }),
@@ -189,7 +194,7 @@ describe('a delivery over any network', () => {
     )
   })
 
-  it('delivers everything to an endpoint with small limits, whatever is known of it', () => {
+  it('delivers everything to an endpoint with small limits, with any knowledge of its traits', () => {
     fc.assert(
       fc.property(limited, traits, fc.integer({ min: 1, max: 300 }), (options, known, amount) => {
         const own = createNetwork(options)

@@ -3,7 +3,7 @@ import { byHand, GETH, NEVER, range, SEQUENCER, SIZE } from './byHand.fixture.js
 import type { Demand } from './select.js'
 
 describe('new nonces', () => {
-  it('leave in ascending order, as many as the window takes', () => {
+  it('leave in ascending order, as many as the window allows', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 100)
     expect(lane.sends().nonces).toEqual(range(0, 64))
@@ -20,14 +20,14 @@ describe('new nonces', () => {
     expect(lane.next().do).toBe('wait')
   })
 
-  it('are shared by the free requests where the endpoint keeps whatever the window lets out', () => {
+  it('are shared by the free requests if the endpoint keeps a whole window', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 1_000, batchStart: 1_000 })
     lane.offer(0, 750)
     expect([lane.sends(), lane.sends()].map(({ nonces }) => nonces.length)).toEqual([188, 188])
     lane.offer(750, 1_000)
     expect([lane.sends(), lane.sends()].map(({ nonces }) => nonces.length)).toEqual([312, 312])
     expect(lane.next().do).toBe('wait')
-    // A share is no smaller than is worth a request.
+    // A share is never smaller than a worthwhile request.
     const few = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 1_000, batchStart: 1_000 })
     few.offer(0, 130)
     expect([few.sends(), few.sends()].map(({ nonces }) => nonces.length)).toEqual([100, 30])
@@ -36,7 +36,7 @@ describe('new nonces', () => {
     expect(geth.sends().nonces).toHaveLength(900)
   })
 
-  it('alone are shared: what an endpoint lacks goes again in one request', () => {
+  it('are shared, but missing ones go again in one request', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 1_000, batchStart: 1_000 })
     lane.offer(0, 400)
     const sent = [lane.sends(), lane.sends(), lane.sends(), lane.sends()]
@@ -56,7 +56,7 @@ describe('new nonces', () => {
   })
 
   it.each([Number.MAX_SAFE_INTEGER, 1_000_000_001])(
-    'go on where they were once a count of %i is refuted, and cost nothing in proportion to it',
+    'continue from the same nonce once a count of %i is refuted, at a cost independent of it',
     (wrong) => {
       const lane = byHand(GETH)
       lane.offer(0, 10)
@@ -81,7 +81,7 @@ describe('new nonces', () => {
     expect(action).toMatchObject({ do: 'send', nonces: [0, 1, 2] })
   })
 
-  it('are as many as the request budget grants, the count among them where it is a small part', () => {
+  it('are as many as the request budget grants, including the count if it is a small part', () => {
     const lane = byHand(GETH)
     lane.offer(0, 40)
     const asked: Demand[] = []
@@ -97,7 +97,7 @@ describe('new nonces', () => {
     expect(next(12)).toMatchObject({ do: 'send', nonces: range(4, 15), count: true })
   })
 
-  it('stay within the bytes of a request, and one goes however large it is', () => {
+  it('stay within the bytes of a request, but one transaction of any size goes', () => {
     const lane = byHand(SEQUENCER, { requestCharactersMax: 2 * SIZE })
     lane.offer(0, 3)
     const first = lane.sends()
@@ -108,7 +108,7 @@ describe('new nonces', () => {
     expect(lane.sends().nonces).toEqual([3])
   })
 
-  it('are held back at once where the account is allowed fewer in the pool', () => {
+  it('are held back at once if the account is allowed fewer in the pool', () => {
     const lane = byHand(GETH)
     lane.delivery.know({ accountMax: 1 })
     lane.offer(0, 10)
@@ -122,7 +122,7 @@ describe('new nonces', () => {
 })
 
 describe('a missing nonce', () => {
-  it('is sent again when two counts stand at it, with what the endpoint cannot have kept', () => {
+  it('is sent again after two counts at it, with the nonces that the endpoint cannot have kept', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 10)
     const first = lane.sends()
@@ -136,7 +136,7 @@ describe('a missing nonce', () => {
     expect(lane.sends().nonces).toEqual([2, 7, 8, 9])
   })
 
-  it('keeps new nonces back until the acknowledgement has passed all that was sent before', () => {
+  it('holds new nonces back until the acknowledgement has passed all earlier sends', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 1)
@@ -152,7 +152,7 @@ describe('a missing nonce', () => {
     expect(lane.sends().nonces).toEqual([4, 5])
   })
 
-  it('is not concluded from a count that was asked for before a newer one that is known', () => {
+  it('is not concluded from a count that was requested before a newer one', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.taken(lane.sends(), 4)
@@ -164,7 +164,7 @@ describe('a missing nonce', () => {
     expect(lane.next().do).toBe('wait')
   })
 
-  it('is what the endpoint names when it refuses a higher one', () => {
+  it('is the nonce that the endpoint names when it refuses a higher one', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 2)
     lane.at(10)
@@ -176,7 +176,7 @@ describe('a missing nonce', () => {
     expect(lane.sends().nonces).toEqual([1, 2])
   })
 
-  it('is what two refreshes do not bring, where no count shows the pool', () => {
+  it('is found by two refreshes without it if no count shows the pool', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 3)
     lane.taken(lane.sends())
@@ -205,7 +205,7 @@ describe('a missing nonce', () => {
     expect(sentAt).toEqual([2, 6, 14, 30, 60])
   })
 
-  it('does not follow from refreshes that were made before it arrived, or that bring others of ours', () => {
+  it('is not concluded from refreshes that were made before it arrived, or that bring others of ours', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 4)
     const first = lane.sends()
@@ -220,7 +220,7 @@ describe('a missing nonce', () => {
   })
 
   it.each([
-    ['before the newest copy of what a refresh brings: that refresh is one of the two', false, [2]],
+    ['before the newest copy in a refresh: that refresh is one of the two', false, [2]],
     ['after it, with other bytes: two more are needed', true, undefined],
   ])('left %s', (_, isOffered, expected) => {
     const lane = byHand({ countsMempool: false, gapBudget: 64 })
@@ -245,7 +245,7 @@ describe('a missing nonce', () => {
     expect(action.do === 'send' ? action.nonces : undefined).toEqual(expected)
   })
 
-  it('waits for other bytes where the endpoint refuses these', () => {
+  it('waits for other bytes if the endpoint refuses these', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     const { request } = lane.sends()
@@ -263,7 +263,7 @@ describe('a missing nonce', () => {
 })
 
 describe('a request without an answer', () => {
-  it('is asked about first where the count shows the pool, and only what is missing is sent again', () => {
+  it('is counted first if the count shows the pool, and only missing nonces are sent again', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
     const { request } = lane.sends()
@@ -275,7 +275,7 @@ describe('a request without an answer', () => {
     expect(lane.sends().nonces).toEqual([7, 8, 9])
   })
 
-  it('is sent again at once elsewhere, then with growing pauses', () => {
+  it('is sent again at once otherwise, then with growing pauses', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     const times: number[] = []
@@ -289,7 +289,7 @@ describe('a request without an answer', () => {
     expect(times).toEqual([0, 50, 150, 350, 750, 1_550])
   })
 
-  it('is asked about when it takes much longer than the others', () => {
+  it('is counted when it takes much longer than the others', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.sends()
@@ -302,7 +302,7 @@ describe('a request without an answer', () => {
     expect(lane.sends().nonces).toEqual([0, 1, 2, 3])
   })
 
-  it('tells nothing against an older copy that arrives late', () => {
+  it('does not invalidate an older copy that arrives late', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     const first = lane.sends()
@@ -318,18 +318,18 @@ describe('a request without an answer', () => {
 })
 
 describe('other bytes of a nonce', () => {
-  it('are sent at once, even where the count acknowledges the nonce', () => {
+  it('are sent at once, even if the count acknowledges the nonce', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.taken(lane.sends(), 4)
     lane.delivery.offer(1, SIZE)
     expect(lane.sends().nonces).toEqual([1])
     expect(lane.next().do).toBe('wait')
-    // What the count said of those above holds on.
+    // The count still holds for the nonces above.
     expect(lane.delivery.status.acknowledgedTo).toBe(4)
   })
 
-  it('are sent until they are answered: a count does not tell which bytes it counts', () => {
+  it('are sent until they are answered, because a count does not show which bytes it counts', () => {
     const lane = byHand(GETH)
     lane.offer(0, 1)
     lane.taken(lane.sends(), 1)
@@ -340,7 +340,7 @@ describe('other bytes of a nonce', () => {
 })
 
 describe('a pool without room', () => {
-  it('gets no more than it takes until a block makes room', () => {
+  it('gets no more than it accepts until a block makes room', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
     const { request } = lane.sends()
@@ -355,7 +355,7 @@ describe('a pool without room', () => {
 })
 
 describe('moving to another endpoint', () => {
-  it('takes along what this one does not have', () => {
+  it('takes the nonces along that this endpoint does not have', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 70)
     const { request } = lane.sends()

@@ -23,69 +23,95 @@ import {
   poolEndOf,
 } from './state.js'
 
-/** What the shell is to do next. `wait`: nothing before `untilMs` (undefined: nothing at all) unless something happens. */
+/**
+ * The next action for the shell. `wait`: nothing to do before `untilMs` (undefined: nothing at all) unless
+ * another event happens.
+ */
 export type DeliveryAction =
   | {
       readonly do: 'send'
-      /** Names the request when its end is reported. */
+      /** Identifies the request when its end is reported. */
       readonly request: number
       readonly nonces: readonly number[]
       /** The last call of the request is `eth_getTransactionCount` at `pending`. */
       readonly count: boolean
-      /** `repair`: something that is missing at the endpoint, or other bytes of a nonce. It goes before what is new. */
+      /**
+       * `repair`: a nonce that is missing at the endpoint, or other bytes of a nonce. Repairs go before new
+       * nonces.
+       */
       readonly kind: Selection['kind']
     }
   | { readonly do: 'count' }
   | { readonly do: 'wait'; readonly untilMs: number | undefined }
 
 /**
- * The delivery of one account's nonces to one endpoint, after TCP: ordered, with cumulative acknowledgements, a
- * congestion window and fast retransmit. It is pure: no I/O, no clock, no randomness. The same events at the same times
- * bring the same actions.
+ * The delivery of one account's nonces to one endpoint, modelled on TCP: ordered, with cumulative
+ * acknowledgements, a congestion window and fast retransmit. It is pure: no I/O, no clock, no randomness. The
+ * same events at the same times give the same actions.
  *
  * How the shell drives it:
  *
- * 1. It makes one for each endpoint that takes the account's transactions, with the account's `latest` count, and passes
- *    what the endpoint's profile says to `know`, again after each change.
- * 2. It calls `offer` when bytes of a nonce are in the store and are to go to this endpoint, and again when the nonce has
- *    other bytes (a bump, a no-op, a replacement), or when bytes that the endpoint did not take are to be tried once more.
- *    Loss is not its business.
- * 3. After each event it calls `next`, performs the action, and goes on until the action is `wait`. It passes what asks
- *    the request budget for a grant, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at
- *    once, with the newest bytes of each nonce in the order given. At `untilMs` it calls `next` again.
- * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a `count` to
- *    `counted` or `countFailed`. It reports every `pending` count of the same endpoint that others asked for, too.
- * 5. It reports each new pending block and each new sealed block to `refreshed`, once, in the order of the chain; and to
- *    `confirmed` what else moved the confirmed nonces.
- * 6. It calls `withdraw` for a nonce that is not to go to this endpoint any more, and `reclaim` when another endpoint takes
- *    over.
+ * 1. The shell creates one delivery for each endpoint that receives the account's transactions, with the
+ *    account's `latest` count. It passes the traits of the endpoint's profile to `know`, again after each
+ *    change.
+ * 2. It calls `offer` when the bytes of a nonce are in the store and have to go to this endpoint. It calls
+ *    `offer` again when the nonce has other bytes (a bump, a no-op, a replacement), or to retry bytes that
+ *    the endpoint did not accept. It does not have to handle loss.
+ * 3. After each event it calls `next`, performs the action, and repeats until the action is `wait`. It
+ *    passes a function that requests a grant from the request budget, and the lowest nonce whose bytes are
+ *    not in the store yet. It performs a `send` at once, with the newest bytes of each nonce in the given
+ *    order. At `untilMs` it calls `next` again.
+ * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a
+ *    `count` to `counted` or `countFailed`. It also reports every other `pending` count that was read from
+ *    the same endpoint.
+ * 5. It reports each new pending block and each new sealed block to `refreshed`, once, in the order of the
+ *    chain. It reports every other change of the confirmed nonces to `confirmed`.
+ * 6. It calls `withdraw` for a nonce that must no longer go to this endpoint, and `reclaim` when another
+ *    endpoint takes over.
  *
- * Acknowledgements free nothing and settle nothing: what became of a nonce is decided by the blocks alone.
+ * Acknowledgements free nothing and settle nothing: only blocks decide the fate of a nonce.
  */
 export type Delivery = {
   know(traits: Partial<EndpointTraits>): void
-  /** `size`: characters that its bytes take in a request. `bytes` names them, so that the same ones are known. */
+  /**
+   * `size`: the characters that its bytes take in a request. `bytes` identifies the bytes, so that the same
+   * bytes are recognised.
+   */
   offer(nonce: number, size: number, bytes?: string): void
-  /** Other endpoints are sent the nonce as well, since it stands still: a body that has it says nothing of this endpoint. */
+  /**
+   * The nonce makes no progress, so other endpoints received it as well: a body that contains it no longer
+   * proves that this endpoint delivered it.
+   */
   sentElsewhere(nonce: number): void
   withdraw(nonce: number): void
-  /** Forgets and returns what this endpoint does not have: for another endpoint. */
+  /** Forgets and returns the nonces that this endpoint does not have, for another endpoint. */
   reclaim(): readonly number[]
-  /** It was offered, and is neither confirmed nor withdrawn. */
+  /** True if the nonce was offered, and is neither confirmed nor withdrawn. */
   has(nonce: number): boolean
-  /** The endpoint does not take its bytes: they are not sent again before they, or others, are offered. */
+  /**
+   * True if the endpoint does not accept its bytes: they are not sent again before these or other bytes are
+   * offered.
+   */
   isRefused(nonce: number): boolean
-  /** It was taken again after it was lost, and the count of the pool lacks it still: another copy changes nothing. */
+  /**
+   * True if the nonce was accepted again after it was lost, and the count of the pool still lacks it: another
+   * copy changes nothing.
+   */
   isStranded(nonce: number): boolean
   ended(request: number, end: RequestEnd, atMs: number): void
   counted(reading: CountReading): void
   countFailed(): void
-  /** False where it says nothing of the lowest unacknowledged nonce, which may not have arrived when it was asked for. */
+  /**
+   * Returns false if the refresh gives no information about the lowest unacknowledged nonce, because that may
+   * not have arrived when the refresh was requested.
+   */
   refreshed(refresh: Refresh): boolean
-  /** What is confirmed now, where no block is the reason: a feed showed it, or it was taken back. */
+  /**
+   * Reports the confirmed nonces after a change without a new block: a feed showed it, or it was taken back.
+   */
   confirmed(confirmation: Confirmation): void
   next(allowance: Allowance): DeliveryAction
-  /** Each value is that of the moment at which it is read. */
+  /** A live view: each value is current at the moment of reading. */
   readonly status: DeliveryStatus
 }
 
@@ -96,20 +122,25 @@ export type DeliveryStatus = {
   /** All offered nonces lie below it. */
   readonly end: number
   readonly outstanding: number
-  /** Offered, and not at the endpoint. */
+  /** The number of nonces that were offered and are not at the endpoint. */
   readonly waiting: number
   /** The lowest nonce that is known to be missing. */
   readonly missing: number | undefined
   readonly window: number
   readonly pool: number
-  /** Nonces that may be at the endpoint without being sealed or acknowledged: the smallest of all bounds. */
+  /**
+   * The maximum number of nonces that may be at the endpoint without being sealed or acknowledged: the
+   * smallest of all bounds.
+   */
   readonly most: number
   readonly batch: number
-  /** The largest window without a loss: to be remembered in the endpoint's profile. */
+  /** The largest window without a loss, to be stored in the endpoint's profile. */
   readonly windowProven: number
-  /** How many more nonces may be handed out for this endpoint to be kept busy without a longer queue than its window. */
+  /**
+   * How many more nonces may be assigned to keep this endpoint busy without a queue longer than its window.
+   */
   readonly room: number
-  /** So many nonces above a missing one are kept by the endpoint. */
+  /** How many nonces the endpoint keeps above a missing one. */
   readonly gapBudget: number
 }
 
@@ -156,7 +187,7 @@ function know(state: DeliveryState, traits: Partial<EndpointTraits>): void {
   const { countsMempool: counted } = state.traits
   state.traits = { ...state.traits, ...traits }
   if (state.traits.countsMempool === true || state.traits.countsMempool === counted) return
-  // No count says any more what arrived, and none would refute one that was too high.
+  // Counts no longer show which nonces arrived, and no later count would refute one that was too high.
   uncount(state.sequence, state.sequence.confirmedTo)
   for (const segment of state.sequence.segments.values())
     if (segment.state === 'unanswered') setState(state.sequence, segment, 'lost')
@@ -200,7 +231,7 @@ function loseSilent(state: DeliveryState, nowMs: number): void {
 function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: number): DeliveryAction {
   const { sequence, window, requests } = state
   const id = ++state.lastRequest
-  // A count that was read before says nothing of what leaves now.
+  // A count that was read before gives no information about the nonces that leave now.
   if (kind === 'new' && nonces[0] !== undefined) uncount(sequence, nonces[0])
   if (isLearning(state)) state.count.trials++
   const calls = nonces.length + Number(count)
@@ -231,7 +262,10 @@ function wakeAt(state: DeliveryState, nowMs: number, countAt: number | undefined
   return later.length === 0 ? undefined : Math.min(...later)
 }
 
-/** A view, since it is read for every transaction: what is not asked for is not worked out. */
+/**
+ * A view with getters, because it is read for every transaction: values that no caller reads are not
+ * computed.
+ */
 function statusOf(state: DeliveryState): DeliveryStatus {
   const { sequence, window, pool, batch } = state
   const waiting = () => sequence.lost + sequence.end - sequence.next
@@ -272,7 +306,7 @@ function statusOf(state: DeliveryState): DeliveryStatus {
       return window.proven
     },
     get room() {
-      // What limits the account itself may last: nothing is handed out ahead of it.
+      // The limit of an account may be permanent: no nonce is assigned ahead of it.
       const ahead = state.traits.accountMax === undefined ? window.size : 0
       return Math.min(
         2 * window.size - sequence.outstanding - waiting(),

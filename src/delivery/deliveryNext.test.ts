@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { byHand, GETH, NEVER, SEQUENCER } from './byHand.fixture.js'
 import type { Demand } from './select.js'
 
-/** What a delivery does next where the request budget grants nothing, and what it asks that for. */
+/** The next action of a delivery if the request budget grants nothing, and its demand. */
 function nextWithoutGrant({ delivery }: ReturnType<typeof byHand>, nowMs: number) {
   const asked: Demand[] = []
   const grant = (demand: Demand) => {
@@ -21,7 +21,7 @@ function unanswered() {
 }
 
 describe('a count that failed', () => {
-  it('is asked for again after a pause, which doubles each time', () => {
+  it('is requested again after a pause, which doubles each time', () => {
     const lane = unanswered()
     for (const [ms, untilMs] of [
       [0, 2_000],
@@ -35,7 +35,7 @@ describe('a count that failed', () => {
     }
   })
 
-  it('is no failure where another reading came before', () => {
+  it('is no failure if another reading came before', () => {
     const lane = unanswered()
     expect(lane.next()).toEqual({ do: 'count' })
     lane.at(20)
@@ -47,11 +47,11 @@ describe('a count that failed', () => {
 })
 
 describe('a request budget that grants nothing', () => {
-  it('is asked for what goes first, and for no count instead of it', () => {
+  it('receives the demand with priority, and no count instead of it', () => {
     const lane = byHand(GETH)
     lane.offer(0, 2)
     lane.taken(lane.sends(), 2)
-    // No block brings what the count acknowledged, so that another count is due.
+    // No block brings the nonces that the count acknowledged, so another count is due.
     for (const ms of [2_000, 4_000]) {
       lane.at(ms)
       lane.refresh(0, 0, true)
@@ -62,7 +62,7 @@ describe('a request budget that grants nothing', () => {
     expect(asked).toEqual([{ kind: 'new', calls: 2 }])
   })
 
-  it('has a count wait', () => {
+  it('makes a count wait', () => {
     const { action, asked } = nextWithoutGrant(unanswered(), 10)
     expect(action.do).toBe('wait')
     expect(asked).toEqual([{ kind: 'count', calls: 1 }])
@@ -70,7 +70,7 @@ describe('a request budget that grants nothing', () => {
 })
 
 describe('a nonce that the pool had no room for', () => {
-  it('is tried again after half a minute where no block comes, and the delivery wakes for it', () => {
+  it('is tried again after half a minute if no block comes, and the delivery wakes for it', () => {
     const lane = byHand(GETH)
     lane.offer(0, 1)
     lane.end(lane.sends().request, { end: 'answers', answers: [{ kind: 'full' }], count: 0 })
@@ -81,7 +81,7 @@ describe('a nonce that the pool had no room for', () => {
 })
 
 describe('a nonce that no refresh brings, since none comes', () => {
-  it('keeps new ones back until it is acknowledged, whatever lies above it', () => {
+  it('holds new nonces back until it is acknowledged, in spite of the nonces above it', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 3)
     lane.taken(lane.sends())

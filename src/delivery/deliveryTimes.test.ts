@@ -40,7 +40,8 @@ describe('time and copies', () => {
     [1_000, 125],
     [4_000, 125],
   ])('a burst of %d takes no more round trips than slow start needs, %d ms away', (amount, latencyMs) => {
-    // 64, 128, 256, 512, then a thousand a round, and the count that ends it. One more, since the pool is a moment behind.
+    // 64, 128, 256, 512, then a thousand a round, and the final count. One more, since the pool lags a moment
+    // behind.
     const rounds = 4 + Math.ceil((amount - 960) / 1_000) + 2
     for (const { run } of runs({ latencyMs, capacity: 1, blockMs: 60_000 }, amount, {}, [1, 2, 3])) {
       const { acknowledgedMs } = run
@@ -75,7 +76,7 @@ describe('time and copies', () => {
     [50, 0.1],
     [125, 0.3],
   ])(
-    'a pool that is late and cuts what is not executable before each block, %d ms away, costs copies and no standstill',
+    'a late pool that cuts non-executable nonces before each block, %d ms away, costs copies and no standstill',
     (latencyMs, callMs) => {
       const late = { promotionMs: 40, resetsFirst: true, latencyMs, callMs }
       const took = runs(late, 10_000).map(({ run, network }) => {
@@ -87,14 +88,14 @@ describe('time and copies', () => {
     },
   )
 
-  it('a limit of a batch is found by halving', () => {
+  it('halving finds the limit of a batch', () => {
     for (const { run } of runs({ batchMax: 3 }, 200)) {
       expect(run.sends - 200).toBeLessThanOrEqual(64 + 32 + 16 + 8 + 4)
       expect(run.delivery.status.batch).toBe(3)
     }
   })
 
-  it('one lost request of a burst is made good within three round trips where the count shows the pool', () => {
+  it('one lost request of a burst is repaired within three round trips if the count shows the pool', () => {
     for (const seed of SEEDS) {
       const all = { ...NETWORK, seed, latencyMs: 50, blockMs: 60_000 }
       const network = createNetwork(all)
@@ -106,7 +107,7 @@ describe('time and copies', () => {
     }
   })
 
-  it('one lost request of a burst is made good within 600 ms on pre-confirmations of 200 ms', () => {
+  it('one lost request of a burst is repaired within 600 ms with pre-confirmations every 200 ms', () => {
     const took = SEEDS.map((seed) => {
       const all: NetworkOptions = {
         ...NETWORK,
@@ -125,7 +126,7 @@ describe('time and copies', () => {
   })
 })
 
-/** The second request with transactions, or the only one, is lost: with an error at once, or without a word. */
+/** The second request with transactions, or the only one, is lost: with an immediate error, or silently. */
 function loseOnce(network: ReturnType<typeof createNetwork>, how?: 'silently'): void {
   const { request } = network
   let left = how === 'silently' ? 1 : 2

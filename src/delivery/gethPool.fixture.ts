@@ -5,7 +5,9 @@ import {
   type PoolTransaction,
 } from '../devnet/geth/poolTypes.js'
 
-/** The model of geth's pool, reduced to nonces of equal price. `reorganise` runs some time after an answer. */
+/**
+ * The model of geth's pool, reduced to nonces of equal price. `reorganise` runs some time after an answer.
+ */
 export type GethPool = {
   add(account: string, nonce: number): 'added' | 'known' | 'low' | 'underpriced'
   reorganise(): void
@@ -40,7 +42,7 @@ export function createGethPool(limits: GethLimits = GETH_LIMITS): GethPool {
   const pool = createModel<PoolTransaction>({ head, limits })
   let dropped = 0
 
-  /** Counts what leaves the pool without a block. */
+  /** Counts the transactions that leave the pool without a block. */
   function counting(used: number, act: () => void): void {
     const before = pool.size
     act()

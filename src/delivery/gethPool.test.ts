@@ -9,7 +9,7 @@ function addAll(pool: GethPool, account: string, nonces: readonly number[]): voi
 }
 
 describe('the model of geth’s pool', () => {
-  it('counts what it has put in order, a moment after its answer', () => {
+  it('counts its executable nonces, a moment after its answer', () => {
     const pool = createGethPool()
     expect(pool.add('a', 0)).toBe('added')
     expect(pool.count('a')).toBe(0)
@@ -27,7 +27,7 @@ describe('the model of geth’s pool', () => {
     expect(pool.queued('a')).toEqual([])
   })
 
-  it('cuts what no gap explains: the highest nonces of the largest account, beyond 5,120 executable ones', () => {
+  it('cuts the highest nonces of the largest account beyond 5,120 executable ones, without a gap', () => {
     const pool = createGethPool()
     addAll(pool, 'b', range(0, 16))
     addAll(pool, 'a', range(0, 5_200))
@@ -44,7 +44,7 @@ describe('the model of geth’s pool', () => {
     expect(pool.count('b')).toBe(50)
   })
 
-  it('keeps 1,024 gapped transactions of all accounts, and drops those that have waited longest', () => {
+  it('keeps 1,024 gapped transactions of all accounts, and drops the oldest ones', () => {
     const pool = createGethPool({ accountSlots: 16, globalSlots: 5_120, accountQueue: 64, globalQueue: 100 })
     addAll(pool, 'a', range(1, 61))
     addAll(pool, 'b', range(1, 61))
@@ -52,7 +52,7 @@ describe('the model of geth’s pool', () => {
     expect(pool.queued('b')).toEqual(range(1, 61))
   })
 
-  it('drops what a block used, and counts the rest on', () => {
+  it('drops used nonces after a block, and counts the rest on', () => {
     const pool = createGethPool()
     addAll(pool, 'a', range(0, 10))
     pool.advance('a', 4)
@@ -62,7 +62,7 @@ describe('the model of geth’s pool', () => {
     expect(pool.add('a', 5)).toBe('known')
   })
 
-  it('refuses one more of the same price when every slot is taken', () => {
+  it('refuses another transaction of the same price when every slot is taken', () => {
     const pool = createGethPool({ accountSlots: 4, globalSlots: 10, accountQueue: 8, globalQueue: 4 })
     for (let nonce = 0; nonce < 14; nonce++) expect(pool.add('a', nonce)).toBe('added')
     expect(pool.add('a', 14)).toBe('underpriced')

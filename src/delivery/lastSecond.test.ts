@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLastSecond } from './lastSecond.js'
 
-test('units that do not count after all are taken from the moment at which they were added', () => {
+test('removes units from the moment at which they were added', () => {
   const last = createLastSecond()
   last.add(6, 0)
   last.add(4, 500)
@@ -9,7 +9,7 @@ test('units that do not count after all are taken from the moment at which they 
   expect([last.sum(999), last.sum(1_000)]).toEqual([6, 0])
 })
 
-test('units of a moment that is a second ago take nothing away from those that were added since', () => {
+test('removes units that are a second old without an effect on later ones', () => {
   const last = createLastSecond()
   last.add(4, 0)
   last.add(6, 500)
@@ -18,7 +18,7 @@ test('units of a moment that is a second ago take nothing away from those that w
   expect(last.sum(1_000)).toBe(6)
 })
 
-test('room is there a second after as many units as are too much', () => {
+test('has room again a second after the excess units', () => {
   const last = createLastSecond()
   for (const [units, atMs] of [
     [2, 0],

@@ -1,12 +1,14 @@
 const SECOND_MS = 1_000
 
-/** What happened in the last second, in whole milliseconds: no more than a thousand entries, however much happens. */
+/**
+ * The units of the last second, in whole milliseconds: at most a thousand entries, for any number of events.
+ */
 export type LastSecond = {
   sum(nowMs: number): number
   add(units: number, nowMs: number): void
-  /** So many units that were added at `atMs` do not count after all. */
+  /** Removes units that were added at `atMs`, because they do not count after all. */
   remove(units: number, atMs: number): void
-  /** When no more than `units` of what is here is younger than a second. */
+  /** The time from which at most `units` of the present units are younger than a second. */
   roomAt(units: number, nowMs: number): number
 }
 

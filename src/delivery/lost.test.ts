@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type ByHand, byHand, GETH, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
 
 describe('a lost nonce', () => {
-  /** As many refreshes as have to pass without the lowest nonce before it is lost for the `times`th time. */
+  /** The number of refreshes without the lowest nonce before it is lost for the `times`th time. */
   function silence(lane: ByHand, times: number, fromMs: number): void {
     for (let refresh = 0; refresh < 2 ** times; refresh++) {
       lane.at(fromMs + refresh * 200)
@@ -10,7 +10,10 @@ describe('a lost nonce', () => {
     }
   }
 
-  /** So many nonces are taken, and two refreshes lack all of them: the lowest one is lost at 400 ms. */
+  /**
+   * The given number of nonces is accepted, and two refreshes lack all of them: the lowest one is lost at 400
+   * ms.
+   */
   function loseFirst(lane: ByHand, count: number): void {
     lane.offer(0, count)
     lane.taken(lane.sends())
@@ -18,7 +21,7 @@ describe('a lost nonce', () => {
     silence(lane, 1, 200)
   }
 
-  it('goes with all above it the first time, and alone from the second time on', () => {
+  it('is resent with all nonces above it the first time, and alone from the second time on', () => {
     const lane = byHand(SEQUENCER)
     loseFirst(lane, 3)
     const first = lane.sends()
@@ -35,7 +38,7 @@ describe('a lost nonce', () => {
     expect(lane.delivery.status.pool).toBe(4_000)
   })
 
-  it('keeps new nonces back until it is acknowledged, whatever lies above it, where silence showed the loss', () => {
+  it('found by silence holds new nonces back until it is acknowledged, in spite of the nonces above it', () => {
     const lane = byHand(SEQUENCER)
     loseFirst(lane, 3)
     lane.offer(3, 5)
@@ -46,7 +49,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([3, 4])
   })
 
-  it('keeps new nonces back until all is acknowledged that was sent before, where a count showed the loss', () => {
+  it('found by a count holds new nonces back until all earlier sends are acknowledged', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)
@@ -61,7 +64,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([4, 5])
   })
 
-  it('halves the window where the endpoint had it, and leaves it where a request got lost on its way', () => {
+  it('halves the window if the endpoint had it, but not if a request was lost on its way', () => {
     const taken = byHand(GETH)
     taken.offer(0, 4)
     taken.taken(taken.sends(), 0)
@@ -76,7 +79,7 @@ describe('a lost nonce', () => {
     expect(onItsWay.delivery.status).toMatchObject({ missing: 0, window: 64 })
   })
 
-  it('keeps nothing new back once it is taken, where an answer showed the loss', () => {
+  it('found by an answer holds no new nonces back once it is accepted', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     lane.taken(lane.sends())
@@ -91,7 +94,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([2])
   })
 
-  it('leaves what another request carries, and what the endpoint refused or put off', () => {
+  it('leaves nonces of another request, and nonces that the endpoint refused or put off', () => {
     const open = byHand({ countsMempool: true, gapBudget: 4 })
     open.offer(0, 2)
     open.sends()
@@ -112,7 +115,7 @@ describe('a lost nonce', () => {
     expect(answered.sends().nonces).toEqual([0, 2, 5, 6])
   })
 
-  it('leaves what another request carries above all that the endpoint keeps', () => {
+  it('leaves nonces of another request above everything that the endpoint keeps', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 10)
     lane.taken(lane.sends())
@@ -122,7 +125,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([0, 5, 6, 7, 8, 9])
   })
 
-  it('frees the way for its next copy although its request is still open', () => {
+  it('makes room for its next copy although its request is still open', () => {
     const lane = byHand(GETH, { requestsMax: 1 })
     lane.offer(0, 2)
     lane.sends()
@@ -132,7 +135,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([0, 1])
   })
 
-  it('goes with all of its request each time, where that hangs', () => {
+  it('is resent with its whole request each time, if that hangs', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 3)
     lane.sends()
@@ -160,7 +163,7 @@ describe('a lost nonce', () => {
     expect([blockAt(600), blockAt(2_600)]).toEqual(['wait', 'send'])
   })
 
-  it('waits for one block where the pool was full', () => {
+  it('waits for one block if the pool was full', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     lane.end(lane.sends().request, { end: 'answers', answers: [{ kind: 'full' }] })
@@ -170,7 +173,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('is found by the next refresh behind one that a block brings, where its own copy left before that one', () => {
+  it('is found by the next refresh after a block with a nonce that left later', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.at(10)
     loseFirst(lane, 2)
@@ -185,7 +188,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('is found by a second silent refresh, although a block brings one that other endpoints were sent meanwhile', () => {
+  it('is found by a second silent refresh, although a block brings a nonce that other endpoints received too', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 4)
     lane.taken(lane.sends())
@@ -200,7 +203,7 @@ describe('a lost nonce', () => {
     expect(lane.sends().nonces).toEqual([2, 3])
   })
 
-  it('is not found so where the block brings one of this endpoint, or its own newer copy, as well', () => {
+  it('is not found that way if the block also brings a nonce of this endpoint, or its own newer copy', () => {
     for (const own of ['another', 'newer']) {
       const lane = byHand(SEQUENCER)
       lane.offer(0, 5)
@@ -220,7 +223,7 @@ describe('a lost nonce', () => {
     }
   })
 
-  it('earns the count one more trial where silence showed the loss, and nobody knows what the count includes', () => {
+  it('found by silence gives the count one more trial if the scope of the count is unknown', () => {
     const lane = byHand({ gapBudget: 0 })
     for (let nonce = 0; nonce < 17; nonce++) {
       lane.at(nonce * 100)
@@ -243,7 +246,7 @@ describe('a lost nonce', () => {
     expect(lane.next()).toMatchObject({ do: 'send', nonces: [17], count: false })
   })
 
-  it('goes at once with the rest of its request, where that had no answer, however often that happens', () => {
+  it('is resent at once with the rest of its unanswered request, however often that happens', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     lane.end(lane.sends().request, { end: 'failed' })

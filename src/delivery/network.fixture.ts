@@ -1,225 +1,36 @@
 import type { SendAnswer } from './answer.js'
-import { createGethPool, GETH_LIMITS, type GethLimits } from './gethPool.fixture.js'
+import { createChance } from './chance.fixture.js'
+import type { NetworkOptions } from './networkOptions.fixture.js'
+import { createNode } from './node.fixture.js'
+import { createVirtualTime } from './virtualTime.fixture.js'
 
-/** A node behind a network, in virtual time. Everything that happens follows from the seed. */
-export type NetworkOptions = {
-  readonly seed: number
-  /** `geth`: its pool. `sequencer`: takes the next nonce and refuses any other. */
-  readonly node: 'geth' | 'sequencer'
-  readonly limits?: GethLimits
-  readonly blockMs: number
-  /** Between two pre-confirmations. Undefined: there are none, and the follower sees sealed blocks alone. */
-  readonly refreshMs?: number | undefined
-  /** Transactions of this account that one refresh, or one block, takes. */
-  readonly capacity: number
-  /** One way, without the jitter that is added to each message. */
-  readonly latencyMs: number
-  readonly jitterMs: number
-  /** The node works on a call for so long. It works on the requests of one client in parallel. */
-  readonly callMs: number
-  /** Until the client gives a request up. */
-  readonly timeoutMs: number
-  /** Time between a pool's answer and its reorganisation. */
-  readonly promotionMs: number
-  /**
-   * The pool is reset before each block is built, as `geth --dev` does it (`TxPool.Sync` in `eth/catalyst`): what is not
-   * executable yet then is cut to what the pool keeps above a missing nonce. @default false
-   */
-  readonly resetsFirst?: boolean | undefined
-  readonly batchMax: number
-  /** How a larger batch is refused. */
-  readonly batchRefusal: 'said' | 'silent'
-  /** Calls of a second; those beyond it are refused one by one. */
-  readonly callsPerSecond?: number | undefined
-  readonly faults: Faults
-}
-
-/** Chances of each message, or of each transaction for `swallowed`. */
-export type Faults = {
-  readonly requestLost: number
-  readonly answerLost: number
-  /** HTTP 503 at once. */
-  readonly unavailable: number
-  readonly duplicated: number
-  /** A message that takes twenty times as long. */
-  readonly late: number
-  /** The hash is returned, and nothing is pooled. */
-  readonly swallowed: number
-}
-
-export const NO_FAULTS: Faults = {
-  requestLost: 0,
-  answerLost: 0,
-  unavailable: 0,
-  duplicated: 0,
-  late: 0,
-  swallowed: 0,
-}
+export { type Faults, type NetworkOptions, NO_FAULTS } from './networkOptions.fixture.js'
 
 export type Reply =
   | { readonly end: 'answers'; readonly answers: readonly SendAnswer[]; readonly count: number | undefined }
   | { readonly end: 'batchRefused' }
   | { readonly end: 'failed' }
 
-export type Losses = {
-  /** Times that the network or the node lost something. */
-  events: number
-  /** Copies of transactions that never came into the pool, or were dropped from it, and answers that were lost. */
-  copies: number
-}
-
-const LATE_FACTOR = 20
-const ACCOUNT = 'own'
-
+/** A client's way to a node and back. */
 export function createNetwork(options: NetworkOptions) {
-  const { faults, node, blockMs, refreshMs } = options
-  const random = createRandom(options.seed)
-  const timers: { atMs: number; order: number; run: () => void }[] = []
-  let pool = createGethPool(options.limits ?? GETH_LIMITS)
-  const losses: Losses = { events: 0, copies: 0 }
-  const denied = { requests: 0, calls: 0 }
-  let nowMs = 0
-  let orders = 0
-  // The sequencer's next nonce; the account's nonces in pre-confirmed and in sealed blocks.
-  let taken = 0
-  let confirmed = 0
-  let sealed = 0
+  const { faults } = options
+  const time = createVirtualTime()
+  const chance = createChance(options)
+  const { happens, lose, losses, random, wayMs } = chance
+  const node = createNode(options, time, chance)
   let rounds = 0
-  let isDirty = false
-  let secondEndsMs = 0
-  let callsLeft = 0
-  let follower: (refresh: { latest: number; confirmedTo: number; sealed: boolean }) => void = () => {}
 
-  function at(delayMs: number, run: () => void): () => void {
-    const timer = { atMs: nowMs + delayMs, order: orders++, run }
-    timers.push(timer)
-    return () => void timers.splice(0, timers.length, ...timers.filter((each) => each !== timer))
-  }
-
-  const happens = (chance: number) => chance > 0 && random() < chance
-  /** A message with so many transactions that comes much later than the others is as good as lost. */
-  function wayMs(transactions = 0): number {
-    const ms = options.latencyMs + random() * options.jitterMs
-    if (!happens(faults.late)) return ms
-    lose(transactions)
-    return ms * LATE_FACTOR
-  }
-
-  function lose(transactions: number): void {
-    losses.events++
-    losses.copies += transactions
-  }
-
-  // --- the node ---------------------------------------------------------------------------------------------------
-
-  function isLimited(): boolean {
-    if (options.callsPerSecond === undefined) return false
-    if (nowMs >= secondEndsMs) {
-      secondEndsMs = nowMs + 1_000
-      callsLeft = options.callsPerSecond
-    }
-    if (callsLeft > 0) {
-      callsLeft--
-      return false
-    }
-    denied.calls++
-    losses.copies++
-    return true
-  }
-
-  function receive(nonce: number): SendAnswer {
-    if (isLimited()) return { kind: 'limited' }
-    if (happens(faults.swallowed)) {
-      lose(1)
-      return { kind: 'taken' }
-    }
-    return node === 'geth' ? pooled(nonce) : ordered(nonce)
-  }
-
-  function pooled(nonce: number): SendAnswer {
-    const added = pool.add(ACCOUNT, nonce)
-    if (added === 'underpriced') {
-      lose(1)
-      return { kind: 'full' }
-    }
-    if (added === 'added' && !isDirty) {
-      isDirty = true
-      at(options.promotionMs * random(), () => {
-        isDirty = false
-        reorganise()
-      })
-    }
-    return added === 'known' ? { kind: 'taken', isKnown: true } : { kind: 'taken' }
-  }
-
-  function reorganise(): void {
-    const { dropped } = pool
-    pool.reorganise()
-    losses.copies += pool.dropped - dropped
-    if (pool.dropped > dropped) losses.events++
-  }
-
-  function ordered(nonce: number): SendAnswer {
-    if (nonce > taken) {
-      losses.copies++
-      return { kind: 'gapped', expected: taken, nonceMax: undefined }
-    }
-    if (nonce === taken) taken++
-    return { kind: 'taken' }
-  }
-
-  /** The node comes back with an empty pool, and the blocks that it had. */
-  function restart(): void {
-    losses.events++
-    losses.copies += pool.pending(ACCOUNT).length + pool.queued(ACCOUNT).length + taken - confirmed
-    pool = createGethPool(options.limits ?? GETH_LIMITS)
-    pool.advance(ACCOUNT, confirmed)
-    taken = confirmed
-  }
-
-  function count(): number {
-    return node === 'geth' ? pool.count(ACCOUNT) : confirmed
-  }
-
-  function advance(): void {
-    const { dropped } = pool
-    pool.advance(ACCOUNT, sealed)
-    losses.copies += pool.dropped - dropped
-  }
-
-  function refresh(isSealed: boolean): void {
-    if (isSealed && options.resetsFirst) advance()
-    const ready = node === 'geth' ? (pool.pending(ACCOUNT).at(-1) ?? -1) + 1 : taken
-    confirmed = Math.max(confirmed, Math.min(ready, confirmed + options.capacity))
-    if (isSealed) {
-      sealed = confirmed
-      advance()
-    }
-    const seen = { latest: sealed, confirmedTo: confirmed, sealed: isSealed }
-    at(wayMs(), () => follower(seen))
-  }
-
-  let refreshes = 0
-  const perBlock = refreshMs === undefined ? 1 : Math.round(blockMs / refreshMs)
-  function tick(): void {
-    refresh(++refreshes % perBlock === 0)
-    at(refreshMs ?? blockMs, tick)
-  }
-  at((refreshMs ?? blockMs) * random(), tick)
-
-  // --- the way ----------------------------------------------------------------------------------------------------
-
-  /** Works on one call after the other; other requests are worked on in between. */
+  /** Processes one call after the other, interleaved with other requests. */
   function serve(nonces: readonly number[], withCount: boolean, done: (reply: Reply) => void): void {
     const answers: SendAnswer[] = []
     const step = (): void => {
       const nonce = nonces[answers.length]
       if (nonce !== undefined) {
-        answers.push(receive(nonce))
-        at(options.callMs, step)
+        answers.push(node.receive(nonce))
+        time.at(options.callMs, step)
         return
       }
-      done({ end: 'answers', answers, count: withCount && !isLimited() ? count() : undefined })
+      done({ end: 'answers', answers, count: withCount ? node.count() : undefined })
     }
     step()
   }
@@ -231,17 +42,16 @@ export function createNetwork(options: NetworkOptions) {
       if (isOver) return
       isOver = true
       cancel()
-      if (reply.end === 'answers' && reply.answers.some(({ kind }) => kind === 'limited')) denied.requests++
       ended(reply)
     }
-    const cancel = at(options.timeoutMs, () => end({ end: 'failed' }))
+    const cancel = time.at(options.timeoutMs, () => end({ end: 'failed' }))
     if (happens(faults.unavailable)) {
       lose(nonces.length)
-      at(2 * wayMs(), () => end({ end: 'failed' }))
+      time.at(2 * wayMs(), () => end({ end: 'failed' }))
       return
     }
     if (nonces.length + Number(withCount) > options.batchMax) {
-      at(2 * wayMs(), () => end({ end: options.batchRefusal === 'said' ? 'batchRefused' : 'failed' }))
+      time.at(2 * wayMs(), () => end({ end: options.batchRefusal === 'said' ? 'batchRefused' : 'failed' }))
       lose(nonces.length)
       return
     }
@@ -249,64 +59,31 @@ export function createNetwork(options: NetworkOptions) {
     const arrive = () =>
       serve(nonces, withCount, (reply) => {
         if (happens(faults.answerLost)) return lose(nonces.length)
-        at(wayMs(nonces.length), () => end(reply))
+        time.at(wayMs(nonces.length), () => end(reply))
       })
-    at(wayMs(nonces.length), arrive)
-    if (happens(faults.duplicated)) at(wayMs() + random() * 100, arrive)
+    time.at(wayMs(nonces.length), arrive)
+    if (happens(faults.duplicated)) time.at(wayMs() + random() * 100, arrive)
   }
 
   return {
     request,
-    restart,
-    follow(listener: typeof follower) {
-      follower = listener
-    },
-    at,
-    /** Runs until `isDone`, or until nothing has been done for so long. */
-    run(isDone: () => boolean, limitMs: number): boolean {
-      while (!isDone()) {
-        let next = 0
-        for (let index = 1; index < timers.length; index++) if (isSooner(index, next)) next = index
-        const [timer] = timers.splice(next, 1)
-        if (timer === undefined || timer.atMs > limitMs) return false
-        nowMs = Math.max(nowMs, timer.atMs)
-        timer.run()
-      }
-      return true
-    },
+    restart: node.restart,
+    follow: node.follow,
+    at: time.at,
+    /** Runs until `isDone`. Returns false if that is not reached by `limitMs`. */
+    run: time.run,
     get nowMs() {
-      return nowMs
+      return time.nowMs
     },
     get sealed() {
-      return sealed
-    },
-    get confirmed() {
-      return confirmed
+      return node.sealed
     },
     /** Requests that left the client. */
     get requests() {
       return rounds
     },
     losses,
-    denied,
-  }
-
-  function isSooner(a: number, b: number): boolean {
-    const [one, other] = [timers[a], timers[b]]
-    if (one === undefined || other === undefined) return false
-    return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order)
   }
 }
 
 export type Network = ReturnType<typeof createNetwork>
-
-/** mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

@@ -14,7 +14,7 @@ describe('the pool bound', () => {
     expect(blocks(pool, 2)).toBe(4_128)
   })
 
-  it('halves on a drop, and grows by a batch a block up to what the pool held', () => {
+  it('halves on a drop, and grows by a batch a block up to the number that the pool held', () => {
     const pool = createPoolBound()
     blocks(pool, 20)
     pool.loss(5_120)
@@ -23,7 +23,7 @@ describe('the pool bound', () => {
     expect(blocks(pool, 16)).toBe(5_120)
   })
 
-  it('tries a size that failed again by a small step, after twice as many blocks each time', () => {
+  it('tries a failed size again by a small step, after twice as many blocks each time', () => {
     const pool = createPoolBound()
     pool.limit(16)
     expect(blocks(pool, 3)).toBe(16)
@@ -33,14 +33,14 @@ describe('the pool bound', () => {
     expect(blocks(pool, 1)).toBe(24)
   })
 
-  it('takes the same failure once more for no failed trial', () => {
+  it('does not count a repetition of the same failure as a failed trial', () => {
     const pool = createPoolBound()
     for (let times = 0; times < 5; times++) pool.limit(1)
     expect(blocks(pool, 3)).toBe(1)
     expect(blocks(pool, 1)).toBe(2)
   })
 
-  it('grows faster once the pool held more than what had failed', () => {
+  it('grows faster once the pool held more than the failed size', () => {
     const pool = createPoolBound()
     pool.limit(16)
     blocks(pool, 4)
@@ -48,7 +48,7 @@ describe('the pool bound', () => {
     expect(blocks(pool, 2)).toBe(24 + 2 * 64)
   })
 
-  it('goes on in small steps as long as the pool has not held all of what is tried', () => {
+  it('continues in small steps as long as the pool has not held the whole tried size', () => {
     const pool = createPoolBound()
     pool.limit(16)
     expect(blocks(pool, 4)).toBe(24)
@@ -57,21 +57,21 @@ describe('the pool bound', () => {
     expect(blocks(pool, 1)).toBe(36)
   })
 
-  it('takes a single drop far below it for something else', () => {
+  it('attributes a single drop far below it to another reason', () => {
     const pool = createPoolBound()
     pool.loss(3)
     expect(pool.size).toBe(2_000)
     expect(blocks(pool, 20)).toBe(3_999)
   })
 
-  it('takes a drop at half of it for the limit of the pool', () => {
+  it('attributes a drop at half of it to the limit of the pool', () => {
     const pool = createPoolBound()
     pool.loss(2_000)
     expect(blocks(pool, 3)).toBe(2_000)
     expect(blocks(pool, 1)).toBe(2_064)
   })
 
-  it('waits no longer for a trial that the pool has held, when a higher size fails', () => {
+  it('waits no longer than before for a higher size after a successful trial', () => {
     const pool = createPoolBound()
     pool.limit(16)
     blocks(pool, 4)
@@ -89,7 +89,7 @@ describe('the pool bound', () => {
     expect(pool.size).toBe(1)
   })
 
-  it('trusts what it was proven to hold, and no more after a drop', () => {
+  it('trusts the size that it was proven to hold, and no more after a drop', () => {
     const pool = createPoolBound()
     pool.holds(4_500)
     expect(pool.proven).toBe(4_500)
@@ -97,7 +97,7 @@ describe('the pool bound', () => {
     expect(pool.proven).toBe(2_000)
   })
 
-  it('gives back what one loss took, and nothing of a limit that was known before it', () => {
+  it('undoes one loss, and nothing of a limit that was known before it', () => {
     const pool = createPoolBound()
     const { losses } = pool
     pool.undo(losses - 1)

@@ -1,31 +1,46 @@
 /**
- * How many nonces above the account's `latest` count may be at one endpoint. They occupy its pool even when the `pending`
- * count includes them: geth cuts the largest accounts silently once its pool holds 5,120 executable transactions
- * (`truncatePending` in `core/txpool/legacypool`), and other pools keep 16 or 64 transactions of an account.
+ * The number of nonces above the account's `latest` count that may be at one endpoint. They occupy its pool
+ * even when the `pending` count includes them: geth cuts the largest accounts silently once its pool holds
+ * 5,120 executable transactions (`truncatePending` in `core/txpool/legacypool`), and other pools keep 16 or
+ * 64 transactions of an account.
  */
 export type PoolBound = {
   readonly size: number
-  /** So many nonces are believed to have room. Beyond them a count that stands still may be a drop. */
+  /**
+   * The number of nonces that are believed to have room. Beyond it a count that makes no progress may be a
+   * drop.
+   */
   readonly proven: number
-  /** A nonce was dropped with `held` nonces of the account below it, and no missing nonce explains the drop. */
+  /**
+   * A nonce was dropped with `held` nonces of the account below it, and no missing nonce explains the drop.
+   */
   loss(held: number): void
-  /** The pool keeps `held` nonces and no more: it said so, or it dropped the next one twice. */
+  /** The pool keeps at most `held` nonces: it reported that limit, or it dropped the next nonce twice. */
   limit(held: number): void
   /** The pool was seen to keep `held` nonces at once. */
   holds(held: number): void
   /** How often a size failed. */
   readonly losses: number
-  /** What was taken since there were so many losses is given back, where that was one of them: it was none. */
+  /**
+   * Undoes the last loss if it is the one that followed the first `losses` losses, because that loss was
+   * spurious.
+   */
   undo(losses: number): void
-  /** A sealed block came. `bound`: the bound held nonces back. `batch`: calls in one request, the step of growth. */
+  /**
+   * A sealed block came. `bound`: the bound held nonces back. `batch`: calls in one request, which is the
+   * step of growth.
+   */
   sealed(bound: boolean, batch: number): void
 }
 
-/** Below geth's 5,120, with room for the transactions of others. */
+/** Below geth's 5,120, with room for the transactions of other accounts. */
 const POOL_START = 4_000
-/** Growth by more than this, where no size is known to be too large, would lose as many transactions at once. */
+/**
+ * Maximum growth per block if no size is known to be too large: a larger step could lose as many transactions
+ * at once.
+ */
 const STEP_UNKNOWN_MAX = 64
-/** Sealed blocks until a size that failed is tried again; twice as many after each failure. */
+/** Sealed blocks until a failed size is tried again. The number doubles after each failure. */
 const TRIAL_BLOCKS = 4
 const TRIAL_BLOCKS_MAX = 64
 
@@ -36,16 +51,16 @@ export function createPoolBound(start = POOL_START): PoolBound {
   let proven = size
   let trialBlocks = TRIAL_BLOCKS
   let blocksLeft = TRIAL_BLOCKS
-  // A size that had failed is being tried again.
+  // True while a size that had failed is being tried again.
   let isTrial = false
   let losses = 0
-  // As it was before the last failure.
+  // The state before the last failure.
   let before: { readonly size: number; readonly failed: number; readonly proven: number } | undefined
 
   function fail(failedAt: number, next: number): void {
     losses++
     before = { size, failed, proven }
-    // The same failure once more is no failed trial.
+    // A repetition of the same failure is not a failed trial.
     if (isTrial) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
     isTrial = false
     failed = failedAt
@@ -66,7 +81,7 @@ export function createPoolBound(start = POOL_START): PoolBound {
     get size() {
       return size
     },
-    // A drop far below the bound may have another reason: what was held before is not known to be too much.
+    // A drop far below the bound may have another reason: the earlier size is not known to be too large.
     loss: (held) => fail(2 * held < size ? size : held + 1, size / 2),
     limit: (held) => fail(Math.max(1, held) + 1, held),
     get proven() {

@@ -1,16 +1,19 @@
 import { type BudgetLimits, createRequestBudget } from './requestBudget.js'
 
-/** What an endpoint lets through, and how it refuses the rest. */
+/** The rate limit of an endpoint, and how it refuses excess calls. */
 export type Provider = {
   readonly perSecond: number
   readonly counts: 'calls' | 'requests'
-  /** `whole`: a request that does not fit is refused as a whole. `calls`: its calls are refused one by one. */
+  /**
+   * `whole`: a request that does not fit is refused as a whole. `calls`: its excess calls are refused one by
+   * one.
+   */
   readonly refuses: 'whole' | 'calls'
-  /** `saved`: what a second allows is saved up, and comes on top of the next one. */
+  /** `saved`: the unused allowance of a second is saved up and added to the next one. */
   readonly window: 'fixed' | 'sliding' | 'saved'
 }
 
-/** Of a request, in milliseconds, unless a load says otherwise. */
+/** The duration of a request in milliseconds, unless a load specifies another. */
 export const ROUND_TRIP_MS = 50
 
 export function createProvider({ perSecond, counts, refuses, window }: Provider): Endpoint {
@@ -47,21 +50,21 @@ export function createProvider({ perSecond, counts, refuses, window }: Provider)
   }
 }
 
-/** How many of so many calls it refuses. */
+/** Returns how many of the calls are refused. */
 export type Endpoint = (calls: number, nowMs: number) => number
 
 type Load = {
   readonly amount: number
   readonly batch: number
-  /** Calls of the first requests, where they are smaller. */
+  /** The numbers of calls of the first requests, if they are smaller. */
   readonly first?: readonly number[]
   readonly limits?: BudgetLimits
   readonly roundTripMs?: number
 }
 
 /**
- * Sends so many calls as fast as the budget lets it, in requests of at most `batch`. Of a request that was denied in part
- * that part counts.
+ * Sends the given number of calls as fast as the budget allows, in requests of at most `batch`. A request
+ * that was denied in part counts as that part.
  */
 export function saturate(
   take: Endpoint,

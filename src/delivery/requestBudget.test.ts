@@ -17,13 +17,13 @@ const provider: fc.Arbitrary<Provider> = fc.record({
   window: fc.constantFrom('fixed', 'sliding', 'saved'),
 })
 
-/** Grants at one time, by priority, of tickets that were asked for in this order. */
+/** Grants at one time, by priority, for tickets in this order. */
 function granted(budget: RequestBudget, nowMs: number, tickets: readonly Ticket[]): Priority[] {
   const { granted: all } = budget.grants(nowMs)
   return all.flatMap(({ id }) => tickets.filter((ticket) => ticket.id === id).map(({ priority }) => priority))
 }
 
-/** Asks the budget, and keeps what was asked for. */
+/** Requests a ticket from the budget, and remembers it. */
 function asking(budget: RequestBudget) {
   const tickets: Ticket[] = []
   return {
@@ -46,7 +46,7 @@ describe('a request budget', () => {
     expect(budget.status(0)).toMatchObject({ requestsPerSecond: undefined, callsPerSecond: undefined })
   })
 
-  it('takes four fifths of what went through in the last second as its rate', () => {
+  it('uses four fifths of the units that passed in the last second as its rate', () => {
     const budget = createRequestBudget()
     budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
     expect(budget.status(50).callsPerSecond).toBe(40)
@@ -60,7 +60,7 @@ describe('a request budget', () => {
     expect(budget.status(1_100).callsPerSecond).toBe(40)
   })
 
-  it('finds the limit higher where more of the same second goes through', () => {
+  it('raises the limit if more of the same second passes', () => {
     const budget = createRequestBudget()
     budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
     budget.ended({ calls: 50, denied: 0, sentAtMs: 10, atMs: 60 })
@@ -83,7 +83,7 @@ describe('a request budget', () => {
     expect(order).toEqual(PRIORITIES)
   })
 
-  it('lets one poll through in each block, however many sends wait', () => {
+  it('grants one poll in each block, however many sends wait', () => {
     const budget = createRequestBudget({ callsPerSecond: 10 })
     const { tickets, ask } = asking(budget)
     for (let index = 0; index < 200; index++) ask({ priority: 'send', calls: 1 })
@@ -100,7 +100,7 @@ describe('a request budget', () => {
   })
 
   it.each(['repair', 'send', 'evidence'] as const)(
-    'lets a poll through in the time of a block where none is seen, however much of %s waits',
+    'grants a poll per block time if no block is seen, however much of %s waits',
     (priority) => {
       for (const [gapMs, blockMs] of [
         [undefined, 2_000],
@@ -144,13 +144,13 @@ describe('a request budget', () => {
         }
         const gaps = polledMs.slice(1).map((ms, index) => ms - (polledMs[index] ?? 0))
         expect(Math.min(...gaps)).toBeGreaterThanOrEqual(6_400)
-        // And the polls go on.
+        // And the polls continue.
         expect(Math.max(...gaps)).toBeLessThanOrEqual(10_000)
       }
     },
   )
 
-  it('lets a poll through once a block at a low rate beside evidence, which has its turn after each', () => {
+  it('grants a poll per block at a low rate next to evidence, which has its turn after each', () => {
     const budget = createRequestBudget({ callsPerSecond: 5 })
     const { tickets, ask } = asking(budget)
     ask({ priority: 'poll', calls: 5, together: true })
@@ -166,7 +166,7 @@ describe('a request budget', () => {
     expect(order.filter((priority) => priority === 'evidence').length).toBeGreaterThanOrEqual(28)
   })
 
-  it('never goes beyond the rates that are given, and is not denied then', () => {
+  it('never exceeds the given rates, and is not denied then', () => {
     const limits = { callsPerSecond: 25, requestsPerSecond: 5 }
     for (const counts of ['calls', 'requests'] as const) {
       const perSecond = counts === 'calls' ? 25 : 5
@@ -180,11 +180,11 @@ describe('a request budget', () => {
     }
   })
 
-  it('comes close to any limit, and is rarely denied', () => {
+  it('approaches any limit, and is rarely denied', () => {
     fc.assert(
       fc.property(provider, fc.constantFrom(1, 8, 64), (options, batch) => {
         const { perSecond, counts } = options
-        // Twenty seconds of the limit, so that what it costs to find it shows, and does not rule.
+        // Twenty seconds at the limit, so that the cost of the search shows but does not dominate.
         const units = 20 * perSecond
         const amount = counts === 'calls' ? units : units * batch
         const { tookMs, requests, denied } = saturate(createProvider(options), { amount, batch })
@@ -198,7 +198,7 @@ describe('a request budget', () => {
   })
 
   it.each([25, 40, 50, 75, 100])(
-    'finds in time how much a second takes where little was asked for before: %i',
+    'finds in time how much a second allows if little was requested before: %i',
     (perSecond) => {
       const first = [4, 1, 8, 8, 1]
       const endpoint = createProvider({ perSecond, counts: 'calls', refuses: 'whole', window: 'saved' })
@@ -214,7 +214,7 @@ describe('a request budget', () => {
     },
   )
 
-  it('grows back where the objection was a passing one', () => {
+  it('grows back after a temporary objection', () => {
     const budget = createRequestBudget()
     budget.ended({ calls: 10, denied: 5, sentAtMs: 0, atMs: 50 })
     let calls = 0
@@ -230,7 +230,7 @@ describe('a request budget', () => {
   })
 })
 
-describe('what is taken without a ticket', () => {
+describe('a request without a ticket', () => {
   type Step = {
     readonly do: 'ask' | 'block' | 'deny' | 'pass'
     readonly priority: Priority
@@ -261,7 +261,7 @@ describe('what is taken without a ticket', () => {
     })
   }
 
-  it('is what a ticket would be granted at once, and counts like that', () => {
+  it('leaves whenever a ticket would be granted at once, and counts like that', () => {
     fc.assert(
       fc.property(
         fc.array(step, { maxLength: 60 }),
@@ -274,7 +274,7 @@ describe('what is taken without a ticket', () => {
     )
   })
 
-  it('is nothing where another waits, a limit was given, or the endpoint objected', () => {
+  it('does not leave if another waits, a limit was given, or the endpoint objected', () => {
     const asked = { priority: 'send', calls: 1 } as const
     expect(createRequestBudget().takeFree(asked, 0)).toBe(true)
     expect(createRequestBudget({ requestsPerSecond: 10 }).takeFree(asked, 0)).toBe(false)

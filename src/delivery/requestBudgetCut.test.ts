@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { type BudgetLimits, createRequestBudget, type RequestBudget } from './requestBudget.js'
 
-/** A request whose calls all went through. */
+/** A request whose calls all passed. */
 const passed = (budget: RequestBudget, calls: number, atMs: number) =>
   budget.ended({ calls, denied: 0, sentAtMs: atMs, atMs })
 
-/** The rates after a request of which so many calls were denied at 2,000 ms. */
+/** The rates after a request of which this many calls were denied at 2,000 ms. */
 function denied(budget: RequestBudget, calls: number, count: number) {
   budget.ended({ calls, denied: count, sentAtMs: 2_000, atMs: 2_000 })
   const { callsPerSecond, requestsPerSecond } = budget.status(2_000)
@@ -13,12 +13,12 @@ function denied(budget: RequestBudget, calls: number, count: number) {
 }
 
 describe('an objection', () => {
-  it('to a whole batch where nothing went through leaves half of its calls a second', () => {
+  it('to a whole batch after which nothing passed leaves half of its calls a second', () => {
     const rates = denied(createRequestBudget(), 64, 64)
     expect(rates).toEqual({ callsPerSecond: 32, requestsPerSecond: undefined })
   })
 
-  it('to a part of a request is one to its calls, however near the limit of requests is', () => {
+  it('to a part of a request concerns its calls, however near the limit of requests is', () => {
     const rates = denied(createRequestBudget({ requestsPerSecond: 10 }), 64, 14)
     expect(rates).toEqual({ callsPerSecond: 40, requestsPerSecond: 10 })
   })
@@ -26,7 +26,7 @@ describe('an objection', () => {
   it.each<[BudgetLimits, object]>([
     [{ requestsPerSecond: 10 }, { callsPerSecond: undefined, requestsPerSecond: 2 }],
     [{ callsPerSecond: 100 }, { callsPerSecond: 32, requestsPerSecond: undefined }],
-  ])('to a whole request lowers the rate alone that was near its limit: %o', (limits, rates) => {
+  ])('to a whole request lowers only the rate that was near its limit: %o', (limits, rates) => {
     expect(denied(createRequestBudget(limits), 64, 64)).toEqual(rates)
   })
 
@@ -39,26 +39,26 @@ describe('an objection', () => {
     expect(denied(mixed, 1, 1)).toEqual({ callsPerSecond: 5, requestsPerSecond: 2 })
   })
 
-  it('to a single call lowers the rate of calls alone where batches went through', () => {
+  it('to a single call lowers only the rate of calls if batches passed', () => {
     const budget = createRequestBudget()
     passed(budget, 2, 2_000)
     expect(denied(budget, 1, 1)).toEqual({ callsPerSecond: 5, requestsPerSecond: undefined })
   })
 
-  it('to a batch lowers the rate of calls alone where single calls went through', () => {
+  it('to a batch lowers only the rate of calls if single calls passed', () => {
     const budget = createRequestBudget()
     passed(budget, 1, 2_000)
     expect(denied(budget, 8, 8)).toEqual({ callsPerSecond: 5, requestsPerSecond: undefined })
   })
 
-  it('to a single call lowers the rate of requests alone where far more calls went through in a second before', () => {
+  it('to a single call lowers only the rate of requests if far more calls passed in an earlier second', () => {
     const budget = createRequestBudget()
     passed(budget, 1_000, 0)
     for (let request = 0; request < 10; request++) passed(budget, 1, 2_000)
     expect(denied(budget, 1, 1)).toEqual({ callsPerSecond: undefined, requestsPerSecond: 8 })
   })
 
-  it('where nothing goes through is followed by a pause, which doubles each time up to fifteen seconds', () => {
+  it('with nothing passing is followed by a pause, which doubles each time up to fifteen seconds', () => {
     const budget = createRequestBudget()
     const pausesMs: number[] = []
     const deny = (atMs: number) => {
@@ -71,7 +71,7 @@ describe('an objection', () => {
     for (let times = 0; times < 8; times++) nowMs = deny(nowMs)
     expect(pausesMs).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000])
     expect(budget.status(nowMs)).toMatchObject({ denied: 8, blockedUntilMs: undefined })
-    // What goes through ends the long pauses, and the next one is the shortest again.
+    // A passing request ends the long pauses, and the next one is the shortest again.
     passed(budget, 1, nowMs)
     deny(nowMs + 10)
     deny(nowMs + 2_000)
@@ -79,7 +79,7 @@ describe('an objection', () => {
   })
 
   it.each([
-    ['a whole request has another one leave in the same second', 1, 510],
+    ['a whole request lets another one leave in the same second', 1, 510],
     ['a part of a request does not', 2, 1_000],
   ])('to %s', (_, calls, untilMs) => {
     const budget = createRequestBudget({ requestsPerSecond: 2 })
@@ -91,7 +91,7 @@ describe('an objection', () => {
     expect(budget.grants(10).wakeAtMs).toBe(untilMs)
   })
 
-  it('to a request that left in the moment of the one before lowers the rate again', () => {
+  it('to a request that left at the moment of the one before lowers the rate again', () => {
     const budget = createRequestBudget()
     budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
     budget.ended({ calls: 64, denied: 64, sentAtMs: 50, atMs: 1_200 })
@@ -106,7 +106,7 @@ describe('an objection', () => {
     expect(budget.status(150).blockedUntilMs).toBe(400)
   })
 
-  it('with a time to wait holds on until then, although nothing limits the rate any more', () => {
+  it('with a time to wait stays in effect until then, although nothing limits the rate any more', () => {
     const budget = createRequestBudget()
     budget.ended({ calls: 1, denied: 1, sentAtMs: 0, atMs: 0, retryAfterMs: 300_000 })
     budget.ask({ id: 1, priority: 'send', calls: 1 })

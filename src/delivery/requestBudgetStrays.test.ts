@@ -5,7 +5,7 @@ import { seededRandom } from '../devnet/faults/seeded.js'
 import { type Endpoint, saturate } from './provider.fixture.js'
 import { createRequestBudget } from './requestBudget.js'
 
-/** It has no limit, and refuses a share of all calls: each by itself, or with the whole request. */
+/** An endpoint without a limit that refuses a share of all calls: each alone, or with the whole request. */
 function strayProvider({
   share,
   seed,
@@ -23,7 +23,7 @@ function strayProvider({
 }
 
 describe('an endpoint that objects at random', () => {
-  it('is asked at full speed as long as it refuses one call in a hundred, or less', () => {
+  it('gets requests at full speed as long as it refuses at most one call in a hundred', () => {
     const strays = fc.record({
       share: fc.double({ min: 0.001, max: 0.01, noNaN: true }),
       seed: fc.integer({ min: 1, max: 2 ** 31 }),
@@ -32,7 +32,8 @@ describe('an endpoint that objects at random', () => {
     fc.assert(
       fc.property(strays, (options) => {
         const endpoint = strayProvider(options)
-        // Two requests of a hundred are on their way: what has no limit takes 2.5 seconds for so many.
+        // Two requests of a hundred are on their way: an endpoint without a limit takes 2.5 seconds for that
+        // many.
         const { tookMs } = saturate(endpoint, { amount: 10_000, batch: 100, first: [4, 1, 8, 8, 1] })
         expect(tookMs).toBeLessThanOrEqual(90_000)
       }),
@@ -40,7 +41,7 @@ describe('an endpoint that objects at random', () => {
     )
   })
 
-  it('has one request in a hundred refused, and two together, before a rate is concluded', () => {
+  it('may refuse one request in a hundred, and two in a row, before a rate is concluded', () => {
     for (const [requests, strays] of [
       [99, 0],
       [100, 1],
@@ -60,7 +61,7 @@ describe('an endpoint that objects at random', () => {
     }
   })
 
-  it('has a request that is refused in part count as that part', () => {
+  it('may refuse a part of a request, which counts as that part', () => {
     const budget = createRequestBudget()
     const ended = (denied: number) => budget.ended({ calls: 10, denied, sentAtMs: 0, atMs: 0 })
     for (let index = 0; index < 11; index++) ended(0)
@@ -70,7 +71,7 @@ describe('an endpoint that objects at random', () => {
     expect(budget.status(0).callsPerSecond).toBeDefined()
   })
 
-  it('is believed where another request of that time is refused as a whole', () => {
+  it('is believed if it refuses another request of that time as a whole', () => {
     const rateAfter = (denied: number) => {
       const budget = createRequestBudget()
       budget.ended({ calls: 20, denied: 0, sentAtMs: 0, atMs: 40 })

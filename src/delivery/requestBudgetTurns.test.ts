@@ -13,7 +13,7 @@ function orderOf(
 
 describe('the turns of a request budget', () => {
   it.each(['evidence', 'receipt'] as const)(
-    'give %s the first one after ten blocks, whatever waits',
+    'give %s the first one after ten blocks, whatever else waits',
     (rare) => {
       const budget = createRequestBudget()
       for (let block = 1; block < 10; block++) budget.block(0)
@@ -23,7 +23,7 @@ describe('the turns of a request budget', () => {
     },
   )
 
-  it('give a poll the first one in the moment of a block, and in the time of a block after the last poll', () => {
+  it('give a poll the first one at the moment of a block, and a block time after the last poll', () => {
     const budget = createRequestBudget()
     budget.block(0)
     expect(orderOf(budget, ['send', 'poll'], 0)).toEqual(['poll', 'send'])
@@ -33,10 +33,10 @@ describe('the turns of a request budget', () => {
   })
 
   it.each([
-    ['of which none was seen', [], 2_000],
+    ['if none was seen', [], 2_000],
     ['that follow each other after a second', [5_000, 6_000], 1_000],
     ['that come together', [5_000, 5_999, 6_010], 2_000],
-    ['of which two followed each other sooner than others', [5_000, 8_000, 15_000, 19_000], 3_000],
+    ['if two followed each other sooner than others', [5_000, 8_000, 15_000, 19_000], 3_000],
     ['that are rare', [5_000, 45_000], 12_000],
   ])('give a poll the first one in the time between blocks %s', (_, blocksMs, blockMs) => {
     const budget = createRequestBudget()
@@ -47,28 +47,28 @@ describe('the turns of a request budget', () => {
     expect(orderOf(budget, ['send', 'poll'], polledMs + 2 * blockMs - 1)).toEqual(['poll', 'send'])
   })
 
-  it('give evidence the first one, too, where the request before needed no ticket', () => {
+  it('give evidence the first one even if the request before needed no ticket', () => {
     const budget = createRequestBudget()
     expect(budget.takeFree({ priority: 'send', calls: 1 }, 0)).toBe(true)
     for (let block = 0; block < 10; block++) budget.block(0)
     expect(orderOf(budget, ['send', 'evidence'])).toEqual(['evidence', 'send'])
   })
 
-  it('give evidence the first one after ten blocks at a low rate, too, however lately a poll was granted', () => {
+  it('give evidence the first one after ten blocks at a low rate, even right after a poll', () => {
     const budget = createRequestBudget({ callsPerSecond: 5 })
     expect(orderOf(budget, ['poll'], 0)).toEqual(['poll'])
     for (let block = 0; block < 10; block++) budget.block(1_000)
     expect(orderOf(budget, ['send', 'evidence'], 1_000)).toEqual(['evidence', 'send'])
   })
 
-  it('give the highest priority one after each that went before it', () => {
+  it('give the highest priority one after each guaranteed request', () => {
     const budget = createRequestBudget()
     for (let block = 0; block < 10; block++) budget.block(0)
     const order = orderOf(budget, ['send', 'send', 'send', 'evidence', 'receipt'])
     expect(order).toEqual(['evidence', 'send', 'receipt', 'send', 'send'])
   })
 
-  it('give a poll no first one where nothing waited before it, however much time has passed', () => {
+  it('give a poll no first one if nothing waited before it, however much time has passed', () => {
     const budget = createRequestBudget()
     expect(budget.grants(0)).toEqual({ granted: [], wakeAtMs: undefined })
     expect(orderOf(budget, ['send', 'poll'], 60_000)).toEqual(['send', 'poll'])
@@ -79,13 +79,13 @@ describe('the turns of a request budget', () => {
     expect(order).toEqual(['poll', 'receipt', 'poll', 'receipt'])
   })
 
-  it('let polls follow each other where no receipt waits', () => {
+  it('let polls follow each other if no receipt waits', () => {
     expect(orderOf(createRequestBudget(), ['poll', 'poll', 'poll'])).toEqual(['poll', 'poll', 'poll'])
   })
 })
 
 describe('the rate of a request budget', () => {
-  it('is never concluded to be less than two requests, and five calls, in a second', () => {
+  it('is never concluded to be less than two requests, and five calls, per second', () => {
     const calls = createRequestBudget()
     calls.ended({ calls: 1, denied: 1, sentAtMs: 0, atMs: 50 })
     expect(calls.status(50)).toMatchObject({ callsPerSecond: 5, requestsPerSecond: undefined })

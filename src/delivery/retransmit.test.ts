@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { byHand, GETH, NEVER, range, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
 import type { Demand } from './select.js'
 
-describe('a count that stands still', () => {
-  it('keeps new nonces back when the endpoint would not keep so many above a missing one', () => {
+describe('a count without progress', () => {
+  it('holds new nonces back if the endpoint would not keep as many above a missing one', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 10)
     lane.taken(lane.sends(), 2)
@@ -14,7 +14,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([10, 11])
   })
 
-  it('keeps new nonces back where the pool may be full', () => {
+  it('holds new nonces back if the pool may be full', () => {
     const lane = byHand(GETH, { poolStart: 8 })
     lane.offer(0, 20)
     lane.taken(lane.sends(), 8)
@@ -29,7 +29,7 @@ describe('a count that stands still', () => {
   })
 
   it.each([0, 10])(
-    'means that a full pool dropped all from there on, where it held as many as ever before: from nonce %d on',
+    'means that a full pool dropped everything from there, if it held as many as ever before: from nonce %d on',
     (from) => {
       const lane = byHand(GETH, { poolStart: 4, floor: from })
       lane.offer(from, from + 10)
@@ -42,7 +42,7 @@ describe('a count that stands still', () => {
     },
   )
 
-  it('means that the endpoint kept nothing above it, where it stands at what should have been kept', () => {
+  it('means that the endpoint kept nothing above a nonce that it should have kept', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)
@@ -54,7 +54,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([1, 2, 3])
   })
 
-  it('halves the window, and leaves the pool bound alone where the pool kept nothing above, and took the next copy', () => {
+  it('halves the window, but not the pool bound, if the pool kept nothing above and took the next copy', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)
@@ -66,7 +66,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([1, 2, 3])
   })
 
-  it('at the same nonce again bounds no pool that had held more of the account before a block', () => {
+  it('at the same nonce again does not bound a pool that held more of the account before a block', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 2)
@@ -78,7 +78,7 @@ describe('a count that stands still', () => {
     expect(lane.delivery.status).toMatchObject({ pool: 4_000, missing: 2 })
   })
 
-  it('at one that stood behind a missing one bounds no pool, however many that held', () => {
+  it('at a nonce above a missing one bounds no pool, however many it held', () => {
     const lane = byHand(GETH, { poolStart: 4 })
     lane.offer(0, 10)
     lane.taken(lane.sends(), 2)
@@ -94,7 +94,7 @@ describe('a count that stands still', () => {
     expect(lane.delivery.status).toMatchObject({ pool, missing: 4 })
   })
 
-  it('takes nothing for kept that was acknowledged since', () => {
+  it('does not treat a nonce as kept that was acknowledged since', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)
@@ -105,7 +105,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([2])
   })
 
-  it('at the same nonce again waits for a block, and bounds the pool by what it holds', () => {
+  it('at the same nonce again waits for a block, and bounds the pool by the number that it holds', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 2)
     lane.taken(lane.sends(), 0)
@@ -119,7 +119,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('bounds the pool by what it holds above the account’s own count', () => {
+  it('bounds the pool by the number that it holds above the account’s own count', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 }, { floor: 10 })
     lane.refresh(10, 10, true)
     lane.offer(10, 14)
@@ -131,7 +131,7 @@ describe('a count that stands still', () => {
     expect(lane.delivery.status.pool).toBe(1)
   })
 
-  it('says nothing of a request that is overdue while one before it is arriving', () => {
+  it('proves nothing about an overdue request while the one before it is arriving', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.sends()
@@ -145,8 +145,8 @@ describe('a count that stands still', () => {
   })
 })
 
-describe('refreshes without a nonce of ours', () => {
-  it('count from the time when the endpoint must have had it', () => {
+describe('refreshes without any of our nonces', () => {
+  it('count from the time when the endpoint must have had the nonce', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     const first = lane.sends()
@@ -166,7 +166,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('count anew where a body brings nonces that another process sent below it', () => {
+  it('count anew if a body brings nonces below it that another process sent', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(3, 4)
     lane.taken(lane.sends())
@@ -183,7 +183,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(missing).toEqual([undefined, undefined, undefined, 3])
   })
 
-  /** A request leaves at 1,000 ms and is not answered; four looks of 80 ms follow each other from then on. */
+  /** A request leaves at 1,000 ms and is not answered. Four polls of 80 ms follow each other from then on. */
   const copiesOf = (firstAskedAtMs: number, tripMs: number | undefined) => {
     const lane = byHand({ ...SEQUENCER, countsMempool: undefined })
     if (tripMs !== undefined) {
@@ -207,10 +207,11 @@ describe('refreshes without a nonce of ours', () => {
     return copies[0]
   }
 
-  it('say nothing of a request within its round trip, whenever they come', () => {
+  it('prove nothing about a request within its round trip, at any time', () => {
     for (const tripMs of [undefined, 30, 80, 160])
       for (let askedAtMs = 921; askedAtMs <= 1_000; askedAtMs++) {
-        // Two of those that were asked for after its round trip. Until one was measured the look's own stands for it.
+        // Two of those requested after its round trip. Until one was measured the poll's own round trip is
+        // used.
         const earliestMs = 1_000 + (tripMs ?? 80) + 80
         const resentMs = copiesOf(askedAtMs, tripMs)
         expect(resentMs).toBeGreaterThanOrEqual(earliestMs)
@@ -218,7 +219,7 @@ describe('refreshes without a nonce of ours', () => {
       }
   })
 
-  it('that were asked for before the request could arrive say so, so that the next one may come soon', () => {
+  it('requested before the request could arrive report that, so that the next one may come soon', () => {
     const lane = byHand(SEQUENCER)
     expect(lane.refresh(0, 0, false)).toBe(true)
     lane.offer(0, 2)
@@ -230,7 +231,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.refresh(0, 0, false, 280)).toBe(true)
   })
 
-  it('at one that should have been kept have all above it sent again', () => {
+  it('at a nonce that should have been kept cause all above it to be sent again', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(0, 8)
     lane.taken(lane.sends())
@@ -248,7 +249,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.sends().nonces).toEqual(range(1, 8))
   })
 
-  it('say nothing where the count shows the pool, or the endpoint has other bytes', () => {
+  it('prove nothing if the count shows the pool, or the endpoint has other bytes', () => {
     const counting = byHand(GETH)
     counting.offer(0, 1)
     counting.taken(counting.sends(), 1)
@@ -270,7 +271,7 @@ describe('refreshes without a nonce of ours', () => {
     ['every ten seconds', [0, 10_000, 20_000], 30_000],
     ['that became slower', [0, 4_000, 14_000], 30_000],
     ['that became faster', [0, 10_000, 12_000], 18_000],
-  ])('%s are replaced by three times their distance', (_, refreshesMs, quietMs) => {
+  ])('%s are replaced by three times their interval', (_, refreshesMs, quietMs) => {
     const lane = byHand(SEQUENCER)
     for (const ms of refreshesMs) {
       lane.at(ms)
@@ -286,7 +287,7 @@ describe('refreshes without a nonce of ours', () => {
   })
 
   it.each([0, 1])(
-    'that do not come are noticed before the budget is asked, which grants %d calls',
+    'that do not come are noticed before the budget is called, which grants %d calls',
     (calls) => {
       const lane = byHand(SEQUENCER)
       lane.offer(0, 1)
@@ -303,7 +304,7 @@ describe('refreshes without a nonce of ours', () => {
     },
   )
 
-  it('that are sealed let a lane try again that waits after failures, a second after the last one', () => {
+  it('that are sealed allow a retry after failures, a second after the last one', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     let failedMs = 0
@@ -323,7 +324,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('that are sealed raise the pool bound only where it held nonces back since the last one', () => {
+  it('that are sealed raise the pool bound only if it held nonces back since the last one', () => {
     const lane = byHand(GETH, { poolStart: 4 })
     lane.offer(0, 6)
     lane.taken(lane.sends(), 4)
@@ -336,7 +337,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.delivery.status.pool).toBe(pool)
   })
 
-  it('are replaced by time where no block comes', () => {
+  it('are replaced by time if no block comes', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     lane.taken(lane.sends())
@@ -351,7 +352,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(times).toEqual([15_000, 45_000, 105_000, 225_000])
   })
 
-  it('open the way again for a request that hangs, once its nonces are in a body', () => {
+  it('free the place of a hanging request, once its nonces are in a body', () => {
     const lane = byHand(SEQUENCER, { requestsMax: 1 })
     lane.offer(0, 1)
     lane.sends()
@@ -361,7 +362,7 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('that take a nonce back have it offered again', () => {
+  it('that take a nonce back require it to be offered again', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 2)
     lane.taken(lane.sends())

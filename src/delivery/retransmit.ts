@@ -1,24 +1,30 @@
 import { acknowledge, type Segment, setMissing, setState, uncount } from './sequence.js'
 import { type DeliveryState, gapBudgetOf, headOf, isCounting, isUnproven } from './state.js'
 
-/** How a nonce was found missing: by the `pending` count, by the endpoint's own words, or by refreshes without it. */
+/**
+ * How a nonce was found missing: by the `pending` count, by the endpoint's own answer, or by refreshes
+ * without it.
+ */
 export type LossCause = 'count' | 'answer' | 'silence'
 
-/** Refreshes without a nonce of ours that make the lowest one missing: one may have been built before it arrived. */
+/**
+ * Refreshes without any of our nonces after which the lowest one is missing. One refresh may have been built
+ * before it arrived.
+ */
 const SILENT_REFRESHES = 2
-/** Where no refresh comes at all: some nodes make a block only for a transaction. */
+/** Applies if no refresh arrives at all: some nodes only make a block for a transaction. */
 const QUIET_MS_MIN = 10_000
 const QUIET_REFRESHES = 3
 const REFRESH_MS_UNKNOWN = 5_000
 const REFRESH_MS_MAX = 20_000
 const QUIET_MS_MAX = 300_000
-/** Blocks may come several a second. Some nodes ban a client that repeats itself. */
+/** Several blocks may come within a second, and some nodes ban a client that repeats itself. */
 const RETRY_MS_MIN = 1_000
 
 /**
- * The nonce is missing at the endpoint. It is sent again, and with it what cannot be there either: the rest of a request
- * without an answer, and what lies further above the missing nonce than the endpoint keeps. A full pool drops the highest
- * nonces without keeping any.
+ * Marks the nonce as missing at the endpoint. It is sent again, together with the nonces that cannot be there
+ * either: the rest of a request without an answer, and the nonces further above the missing one than the
+ * endpoint keeps. A full pool drops the highest nonces and keeps none of them.
  */
 export function lose(state: DeliveryState, head: Segment, cause: LossCause): void {
   const { sequence, window } = state
@@ -27,18 +33,21 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   const budget = isCut ? 0 : gapBudgetOf(state)
   const { request } = head.sent
   if (head.state === 'taken' || cause === 'silence') head.losses++
-  // A request that got lost on its way says nothing of how many the endpoint takes.
+  // A request that was lost on its way gives no information about the number of nonces that the endpoint
+  // accepts.
   if (head.state === 'taken' || cause === 'silence') window.loss(sequence.acknowledgedTo, sequence.next)
-  // Silence may mean that the blocks are full. A count is sure, and shows when all that was sent before is there.
+  // Silence may mean that the blocks are full. A count is certain, and shows when all earlier nonces are
+  // there.
   if (cause !== 'answer') state.hole = cause === 'silence' ? head.nonce : sequence.next - 1
   state.suspect = undefined
-  // A count that includes the mempool would have shown it sooner: one more may show whether it does.
+  // A count that includes the mempool would have shown the loss sooner: one more trial may show whether it
+  // does.
   if (cause === 'silence') state.count.trials = Math.max(0, state.count.trials - 1)
   abandon(state, request)
-  // Blocks without it do not show what the pool holds.
+  // Blocks without the nonce do not show the contents of the pool.
   if (cause !== 'silence') setMissing(sequence, head)
   let kept = 0
-  // A wrong guess costs one call from the second time on.
+  // From the second time on, a wrong guess costs only one call.
   const end = isRepeated && head.state === 'taken' ? head.nonce + 1 : sequence.next
   for (const segment of sequence.segments.between(head.nonce, end)) {
     if (segment.state === 'lost' || segment.state === 'refused') continue
@@ -53,10 +62,11 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
 }
 
 /**
- * Whether the endpoint has nothing above this one either: it should have been kept above a missing one, or the pool never
- * held as many. Two things bound the pool: that it never held as many, and that counts lack the same nonce twice although
- * no block made room between. All else is a loss like any other, since geth cuts an account with each new block, whatever
- * the pool holds, to the nonces that were executable and 64 others (`runReorg` in `core/txpool/legacypool`).
+ * Whether the endpoint has no nonce above this one either. That is the case if the nonce should have been
+ * kept above a missing one, or if the pool never held as many. Two facts bound the pool: it never held as
+ * many, or counts lack the same nonce twice although no block made room in between. Every other case is an
+ * ordinary loss, since with each new block geth cuts an account to its executable nonces and 64 others,
+ * whatever the pool holds (`runReorg` in `core/txpool/legacypool`).
  */
 function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boolean {
   const { sequence, pool, dropped } = state
@@ -73,10 +83,10 @@ function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boole
 }
 
 /**
- * Blocks contained the nonces below this one, and not this one, which the endpoint had taken. Either the blocks are full or
- * the pool dropped it. Where it happens twice above the same number of nonces, that number is the limit of the pool, unless
- * the pool answers the next copy with "already known". Without this bound each repair sends everything that waits, and what
- * the pool holds lands once in three blocks.
+ * Blocks contained the nonces below this one, but not this one, which the endpoint had accepted. Either the
+ * blocks are full or the pool dropped it. If that happens twice above the same number of nonces, that number
+ * is the limit of the pool, unless the pool answers the next copy with "already known". Without this bound
+ * each repair sends every waiting nonce, and the transactions in the pool land only once in three blocks.
  */
 function boundBySilence(
   state: DeliveryState,
@@ -88,15 +98,15 @@ function boundBySilence(
   state.dropped = { nonce, held }
 }
 
-/** Where it is still open. */
+/** Marks the request as abandoned if it is still open. */
 function abandon({ requests }: DeliveryState, id: number): void {
   const request = requests.get(id)
   if (request) request.abandoned = true
 }
 
 /**
- * Whether a nonce that was lost before may be sent again: the first copy leaves at once, each further one after a pause
- * that doubles from two refreshes up to one sealed block.
+ * Whether a nonce that was lost before may be sent again. The first copy leaves at once. Each further copy
+ * waits for a pause that doubles from two refreshes up to one sealed block.
  */
 export function isPauseOver(state: DeliveryState, segment: Segment, nowMs: number): boolean {
   const sent = segment.losses - 1
@@ -107,42 +117,42 @@ function hasWaited(state: DeliveryState, segment: Segment, doublings: number): b
   const refreshes = state.refreshes - Math.max(segment.sent.refresh, state.progressRefresh)
   if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
   const blocks = state.sealed - segment.sent.sealed
-  // Where it is known to be missing, one block is enough.
+  // If the nonce is known to be missing, one block is enough.
   return blocks > 0 && (refreshes >= SILENT_REFRESHES || segment.state === 'lost')
 }
 
-/** When the time without any refresh is long enough to stand for the refreshes. */
+/** The time from which the absence of any refresh counts like the refreshes themselves. */
 export function quietUntil(state: DeliveryState, segment: Segment, doublings = segment.losses): number {
   const pauseMs = Math.min(QUIET_MS_MAX, quietMsOf(state) * 2 ** doublings)
   return Math.max(segment.sent.atMs, state.refreshedAtMs) + pauseMs
 }
 
-/** Without a refresh for so long none is to be waited for. */
+/** The time without a refresh after which none is expected. */
 export function quietMsOf({ refreshMs }: DeliveryState): number {
   const usualMs = QUIET_REFRESHES * Math.min(refreshMs ?? REFRESH_MS_UNKNOWN, REFRESH_MS_MAX)
   return Math.max(QUIET_MS_MIN, usualMs)
 }
 
-/** Without a count of the mempool, refreshes that bring none of ours are what says that the lowest nonce is missing. */
+/** Without a mempool count, refreshes without any of our nonces show that the lowest nonce is missing. */
 export function isSilenceDue(state: DeliveryState, head: Segment, nowMs: number): boolean {
   if (head.occupied || isCounting(state)) return false
   return hasWaited(state, head, head.losses) || nowMs >= quietUntil(state, head)
 }
 
-/** What bodies show of the account. */
+/** The state of the account according to bodies. */
 export type Confirmation = {
-  /** The account's nonces used in sealed blocks: all below it. May fall in a reorg. */
+  /** All nonces below were used in sealed blocks. It may decrease in a reorg. */
   readonly latest: number
-  /** The nonces in sealed or pre-confirmed bodies, without a break: all below it. May fall. */
+  /** All nonces below are in sealed or pre-confirmed bodies, without a gap. It may decrease. */
   readonly confirmedTo: number
 }
 
-/** The pending block, or a sealed one, as the chain's follower saw it. */
+/** A pending or sealed block, as the block poller saw it. */
 export type Refresh = Confirmation & {
   readonly atMs: number
-  /** When the endpoint was asked for what it shows. */
+  /** When the endpoint received the request for the block. */
   readonly askedAtMs: number
-  /** It was a sealed block. */
+  /** True for a sealed block. */
   readonly sealed: boolean
 }
 
@@ -155,12 +165,16 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
   noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
   if (!hasMoved || isByOthers) return
   state.pool.holds(held)
-  // A block lacks a nonce that left before another one which it brings: that one had the time to arrive (RFC 8985).
+  // A block contains a nonce that left later than a nonce which it lacks: the missing one had enough time to
+  // arrive (RFC 8985).
   const isOvertaken = (headOf(state)?.sent.atMs ?? broughtAtMs) < broughtAtMs
   state.progressRefresh = isOvertaken ? state.refreshes - 1 : state.refreshes
 }
 
-/** Other endpoints were sent everything that a body is about to confirm, since this one had not brought it. */
+/**
+ * Whether other endpoints received all nonces that a body is about to confirm, because this endpoint made no
+ * progress.
+ */
 function isSentElsewhere({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): boolean {
   let isAny = false
   for (const { sentElsewhere } of segments.between(from, to)) {
@@ -170,14 +184,17 @@ function isSentElsewhere({ segments, confirmedTo: from }: DeliveryState['sequenc
   return isAny
 }
 
-/** When the newest copy left among those that a body is about to confirm. */
+/** When the newest copy left among the nonces that a body is about to confirm. */
 function newestSentAtMs({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): number {
   let newestMs = Number.NEGATIVE_INFINITY
   for (const { sent } of segments.between(from, to)) newestMs = Math.max(newestMs, sent.atMs)
   return newestMs
 }
 
-/** False where it says nothing of the lowest unacknowledged nonce, which may not have arrived when it was asked for. */
+/**
+ * Returns false if the refresh gives no information about the lowest unacknowledged nonce, because that may
+ * not have arrived when the refresh was requested.
+ */
 export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   const { atMs, askedAtMs, sealed } = refresh
   const { pool, batch, trip } = state
@@ -189,16 +206,18 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
     state.sealed++
     pool.sealed(state.isPoolBound, batch.size)
     state.isPoolBound = false
-    // A block may have brought what was lacking: money, or an endpoint that works again.
+    // A block may have fixed the reason of the failure: it may have brought funds, or the endpoint may work
+    // again.
     state.retryAtMs = Math.min(state.retryAtMs, Math.max(atMs, state.failedAtMs + RETRY_MS_MIN))
   }
   takeConfirmation(state, refresh)
-  // Nobody asks such an endpoint for another count.
+  // No other count is requested from such an endpoint.
   if (state.traits.countsMempool !== true && isUnproven(state))
     uncount(state.sequence, state.sequence.confirmedTo)
   const head = headOf(state)
   if (head === undefined) return true
-  // What may not have arrived when it was asked for is not missed. The look's own round trip stands for one to measure.
+  // A nonce that may not have arrived when the refresh was requested is not missing. If no round trip was
+  // measured yet, that of the refresh itself is used.
   const tripMs = trip.ms > 0 ? trip.ms : atMs - askedAtMs
   if (head.sent.atMs + tripMs > askedAtMs) {
     head.sent = { ...head.sent, refresh: state.refreshes }

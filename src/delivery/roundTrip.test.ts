@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createRoundTrip } from './roundTrip.js'
 
 describe('the round trip', () => {
-  it('is a second until something was measured', () => {
+  it('is a second until the first measurement', () => {
     const trip = createRoundTrip()
     expect(trip.ms).toBe(0)
     expect(trip.timeoutMs(1)).toBe(1_000)
   })
 
-  it('lets a request take half as long again as the others, where those took the same time', () => {
+  it('allows a request half as long again as the others, if those took the same time', () => {
     const trip = createRoundTrip()
     for (let request = 0; request < 50; request++) trip.answered(1, 100)
     expect(trip.ms).toBeCloseTo(100, 0)
@@ -16,7 +16,7 @@ describe('the round trip', () => {
     expect(trip.timeoutMs(1)).toBeLessThan(170)
   })
 
-  it('gives more time to larger requests, as far as those took longer', () => {
+  it('allows more time for larger requests, if those took longer', () => {
     const trip = createRoundTrip()
     for (let request = 0; request < 50; request++) {
       trip.answered(1, 20)
@@ -26,7 +26,7 @@ describe('the round trip', () => {
     expect(trip.ms).toBeLessThan(40)
   })
 
-  it('follows RFC 6298, with the time for each call apart: a large request says that, a small one how long the way is', () => {
+  it('follows RFC 6298, with separate times: large requests measure the call, small ones the way', () => {
     const trip = createRoundTrip()
     const measured = (calls: number, tookMs: number) => {
       trip.answered(calls, tookMs)
@@ -45,7 +45,7 @@ describe('the round trip', () => {
     expect(measured(2, ms + 8)[0]).toBeCloseTo(ms + (8 - 2 * 0.109375) / 8, 9)
   })
 
-  it('is never less than nothing, however fast a large request comes back after slow ones', () => {
+  it('is never negative, however fast a large request returns after slow ones', () => {
     const trip = createRoundTrip()
     trip.answered(1, 10)
     for (let request = 0; request < 50; request++) trip.answered(100, 1_000)

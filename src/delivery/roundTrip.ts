@@ -1,17 +1,20 @@
-/** How long an endpoint takes to answer a request with so many calls, from the answers that came. */
+/**
+ * The time that an endpoint takes to answer a request with a given number of calls, measured from its
+ * answers.
+ */
 export type RoundTrip = {
   /** The smoothed time of a small request, in milliseconds; 0 until one was answered. */
   readonly ms: number
   answered(calls: number, tookMs: number): void
-  /** After so many milliseconds without an answer it is worth asking what has arrived. */
+  /** The time without an answer after which a count is worth a request. */
   timeoutMs(calls: number): number
 }
 
-/** As in RFC 6298, where nothing has been measured. */
+/** As in RFC 6298, before the first measurement. */
 const TIMEOUT_MS_FIRST = 1_000
 const TIMEOUT_MS_MIN = 50
 const TIMEOUT_MS_MAX = 10_000
-/** A node may be busy with something else for as long again. */
+/** A node may be busy with other work for half as long again. */
 const SLACK = 1.5
 const GAIN = 1 / 8
 const GAIN_VARIANCE = 1 / 4
@@ -33,7 +36,7 @@ export function createRoundTrip(): RoundTrip {
       }
       const deviation = tookMs - (base + perCall * calls)
       variance += GAIN_VARIANCE * (Math.abs(deviation) - variance)
-      // A large request says how long a call takes, a small one how long the way is.
+      // A large request measures the time per call, a small one the time of the round trip.
       if (tookMs < base || calls <= 2) base = Math.max(0, base + GAIN * deviation)
       else perCall += GAIN * (deviation / calls)
     },

@@ -15,8 +15,8 @@ describe('a batch whose calls take effect in any order', () => {
   })
 })
 
-describe('a request of which a part is granted', () => {
-  it('holds no more calls than that, although the window is full and waits for a count', () => {
+describe('a partly granted request', () => {
+  it('holds no more calls than granted, although the window is full and waits for a count', () => {
     for (const [calls, expected] of [
       [1, { nonces: [2], count: false }],
       [2, { nonces: [2], count: true }],
@@ -32,7 +32,7 @@ describe('a request of which a part is granted', () => {
     }
   })
 
-  it('holds a count where that is a small part of it, or all that waits goes with it', () => {
+  it('holds a count if that is a small part of it, or if all waiting nonces go with it', () => {
     for (const [offered, windowStart, calls, nonces, count] of [
       [40, 40, 9, 9, false],
       [40, 40, 10, 9, true],
@@ -47,7 +47,7 @@ describe('a request of which a part is granted', () => {
     }
   })
 
-  it('holds no count where the endpoint takes a single call', () => {
+  it('holds no count if the endpoint accepts a single call', () => {
     for (const lane of [byHand({ ...GETH, batchMax: 1 }), byHand(GETH, { batchMax: 1 })]) {
       lane.offer(0, 3)
       expect(lane.next()).toMatchObject({ nonces: [0], count: false })
@@ -74,7 +74,7 @@ describe('nonces that the endpoint lacks', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('in their new bytes alone go at once, all of them, whatever the pool has room for', () => {
+  it('with new bytes go at once, all of them, whatever room the pool has', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.taken(lane.sends(), 4)
@@ -83,7 +83,7 @@ describe('nonces that the endpoint lacks', () => {
     expect(lane.sends().nonces).toEqual([2, 3])
   })
 
-  it('are not sent above one of which nobody knows whether it arrived, or which waits for other bytes', () => {
+  it('are not sent above one whose arrival is unknown, or which waits for other bytes', () => {
     for (const [answer, next] of [
       [UNANSWERED, 'count'],
       [{ kind: 'refused' }, 'wait'],
@@ -109,7 +109,7 @@ describe('nonces that the endpoint lacks', () => {
     expect(lane.sends().nonces).toEqual([1, 2])
   })
 
-  it('go above one that is not sent from here any more by as many as the endpoint keeps', () => {
+  it('go above a withdrawn one by as many as the endpoint keeps', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(0, 7)
     const { request, nonces } = lane.sends()
@@ -118,7 +118,10 @@ describe('nonces that the endpoint lacks', () => {
     expect(lane.sends().nonces).toEqual([1, 2, 3, 4])
   })
 
-  /** Two nonces or three, with these answers; then so many blocks come that a bound of the pool may be tried again. */
+  /**
+   * Sends two or three nonces with these answers. Then enough blocks come for another trial of the pool
+   * bound.
+   */
   function poolAfterBlocks(answers: readonly SendAnswer[]): number {
     const lane = byHand(GETH)
     lane.offer(0, answers.length)
@@ -131,7 +134,7 @@ describe('nonces that the endpoint lacks', () => {
     return lane.delivery.status.pool
   }
 
-  it('raise the bound of the pool where that holds them back, and not where a lower nonce does', () => {
+  it('raise the pool bound if that holds them back, but not if a lower nonce does', () => {
     expect(poolAfterBlocks([TAKEN, FULL])).toBe(2)
     expect(poolAfterBlocks([UNANSWERED, LIMITED, FULL])).toBe(2)
   })
@@ -146,8 +149,8 @@ describe('new nonces above one that was never offered', () => {
   })
 })
 
-describe('an endpoint that keeps exactly as many above a missing nonce as the window lets out', () => {
-  it('is sent new nonces in several requests side by side', () => {
+describe('an endpoint that keeps exactly one window above a missing nonce', () => {
+  it('receives new nonces in several requests side by side', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 1_000 }, { windowStart: 1_000, batchStart: 1_000 })
     lane.offer(0, 750)
     expect([lane.sends(), lane.sends()].map(({ nonces }) => nonces.length)).toEqual([188, 188])

@@ -7,29 +7,34 @@ import { countOpen, type DeliveryState, gapBudgetOf, poolEndOf } from './state.j
 export type Selection = {
   readonly kind: 'repair' | 'new'
   readonly nonces: readonly number[]
-  /** A count rides along. */
+  /** The request also carries a count. */
   readonly count: boolean
 }
 
-/** What one request needs of the request budget. */
+/** The share of the request budget that one request needs. */
 export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly calls: number }
 
-/** What the nonces of a request are chosen by. */
+/** The limits that determine the nonces of a request. */
 type Bounds = {
   readonly nowMs: number
-  /** Nothing is sent from this nonce on: its bytes, or those of a lower one, are not in the store yet. */
+  /** Nonces from this one on are not sent: its bytes, or those of a lower nonce, are not in the store yet. */
   readonly below: number
 }
 
 export type Allowance = Bounds & {
-  /** How many calls the request budget grants now for such a request. `next` asks once at most. */
+  /**
+   * Returns how many calls the request budget grants now for such a request. `next` calls it at most once.
+   */
   readonly grant: (demand: Demand) => number
 }
 
-/** While it is not known whether the count includes the mempool, few are sent at once: what is sent waits for a block. */
+/**
+ * While it is unknown whether the count includes the mempool, only this many are sent at once, because sent
+ * nonces wait for a block.
+ */
 const LEARNING_MAX = 16
 
-/** What leaves next, as far as nothing but the request budget limits it: what is missing at the endpoint goes first. */
+/** The next request before the request budget limits it. Nonces that are missing at the endpoint go first. */
 export function select(state: DeliveryState, bounds: Bounds): Selection | undefined {
   const selection = selectAll(state, bounds)
   if (selection === undefined) return undefined
@@ -37,7 +42,7 @@ export function select(state: DeliveryState, bounds: Bounds): Selection | undefi
   return { kind, nonces, count: hasCount(state, nonces.length, Number.POSITIVE_INFINITY) }
 }
 
-/** As much of it as is granted; undefined where nothing is. */
+/** The part of the selection that is granted; undefined if nothing is. */
 export function limitTo(state: DeliveryState, selection: Selection, callsMax: number): Selection | undefined {
   const { kind, nonces } = selection
   if (callsMax < 1) return undefined
@@ -45,12 +50,12 @@ export function limitTo(state: DeliveryState, selection: Selection, callsMax: nu
   return { kind, nonces: nonces.slice(0, Math.max(1, callsMax - Number(rides))), count: rides }
 }
 
-/** With so many calls a count takes little of what is granted. */
+/** From this many calls on, a count takes only a small part of the grant. */
 const COUNT_CALLS_MIN = 10
 
 /**
- * Whether the count rides along. In a request that holds less than what waits it goes where it takes a small part of it,
- * or where the window is full and waits for it.
+ * Whether the request carries a count. A request that cannot hold all waiting nonces carries one if that
+ * takes a small part of it, or if the window is full and waits for a count.
  */
 function hasCount(state: DeliveryState, waiting: number, callsMax: number): boolean {
   if (!ridesAlong(state) || callsMax <= 1 || waiting >= callsMaxOf(state)) return false
@@ -72,14 +77,14 @@ function selectAll(state: DeliveryState, bounds: Bounds): Omit<Selection, 'count
   return request.nonces.length > 0 ? { kind: 'new', nonces: request.nonces } : undefined
 }
 
-/** Calls that one request may hold, as far as the endpoint's refusals have shown. */
+/** The maximum number of calls in one request, as far as the endpoint's refusals have shown. */
 const callsMaxOf = ({ batch, traits }: DeliveryState): number =>
   Math.min(batch.size, traits.batchMax ?? batch.size)
 
-/** One request in the making, and how much goes into it. */
+/** A request under construction, with its limits. */
 type Draft = Bounds & {
   readonly nonces: number[]
-  /** Transactions, and characters of them, at most. */
+  /** The maximum number of transactions, and of their characters. */
   readonly sizeMax: number
   readonly charactersMax: number
   characters: number
@@ -108,7 +113,9 @@ function add(request: Draft, { nonce, size }: Segment): void {
   request.nonces.push(nonce)
 }
 
-/** What is missing had its place in the window before: all of it goes, as far as the pool has room. */
+/**
+ * Missing nonces already had their place in the window: all of them are sent, as far as the pool has room.
+ */
 function addLost(state: DeliveryState, request: Draft): void {
   const { sequence } = state
   const poolEnd = poolEndOf(state)
@@ -116,7 +123,7 @@ function addLost(state: DeliveryState, request: Draft): void {
   eachLost(sequence, (segment) => {
     const { nonce } = segment
     if (!fits(request, segment)) return false
-    // It takes the place of what is there already.
+    // The new bytes replace the ones at the endpoint.
     if (nonce < sequence.acknowledgedTo) {
       add(request, segment)
       return true
@@ -130,21 +137,21 @@ function addLost(state: DeliveryState, request: Draft): void {
 }
 
 /**
- * How far above what the endpoint may still lack something may be sent: what overtakes an open request is gapped there,
- * and an endpoint keeps no more of that than its gap budget.
+ * The highest nonce that may be sent above one that the endpoint may still lack. A nonce that overtakes an
+ * open request arrives above a gap, and the endpoint keeps only as many of those as its gap budget.
  */
 function gapEndOf(state: DeliveryState): number {
   const { sequence, requests } = state
   const frontier = frontierOf(sequence)
   if (frontier >= sequence.next) return Number.POSITIVE_INFINITY
   const segment = sequence.segments.get(frontier)
-  // Never sent from here: the endpoint may have it from elsewhere.
+  // This process never sent it, but the endpoint may have it from another one.
   if (segment === undefined) return frontier + gapBudgetOf(state)
   if (segment.state === 'inFlight') {
     const last = requests.get(segment.sent.request)?.nonces.at(-1) ?? frontier
     return last + gapBudgetOf(state)
   }
-  // Until it is known whether it arrived nothing is sent above it. One that is lost heads the request itself.
+  // Until it is known whether it arrived, no nonce is sent above it. A lost nonce heads the request itself.
   return segment.state === 'lost' ? Number.POSITIVE_INFINITY : frontier
 }
 
@@ -157,7 +164,7 @@ function addNew(state: DeliveryState, request: Draft, open: number): void {
   const share = shareOf(state, Math.min(room, Math.min(request.below, sequence.end) - sequence.next), open)
   const poolEnd = poolEndOf(state)
   let gapEnd = gapEndOf(state)
-  // What a count acknowledges is no gap, although another process sent it.
+  // A nonce that a count acknowledges is no gap, even if another process sent it.
   let next = Math.max(sequence.next, sequence.acknowledgedTo)
   for (const segment of sequence.segments.between(sequence.next, request.below)) {
     const { nonce } = segment
@@ -165,7 +172,8 @@ function addNew(state: DeliveryState, request: Draft, open: number): void {
     next = Math.max(next, nonce + 1)
     if (nonce >= poolEnd) state.isPoolBound = true
     if (nonce >= poolEnd || request.nonces.length >= share || !fits(request, segment)) return
-    // A part of what waits overtakes nothing: it goes with the rest, in a larger request, once the open one is answered.
+    // A partial request never overtakes an open one: its nonces go with the rest, in a larger request, once
+    // the open one is answered.
     if (nonce > gapEnd || room <= 0) {
       if (!isAlone) request.nonces.splice(0)
       return
@@ -179,8 +187,8 @@ function addNew(state: DeliveryState, request: Draft, open: number): void {
 const SHARE_MIN = 100
 
 /**
- * An endpoint that keeps whatever the window lets out above a gap works on several requests side by side: the free ones
- * share the new nonces that wait. Elsewhere one request takes as many as it can hold.
+ * If an endpoint keeps all nonces of a window above a gap, it processes several requests side by side: the
+ * free requests share the new nonces. Otherwise one request takes as many as it can hold.
  */
 function shareOf(state: DeliveryState, waiting: number, open: number): number {
   const { window, options } = state
@@ -188,13 +196,13 @@ function shareOf(state: DeliveryState, waiting: number, open: number): number {
   return Math.max(SHARE_MIN, Math.ceil(waiting / (options.requestsMax - open)))
 }
 
-/** Nonces that the window lets out now. */
+/** The number of nonces that the window allows to leave now. */
 const roomOf = (state: DeliveryState): number =>
   state.window.size - state.sequence.outstanding + uncountedOf(state)
 
 /**
- * Nonces that were taken and that the count does not include yet do not fill the window: the count is a moment behind,
- * and were one of them missing, the endpoint would keep the others.
+ * The number of accepted nonces that the count does not include yet. They do not fill the window: the count
+ * lags a moment behind, and if one of them were missing, the endpoint would keep the others.
  */
 function uncountedOf(state: DeliveryState): number {
   if (state.traits.countsMempool !== true) return 0
@@ -202,8 +210,8 @@ function uncountedOf(state: DeliveryState): number {
 }
 
 /**
- * The last count may mean that a nonce is missing: it stood further below what is taken than the endpoint would keep, or
- * where the pool may be full. The next count says more.
+ * True if the last count may mean that a nonce is missing: it was further below the accepted nonces than the
+ * endpoint would keep, or at a point where the pool may be full. The next count decides.
  */
 function isDoubtful(state: DeliveryState): boolean {
   const { sequence, suspect, pool } = state

@@ -24,7 +24,7 @@ const event = fc.oneof(
 )
 
 describe('the sequence', () => {
-  it('keeps its tallies and its pointers, whatever happens', () => {
+  it('keeps its tallies and its pointers in any case', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {
         const sequence = createSequence(0)
@@ -57,7 +57,7 @@ describe('the sequence', () => {
     )
   })
 
-  /** So many that were offered, and sent. */
+  /** A sequence with this many offered and sent nonces. */
   function sent(count: number) {
     const sequence = createSequence(0)
     for (let nonce = 0; nonce < count; nonce++) offer(sequence, nonce, 1)
@@ -68,7 +68,7 @@ describe('the sequence', () => {
     }
   }
 
-  it('knows a nonce as missing from a loss or a refusal on, through resends, until it is taken', () => {
+  it('marks a nonce as missing from a loss or a refusal on, through resends, until it is accepted', () => {
     for (const gone of ['lost', 'refused'] as const) {
       const { sequence, segments } = sent(2)
       const [first] = segments
@@ -82,12 +82,12 @@ describe('the sequence', () => {
       expect([first.missed, sequence.missing]).toEqual([false, 0])
       for (const state of ['inFlight', 'unanswered'] as const) {
         setState(sequence, first, state)
-        expect(first.missed, 'what was taken, and is sent again').toBe(false)
+        expect(first.missed, 'taken, then sent again').toBe(false)
       }
     }
   })
 
-  it('takes a nonce whose other bytes may be there for missing only where it is told so, and counts it once', () => {
+  it('marks a nonce as missing despite possible other bytes only on request, and counts it once', () => {
     const { sequence, segments } = sent(3)
     const [first, second] = segments
     for (const one of segments) setState(sequence, one, 'taken')
@@ -96,7 +96,7 @@ describe('the sequence', () => {
     setMissing(sequence, first)
     setMissing(sequence, first)
     expect([first.missed, sequence.missing]).toEqual([true, 1])
-    // Below the acknowledgement nothing is counted, and what is at it is.
+    // Nothing is counted below the acknowledgement, but the nonce at it is.
     acknowledge(sequence, { latest: 0, confirmedTo: 0, countedTo: 1 })
     expect(sequence.missing).toBe(0)
     offer(sequence, 1, 1, '0x02')
@@ -106,7 +106,7 @@ describe('the sequence', () => {
     expect(sequence.missing).toBe(2)
   })
 
-  it('counts nothing as missing below the acknowledgement, and loses what it is told to be missing', () => {
+  it('counts nothing as missing below the acknowledgement, and loses the nonce on request', () => {
     const { sequence, segments } = sent(2)
     const [first] = segments
     setState(sequence, first, 'taken')
@@ -120,7 +120,7 @@ describe('the sequence', () => {
     expect([second.state, sequence.lost, sequence.missing]).toEqual(['lost', 2, 1])
   })
 
-  it('sends the same bytes once more where others were there, and once only', () => {
+  it('sends the same bytes once more, and only once, if others were there', () => {
     const { sequence, segments } = sent(1)
     const [first] = segments
     expect([first.sentElsewhere, first.occupied]).toEqual([false, false])
@@ -134,7 +134,7 @@ describe('the sequence', () => {
     expect(first.state).toBe('taken')
   })
 
-  it('counts what is lost until it is confirmed, once for each nonce', () => {
+  it('counts lost nonces until they are confirmed, once for each nonce', () => {
     const { sequence, segments } = sent(3)
     for (const one of segments) setState(sequence, one, 'lost')
     expect(sequence.lost).toBe(3)
@@ -144,7 +144,7 @@ describe('the sequence', () => {
     expect(sequence.lost).toBe(0)
   })
 
-  it('finds its frontier again below what was taken and is lost', () => {
+  it('moves its frontier back below a taken nonce that is lost', () => {
     const sequence = createSequence(0)
     for (const nonce of [0, 1, 2]) offer(sequence, nonce, 1)
     sequence.sentTo = 3
@@ -155,13 +155,13 @@ describe('the sequence', () => {
     expect(frontierOf(sequence)).toBe(1)
   })
 
-  it('lists what is lost in ascending order, without what is acknowledged meanwhile', () => {
+  it('lists lost nonces in ascending order, without those acknowledged since', () => {
     const sequence = createSequence(0)
     for (const nonce of [0, 1, 2, 3, 4]) offer(sequence, nonce, 1)
     sequence.sentTo = 5
     for (const nonce of [4, 1, 2]) setState(sequence, sequence.segments.get(nonce) as Segment, 'lost')
     acknowledge(sequence, { latest: 0, confirmedTo: 0, countedTo: 2 })
-    // Other bytes are sent whatever the count says.
+    // Other bytes are sent whatever the count is.
     offer(sequence, 0, 1)
     const seen: number[] = []
     eachLost(sequence, ({ nonce }) => seen.push(nonce) > 0)

@@ -3,89 +3,103 @@ import { NonceMap } from '../ledger/nonceMap.js'
 /**
  * - `new`: offered, never sent to this endpoint.
  * - `lost`: missing at the endpoint, or its bytes were replaced: it is sent again.
- * - `inFlight`: in a request that is open.
- * - `taken`: the endpoint answered that it has it.
- * - `unanswered`: its request ended without an answer. Only a count can say whether it arrived.
- * - `refused`: the endpoint does not take these bytes. Other bytes have to be offered.
+ * - `inFlight`: in an open request.
+ * - `taken`: the endpoint answered that it has the nonce.
+ * - `unanswered`: its request ended without an answer. Only a count can show whether it arrived.
+ * - `refused`: the endpoint does not accept these bytes. Other bytes have to be offered.
  */
 export type SegmentState = 'new' | 'lost' | 'inFlight' | 'taken' | 'unanswered' | 'refused'
 
-/** How the newest copy of a nonce left. One for all nonces of a request, as there are many. */
+/**
+ * The circumstances under which the newest copy of a nonce left. All nonces of a request share one object,
+ * because they are many.
+ */
 export type Sending = {
-  /** 0: it has never left. */
+  /** 0 if the nonce was never sent. */
   readonly request: number
   readonly atMs: number
-  /** Refreshes and sealed blocks that had been seen by then. */
+  /** The numbers of refreshes and sealed blocks seen by then. */
   readonly refresh: number
   readonly sealed: number
-  /** The account's `latest` count: those between were at the endpoint with it. */
+  /**
+   * The account's `latest` count at that time: the nonces in between were at the endpoint together with this
+   * one.
+   */
   readonly latest: number
 }
 
 const NEVER_SENT: Sending = { request: 0, atMs: 0, refresh: 0, sealed: 0, latest: 0 }
 
-/** When a request ended. One for all nonces of it. */
+/** When a request ended. All nonces of the request share one object. */
 export type AnsweredAt = { readonly atMs: number }
 
 const NEVER_ANSWERED: AnsweredAt = { atMs: 0 }
 
-/** One nonce, as one endpoint has been sent it. The word is TCP's: a numbered part of an ordered stream. */
+/**
+ * The state of one nonce at one endpoint. A segment is TCP's term for a numbered part of an ordered stream.
+ */
 export type Segment = {
   readonly nonce: number
   /** The size of its bytes in a request, in characters. */
   size: number
-  /** Names its bytes, where they have a name: the same ones need no second copy. */
+  /** Identifies its bytes, if they have a name: the same bytes need no second copy. */
   bytes: string | undefined
   state: SegmentState
   sent: Sending
   answered: AnsweredAt
-  /** It is known to be missing at the endpoint, until a copy is taken. */
+  /** True if it is known to be missing at the endpoint, until a copy is accepted. */
   missed: boolean
-  /** How often it was found missing although the endpoint had taken it, or had had the time to. */
+  /** How often it was found missing although the endpoint had accepted it, or had had enough time to. */
   losses: number
   /**
-   * It was at the endpoint while a lower nonce was missing, which explains why it may be missing itself: `kept` within the
-   * gap budget, where the endpoint is believed to have it still, and `beyond` above that.
+   * It was at the endpoint while a lower nonce was missing, which explains why it may be missing itself.
+   * `kept`: within the gap budget, so the endpoint is believed to still have it. `beyond`: above the gap
+   * budget.
    */
   behindGap: 'kept' | 'beyond' | undefined
-  /** It is to be sent whatever is acknowledged: its bytes are other ones than before. */
+  /** It has to be sent whatever is acknowledged, because its bytes have changed. */
   forced: boolean
-  /** The endpoint said that other bytes are at this nonce: another copy of these changes nothing by itself. */
+  /**
+   * The endpoint reported other bytes at this nonce: another copy of these bytes changes nothing by itself.
+   */
   occupied: boolean
-  /** Another endpoint was sent the same bytes after the newest copy left here, since this one had not brought it. */
+  /**
+   * Another endpoint received the same bytes after the newest copy left here, because this endpoint made no
+   * progress.
+   */
   sentElsewhere: boolean
 }
 
-/** The nonces of one account at one endpoint: what is sent, what is answered and what is acknowledged. */
+/** The nonces of one account at one endpoint: sent, answered and acknowledged. */
 export type Sequence = {
   readonly segments: NonceMap<Segment>
-  /** All below is used in sealed blocks. */
+  /** All nonces below are used in sealed blocks. */
   latest: number
-  /** All below is in a body, sealed or pre-confirmed. */
+  /** All nonces below are in a body, sealed or pre-confirmed. */
   confirmedTo: number
-  /** The endpoint's `pending` count, where that includes the mempool. May fall. */
+  /** The endpoint's `pending` count, if that includes the mempool. It may decrease. */
   countedTo: number
-  /** All below is acknowledged by one kind of evidence or another. */
+  /** All nonces below are acknowledged by some kind of evidence. */
   acknowledgedTo: number
-  /** All that was sent to this endpoint lies below it. */
+  /** All nonces that were sent to this endpoint lie below it. */
   sentTo: number
-  /** All that was offered lies below it. */
+  /** All nonces that were offered lie below it. */
   offeredTo: number
   /** The lowest nonce that is neither confirmed nor below one that was sent. */
   readonly next: number
-  /** All offered nonces lie below it, and all that is confirmed. */
+  /** All nonces that are offered or confirmed lie below it. */
   readonly end: number
   /** No nonce below it is marked `lost`. */
   lostFrom: number
-  /** Nonces of `lost` segments, below the acknowledgement too. */
+  /** The number of `lost` segments, including those below the acknowledgement. */
   lost: number
   /** Nonces from the acknowledgement on that may be at the endpoint and are not acknowledged. */
   outstanding: number
-  /** Those of them whose request ended without an answer. */
+  /** The part of `outstanding` whose request ended without an answer. */
   unanswered: number
   /** Nonces from the acknowledgement on that are known to be missing at the endpoint. */
   missing: number
-  /** All below is acknowledged or taken. To be read through `frontierOf`. */
+  /** All nonces below are acknowledged or taken. Read it through `frontierOf`. */
   frontier: number
 }
 
@@ -98,7 +112,8 @@ export function createSequence(floor: number): Sequence {
     acknowledgedTo: floor,
     sentTo: floor,
     offeredTo: floor,
-    // A count may have been far too high: what was concluded from it ends with it.
+    // Computed from values that no count changes: a count may have been far too high, and its effects end
+    // with it.
     get next() {
       return Math.max(this.sentTo, this.confirmedTo)
     },
@@ -139,7 +154,7 @@ export function setState(sequence: Sequence, segment: Segment, state: SegmentSta
   sequence.lostFrom = Math.min(sequence.lostFrom, segment.nonce)
 }
 
-/** Lost, and no other bytes of the nonce are at the endpoint either. */
+/** Marks the nonce as lost, with no other bytes of it at the endpoint either. */
 export function setMissing(sequence: Sequence, segment: Segment): void {
   setState(sequence, segment, 'lost')
   if (segment.missed) return
@@ -148,8 +163,9 @@ export function setMissing(sequence: Sequence, segment: Segment): void {
 }
 
 /**
- * A nonce that is to be at this endpoint: new, or one whose bytes are others than before. The same bytes are sent once more
- * where the endpoint did not take them, or had others; otherwise what is lost is sent again anyway.
+ * Registers a nonce that has to be at this endpoint: a new one, or one whose bytes have changed. The same
+ * bytes are sent once more if the endpoint did not accept them, or had others. Lost bytes are sent again in
+ * any case.
  */
 export function offer(sequence: Sequence, nonce: number, size: number, bytes?: string): void {
   if (nonce < sequence.confirmedTo) return
@@ -187,7 +203,7 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
   setState(sequence, segment, 'lost')
 }
 
-/** The endpoint is not to have this nonce from here. What was sent of it is not taken back. */
+/** Removes the nonce from this delivery. Copies that were already sent are not taken back. */
 export function forget(sequence: Sequence, nonce: number): void {
   const segment = sequence.segments.get(nonce)
   if (segment === undefined) return
@@ -196,7 +212,7 @@ export function forget(sequence: Sequence, nonce: number): void {
   sequence.frontier = Math.min(sequence.frontier, nonce)
 }
 
-/** Takes over what bodies and the `pending` count say. Returns where the acknowledgement stood before. */
+/** Applies the state shown by bodies and the `pending` count. Returns the previous acknowledgement. */
 export function acknowledge(
   sequence: Sequence,
   { latest, confirmedTo, countedTo }: Pick<Sequence, 'latest' | 'confirmedTo' | 'countedTo'>,
@@ -204,7 +220,8 @@ export function acknowledge(
   const before = sequence.acknowledgedTo
   const to = Math.max(confirmedTo, countedTo)
   const { segments } = sequence
-  // The tallies count from the acknowledgement on, so that each nonce which it passes is taken out, or put back.
+  // The tallies start at the acknowledgement, so each nonce that it passes is removed from them, or added
+  // back.
   for (const segment of segments.between(before, to)) retally(sequence, segment, -1)
   for (const segment of segments.between(to, before)) retally(sequence, segment, 1)
   sequence.acknowledgedTo = to
@@ -219,7 +236,7 @@ export function acknowledge(
   return before
 }
 
-/** A count says nothing any more of this nonce and of those above it. */
+/** Discards the count for this nonce and those above it. */
 export function uncount(sequence: Sequence, from: number): void {
   if (from < sequence.countedTo) acknowledge(sequence, { ...sequence, countedTo: from })
 }
@@ -229,7 +246,7 @@ function retally(sequence: Sequence, segment: Segment, by: 1 | -1): void {
   segment.behindGap = undefined
 }
 
-/** All below it is acknowledged or taken: the endpoint lacks nothing there, as far as its answers go. */
+/** All nonces below are acknowledged or taken: according to its answers, the endpoint lacks none of them. */
 export function frontierOf(sequence: Sequence): number {
   const { segments, next } = sequence
   let nonce = Math.max(sequence.frontier, sequence.acknowledgedTo)
@@ -238,7 +255,10 @@ export function frontierOf(sequence: Sequence): number {
   return nonce
 }
 
-/** The `lost` nonces in ascending order, as long as `use` returns true. Acknowledged ones need no second copy. */
+/**
+ * Visits the `lost` nonces in ascending order, as long as `use` returns true. Acknowledged nonces need no
+ * second copy.
+ */
 export function eachLost(sequence: Sequence, use: (segment: Segment) => boolean): void {
   let left = sequence.lost
   let lowest: number | undefined

@@ -15,7 +15,7 @@ function sentTwice(lane: ByHand) {
   return { first, second: lane.sends() }
 }
 
-/** Three requests bring nothing; the next one may leave now. */
+/** Three requests bring no result, then the next one may leave. */
 function failThrice(lane: ByHand): void {
   for (const ms of [0, 0, 100]) {
     lane.at(ms)
@@ -46,7 +46,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('that name the highest nonce which the endpoint takes bound what it is sent', () => {
+  it('with the highest acceptable nonce bound the nonces sent to the endpoint', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 22)
     const answers = range(0, 22).map(
@@ -60,7 +60,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([21])
   })
 
-  it('that refuse other bytes leave the nonce where it is', () => {
+  it('that refuse other bytes leave the nonce as taken', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 2)
     lane.taken(lane.sends())
@@ -70,7 +70,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([2])
   })
 
-  it('that lack one for a nonce leave it to the count, or have it sent again', () => {
+  it('with one missing leave its nonce to the count, or cause a resend', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     lane.end(lane.sends().request, { end: 'answers', answers: [TAKEN, TAKEN] })
@@ -81,7 +81,7 @@ describe('answers', () => {
     expect(other.sends().nonces).toEqual([2])
   })
 
-  it('of a nonce that overtook the one below it have it sent after that, and blame nothing', () => {
+  it('gapped by an overtaken request cause a resend after that, and prove no loss', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 1 })
     lane.offer(0, 1)
     const first = lane.sends()
@@ -96,7 +96,7 @@ describe('answers', () => {
     expect(lane.delivery.status.window).toBe(64)
   })
 
-  it('of an endpoint that lags behind what it took have it asked again after a pause', () => {
+  it('of an endpoint that lags behind its accepted nonces cause a retry after a pause', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     lane.taken(lane.sends())
@@ -125,7 +125,7 @@ describe('answers', () => {
     expect(lane.delivery.status).toMatchObject({ outstanding: 1, missing: undefined })
   })
 
-  it('to bytes that were replaced meanwhile say nothing of the new ones', () => {
+  it('to bytes that were replaced in between do not concern the new ones', () => {
     const lane = byHand(SEQUENCER)
     lane.delivery.offer(0, SIZE, 'a')
     const first = lane.sends()
@@ -136,7 +136,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('to the newest copy count as well where it was found missing before they came', () => {
+  it('to the newest copy count even if it was found missing before they came', () => {
     const lane = byHand(GETH)
     lane.offer(0, 2)
     const first = lane.sends()
@@ -148,7 +148,7 @@ describe('answers', () => {
   })
 
   it.each([TAKEN, { kind: 'refused' } as const])(
-    'to bytes that were replaced say nothing of the new ones before these leave either: %o',
+    'to bytes that were replaced do not concern the new ones before these leave either: %o',
     (answer) => {
       const lane = byHand(SEQUENCER)
       lane.delivery.offer(0, SIZE, 'a')
@@ -160,7 +160,7 @@ describe('answers', () => {
     },
   )
 
-  it('that take an older copy do not undo a refusal of the newest', () => {
+  it('that accept an older copy do not undo a refusal of the newest', () => {
     const lane = byHand(SEQUENCER)
     const { first, second } = sentTwice(lane)
     lane.end(second.request, { end: 'answers', answers: [{ kind: 'refused' }] })
@@ -169,7 +169,7 @@ describe('answers', () => {
     expect(lane.delivery.status.outstanding).toBe(0)
   })
 
-  it('that refuse an older copy say nothing of the newest', () => {
+  it('that refuse an older copy do not concern the newest', () => {
     const lane = byHand(SEQUENCER)
     const { first, second } = sentTwice(lane)
     lane.end(first.request, { end: 'answers', answers: [{ kind: 'refused' }] })
@@ -178,7 +178,7 @@ describe('answers', () => {
     expect(lane.delivery.status).toMatchObject({ outstanding: 1, missing: undefined })
   })
 
-  it('that come twice, or to a nonce which is not offered any more, change nothing', () => {
+  it('that come twice, or for a nonce that is not offered any more, change nothing', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 2)
     const { request } = lane.sends()
@@ -190,7 +190,7 @@ describe('answers', () => {
     expect(lane.next()).toEqual({ do: 'wait', untilMs: 15_000 })
   })
 
-  it('that put a nonce off have it sent after a pause; those that name a rate limit leave the pause to the request budget', () => {
+  it('that put a nonce off cause a pause; a rate limit leaves the pause to the request budget', () => {
     const later = byHand(SEQUENCER)
     later.offer(0, 1)
     later.end(later.sends().request, { end: 'answers', answers: [{ kind: 'later' }] })
@@ -205,7 +205,7 @@ describe('answers', () => {
     expect(limited.sends().nonces).toEqual([0])
   })
 
-  it('that say that other bytes are at the nonce end the pauses, too', () => {
+  it('that report other bytes at the nonce end the pauses, too', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     failThrice(lane)
@@ -216,7 +216,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('that refuse a nonce which came back from another endpoint do not stand for other bytes there, once a count lacks it', () => {
+  it('that refuse a nonce that came back from another endpoint do not mean other bytes, once a count lacks it', () => {
     const lane = byHand(GETH)
     lane.offer(0, 2)
     lane.taken(lane.sends())
@@ -236,7 +236,7 @@ describe('answers', () => {
     expect(lane.delivery.isRefused(0)).toBe(true)
   })
 
-  it('that put everything off have one nonce offered at a time, until the endpoint takes one', () => {
+  it('that put everything off cause single offers, until the endpoint accepts one', () => {
     const LATER: SendAnswer = { kind: 'later' }
     const lane = byHand(GETH)
     lane.offer(0, 40)
@@ -253,7 +253,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual(range(1, 40))
   })
 
-  it('that put a part off do not: the next request holds all that is left', () => {
+  it('that put a part off do not: the next request holds all remaining nonces', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
     const { request, nonces } = lane.sends()
@@ -263,7 +263,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual(range(3, 10))
   })
 
-  it('that leave one nonce out do not end the pauses, and teach neither size nor round trip', () => {
+  it('that omit one nonce do not end the pauses, and measure neither size nor round trip', () => {
     const lane = byHand(SEQUENCER, { batchStart: 4 })
     lane.offer(0, 4)
     const { request } = lane.sends()
@@ -277,7 +277,7 @@ describe('answers', () => {
     expect(whole.delivery.status.batch).toBeGreaterThan(batch)
   })
 
-  it('of a full pool bound it by what it holds above the account’s own count', () => {
+  it('of a full pool bound it by the number that it holds above the account’s own count', () => {
     const lane = byHand(SEQUENCER, { floor: 10 })
     lane.refresh(10, 10, true)
     lane.offer(10, 14)
@@ -286,7 +286,7 @@ describe('answers', () => {
     expect(lane.delivery.status.pool).toBe(3)
   })
 
-  it('that lack a nonce which was taken before the request left blame that, and no other', () => {
+  it('that lack a nonce accepted before the request left prove its loss, and no other', () => {
     const gapped = { kind: 'gapped', expected: 0, nonceMax: undefined } as const
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(0, 1)
@@ -312,7 +312,7 @@ describe('answers', () => {
     expect(open.delivery.status.window).toBe(64)
   })
 
-  it('that lack a nonce of a request without an answer have that sent again', () => {
+  it('that lack a nonce of an unanswered request cause its resend', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 1)
     const first = lane.sends()
@@ -326,7 +326,7 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([0, 1])
   })
 
-  it('that expect the nonce itself, or one above, have it sent again after a pause', () => {
+  it('that expect the nonce itself, or one above, cause a resend after a pause', () => {
     for (const expected of [0, 5]) {
       const lane = byHand(SEQUENCER)
       lane.offer(0, 1)
@@ -336,7 +336,7 @@ describe('answers', () => {
     }
   })
 
-  it('that refuse a batch for its size have half of it sent at once', () => {
+  it('that refuse a batch for its size cause half of it to be sent at once', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 8)
     lane.end(lane.sends().request, { end: 'batchRefused' })
@@ -350,11 +350,11 @@ describe('answers', () => {
 
 describe('a request without an answer', () => {
   it.each([
-    ['whose nonces blocks have meanwhile is no reason for a pause', 1, [20]],
-    ['whose nonces no block has is one', 0, []],
+    ['is no reason for a pause if blocks contain its nonces by then', 1, [20]],
+    ['is a reason for a pause if no block contains its nonces', 0, []],
   ])('%s', (_, confirmed, expected) => {
     const lane = byHand(SEQUENCER)
-    // Each is under way for a second, and there were many.
+    // Each is under way for a second, and there are many.
     for (let nonce = 0; nonce < 20; nonce++) {
       lane.at(nonce * 1_000)
       lane.offer(nonce, nonce + 1)
@@ -364,15 +364,15 @@ describe('a request without an answer', () => {
       if (confirmed === 0) break
     }
     lane.offer(20, 21)
-    // The first failure is followed by another try at once.
+    // The first failure is followed by an immediate retry.
     if (confirmed === 0) lane.end(lane.sends().request, { end: 'failed' })
     const action = lane.next()
     expect(action.do === 'send' ? action.nonces : []).toEqual(expected)
   })
 })
 
-describe('what is known of an endpoint', () => {
-  it('has what the count was to tell sent again, once it is known that no count tells it', () => {
+describe('the known traits of an endpoint', () => {
+  it('cause a resend of uncounted nonces, once counts are known to exclude the pool', () => {
     const lane = byHand(GETH)
     lane.offer(0, 2)
     lane.end(lane.sends().request, { end: 'failed' })
@@ -380,7 +380,7 @@ describe('what is known of an endpoint', () => {
     expect(lane.sends().nonces).toEqual([0, 1])
   })
 
-  it('sends few at once, one request at a time, while counts may show whether they include the pool', () => {
+  it('limit the first requests, one at a time, while counts may still show whether they include the pool', () => {
     const lane = byHand({})
     lane.offer(0, 100)
     const action = lane.next()

@@ -7,16 +7,17 @@ import type { DeliveryState, OpenRequest } from './state.js'
 /**
  * How a request with transactions ended.
  *
- * - `answers`: one for each nonce, in the order of the request; `count`: of the call that rode along, where it answered.
- * - `batchRefused`: refused as a whole, for its size or for being a batch. Nothing of it was taken in.
- * - `failed`: no answer that can be read.
+ * - `answers`: one for each nonce, in the order of the request. `count`: the answer to the count that the
+ *   request carried, if there is one.
+ * - `batchRefused`: refused as a whole, for its size or for being a batch. No call of it took effect.
+ * - `failed`: no readable answer.
  */
 export type RequestEnd =
   | { readonly end: 'answers'; readonly answers: readonly SendAnswer[]; readonly count?: number | undefined }
   | { readonly end: 'batchRefused' }
   | { readonly end: 'failed' }
 
-/** Pauses after requests that brought nothing: none after the first, then doubled up to the last. */
+/** Pauses after requests without a result: none after the first, then doubled up to the maximum. */
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 60_000
 
@@ -30,7 +31,8 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   const { calls } = request
   const open = carried(state, request)
   if (end.end === 'batchRefused') state.batch.refused(calls)
-  // Where nothing of it is open, blocks have all that it carried, or it left again since: only its answer is missing.
+  // If none of its nonces is open, blocks contain them all, or they were sent again: only the answer is
+  // missing.
   else if (open.length > 0) {
     state.batch.failed(calls)
     pause(state, calls, atMs)
@@ -41,7 +43,7 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   }
 }
 
-/** Segments of which this request is the newest copy, and nothing else is known. */
+/** Segments whose newest copy is in this request, and whose fate is still open. */
 function carried({ sequence }: DeliveryState, { id, nonces }: OpenRequest): Segment[] {
   return nonces.flatMap((nonce) => {
     const segment = sequence.segments.get(nonce)
@@ -51,7 +53,7 @@ function carried({ sequence }: DeliveryState, { id, nonces }: OpenRequest): Segm
 
 function leaveUnanswered(state: DeliveryState, segment: Segment, answered: AnsweredAt): void {
   segment.answered = answered
-  // A count tells whether it arrived. It does not tell which bytes are at a nonce.
+  // A count shows whether the nonce arrived, but not which bytes are there.
   const isCountable = state.traits.countsMempool === true && !segment.forced
   setState(state.sequence, segment, isCountable ? 'unanswered' : 'lost')
 }
@@ -78,7 +80,7 @@ function takeAnswers(
 
 const UNANSWERED: SendAnswer = { kind: 'unanswered' }
 
-/** What the answers of one request mean for the endpoint as a whole. */
+/** The effects of one request's answers on the endpoint as a whole. */
 type Effects = { isTaken: boolean; isLater: boolean; isUnanswered: boolean; full: number | undefined }
 
 type Context = { readonly request: OpenRequest; readonly answered: AnsweredAt; readonly effects: Effects }
@@ -104,7 +106,8 @@ function noteEffects(state: DeliveryState, effects: Effects, atMs: number): void
   // As TCP probes a receiver without room: the rest would be refused like the first.
   if (isTaken) state.isProbing = false
   else if (isLater) state.isProbing = true
-  // What the endpoint does not take now it does not take in the same moment either. A lost answer says nothing.
+  // An endpoint that does not accept bytes now does not accept them a moment later either. A lost answer
+  // proves nothing.
   if (isLater) state.failures = Math.max(1, state.failures)
   if (isLater || isUnanswered) pause(state, 1, atMs)
   if (full === undefined) return
@@ -114,7 +117,7 @@ function noteEffects(state: DeliveryState, effects: Effects, atMs: number): void
 
 function pause(state: DeliveryState, calls: number, atMs: number): void {
   const pauseMs = state.failures === 0 ? 0 : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (state.failures - 1))
-  // The size of a batch may be the reason. Half of it is tried soon.
+  // The size of a batch may be the reason, so half of it is tried soon.
   state.failures = calls > 1 ? 1 : state.failures + 1
   state.failedAtMs = atMs
   state.retryAtMs = Math.max(state.retryAtMs, atMs + pauseMs)
@@ -127,7 +130,7 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
   if (answer.kind === 'taken') {
     if (answer.isKnown && segment.nonce === state.dropped?.nonce) state.dropped = undefined
     if (answer.isKnown) refuteCount(state, segment.nonce)
-    // An older copy that arrived late has arrived too. Bytes that were replaced have not.
+    // An older copy that arrived late has arrived too, unless its bytes were replaced.
     const isSame = isNewest ? segment.state === 'inFlight' || !segment.forced : !segment.forced
     if (isSame && segment.state !== 'refused' && segment.state !== 'new') arrive(state, segment, answered)
     return
@@ -142,12 +145,12 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
       effects.isUnanswered = true
       return leaveUnanswered(state, segment, answered)
     case 'refused':
-      // Other bytes at a nonce that the endpoint has: the former ones are there still.
+      // The endpoint refused other bytes at a nonce that it has: the earlier bytes are still there.
       segment.occupied = segment.forced && !segment.missed
       return setState(sequence, segment, segment.occupied ? 'taken' : 'refused')
     case 'full':
       effects.full ??= segment.nonce
-      // Where nothing of the account's is there, time has to pass until it is tried again.
+      // If none of the account's transactions are there, some time has to pass before the next attempt.
       segment.losses = Math.max(2, segment.losses + 1)
       return setState(sequence, segment, 'lost')
     case 'later':
@@ -169,7 +172,10 @@ function arrive({ sequence }: DeliveryState, segment: Segment, answered: Answere
   setState(sequence, segment, 'taken')
 }
 
-/** A negative acknowledgement: a lower nonce is missing, unless it was still on its way when this one arrived. */
+/**
+ * Handles a negative acknowledgement: a lower nonce is missing, unless it was still on its way when this one
+ * arrived.
+ */
 function takeGap(
   state: DeliveryState,
   segment: Segment,
@@ -178,7 +184,8 @@ function takeGap(
 ): void {
   const { sequence, pool } = state
   setState(sequence, segment, 'lost')
-  // No gap, but a distance that the endpoint allows (zkSync): "allowed nonce range: 0 - 20, actual: 21".
+  // Not a gap, but the maximum distance that the endpoint allows (zkSync): "allowed nonce range: 0 - 20,
+  // actual: 21".
   if (nonceMax !== undefined && expected !== undefined && nonceMax >= expected)
     return pool.limit(nonceMax - expected + 1)
   const isNext = frontierOf(sequence) >= segment.nonce
@@ -187,6 +194,7 @@ function takeGap(
     lacking === undefined || lacking >= segment.nonce ? undefined : sequence.segments.get(lacking)
   const wasThere = missing?.state === 'taken' && missing.answered.atMs <= request.sentAtMs
   if (missing && (wasThere || missing.state === 'unanswered')) lose(state, missing, 'answer')
-  // The endpoint lags behind what it took itself, or behind the others: it is asked again after a pause.
+  // The endpoint lags behind the nonces that it accepted itself, or behind other endpoints: the nonce is sent
+  // again after a pause.
   else if (isNext && missing?.state !== 'lost') effects.isLater = true
 }

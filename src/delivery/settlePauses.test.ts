@@ -5,7 +5,7 @@ import type { RequestEnd } from './settle.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 
-/** When requests leave that all end like this, and how many nonces each of them holds. */
+/** The times of requests that all end like this, and the number of nonces in each. */
 function requestsOf(lane: ByHand, end: RequestEnd, untilMs: number): [atMs: number, size: number][] {
   const requests: [atMs: number, size: number][] = []
   for (let ms = 0; ms < untilMs; ms += 50) {
@@ -19,7 +19,7 @@ function requestsOf(lane: ByHand, end: RequestEnd, untilMs: number): [atMs: numb
 }
 
 describe('the pause after a request without an answer', () => {
-  it('stays the shortest one as long as the size of the request may be the reason, and doubles after single calls', () => {
+  it('stays shortest as long as the size of the request may be the reason, and doubles after single calls', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 8)
     expect(requestsOf(lane, { end: 'failed' }, 1_200)).toEqual([
@@ -34,7 +34,7 @@ describe('the pause after a request without an answer', () => {
     ])
   })
 
-  it('doubles where the answer to a single nonce is missing, although the request has one', () => {
+  it('doubles if the answer to a single nonce is missing, although the request has one', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     const requests = requestsOf(lane, { end: 'answers', answers: [{ kind: 'unanswered' }] }, 2_000)
@@ -43,7 +43,7 @@ describe('the pause after a request without an answer', () => {
 })
 
 describe('the pause of a nonce that the pool has no room for', () => {
-  it('doubles each time where no block comes', () => {
+  it('doubles each time if no block comes', () => {
     const lane = byHand(GETH)
     lane.offer(0, 1)
     for (const [ms, untilMs] of [
@@ -59,7 +59,7 @@ describe('the pause of a nonce that the pool has no room for', () => {
 })
 
 describe('the pause of an endpoint that lacks a nonce', () => {
-  it('is none where that nonce has other bytes now, which are sent anyway', () => {
+  it('is none if that nonce has other bytes by now, which are sent in any case', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     const { request } = lane.sends()

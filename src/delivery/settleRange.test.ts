@@ -4,11 +4,11 @@ import { byHand, SEQUENCER } from './byHand.fixture.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 
-describe('the nonces that an endpoint says it takes', () => {
+describe('the range of nonces that an endpoint accepts', () => {
   it.each([
-    ['are counted from the one that it expects', 10, 12, 3],
-    ['may be that one alone', 10, 10, 1],
-    ['bound nothing where the highest lies below that one', 13, 12, 4_000],
+    ['starts at the nonce that the endpoint expects', 10, 12, 3],
+    ['may be that nonce alone', 10, 10, 1],
+    ['bounds nothing if its end lies below that nonce', 13, 12, 4_000],
   ])('%s', (_, expected, nonceMax, pool) => {
     const lane = byHand(SEQUENCER, { floor: 10 })
     lane.offer(10, 14)

@@ -9,8 +9,9 @@ const BLOCK_MS = 4_000
 const BLOCKS_MAX = 1_000
 
 /**
- * Sends nonces to a pool and returns the blocks until all are sealed, and the copies that were sent. The pool answers each
- * nonce with a hash, or with "already known", keeps `held` of them and drops the others. No count shows what it holds.
+ * Sends nonces to a pool. Returns the blocks until all are sealed, and the number of copies. The pool answers
+ * each nonce with a hash, or with "already known", keeps `held` of them and drops the others. No count shows
+ * its contents.
  */
 function land(
   nonces: number,
@@ -42,9 +43,9 @@ function land(
   return { blocks: block, copies, pool: lane.delivery.status.pool }
 }
 
-describe('a pool that drops without a word, and no count that shows it', () => {
+describe('a pool that drops silently, without a count that shows it', () => {
   it.each([1, 2, 3, 7, 16, 40])(
-    'is sent no more than it keeps once it dropped the same twice: %d',
+    'receives no more than it keeps once it dropped the same twice: %d',
     (held) => {
       const nonces = 60 * held
       for (const gapBudget of [undefined, 0, 64]) {
@@ -56,20 +57,20 @@ describe('a pool that drops without a word, and no count that shows it', () => {
     },
   )
 
-  it('is sent more again, block by block, once it keeps more', () => {
+  it('receives more again, block by block, once it keeps more', () => {
     const { blocks, pool } = land(4_000, (block) => (block < 40 ? 2 : NEVER))
     expect(pool).toBeGreaterThan(500)
     expect(blocks).toBeLessThan(150)
   })
 
-  it('is not taken for small where blocks have room for a few only: what is in it stays in it', () => {
+  it('is not assumed to be small if blocks have little room: its transactions stay in it', () => {
     for (const room of [1, 3, 10]) {
       const { blocks } = land(300, NEVER, { capacity: () => room })
       expect(blocks).toBe(300 / room)
     }
   })
 
-  it('is not taken for small where it says that it knows the bytes: no block has room for them', () => {
+  it('is not assumed to be small if it knows the bytes: no block has room for them', () => {
     const { blocks, pool, copies } = land(300, NEVER, {
       capacity: (block) => (block > 120 ? NEVER : Number(block % 3 === 0)),
     })
@@ -110,7 +111,7 @@ describe('a pool that drops without a word, and no count that shows it', () => {
     expect(lane.delivery.status.pool).toBe(pool)
   })
 
-  it('keeps its bound for nonces that stood behind a missing one', () => {
+  it('keeps its bound for nonces that were above a missing one', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 2 })
     lane.offer(0, 6)
     lane.taken(lane.sends())
@@ -125,7 +126,8 @@ describe('a pool that drops without a word, and no count that shows it', () => {
     block(1, 1)
     block(2, 1)
     expect(block(3, 1)).toEqual(range(1, 2).concat(range(4, 6)))
-    // What the pool was believed to keep above nonce 1 is gone as well: that says nothing of its size.
+    // The nonces that the pool was believed to keep above nonce 1 are gone as well, which proves nothing
+    // about its size.
     block(4, 2)
     block(5, 2)
     block(6, 2)

@@ -4,36 +4,44 @@ import { createPoolBound, type PoolBound } from './poolBound.js'
 import { createRoundTrip, type RoundTrip } from './roundTrip.js'
 import { createSequence, type Segment, type Sequence } from './sequence.js'
 
-/** What the endpoint's profile says, and what limits the account there. `undefined`: not known. */
+/** The endpoint's profile, and the limits of the account there. `undefined`: not known. */
 export type EndpointTraits = {
   /** The `pending` count includes the mempool: a count of k acknowledges everything below k. */
   readonly countsMempool: boolean | undefined
-  /** How many transactions of one account it keeps above a missing nonce. geth: 64; a sequencer without a pool: 0. */
+  /**
+   * How many transactions of one account it keeps above a missing nonce. geth: 64; a sequencer without a
+   * pool: 0.
+   */
   readonly gapBudget: number | undefined
   /** The calls of a batch take effect in their order. */
   readonly batchInOrder: boolean | undefined
-  /** The most calls in one request that it is known to take. */
+  /** The maximum number of calls in one request that the endpoint is known to accept. */
   readonly batchMax: number | undefined
-  /** The most transactions of this account that no sealed block has used. Pools set it for delegated accounts. */
+  /**
+   * The maximum number of this account's transactions that no sealed block has used. Pools set it for
+   * delegated accounts.
+   */
   readonly accountMax: number | undefined
 }
 
 export type DeliveryOptions = {
-  /** The account's `latest` count: everything below is used. */
+  /** The account's `latest` count: every nonce below is used. */
   readonly floor: number
-  /** Nonces that may be unacknowledged at first. @default 64 */
+  /** The initial limit of unacknowledged nonces. @default 64 */
   readonly windowStart?: number | undefined
-  /** Nonces that may be unacknowledged at most. */
+  /** The maximum limit of unacknowledged nonces. */
   readonly windowMax: number
-  /** Nonces above `latest` that may be at the endpoint at first. @default 4_000 */
+  /** The initial limit of nonces above `latest` at the endpoint. @default 4_000 */
   readonly poolStart?: number | undefined
-  /** Calls in one request at first, the count among them. @default 129 */
+  /** The initial number of calls in one request, including the count. @default 129 */
   readonly batchStart?: number | undefined
-  /** Calls in one request at most. */
+  /** The maximum number of calls in one request. */
   readonly batchMax: number
-  /** Characters of raw transactions in one request at most. A single transaction may be larger. */
+  /**
+   * The maximum number of characters of raw transactions in one request. A single transaction may be larger.
+   */
   readonly requestCharactersMax: number
-  /** Requests with transactions that may be open at once. */
+  /** The number of requests with transactions that may be open at once. */
   readonly requestsMax: number
 }
 
@@ -43,7 +51,7 @@ export type OpenRequest = {
   readonly sentAtMs: number
   readonly hasCount: boolean
   readonly calls: number
-  /** Its nonces were sent again meanwhile. */
+  /** Its nonces have been sent again since. */
   abandoned: boolean
 }
 
@@ -57,11 +65,14 @@ export type DeliveryState = {
   traits: EndpointTraits
   readonly requests: Map<number, OpenRequest>
   lastRequest: number
-  /** A nonce was found missing: nothing new is sent until the acknowledgement has passed this one. */
+  /** A nonce was found missing: no new nonces are sent until the acknowledgement has passed this one. */
   hole: number | undefined
-  /** One reading of the count stood at this nonce, which the endpoint had taken before. A second one proves it lost. */
+  /**
+   * One reading of the count was at this nonce, which the endpoint had accepted before. A second such reading
+   * proves it lost.
+   */
   suspect: { readonly nonce: number; readonly atMs: number } | undefined
-  /** The nonce that two counts lacked last, how long after its answer, and the losses that were known before. */
+  /** The last nonce that two counts lacked, how long after its answer, and the number of losses before. */
   counted:
     | {
         readonly nonce: number
@@ -69,38 +80,47 @@ export type DeliveryState = {
         readonly losses: { readonly window: number; readonly pool: number }
       }
     | undefined
-  /** A count may be so far behind the answers. */
+  /** The time by which a count may lag behind the answers. */
   lagMs: number
   readonly count: {
-    /** When the newest reading that was answered had been asked for. */
+    /** When the newest answered reading had been requested. */
     readAtMs: number
-    /** How many sealed blocks had been seen when the newest reading came. */
+    /** How many sealed blocks had been seen at the newest reading. */
     readSealed: number
-    /** When the newest one was asked for. */
+    /** When the newest count was requested. */
     askedAtMs: number
     isOpen: boolean
     failures: number
-    /** The newest one was lower than the bodies had shown: it is older than they are, and says nothing of the pool. */
+    /**
+     * The newest count was lower than the bodies had shown: it is older than they are, and shows nothing
+     * about the pool.
+     */
     isBehind: boolean
-    /** Counts that rode along while it was not known whether they include the mempool. */
+    /** Counts carried by requests while it was unknown whether they include the mempool. */
     trials: number
   }
-  /** The newest answer to a request with transactions. */
+  /** When the newest request with transactions was answered. */
   answeredAtMs: number
-  /** Requests in a row that brought nothing. */
+  /** Consecutive requests without a result. */
   failures: number
   failedAtMs: number
   retryAtMs: number
   refreshes: number
   sealed: number
   refreshedAtMs: number
-  /** Between two refreshes, as far as two have been seen. */
+  /** The time between two refreshes, once two have been seen. */
   refreshMs: number | undefined
-  /** How many refreshes had been seen when a body last brought a nonce of ours. */
+  /** How many refreshes had been seen when a body last confirmed one of our nonces. */
   progressRefresh: number
-  /** The endpoint took nothing of the newest request that it answered: one nonce at a time is offered until it takes one. */
+  /**
+   * The endpoint accepted nothing of the newest request that it answered: one nonce at a time is offered
+   * until it accepts one.
+   */
   isProbing: boolean
-  /** The nonce that the pool probably dropped last, since blocks or counts lacked it, and how many it held below that one. */
+  /**
+   * The nonce that the pool probably dropped last, since blocks or counts lacked it, and how many it held
+   * below that one.
+   */
   dropped: { readonly nonce: number; readonly held: number } | undefined
   /** The pool bound held nonces back since the last sealed block. */
   isPoolBound: boolean
@@ -117,7 +137,7 @@ const UNKNOWN_TRAITS: EndpointTraits = {
 }
 
 const WINDOW_START = 64
-/** geth answers with the hash before its pool has put the transaction in order (`Add` with `sync` false). */
+/** geth answers with the hash before its pool has reorganised the transaction (`Add` with `sync` false). */
 const PROMOTION_MS = 5
 
 export function createState(options: DeliveryOptions): DeliveryState {
@@ -159,25 +179,30 @@ export function createState(options: DeliveryOptions): DeliveryState {
   }
 }
 
-/** Whether the count tells what is missing at the endpoint. Where it does not, refreshes without a nonce do. */
+/**
+ * Whether the count shows which nonces are missing at the endpoint. If it does not, refreshes without the
+ * nonce do.
+ */
 export const isCounting = ({ traits, count }: DeliveryState): boolean =>
   traits.countsMempool === true && !count.isBehind
 
 export const gapBudgetOf = ({ traits }: DeliveryState): number => traits.gapBudget ?? GAP_BUDGET_UNKNOWN
 
-/** Nonces from it on have no room in the endpoint's pool. */
+/** Nonces from this one on have no room in the endpoint's pool. */
 export function poolEndOf({ sequence, pool, traits }: DeliveryState): number {
   return sequence.latest + Math.max(1, Math.min(pool.size, traits.accountMax ?? Number.POSITIVE_INFINITY))
 }
 
-/** The lowest nonce that is sent and not acknowledged, where the endpoint may have it. */
+/** The lowest nonce that was sent and is not acknowledged, if the endpoint may have it. */
 export function headOf({ sequence }: DeliveryState): Segment | undefined {
   const head = sequence.segments.get(sequence.acknowledgedTo)
   const isThere = head?.state === 'taken' || head?.state === 'inFlight' || head?.state === 'unanswered'
   return isThere ? head : undefined
 }
 
-/** Requests that may still bring something: their nonces were neither sent again nor acknowledged meanwhile. */
+/**
+ * Requests that may still have a result: their nonces have been neither sent again nor acknowledged since.
+ */
 export function openRequests(state: DeliveryState): OpenRequest[] {
   return [...state.requests.values()].filter((request) => isOpen(state, request))
 }
@@ -192,17 +217,17 @@ function isOpen({ sequence }: DeliveryState, { abandoned, nonces }: OpenRequest)
   return !abandoned && (nonces.at(-1) ?? 0) >= sequence.acknowledgedTo
 }
 
-/** Nothing but a count says that the endpoint has some of what was sent. */
+/** True if a count is the only evidence for some of the nonces at the endpoint. */
 export function isByCount({ sequence }: DeliveryState): boolean {
   return sequence.countedTo > sequence.confirmedTo && sequence.end > sequence.confirmedTo
 }
 
-/** Blocks since a count: one of them may have been built before what it acknowledged arrived. */
+/** Blocks since a count: one of them may have been built before the acknowledged nonces arrived. */
 const UNPROVEN_BLOCKS = 2
 
 /**
- * Some of what the newest count acknowledged is in none of the blocks since: the count may have been too high, or the pool
- * dropped it.
+ * Some of the nonces that the newest count acknowledged are in none of the blocks since. The count may have
+ * been too high, or the pool dropped them.
  */
 export function isUnproven(state: DeliveryState): boolean {
   return isByCount(state) && state.sealed - state.count.readSealed >= UNPROVEN_BLOCKS

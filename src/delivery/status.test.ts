@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { byHand, GETH, range, SEQUENCER } from './byHand.fixture.js'
 
-describe('what a delivery tells of itself', () => {
-  it('how many more may be handed out: twice the window, less what is sent or waits', () => {
+describe('the status of a delivery', () => {
+  it('has room for twice the window, less the sent and waiting nonces', () => {
     const lane = byHand(GETH)
     expect(lane.delivery.status).toMatchObject({ window: 64, most: 64, room: 128, gapBudget: 64, waiting: 0 })
     lane.offer(0, 10)
@@ -13,14 +13,14 @@ describe('what a delivery tells of itself', () => {
     expect(lane.delivery.status).toMatchObject({ window: 64, room: 128, outstanding: 0, acknowledgedTo: 10 })
   })
 
-  it('the pool bounds it, with one window ahead', () => {
+  it('is bounded by the pool, with one window ahead', () => {
     const lane = byHand(GETH, { poolStart: 20 })
     expect(lane.delivery.status).toMatchObject({ window: 64, pool: 20, most: 20, room: 84 })
     lane.offer(0, 30)
     expect(lane.delivery.status).toMatchObject({ most: 20, room: 54 })
   })
 
-  it('the pool has room again for what sealed blocks used', () => {
+  it('has room again for nonces that sealed blocks used', () => {
     const lane = byHand(GETH, { poolStart: 20 })
     lane.offer(0, 10)
     lane.taken(lane.sends(), 10)
@@ -28,7 +28,7 @@ describe('what a delivery tells of itself', () => {
     expect(lane.delivery.status).toMatchObject({ most: 20, pool: 20, room: 84, end: 10 })
   })
 
-  it('a limit of the account bounds it, and nothing is handed out ahead of that', () => {
+  it('is bounded by a limit of the account, and nothing is assigned ahead of that', () => {
     const lane = byHand({ ...GETH, accountMax: 4 })
     expect(lane.delivery.status).toMatchObject({ window: 64, most: 4, room: 4 })
     lane.offer(0, 3)
@@ -37,7 +37,7 @@ describe('what a delivery tells of itself', () => {
     expect(lane.delivery.status).toMatchObject({ most: 64, room: 125 })
   })
 
-  it('how many calls go in one request, and the largest window that was acknowledged', () => {
+  it('shows the calls per request, and the largest window that was acknowledged', () => {
     const lane = byHand(GETH, { batchStart: 32, windowStart: 16 })
     expect(lane.delivery.status).toMatchObject({ batch: 32, windowProven: 0, window: 16 })
     lane.offer(0, 16)
@@ -45,7 +45,7 @@ describe('what a delivery tells of itself', () => {
     expect(lane.delivery.status).toMatchObject({ batch: 34, windowProven: 16, window: 32 })
   })
 
-  it('the lowest nonce, where the endpoint lacks it or refuses it', () => {
+  it('shows the lowest nonce if the endpoint lacks it or refuses it', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     const sent = lane.sends()
@@ -63,7 +63,7 @@ describe('what a delivery tells of itself', () => {
 })
 
 describe('a nonce that was never offered', () => {
-  it('is neither refused nor stranded, and is not there for being sent elsewhere', () => {
+  it('is neither refused nor stranded, and sending it elsewhere does not add it', () => {
     const { delivery } = byHand(GETH)
     delivery.sentElsewhere(0)
     expect([delivery.has(0), delivery.isRefused(0), delivery.isStranded(0)]).toEqual([false, false, false])
@@ -71,8 +71,8 @@ describe('a nonce that was never offered', () => {
   })
 })
 
-describe('what is taken back from an endpoint', () => {
-  it('is what it was not sent, or lacks', () => {
+describe('a reclaim from an endpoint', () => {
+  it('returns the nonces that it was not sent, or lacks', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 3)
     const sent = lane.sends()

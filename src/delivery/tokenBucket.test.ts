@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTokenBucket } from './tokenBucket.js'
 
-/** A search that ends at 2,000 ms: 18 units went through in its 3 s, 12 of them in the last one. */
+/** A search that ends at 2,000 ms: 18 units passed in its 3 s, 12 of them in the last one. */
 function searched() {
   const bucket = createTokenBucket()
   bucket.passed(4, 10)
@@ -23,14 +23,14 @@ test('a search concludes less from its last second than from all of it, since th
   expect(searched().rate(2_000)).toBeLessThanOrEqual(0.9 * 6.1)
 })
 
-test('what was on its way when a search ended counts like what had gone through before: it may have been saved up too', () => {
+test('units in flight at the end of a search count like earlier ones, since they may have been saved up too', () => {
   const bucket = searched()
   bucket.passed(4, 2_010)
   expect(bucket.rate(2_010)).toBeGreaterThan(6)
   expect(bucket.rate(2_010)).toBeLessThan(8)
 })
 
-test('what was on its way when the endpoint objected raises the rate to four fifths of all that went through', () => {
+test('units in flight at the objection raise the rate to four fifths of all units that passed', () => {
   const bucket = createTokenBucket()
   bucket.passed(20, 900)
   bucket.cut(1_000, 1, 1)
@@ -39,7 +39,7 @@ test('what was on its way when the endpoint objected raises the rate to four fif
   expect(bucket.rate(1_050)).toBeCloseTo(24)
 })
 
-test('units that have to leave together are saved up, beyond what leaves at once otherwise', () => {
+test('units that have to leave together are saved up, beyond the usual burst', () => {
   const bucket = createTokenBucket(10)
   bucket.take(bucket.portion(0), 0)
   expect(bucket.portion(0)).toBe(2)
@@ -51,7 +51,7 @@ test('units that have to leave together are saved up, beyond what leaves at once
   expect(bucket.availableAt(2, atMs)).toBeGreaterThan(atMs)
 })
 
-test('a smaller request fills up what is left of a second', () => {
+test('a smaller request uses the remainder of a second', () => {
   // Four times 5 in a second, and 3 more.
   const bucket = createTokenBucket(23)
   const takenAtMs: [units: number, atMs: number][] = []

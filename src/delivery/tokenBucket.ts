@@ -2,37 +2,37 @@ import { createLastSecond } from './lastSecond.js'
 import { createLearntRate, type LearntRate } from './learntRate.js'
 
 /**
- * One meter of an endpoint: when how many units may leave together, at the rate that is known of the endpoint. Each call
- * lets the tokens and the rate grow up to now.
+ * One meter of an endpoint: it decides how many units may leave together, and when, at the known rate of the
+ * endpoint. Each call first updates the tokens and the rate to the given time.
  */
 export type TokenBucket = Pick<
   LearntRate,
   'isLimited' | 'wanted' | 'passed' | 'passedLately' | 'isProven' | 'cut' | 'confirmed'
 > & {
-  /** Units a second; infinite while nothing limits them. */
+  /** Units per second; infinite while nothing limits them. */
   rate(nowMs: number): number
   /** Whole units that one request may hold now. */
   portion(nowMs: number): number
   /** Whole units that one request may hold if it waits for them. */
   perSecond(nowMs: number): number
-  /** When so many units may leave together. They are saved up from now on. */
+  /** When this many units may leave together. Tokens are saved up for them from now on. */
   availableAt(units: number, nowMs: number): number
   take(units: number, nowMs: number): void
-  /** So many units that were taken at `takenMs` were refused, and are not counted by the endpoint. */
+  /** Units that were taken at `takenMs` were refused, and the endpoint does not count them. */
   refused(units: number, takenMs: number): void
-  /** The rate has grown back to where the endpoint objected before. */
+  /** The rate has grown back to the point of the earlier objection. */
   isNearLimit(nowMs: number): boolean
 }
 
 const SECOND_MS = 1_000
-/** Rate and burst together stay within what went through in a second. */
+/** Rate and burst together stay within the units that passed in a second. */
 const BURST_S = 0.25
-/** At the lowest rates a request for each unit would be many requests. */
+/** At the lowest rates, one request per unit would mean many requests. */
 const BURST_MIN = 2
-/** Small requests find the limit more exactly, and little is refused at once. */
+/** Small requests find the limit more exactly, and lose little at once. */
 const SEARCH_PORTION_S = 0.05
 
-/** `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. */
+/** `rateMin`: the lowest rate that is concluded from passed units, since the demand may have been small. */
 export function createTokenBucket(
   given = Number.POSITIVE_INFINITY,
   { rateMin = 1 }: { readonly rateMin?: number } = {},
@@ -40,7 +40,7 @@ export function createTokenBucket(
   const rate = createLearntRate(given, Math.min(given, rateMin))
   const takes = createLastSecond()
   let tokens = Number.POSITIVE_INFINITY
-  // Units that a request waits for.
+  // The number of units that a request waits for.
   let savedFor = 0
   let filledMs = Number.NEGATIVE_INFINITY
 
@@ -60,13 +60,13 @@ export function createTokenBucket(
     if (Number.isFinite(seconds)) rate.grow(seconds, nowMs)
   }
 
-  /** A smaller request fills up what is left of a second, rather than wait until a whole one fits. */
+  /** A smaller request uses the remainder of a second, instead of waiting until a whole one fits. */
   function fitting(nowMs: number): number {
     const left = Math.floor(rate.mostInSecond - takes.sum(nowMs))
     return left >= burst() / 2 ? Math.min(burst(), left) : burst()
   }
 
-  /** When so many more units in one second are no more than the endpoint takes in one. */
+  /** When this many more units in one second stay within the endpoint's maximum per second. */
   function windowFreeAt(units: number, nowMs: number): number {
     return takes.roomAt(Math.max(rate.mostInSecond, units) - units, nowMs)
   }

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { cutBucket, isClose, wantedRates } from './bucket.fixture.js'
 import { createTokenBucket, type TokenBucket } from './tokenBucket.js'
 
-/** It took 4 units, and objected to 8 more at that time, and to others of it: it may take up to 11. */
+/**
+ * A bucket that passed 4 units, then was refused 8 more and others of the same time: the limit may be up to
+ * 11.
+ */
 function searching(atMs = 0): TokenBucket {
   const bucket = createTokenBucket()
   bucket.passed(4, atMs)
@@ -12,7 +15,7 @@ function searching(atMs = 0): TokenBucket {
 }
 
 describe('a meter without a limit', () => {
-  it('lets through whatever is asked for, at once', () => {
+  it('passes any number of units at once', () => {
     const bucket = createTokenBucket()
     expect([bucket.isLimited, bucket.isNearLimit(0), bucket.rate(0)]).toEqual([
       false,
@@ -29,20 +32,20 @@ describe('a meter without a limit', () => {
 })
 
 describe('the rate after an objection', () => {
-  it('is four fifths of what went through, and a request holds a quarter of it', () => {
+  it('is four fifths of the units that passed, and a request holds a quarter of it', () => {
     const bucket = cutBucket()
     expect([bucket.rate(100), bucket.portion(100), bucket.perSecond(100)]).toEqual([16, 4, 16])
     expect(bucket.availableAt(4, 100)).toBe(350)
     expect([bucket.isLimited, bucket.isNearLimit(100)]).toEqual([true, false])
-    // No more is saved up than one request holds.
+    // At most one request's worth of units is saved up.
     bucket.take(4, 10_000)
     expect(bucket.availableAt(4, 10_000)).toBe(10_250)
   })
 
-  it('grows by a twentieth of the limit in a second as long as more is wanted, then by a hundredth', () => {
+  it('grows by a twentieth of the limit per second as long as there is demand, then by a hundredth', () => {
     const bucket = cutBucket()
     isClose(wantedRates(bucket, [100, 1_100, 2_100]), [16, 17.2, 18.4])
-    // It stands while nothing more is wanted.
+    // It does not grow without further demand.
     expect(bucket.rate(3_100)).toBeCloseTo(19.6, 9)
     expect(bucket.rate(3_101)).toBeCloseTo(19.6, 9)
     expect(bucket.rate(5_000)).toBeCloseTo(19.6, 9)
@@ -75,14 +78,15 @@ describe('the rate after an objection', () => {
     ] as const) {
       const other = cutBucket()
       other.rate(5_000)
-      // Half of it may have been saved up. The rate is four fifths of the other half: 2,400, and the limit was 24.
+      // Half of it may have been saved up. The rate is four fifths of the other half: 2,400, and the limit
+      // was 24.
       other.passed(units, 5_000)
       wantedRates(other, [5_000])
       expect(other.isLimited).toBe(isLimited)
     }
   })
 
-  it('is concluded from what it was itself, where a second shows a few units more than that', () => {
+  it('is concluded from the earlier rate if a second shows a few units more than that', () => {
     for (const [atMs, rate] of [
       [1_100, 0.8 * 16],
       [1_099, 0.8 * 20],
@@ -94,14 +98,14 @@ describe('the rate after an objection', () => {
     }
   })
 
-  it('is what was given, as long as nothing is objected to', () => {
+  it('is the given rate until the first objection', () => {
     const bucket = createTokenBucket(10)
     isClose(wantedRates(bucket, [0, 1_000, 60_000]), [10, 10, 10])
     bucket.passed(50, 60_000)
     expect(bucket.rate(60_000)).toBe(10)
   })
 
-  it.each([5, 10])('is no more than was given, and grows back to that: after %d went through', (units) => {
+  it.each([5, 10])('is at most the given rate, and grows back to it: after %d units passed', (units) => {
     const bucket = createTokenBucket(10)
     bucket.passed(units, 0)
     bucket.cut(0, 1, 1)
@@ -110,7 +114,7 @@ describe('the rate after an objection', () => {
     expect(bucket.rate(120_000)).toBe(10)
   })
 
-  it('is what was given again once it has grown to a hundred times what was too much', () => {
+  it('is the given rate again once it has grown to a hundred times the refused rate', () => {
     const bucket = createTokenBucket(500)
     bucket.passed(5, 0)
     bucket.cut(0, 1, 1)
@@ -118,12 +122,12 @@ describe('the rate after an objection', () => {
     expect([bucket.rate(120_000), bucket.perSecond(120_000)]).toEqual([500, 500])
   })
 
-  it('does not grow, and saves nothing up, a second time where a time comes again', () => {
+  it('does not grow, and saves nothing up, a second time for the same time', () => {
     const bucket = cutBucket()
     isClose(wantedRates(bucket, [1_100, 600, 1_100]), [17.2, 17.2, 17.2])
   })
 
-  it('is what the caller says where nothing went through, and never less than the least', () => {
+  it('is the value of the caller if nothing passed, and never below the minimum', () => {
     for (const [rateMin, atMost, rate] of [
       [1, 3, 3],
       [5, 3, 5],
@@ -132,18 +136,18 @@ describe('the rate after an objection', () => {
       bucket.cut(0, 1, atMost)
       expect(bucket.rate(0)).toBe(rate)
     }
-    // A given limit below it is kept.
+    // A given limit below the minimum is kept.
     const given = createTokenBucket(2, { rateMin: 5 })
     given.cut(0, 1, 1)
     expect(given.rate(0)).toBe(2)
   })
 
-  it('is lowered by each objection, and raised by what goes through beyond the limit', () => {
+  it('falls with each objection, and rises with units that pass beyond the limit', () => {
     const bucket = cutBucket()
     bucket.passed(12, 1_200)
     bucket.cut(1_300, 1, 1)
     expect(bucket.rate(1_300)).toBeCloseTo(9.6, 9)
-    // Far more went through after all, half of which may have been saved up.
+    // Far more passed after all, half of which may have been saved up.
     bucket.passed(200, 2_400)
     expect(bucket.rate(2_400)).toBe(80)
     bucket.cut(4_000, 1, 30)
@@ -151,8 +155,8 @@ describe('the rate after an objection', () => {
   })
 })
 
-describe('the search for a limit after an objection that says little of it', () => {
-  it('doubles the rate in three quarters of a second, up to nine tenths of what was too much', () => {
+describe('the search for a limit after an uninformative objection', () => {
+  it('doubles the rate every three quarters of a second, up to nine tenths of the refused rate', () => {
     isClose(wantedRates(searching(), [0, 375, 750, 1_500, 2_500]), [
       3.2,
       3.2 * Math.SQRT2,
@@ -162,11 +166,11 @@ describe('the search for a limit after an objection that says little of it', () 
     ])
   })
 
-  it('doubles the rate whenever it begins', () => {
+  it('doubles the rate at any time that it begins', () => {
     isClose(wantedRates(searching(100_000), [100_000, 100_750]), [3.2, 6.4])
   })
 
-  it('begins anew where the endpoint refuses more of that time when five seconds have passed', () => {
+  it('begins anew if the endpoint refuses more requests of that time after five seconds', () => {
     const bucket = createTokenBucket()
     bucket.passed(4, 0)
     bucket.cut(0, 8, 5)
@@ -175,17 +179,17 @@ describe('the search for a limit after an objection that says little of it', () 
     isClose(wantedRates(bucket, [6_000, 6_750]), [3.2, 6.4])
     bucket.passed(6, 6_750)
     bucket.cut(7_000, 1, 5)
-    // Ten in two seconds, of which four went through in the second before it began.
+    // Ten in two seconds, of which four passed in the second before it began.
     expect(bucket.rate(7_000)).toBeCloseTo(0.8 * 5, 9)
   })
 
-  it('comes near the limit then', () => {
+  it('approaches the limit then', () => {
     const bucket = searching()
     wantedRates(bucket, [1_000, 1_500])
     expect(bucket.isNearLimit(1_500)).toBe(true)
   })
 
-  it('goes on where the next objection says little as well, from where it began', () => {
+  it('continues from its beginning if the next objection is uninformative as well', () => {
     const bucket = createTokenBucket()
     bucket.passed(4, 0)
     bucket.cut(0, 40, 5)
@@ -197,7 +201,7 @@ describe('the search for a limit after an objection that says little of it', () 
     expect(bucket.rate(900)).toBeCloseTo((0.8 * 8) / 1.9, 9)
   })
 
-  it('is not begun where nothing went through', () => {
+  it('is not started if nothing passed', () => {
     const bucket = createTokenBucket()
     bucket.cut(0, 8, 5)
     bucket.confirmed(0)
@@ -210,7 +214,7 @@ describe('the search for a limit after an objection that says little of it', () 
     isClose(wantedRates(bucket, [4_999, 5_000]), [3.2 * 2 ** 0.132, 3.2 * 2 ** 0.132 + 11 * 0.05 * 0.001])
   })
 
-  it('ends with four fifths of what went through in a second of all of it, and of the second before', () => {
+  it('ends with four fifths of the units that passed per second in all of it, and in the second before', () => {
     const bucket = createTokenBucket()
     bucket.passed(4, 1_000)
     bucket.cut(1_000, 12, 5)
@@ -228,7 +232,7 @@ describe('the search for a limit after an objection that says little of it', () 
     expect(bucket.rate(3_000)).toBeCloseTo(0.8 * 6, 9)
   })
 
-  it('has small requests', () => {
+  it('uses small requests', () => {
     const bucket = createTokenBucket()
     bucket.passed(100, 0)
     bucket.cut(0, 400, 5)
@@ -238,7 +242,7 @@ describe('the search for a limit after an objection that says little of it', () 
     expect(bucket.portion(100)).toBe(8)
   })
 
-  it('is not begun where the objection leaves little room above what went through', () => {
+  it('is not started if the objection leaves little room above the units that passed', () => {
     for (const [refused, rate] of [
       [6, 3.2 + 9 * 0.05 * 0.75],
       [7, 6.4],
@@ -252,8 +256,8 @@ describe('the search for a limit after an objection that says little of it', () 
   })
 })
 
-describe('what goes through after an objection', () => {
-  it('raises the rate only where it is more than was known to go through, and than was too much', () => {
+describe('the units that pass after an objection', () => {
+  it('raise the rate only above the number known to pass, and above the refused number', () => {
     for (const [units, rate] of [
       [2, 16],
       [4, 16],
@@ -265,7 +269,7 @@ describe('what goes through after an objection', () => {
     }
   })
 
-  it('counts whole within a second of it, and later no more than the rate allows', () => {
+  it('count fully within a second of it, and later up to the rate', () => {
     for (const [atMs, rate] of [
       [1_099, 24],
       [1_100, 16],
@@ -277,7 +281,7 @@ describe('what goes through after an objection', () => {
     }
   })
 
-  it('does not count what was refused, in that second or after it', () => {
+  it('do not include refused units, in that second or after it', () => {
     const bucket = createTokenBucket(10)
     bucket.take(6, 0)
     bucket.refused(4, 0)
@@ -287,7 +291,7 @@ describe('what goes through after an objection', () => {
     expect(bucket.portion(1_000)).toBe(1)
   })
 
-  it('leaves to a request what is left of the second, where that is half of a request or more', () => {
+  it('leave the remainder of the second to a request, if that is half of a request or more', () => {
     for (const [taken, portion] of [
       [14, 4],
       [21, 3],
@@ -301,8 +305,8 @@ describe('what goes through after an objection', () => {
   })
 })
 
-describe('when so many units may leave', () => {
-  it('is a time at which they may', () => {
+describe('the time at which units may leave', () => {
+  it('is a time at which they may leave', () => {
     for (let rate = 3; rate < 200; rate++) {
       const bucket = createTokenBucket(rate)
       bucket.take(bucket.portion(0.1), 0.1)
@@ -312,8 +316,8 @@ describe('when so many units may leave', () => {
   })
 })
 
-describe('what is saved up for a large request', () => {
-  it('is left over where a smaller one leaves instead', () => {
+describe('the tokens saved up for a large request', () => {
+  it('remain if a smaller one leaves instead', () => {
     const bucket = createTokenBucket(10)
     bucket.take(2, 0)
     expect(bucket.availableAt(8, 0)).toBe(800)
@@ -323,20 +327,20 @@ describe('what is saved up for a large request', () => {
   })
 })
 
-describe('what a meter has seen', () => {
-  it('is proven up to nine tenths of the most that went through in a second', () => {
+describe('the history of a meter', () => {
+  it('is proven up to nine tenths of the most units that passed in a second', () => {
     const bucket = createTokenBucket()
     bucket.passed(100, 0)
     expect(bucket.isProven(1, 999)).toBe(false)
     expect([bucket.isProven(90, 1_000), bucket.isProven(91, 1_000)]).toEqual([true, false])
     bucket.passed(10, 1_000)
     expect([bucket.isProven(80, 1_000), bucket.isProven(81, 1_000)]).toEqual([true, false])
-    // No more than what the endpoint had not objected to.
+    // At most the units to which the endpoint had not objected.
     bucket.cut(1_000, 1, 1)
     expect([bucket.isProven(9, 2_000), bucket.isProven(10, 2_000)]).toEqual([true, false])
   })
 
-  it('went through within a second', () => {
+  it('covers the units that passed within a second', () => {
     const bucket = createTokenBucket()
     for (const [units, atMs] of [
       [1, 0],

@@ -4,8 +4,8 @@ import { block } from './samples.fixture.js'
 
 const FAR = 2 ** 40
 
-describe('nonces by the block that used them', () => {
-  test('are told in nonce order, however they came and however far apart they are', () => {
+describe('an index of nonces by the block that used them', () => {
+  test('returns nonces in order, in any order of insertion and at any distance', () => {
     const index = createBlockIndex()
     for (const nonce of [FAR, 5, FAR + 1, 3]) index.add(block(20), nonce)
     index.add(block(19), 4)
@@ -14,7 +14,7 @@ describe('nonces by the block that used them', () => {
     expect(index.upTo(19)).toEqual([4])
   })
 
-  test('are those of one of two blocks that share a number', () => {
+  test('separates two blocks that share a number', () => {
     const index = createBlockIndex()
     index.add(block(20), 5)
     index.add(block(20, 'fork'), 6)
@@ -26,7 +26,7 @@ describe('nonces by the block that used them', () => {
     ])
   })
 
-  test('are taken away without a word where the block is not known', () => {
+  test('ignores the removal of an unknown block', () => {
     const [byBlock, byNumber] = [createBlockIndex(), createNumberIndex()]
     byBlock.remove(block(20), 5)
     byNumber.remove(20, 5)

@@ -2,18 +2,18 @@ import type { Hash } from 'viem'
 import { NonceMap } from './nonceMap.js'
 import type { BlockRef } from './slot.js'
 
-/** A set of them. */
+/** A set of nonces. */
 type Nonces = NonceMap<true>
 
-/** Nonces by a block number. */
+/** Nonces indexed by a block number. */
 export type NumberIndex = {
   add(number: number, nonce: number): void
   remove(number: number, nonce: number): void
-  /** In nonce order: verdicts are told in the order in which the nonces were used. */
+  /** Sorted by nonce: verdicts are emitted in the order in which the nonces were used. */
   upTo(limit: number): number[]
 }
 
-/** Nonces by the block that used them: by hash for reorgs, by number for depth. */
+/** Nonces indexed by the block that used them: by hash for reorgs, by number for depth. */
 export type BlockIndex = {
   add(block: BlockRef, nonce: number): void
   remove(block: BlockRef, nonce: number): void
@@ -60,7 +60,7 @@ function addTo<K>(sets: Map<K, Nonces>, key: K, nonce: number): void {
   nonces.set(nonce, true)
 }
 
-/** Leaves no empty set behind: an index grows with what it holds, not with the blocks that went by (P9). */
+/** Leaves no empty set behind: an index grows with its entries, not with the number of past blocks (P9). */
 function removeFrom<K>(sets: Map<K, Nonces>, key: K, nonce: number): void {
   const found = sets.get(key)
   found?.delete(nonce)

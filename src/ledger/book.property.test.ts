@@ -11,7 +11,7 @@ import { transition } from './transition.js'
 const SEED_FLOOR = 5
 const NONCES = [4, 5, 6, 7]
 
-/** The same lane, without any shortcut: every slot is kept, everything is looked up again each time. */
+/** The same lane without any shortcut: it keeps every slot and looks everything up again each time. */
 class Naive {
   readonly slots = new Map<number, Slot>()
   base = SEED_FLOOR
@@ -48,7 +48,7 @@ class Naive {
     return Math.max(covered, Math.min(this.count, this.cursor))
   }
 
-  /** Bound by this lane, and never handed over. */
+  /** Bound by this lane, and never sent. */
   get unsent(): number[] {
     return this.where(isUnsent).filter((nonce) => nonce < this.cursor)
   }
@@ -74,7 +74,7 @@ type Step = { nonce: number; event: SlotEvent } | { raise: number } | { count: n
 const nonceArbitrary = fc.constantFrom(...NONCES)
 const numberArbitrary = fc.integer({ min: 20, max: 21 })
 
-/** Mostly the events that a lane lives on, so that sequences get far; the rest mixed in. */
+/** Mostly the usual events of a lane, so that sequences get far; the others are mixed in. */
 const stepArbitrary: fc.Arbitrary<Step> = fc
   .tuple(nonceArbitrary, numberArbitrary, fc.integer({ min: 0, max: 25 }))
   .map(([nonce, number, kind]): Step => {
@@ -164,7 +164,7 @@ function compare(book: Book, naive: Naive, stored: Map<number, Slot>): void {
 
 const isGone = (slot: Slot) => slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
 
-/** What was told to be kept says of each nonce what the book says, up to what nobody needs. */
+/** For each nonce, the journaled records equal the book, except for records that no process needs. */
 function compareStored(stored: Slot | undefined, slot: Slot | undefined): void {
   const wanted = slot && !isGone(slot) ? slot : undefined
   if (wanted && isSameRecord(stored, wanted)) return
@@ -192,13 +192,13 @@ function compareSlot(book: Book, naive: Naive, nonce: number): void {
   for (const known of slot?.attempts ?? []) expect(book.nonceOf(known.hash as Hash)).toBe(nonce)
 }
 
-/** Nobody waits to hear what used a nonce that was no caller's. */
+/** No caller waits for a nonce that concerned no caller. */
 function isAnsweredFor(slot: Slot): boolean {
   const isNobodys = slot.state === 'used' && slot.by.kind === 'unproven' && !concernsCaller(slot)
   return slot.state !== 'hole' && slot.state !== 'final' && !isNobodys
 }
 
-test('the book derives what a lane without shortcuts would look up, after every event', () => {
+test('after every event, the book equals a lane that looks everything up without shortcuts', () => {
   fc.assert(
     fc.property(fc.array(stepArbitrary, { maxLength: 80, size: 'max' }), (steps) => {
       const book = createBook({ floor: SEED_FLOOR })

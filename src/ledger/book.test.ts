@@ -4,7 +4,7 @@ import { leave, reserve, seal, send, started, withdraw } from './books.fixture.j
 import { attempt, block, hash, liveSlot, outcome, reserved, usedSlot } from './samples.fixture.js'
 
 describe('floor and cursor', () => {
-  test('the floor is the lowest nonce not used, the cursor the next to hand out', () => {
+  test('the floor is the lowest unused nonce, the cursor the next nonce to assign', () => {
     const book = started(5, 6, 7)
     expect([book.floor, book.cursor]).toEqual([5, 8])
     seal(book, 6, 20)
@@ -13,7 +13,7 @@ describe('floor and cursor', () => {
     expect([book.floor, book.cursor]).toEqual([7, 8])
   })
 
-  test('a reorg brings the floor down, and it comes up again over what stayed used, pruned or not', () => {
+  test('a reorg lowers the floor, which rises again over nonces that stayed used, pruned or not', () => {
     const book = started(5, 6, 7)
     for (const nonce of [5, 6, 7]) seal(book, nonce, 20 + nonce)
     book.apply(6, { type: 'lossDepth' })
@@ -24,7 +24,7 @@ describe('floor and cursor', () => {
     expect(book.floor).toBe(8)
   })
 
-  test('the cursor comes down over holes at the top (row 3), and their attempts are kept', () => {
+  test('the cursor falls below holes at the top (row 3), and keeps their attempts', () => {
     const book = started(5, 6)
     reserve(book, 7)
     book.apply(6, outcome(hash('h6'), 'intrinsic'))
@@ -35,7 +35,7 @@ describe('floor and cursor', () => {
     expect(book.get(6)).toMatchObject({ state: 'reserved', attempts: [{ hash: hash('h6') }] })
   })
 
-  test('a nonce that a reorg gave back, and that is released then, is new again and not used', () => {
+  test('a nonce that a reorg gave back is new, not used, once it is released', () => {
     const book = createBook({ floor: 5 })
     book.apply(5, { type: 'handOut' })
     book.apply(5, { type: 'evidence', block: block(20), hash: undefined })
@@ -47,7 +47,7 @@ describe('floor and cursor', () => {
     expect(book.cursor).toBe(6)
   })
 
-  test('nonces that were skipped are holes', () => {
+  test('skipped nonces are holes', () => {
     const book = createBook({ floor: 5 })
     book.apply(8, { type: 'handOut' })
     expect([book.cursor, book.lowestHole()]).toEqual([9, 5])
@@ -55,7 +55,7 @@ describe('floor and cursor', () => {
     expect(book.lowestHole()).toBe(6)
   })
 
-  test('a used nonce is never reserved nor handed out', () => {
+  test('a used nonce is never reserved or handed out', () => {
     const book = started(5)
     seal(book, 5, 20)
     book.apply(5, { type: 'lossDepth' })
@@ -65,7 +65,7 @@ describe('floor and cursor', () => {
   })
 })
 
-test('an observation of a nonce that was pruned, or used before our time, brings nothing back', () => {
+test('a late observation does not bring back a nonce that was pruned or used before the start', () => {
   const book = started(5)
   seal(book, 5, 20)
   book.apply(5, { type: 'lossDepth' })
@@ -74,7 +74,7 @@ test('an observation of a nonce that was pruned, or used before our time, brings
   expect([book.slots.size, book.unfinished]).toEqual([0, 0])
 })
 
-test('confirmed is what bodies show without a break: a count covers, and confirms nothing', () => {
+test('only bodies confirm nonces, without a gap; a count covers them and confirms none', () => {
   const book = started(5, 6, 7, 8)
   book.counted(8)
   expect([book.coveredTo, book.confirmedTo]).toEqual([8, 5])
@@ -87,7 +87,7 @@ test('confirmed is what bodies show without a break: a count covers, and confirm
 })
 
 describe('lower', () => {
-  test('a nonce that was believed to be used and has no slot may be used again, and holds the floor', () => {
+  test('a nonce that was believed used and has no slot may be unused again, and holds the floor', () => {
     const book = createBook({ floor: 5 })
     book.apply(5, { type: 'handOut' })
     book.lower(3)
@@ -95,7 +95,7 @@ describe('lower', () => {
     expect(book.uncovered(9).map(({ nonce }) => nonce)).toEqual([3, 4, 5])
   })
 
-  test('a count that is not below the base says nothing', () => {
+  test('a count that is not below the base changes nothing', () => {
     const book = createBook({ floor: 5 })
     book.lower(5)
     expect([book.base, book.floor, book.unfinished]).toEqual([5, 5, 0])
@@ -103,7 +103,7 @@ describe('lower', () => {
 })
 
 describe('raise', () => {
-  test('every nonce below is used, whatever it was', () => {
+  test('every nonce below is used, whatever its state was', () => {
     const book = createBook({ floor: 5 })
     book.apply(8, { type: 'handOut' })
     book.apply(8, { type: 'released' })
@@ -111,7 +111,7 @@ describe('raise', () => {
     expect([book.floor, book.cursor, book.coveredTo, book.lowestHole()]).toEqual([20, 20, 20, undefined])
   })
 
-  test('a nonce that is bound below holds the floor until the chain has spoken of it', () => {
+  test('a bound nonce below holds the floor until the chain decides', () => {
     const book = started(5, 6)
     book.raise(20)
     expect([book.floor, book.cursor]).toEqual([5, 20])
@@ -120,7 +120,7 @@ describe('raise', () => {
     expect(book.floor).toBe(20)
   })
 
-  test('a slot restored from below the seeded floor is answered for, and the rest stays used', () => {
+  test('a slot restored from below the seeded floor is open, and the other nonces below stay used', () => {
     const book = createBook({ floor: 5 })
     book.restore(liveSlot({ nonce: 3 }))
     expect([book.floor, book.cursor]).toEqual([3, 5])
@@ -130,7 +130,7 @@ describe('raise', () => {
 })
 
 describe('covered', () => {
-  test('preconfirmed counts only together with all below it', () => {
+  test('a preconfirmed nonce counts only together with all nonces below it', () => {
     const book = started(5, 6, 7)
     book.apply(6, { type: 'preconfirmed', hash: hash('h6'), blockNumber: 30 })
     expect(book.coveredTo).toBe(5)
@@ -140,7 +140,7 @@ describe('covered', () => {
     expect(book.coveredTo).toBe(5)
   })
 
-  test('a count of the mempool covers, never beyond the cursor, and may come down again', () => {
+  test('a mempool count covers nonces, never beyond the cursor, and may fall again', () => {
     const book = started(5, 6, 7)
     book.counted(7)
     expect(book.coveredTo).toBe(7)
@@ -151,7 +151,7 @@ describe('covered', () => {
     expect(book.uncovered(2).map((slot) => slot.nonce)).toEqual([5, 6])
   })
 
-  test('a count covers no nonce that was reserved after it, and none of which nothing was sent', () => {
+  test('a count covers no nonce that was reserved after it, and none that was not sent', () => {
     const book = started(5, 6)
     book.counted(100)
     reserve(book, 7)
@@ -167,7 +167,7 @@ describe('covered', () => {
     expect(book.coveredTo).toBe(8)
   })
 
-  test('a count covers what an earlier life may have sent, and what was handed out to others', () => {
+  test('a count covers nonces that an earlier process may have sent, and nonces handed out', () => {
     const book = createBook({ floor: 5 })
     book.restore(liveSlot({ nonce: 5, claims: ['t5'], attempts: [{ ...attempt('t5', 'h5'), sends: 0 }] }))
     book.apply(6, { type: 'handOut' })
@@ -189,7 +189,7 @@ describe('indexes', () => {
     expect(book.lowestUncommitted()).toBe(5)
   })
 
-  test('a nonce cancelled while its commit is open awaits one still: that of the no-op (P6, row 21)', () => {
+  test('a nonce cancelled during its commit still awaits the commit of the no-op (P6, row 21)', () => {
     const book = createBook({ floor: 5 })
     for (const nonce of [5, 6]) reserve(book, nonce)
     book.apply(5, { type: 'committing', token: 5, claim: 't5' })
@@ -201,7 +201,7 @@ describe('indexes', () => {
     expect(book.lowestUncommitted()).toBe(6)
   })
 
-  test('bytes that were freed do not stand for those that are to come (P6)', () => {
+  test('the bytes of a freed nonce do not count as the bytes still to come (P6)', () => {
     const book = createBook({ floor: 5 })
     book.restore({ state: 'hole', nonce: 5, attempts: [attempt('t1', 'h1')] })
     book.restore(liveSlot({ nonce: 6 }))
@@ -225,7 +225,7 @@ describe('indexes', () => {
     expect(book.usedIn(block(30).hash)).toEqual([5])
   })
 
-  test('a slot settled on the word of an operator is unproven until a higher nonce is final', () => {
+  test("a slot settled on an operator's word is unproven until a higher nonce is final", () => {
     const book = started(5, 6)
     book.apply(5, { type: 'passed' })
     expect(book.dueForVerdict(99)).toEqual([])
@@ -251,8 +251,8 @@ describe('indexes', () => {
   })
 })
 
-describe('the records that are kept', () => {
-  test('a final slot leaves nothing behind: neither the slot nor its hashes (P9)', () => {
+describe('stored records', () => {
+  test('a final slot leaves neither the slot nor its hashes behind (P9)', () => {
     const book = started(5, 6)
     for (const nonce of [6, 5]) {
       seal(book, nonce, 30)
@@ -263,13 +263,13 @@ describe('the records that are kept', () => {
     expect(book.takeChanged().map((slot) => slot.state)).toEqual(['final', 'final'])
   })
 
-  test('an attempt is found by its hash, also after its nonce was freed', () => {
+  test('an attempt is found by its hash, even after its nonce was freed', () => {
     const book = started(5, 6)
     book.apply(5, outcome(hash('h5'), 'intrinsic'))
     expect(book.nonceOf(hash('h5'))).toBe(5)
   })
 
-  test('a slot that changed is told once; a hole that is gone is told as one without attempts', () => {
+  test('takes a changed slot once, and a hole that is gone as one without attempts', () => {
     const book = started(5)
     expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([5])
     reserve(book, 6)
@@ -278,7 +278,7 @@ describe('the records that are kept', () => {
     expect(book.takeChanged()).toEqual([])
   })
 
-  test('facts that a later process learns anew are not told: a reservation, a send, an acceptance, a pre-confirmation', () => {
+  test('takes no change that a later process learns anew: a reservation, a send, an acceptance, a pre-confirmation', () => {
     const book = started(5)
     book.takeChanged()
     reserve(book, 6)
@@ -290,7 +290,7 @@ describe('the records that are kept', () => {
     expect(book.takeChanged().map((slot) => slot.state)).toEqual(['used'])
   })
 
-  test('a slot that the store has as it was journaled is not told; one that was only found there is (row 5)', () => {
+  test('takes no slot that the store has as journaled; takes one that was found only in the store (row 5)', () => {
     const book = createBook({ floor: 5 })
     for (const [nonce, stored] of [
       [5, true],
@@ -303,7 +303,7 @@ describe('the records that are kept', () => {
     expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([6])
   })
 
-  test('restored slots give back the same lane, in whatever order, with no commit under way', () => {
+  test('restored slots give the same lane in any order, with no commit under way', () => {
     const book = started(5, 6)
     reserve(book, 7)
     send(book, 8)
@@ -320,10 +320,10 @@ describe('the records that are kept', () => {
   })
 })
 
-describe('a slot as journaling would make it', () => {
+describe('the preview of a journaled slot', () => {
   const event = { type: 'journaled', token: 5, attempt: attempt('t5', 'h5') } as const
 
-  test('is what it makes of it, the very same slot, and nothing has happened before that', () => {
+  test('becomes the very same slot, and changes nothing before that', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
     const slot = book.foresee(5, event)
@@ -335,7 +335,7 @@ describe('a slot as journaling would make it', () => {
     expect(book.get(5)).toBe(slot)
   })
 
-  test('is asked for anew where something else has happened meanwhile, or other bytes were journaled', () => {
+  test('is computed again if another event came in between, or other bytes were journaled', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
     book.apply(5, { type: 'committing', token: 5, claim: 't5' })

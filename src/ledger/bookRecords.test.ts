@@ -3,8 +3,8 @@ import { createBook } from './book.js'
 import { finish, reserve, seal, started, withdraw } from './books.fixture.js'
 import { attempt, block, hash, liveSlot } from './samples.fixture.js'
 
-describe('what a book answers for', () => {
-  test('uncovered are the nonces where something may be sent again: live, or with others', () => {
+describe('the open nonces of a book', () => {
+  test('the uncovered nonces are those that may be sent again: live ones, and ones handed out', () => {
     const book = started(5, 6, 9)
     seal(book, 6, 20)
     reserve(book, 7)
@@ -14,7 +14,7 @@ describe('what a book answers for', () => {
     expect(book.uncovered(10).map(({ nonce }) => nonce)).toEqual([5, 9, 10])
   })
 
-  test('what an earlier life may have sent stays covered by a count, whatever is heard of it', () => {
+  test('a count still covers bytes of an earlier process after its pre-confirmation was taken back', () => {
     const book = createBook({ floor: 5 })
     const before = { ...attempt('t5', 'h5'), sends: 0 }
     book.restore(liveSlot({ nonce: 5, claims: ['t5'], attempts: [before] }))
@@ -24,7 +24,7 @@ describe('what a book answers for', () => {
     expect(book.coveredTo).toBe(6)
   })
 
-  test('the word of an operator waits for a nonce above it: a final one below says nothing of it', () => {
+  test("an operator's word becomes final with a higher nonce, not with a lower one", () => {
     const book = started(5, 6)
     book.apply(6, { type: 'passed' })
     book.apply(6, { type: 'resolve', claim: 't6', fate: 'executed' })
@@ -34,8 +34,8 @@ describe('what a book answers for', () => {
   })
 })
 
-describe('what is told to be kept', () => {
-  test('is nothing where an observation says nothing new', () => {
+describe('the changed records', () => {
+  test('contain nothing if an observation brings no new information', () => {
     const book = started(5)
     book.apply(6, { type: 'handOut' })
     seal(book, 5, 20)
@@ -44,14 +44,14 @@ describe('what is told to be kept', () => {
     expect(book.takeChanged()).toEqual([])
   })
 
-  test('is a hole where the lowest nonce that is not used was reserved in vain', () => {
+  test('contain a hole if the lowest unused nonce was reserved in vain', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
     withdraw(book, 5)
     expect(book.takeChanged()).toEqual([{ state: 'hole', nonce: 5, attempts: [] }])
   })
 
-  test('is what was foreseen under the same token alone: bytes under an older one are thrown away', () => {
+  test('take the preview only under the same token, and discard bytes under an older one', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
     const event = { type: 'journaled', token: 5, attempt: attempt('t5', 'h5') } as const

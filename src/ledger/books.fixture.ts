@@ -20,14 +20,14 @@ export const leave = (book: Book, nonce: number, number: number) =>
 export const withdraw = (book: Book, nonce: number) =>
   book.apply(nonce, { type: 'withdraw', claim: `t${nonce}`, why: 'again' })
 
-/** A lane that has sent at each of these nonces. */
+/** A book whose lane has sent at each of these nonces. */
 export function started(...nonces: number[]): Book {
   const book = createBook({ floor: 5 })
   for (const nonce of nonces) send(book, nonce)
   return book
 }
 
-/** What a block used is beyond every reorg: the verdict is given, and the nonce is final. */
+/** Gives the verdict and makes the nonce final: the block that used it is beyond every reorg. */
 export function finish(book: Book, nonce: number): void {
   book.apply(nonce, { type: 'lossDepth' })
   book.apply(nonce, { type: 'horizon' })

@@ -27,7 +27,7 @@ const CROSSES: Counts = { before: 5, after: 6 }
 const UNKNOWN: Counts = { before: undefined, after: undefined }
 
 describe('a witness in a body', () => {
-  it('is a transaction of the account with the nonce, whatever the counts say', () => {
+  it('is a transaction of the account with the nonce, for any counts', () => {
     for (const counts of [
       CROSSES,
       UNKNOWN,
@@ -53,7 +53,7 @@ describe('a witness in a body', () => {
     expect(witnesses(sent(4, FIRST), sent(5, OWN))).toMatchObject({ witnesses: [{ nonce: 4, hash: FIRST }] })
   })
 
-  it('is our own attempt, wherever it stands in the list', () => {
+  it('is our own attempt, at any place in the list', () => {
     expect(judgeBody(query, body(sent(4, FIRST), sent(5, OWN)), UNKNOWN)).toEqual({ kind: 'own', hash: OWN })
   })
 
@@ -75,14 +75,14 @@ describe('a witness in a body', () => {
       kind: 'other',
       witnesses: [{ nonce: 5, hash: CARRIER }],
     })
-    // Not valid: the account stands at 5 when the chain comes to it.
+    // Not valid: the account's count is 5 when the chain reaches the tuple.
     expect(judgeBody(query, body(sent(4, FIRST), tuple(7)), UNKNOWN)).toMatchObject({
       kind: 'later',
       count: 5,
     })
   })
 
-  it('is a deposit of which the receipt says the nonce, or for which the counts do', () => {
+  it('is a deposit whose nonce is in the receipt, or follows from the counts', () => {
     expect(judgeBody(query, body(deposit(FIRST, 5)), UNKNOWN)).toMatchObject({
       kind: 'other',
       isProof: false,
@@ -91,7 +91,7 @@ describe('a witness in a body', () => {
     expect(judgeBody(query, body(deposit(FIRST)), UNKNOWN)).toEqual({ kind: 'nothing' })
   })
 
-  it('is the tuple of a transaction of our own where that stands in this block and the counts pass the nonce', () => {
+  it('is the tuple of our own transaction if that is in this block and the counts pass the nonce', () => {
     const carried = { ...query, carriedIn: { number: 10, hash: BLOCK } }
     expect(judgeBody(carried, body(), CROSSES)).toEqual({ kind: 'authorized' })
     expect(judgeBody(carried, body(), UNKNOWN)).toEqual({ kind: 'nothing' })
@@ -109,7 +109,7 @@ describe('a witness in a body', () => {
     [5, undefined, 'nothing'],
     [5, 'refused', 'nothing'],
   ])(
-    'is that tuple only where both counts were read, and pass the nonce: %s before, %s after',
+    'is that tuple only if both counts were read and pass the nonce: %s before, %s after',
     (before, after, kind) => {
       const carried = { ...query, carriedIn: { number: 10, hash: BLOCK } }
       expect(judgeBody(carried, body(), { before, after })).toEqual({ kind })
@@ -118,7 +118,7 @@ describe('a witness in a body', () => {
 })
 
 describe('a body without a witness', () => {
-  it('never says that the nonce was used by others, whatever the counts say', () => {
+  it('never proves a use by another sender, for any counts', () => {
     for (const before of [0, 5, 6, 'refused', undefined] as const) {
       for (const after of [0, 5, 6, 100, 'refused', undefined] as const) {
         for (const content of [[], [sent(9, FIRST)], [sent(2, FIRST)]] as const)
@@ -127,7 +127,7 @@ describe('a body without a witness', () => {
     }
   })
 
-  it('tells where the account stands', () => {
+  it('shows the count of the account', () => {
     expect(judgeBody(query, body(sent(7, FIRST)), UNKNOWN)).toEqual({ kind: 'earlier' })
     expect(judgeBody(query, body(sent(3, FIRST)), UNKNOWN)).toEqual({ kind: 'later', count: 4 })
     expect(judgeBody(query, body(sent(3, FIRST), deposit(SECOND)), UNKNOWN)).toEqual({
@@ -137,7 +137,7 @@ describe('a body without a witness', () => {
     expect(judgeBody(query, body(), CROSSES)).toEqual({ kind: 'nothing' })
   })
 
-  it('says nothing of a nonce that it skips: no chain has such a body, so it is no proof that the nonce is used', () => {
+  it('proves nothing about a nonce that it skips, since no chain has such a body', () => {
     expect(judgeBody(query, body(sent(3, FIRST), sent(9, SECOND)), UNKNOWN)).toEqual({ kind: 'nothing' })
   })
 })

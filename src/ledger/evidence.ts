@@ -2,16 +2,18 @@ import type { Hash } from 'viem'
 import type { BlockRef } from './slot.js'
 
 /**
- * Evidence of who used a nonce (rule W): every use but CREATE in delegated code leaves a positive trace in the body of
- * a block, and nothing but such a trace frees a transaction for another nonce. Counts only show where to look.
+ * Evidence of the transaction that used a nonce (rule W). Every use leaves a positive trace in the body of a
+ * block, except CREATE in delegated code. Only such a trace frees a transaction for another nonce. Counts
+ * only show where to look.
  */
 
-/** How the body of a block shows the use of a nonce of the account, in the order of the body. */
+/** How the body of a block shows the use of one of the account's nonces, in the order of the body. */
 export type Use = {
   /**
-   * `transaction`: sent by the account. `authorization`: an EIP-7702 tuple signed by it, which uses its nonce only where
-   * the account stands at that nonce. `deposit`: of the OP stack, whose nonce is in the receipt (undefined without it), or
-   * of another type whose signature cannot be read here.
+   * `transaction`: sent by the account. `authorization`: an EIP-7702 tuple signed by the account, which uses
+   * its nonce only if the account's count equals that nonce. `deposit`: a deposit transaction of the OP
+   * stack, whose nonce is in the receipt (undefined without it), or a transaction of another type whose
+   * signature cannot be verified here.
    */
   readonly kind: 'transaction' | 'authorization' | 'deposit'
   readonly nonce: number | undefined
@@ -19,54 +21,69 @@ export type Use = {
   readonly hash: Hash
 }
 
-/** A block with full transactions, as read and found to agree with its header. */
+/** A block with full transactions. Its reader has verified that it agrees with its header. */
 export type Body = BlockRef & {
   readonly parentHash: Hash
-  /** Of all its transactions, in lower case. */
+  /** The hashes of all its transactions, in lower case. */
   readonly hashes: readonly Hash[]
   readonly uses: readonly Use[]
 }
 
-/** One reading of a count. `refused`: the node says that it has no state there. `undefined`: no usable answer. */
+/**
+ * One reading of a count. `refused`: the node reports that it has no state for that block. `undefined`: there
+ * was no usable answer.
+ */
 export type CountReading = number | 'refused' | undefined
 
 export type Witness = { readonly nonce: number; readonly hash: Hash }
 
 export type EvidenceQuery = {
   readonly nonce: number
-  /** Every attempt ever journaled at a nonce. Hashes in lower case. */
+  /** Returns the hashes of every attempt ever journaled at a nonce, in lower case. */
   readonly own: (nonce: number) => ReadonlySet<Hash>
-  /** The block with the transaction of ours that carries a tuple for this nonce, where there is one (EIP-7702). */
+  /** The block with our own transaction that carries a tuple for this nonce, if there is one (EIP-7702). */
   readonly carriedIn?: BlockRef | undefined
 }
 
-/** The counts before and after a block. Needed for tuples and deposits alone, which do not prove by themselves. */
+/**
+ * The counts before and after a block. Only tuples and deposits need them, because those prove nothing by
+ * themselves.
+ */
 export type Counts = { readonly before: CountReading; readonly after: CountReading }
 
 export type BodyFinding =
   | { readonly kind: 'own'; readonly hash: Hash }
-  /** Used by nothing of ours: a witness for the nonce asked for, and for those right above it in the same body. */
+  /**
+   * The nonce was used, but not by us. The list has a witness for the requested nonce, and for the nonces
+   * right above it that the same body uses.
+   */
   | {
       readonly kind: 'other'
       readonly witnesses: readonly Witness[]
-      /** A transaction of the account. A tuple or a deposit proves only together with counts that pass the nonce. */
+      /**
+       * True if the use is a transaction of the account. A tuple or a deposit is proof only together with
+       * counts that pass the nonce.
+       */
       readonly isProof: boolean
     }
-  /** Used by a tuple in a transaction of our own. */
+  /** Used by an authorization tuple in one of our own transactions. */
   | { readonly kind: 'authorized' }
-  /** The account stood above the nonce before this block. */
+  /** The account's count was above the nonce before this block. */
   | { readonly kind: 'earlier' }
-  /** The account stands at `count`, not above the nonce, after this block. */
+  /** The account's count after this block is `count`, which is not above the nonce. */
   | { readonly kind: 'later'; readonly count: number }
-  /** The body says nothing of the nonce. */
+  /** The body contains no information about the nonce. */
   | { readonly kind: 'nothing' }
 
-/** What one body says of the nonce. A pure reading: that the block is on the chain is the caller's to see to. */
+/**
+ * Derives the finding of one body for the nonce. The function is pure: the caller has to verify that the
+ * block is on the chain.
+ */
 export function judgeBody(query: EvidenceQuery, body: Body, counts: Counts): BodyFinding {
   const { nonce } = query
   const mine = ownIn(query, nonce, new Set(body.hashes))
   if (mine !== undefined) return { kind: 'own', hash: mine }
-  // What was not read is neither below nor above anything: it is not a number.
+  // A count that was not read becomes NaN, which is neither below nor above any nonce.
   const crosses = Number(counts.before) <= nonce && nonce < Number(counts.after)
   const told = replay(body, crosses ? Number(counts.before) : undefined)
   const use = told.used.get(nonce)
@@ -81,24 +98,26 @@ export function judgeBody(query: EvidenceQuery, body: Body, counts: Counts): Bod
   return { kind: 'nothing' }
 }
 
-/** The count after a body whose transactions fix it; undefined where none of the account does. */
+/**
+ * The count after a body whose transactions determine it; undefined if no transaction of the account does.
+ */
 export function countAfter(body: Body, before: number | undefined): number | undefined {
   const { count } = replay(body, before)
   return count
 }
 
 type Replay = {
-  /** Which use stands at which nonce. */
+  /** The use of each nonce. */
   readonly used: ReadonlyMap<number, Use>
-  /** The lowest nonce that a transaction of the account has here. */
+  /** The lowest nonce of the account's transactions in this body. */
   readonly first: number | undefined
-  /** What the account stands at after it. */
+  /** The account's count after this body. */
   readonly count: number | undefined
 }
 
 /**
- * Goes through the uses as the chain did: a transaction fixes the count, a tuple adds one where it names the count
- * (EIP-7702, after the increment of the sender), a deposit adds one.
+ * Replays the uses as the chain did. A transaction sets the count. A tuple adds one if it names the present
+ * count (EIP-7702, after the increment of the sender). A deposit adds one.
  */
 function replay({ uses }: Body, before: number | undefined): Replay {
   const used = new Map<number, Use>()

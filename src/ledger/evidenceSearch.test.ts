@@ -5,7 +5,9 @@ import { createSearch, endOf, narrow, nextCounts, type Search } from './evidence
 
 const NONCE = 7
 
-/** Runs a search on a chain whose counts pass the nonce at `usedAt`, with states below `servedFrom` refused. */
+/**
+ * Runs a search on a chain whose counts pass the nonce at `usedAt`, with states below `servedFrom` refused.
+ */
 function run(
   { from, high, usedAt, servedFrom }: { from: number; high: number; usedAt: number; servedFrom: number },
   countsMax: number,
@@ -27,7 +29,7 @@ function run(
 }
 
 describe('the search for the block that used a nonce', () => {
-  it('finds it wherever it is and whatever was believed, or the edge of the state that is served', () => {
+  it('finds the block for any position and belief, or the edge of the state that is served', () => {
     const chains = fc
       .record({ high: fc.nat(5_000), use: fc.nat(), below: fc.nat(), served: fc.nat(), pruned: fc.boolean() })
       .map(({ high, use, below, served, pruned }) => ({
@@ -52,7 +54,7 @@ describe('the search for the block that used a nonce', () => {
     )
   })
 
-  it('takes few rounds: five for a million blocks, nine where the belief was wrong', () => {
+  it('takes few rounds: five for a million blocks, nine if the belief was wrong', () => {
     expect(run({ from: 0, high: 1_000_000, usedAt: 654_321, servedFrom: 0 }, 16).rounds).toBeLessThanOrEqual(
       5,
     )
@@ -60,11 +62,11 @@ describe('the search for the block that used a nonce', () => {
     expect(run(wrong, 16).rounds).toBeLessThanOrEqual(9)
   })
 
-  it('asks the belief and the neighbours of the use in one round where they are close', () => {
+  it('reads the believed block and the neighbours of the use in one round if they are close', () => {
     expect(nextCounts(createSearch(NONCE, 95, 100), 16)).toEqual([95, 96, 97, 98, 99])
   })
 
-  it('asks twice as far down with each step where the belief was wrong, in ascending order', () => {
+  it('goes twice as far down with each step if the belief was wrong, in ascending order', () => {
     const wrong = createSearch(NONCE, 1_000, 1_000)
     const passed = (search: Search, asked: readonly number[]) =>
       narrow(
@@ -76,18 +78,18 @@ describe('the search for the block that used a nonce', () => {
     expect(first).toEqual([992, 996, 998, 999])
     const second = nextCounts(passed(wrong, first), 4)
     expect(second).toEqual([864, 928, 960, 976])
-    // From one below again, where the belief itself turned out to be wrong.
+    // The steps start from one again, because the belief itself turned out to be wrong.
     const believed = createSearch(NONCE, 95, 100)
     expect(nextCounts(passed(believed, nextCounts(believed, 16)), 4)).toEqual([87, 91, 93, 94])
   })
 
-  it('finds a contradiction where a block has passed the nonce that had not, or whose state had been refused', () => {
+  it('finds a contradiction if a block passes the nonce after a count or a refusal that excluded it', () => {
     const search = createSearch(NONCE, 0, 100)
     expect(narrow({ ...search, low: 10 }, [10], [NONCE + 1])).toBeUndefined()
     expect(narrow({ ...search, refused: 10 }, [10], [NONCE + 1])).toBeUndefined()
   })
 
-  it('finds a contradiction where counts fall, states come and go, or an answer is missing', () => {
+  it('finds a contradiction if counts decrease, states come and go, or an answer is missing', () => {
     const search = createSearch(NONCE, 0, 100)
     expect(narrow(search, [10, 20], [NONCE + 1, NONCE])).toBeUndefined()
     expect(narrow(search, [10, 20], [NONCE + 1, 'refused'])).toBeUndefined()
@@ -95,7 +97,7 @@ describe('the search for the block that used a nonce', () => {
     expect(narrow(search, [10, 20], [NONCE])).toBeUndefined()
   })
 
-  it('names the bodies from the belief upwards, then those down from it, as many of either as allowed', () => {
+  it('lists the bodies upwards from the belief, then downwards, up to the limit each', () => {
     const edge = (from: number) => createSearch(NONCE, from, 100, 99)
     const up = (...numbers: number[]) => ({ passedBy: 'above', numbers })
     const down = (...numbers: number[]) => ({ passedBy: 'below', numbers })

@@ -1,12 +1,12 @@
 import type { CountReading } from './evidence.js'
 
 /**
- * Where the block that used a nonce may be. What is known narrows to one of two ends: two neighbouring blocks whose
- * counts stand on both sides of the nonce, or the edge of the state that the node still serves.
+ * Search for the block that used a nonce. It narrows down to one of two ends: two neighbouring blocks whose
+ * counts lie on both sides of the nonce, or the edge of the state that the node still serves.
  */
 export type Search = {
   readonly nonce: number
-  /** A block believed not to have passed the nonce. Only a belief: it is asked as well. */
+  /** A block believed not to have passed the nonce. It is only a belief, so its count is read as well. */
   readonly from: number
   /** The highest block known not to have passed the nonce. */
   readonly low: number | undefined
@@ -14,7 +14,7 @@ export type Search = {
   readonly refused: number | undefined
   /** The lowest block known to have passed the nonce. */
   readonly high: number
-  /** How far below `high` the next step down reaches, where nothing below it is known. */
+  /** How far below `high` the next step down reaches if no lower block is known. */
   readonly reach: number
 }
 
@@ -23,17 +23,22 @@ export function createSearch(nonce: number, from: number, high: number, refused?
   return { nonce, from, low: undefined, refused, high, reach: 1 }
 }
 
-/** The blocks whose counts to read next, ascending, at most `countsMax`; none when the search has ended. */
+/**
+ * The blocks whose counts to read next, ascending, at most `countsMax`. The list is empty once the search has
+ * ended.
+ */
 export function nextCounts(search: Search, countsMax: number): readonly number[] {
   const { low, refused, from, high, reach } = search
   if (low !== undefined || refused !== undefined) return between(floorOf(search), high, countsMax)
   if (from < high) return [from, ...between(from, high, countsMax - 1)]
-  // The belief was wrong and nothing below is known: twice as far down with each step.
+  // The belief was wrong and no lower block is known: each step goes twice as far down.
   const steps = Array.from({ length: countsMax }, (_, step) => Math.max(0, high - reach * 2 ** step))
   return [...new Set(steps)].filter((number) => number < high).reverse()
 }
 
-/** The search with the counts that were asked for, in their order; undefined where they cannot all be true. */
+/**
+ * The search narrowed by the requested counts, in their order. Undefined if the counts contradict each other.
+ */
 export function narrow(
   search: Search,
   asked: readonly number[],
@@ -47,7 +52,7 @@ export function narrow(
     else if (count <= search.nonce) low = Math.max(low ?? 0, number)
     else high = Math.min(high, number)
   }
-  // Counts never fall along a chain, and a node that serves a state serves the later ones.
+  // Counts never decrease along a chain, and a node that serves the state of one block serves all later ones.
   if ((low ?? -1) >= high) return undefined
   if ((refused ?? -1) >= high) return undefined
   const reach = search.from < search.high ? 1 : search.reach * 2 ** asked.length
@@ -57,15 +62,18 @@ export function narrow(
 export type SearchEnd =
   /** The nonce was used in this block and not before it. */
   | { readonly kind: 'block'; readonly number: number }
-  /** No state is served where the use must lie: these bodies may hold it, the likeliest run first. */
+  /**
+   * The node serves no state for the range of the use. One of these bodies may contain it; the likeliest run
+   * comes first.
+   */
   | { readonly kind: 'bodies'; readonly runs: readonly BodyRun[]; readonly refused: number }
-  /** The account was given this count when the chain began. */
+  /** The genesis block gave the account this count. */
   | { readonly kind: 'genesis' }
 
-/** Bodies to read one after the other, until one has a nonce of the account from beyond the use. */
+/** Bodies to read one after the other, until one contains a nonce of the account from beyond the use. */
 export type BodyRun = { readonly numbers: readonly number[]; readonly passedBy: 'above' | 'below' }
 
-/** What a search that has no more counts to read came to. */
+/** The result of a search that has no more counts to read. */
 export function endOf(search: Search, bodiesMax: number): SearchEnd {
   const { refused, high } = search
   if (refused !== undefined && refused === high - 1)
@@ -74,8 +82,8 @@ export function endOf(search: Search, bodiesMax: number): SearchEnd {
 }
 
 /**
- * An attempt is sent right after it was journaled, so its end is likely soon after the block noted then. That it was not
- * before it is only believed, unless a count was read there.
+ * An attempt is sent right after it was journaled, so its block is likely soon after the block recorded at
+ * that time. It is only a belief that the use is not before that block, unless a count was read there.
  */
 function runsOf({ low, from, high }: Search, bodiesMax: number): readonly BodyRun[] {
   const above = low ?? Math.min(from, high)
@@ -95,7 +103,7 @@ function floorOf({ low, refused }: Search): number {
   return Math.max(low ?? -1, refused ?? -1)
 }
 
-/** Numbers strictly between two others, evenly spread: all of them where they are few enough. */
+/** Numbers strictly between two others, evenly spread; all of them if they are few enough. */
 function between(floor: number, high: number, countsMax: number): readonly number[] {
   const inside = high - floor - 1
   const length = Math.min(inside, Math.max(1, countsMax))

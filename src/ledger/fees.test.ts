@@ -25,7 +25,10 @@ const high = ceiling(10n ** 30n)
 
 const tipOf = (fees: Fees): bigint => ('gasPrice' in fees ? fees.gasPrice : fees.maxPriorityFeePerGas)
 
-/** geth `core/txpool/legacypool/list.go`: both fees strictly higher, and at least old × (100 + PriceBump) / 100. */
+/**
+ * geth `core/txpool/legacypool/list.go`: both fees strictly higher, and at least old × (100 + PriceBump) /
+ * 100.
+ */
 function gethTakes(old: Fees, next: Fees, percent = 10n): boolean {
   const enough = (before: bigint, after: bigint) =>
     after > before && after >= (before * (100n + percent)) / 100n
@@ -52,12 +55,12 @@ describe('fees, by table', () => {
     ['nothing at all', dynamic(0n, 0n), dynamic(1n, 1n)],
     ['fees that do not divide', dynamic(101n, 9n), dynamic(114n, 11n)],
     ['a legacy price', legacy(1_000n), legacy(1_111n)],
-    ['what is at the ceiling', dynamic(10n ** 30n, 1n), undefined],
+    ['an offer at the ceiling', dynamic(10n ** 30n, 1n), undefined],
   ])('replaces %s', (_, old, next) => {
     expect(replacementFees(old, { rule, ceiling: high })).toEqual(next)
   })
 
-  test("a replacement pays the market's fees where they are higher, up to the ceiling", () => {
+  test("a replacement pays the market's fees if they are higher, up to the ceiling", () => {
     const old = dynamic(100n, 10n)
     expect(replacementFees(old, { rule, ceiling: high, market: dynamic(500n, 3n) })).toEqual(
       dynamic(500n, 13n),
@@ -70,7 +73,7 @@ describe('fees, by table', () => {
     )
   })
 
-  test('a market that knows a gas price alone raises the cap, and says nothing of the tip', () => {
+  test('a market with only a gas price raises the cap and leaves the tip', () => {
     const old = dynamic(100n, 10n)
     expect(replacementFees(old, { rule, ceiling: high, market: legacy(500n) })).toEqual(dynamic(500n, 13n))
     expect(replacementFees(old, { rule, ceiling: high, market: legacy(50n) })).toEqual(dynamic(112n, 13n))
@@ -82,7 +85,7 @@ describe('fees, by table', () => {
     expect(transactionCeiling(ceiling(5n), rule)).toEqual(ceiling(1n))
   })
 
-  test('outbids the highest of each fee among all attempts; with none it pays the market', () => {
+  test('outbids the highest of each fee among all attempts; without attempts it pays the market', () => {
     const market = dynamic(50n, 5n)
     expect(outbid([], { rule, market, ceiling: ceiling(40n) })).toEqual(dynamic(40n, 5n))
     expect(outbid([dynamic(100n, 1n), dynamic(60n, 20n)], { rule, market, ceiling: high })).toEqual(
@@ -95,7 +98,7 @@ describe('fees, by table', () => {
     expect(bumpFee(100n, { percent: 100 })).toBeGreaterThanOrEqual(200n)
   })
 
-  test('each underbid makes the step larger by as much again', () => {
+  test('each underbid makes the step larger by the same amount', () => {
     expect([0, 1, 2].map((underbids) => bumpFee(1_000n, { percent: 10, underbids }))).toEqual([
       1_111n,
       1_211n,
@@ -103,7 +106,7 @@ describe('fees, by table', () => {
     ])
   })
 
-  test('the addition for an underbid goes as far as the ceiling, and is no reason to offer nothing', () => {
+  test('the addition for an underbid stops at the ceiling, and never prevents an offer', () => {
     const twice = { percent: 10, underbids: 1 }
     const old = dynamic(1_000n, 100n)
     expect(replacementFees(old, { rule: twice, ceiling: high })).toEqual(dynamic(1_211n, 122n))
@@ -112,14 +115,17 @@ describe('fees, by table', () => {
     expect(replacementFees(legacy(1_000n), { rule: twice, ceiling: ceiling(1_150n) })).toEqual(legacy(1_150n))
   })
 
-  test('the tip that is left is what the base fee leaves of the cap', () => {
+  test('the effective tip is the part of the cap above the base fee', () => {
     expect(effectiveTip(dynamic(100n, 10n), 95n)).toBe(5n)
     expect(effectiveTip(dynamic(100n, 10n), 20n)).toBe(10n)
     expect(effectiveTip(legacy(100n), 120n)).toBe(-20n)
   })
 })
 
-/** Besu TransactionReplacementByFeeMarketRule: the effective price by a tenth at least, and no less for the builder. */
+/**
+ * Besu TransactionReplacementByFeeMarketRule: the effective price rises by at least a tenth, and the builder
+ * gets no less.
+ */
 function besuTakes(old: Fees, next: Fees, baseFee: bigint): boolean {
   const price = (fees: Fees) => baseFee + effectiveTip(fees, baseFee)
   const before = price(old)
@@ -140,19 +146,19 @@ describe('a replacement by the effective price', () => {
 
   test.each<[string, bigint, Fees, Fees]>([
     ['a base fee that is an eighth higher', 800n, dynamic(2_000n, 10n), dynamic(2_221n, 112n)],
-    ['no more of the base fee than the cap leaves', 200n, dynamic(100n, 10n), dynamic(112n, 22n)],
-  ])('the tip counts on %s', (_, baseFee, old, next) => {
+    ['no more of the base fee than the cap covers', 200n, dynamic(100n, 10n), dynamic(112n, 22n)],
+  ])('the tip accounts for %s', (_, baseFee, old, next) => {
     expect(replacementFees(old, { rule: { percent: 10, baseFee }, ceiling: high })).toEqual(next)
   })
 
-  test('the ceiling cuts it: the both-fees rule alone is no reason to offer nothing', () => {
+  test('the ceiling cuts it: exceeding the ceiling this way never prevents an offer', () => {
     const old = dynamic(2_000n, 10n)
     const rule = { percent: 10, baseFee: 1_000n }
     expect(replacementFees(old, { rule, ceiling: ceiling(2_221n) })).toEqual(dynamic(2_221n, 136n))
     expect(replacementFees(old, { rule, ceiling: ceiling(2_220n) })).toBeUndefined()
   })
 
-  test('is one that Besu takes, at every base fee that the next block may have', () => {
+  test('is accepted by Besu at every possible base fee of the next block', () => {
     fc.assert(
       fc.property(wei, wei, fc.bigInt({ min: 1n, max: 10n ** 15n }), (one, other, baseFee) => {
         const old = one > other ? dynamic(one, other) : dynamic(other, one)
@@ -167,7 +173,7 @@ describe('a replacement by the effective price', () => {
 })
 
 describe('fees, for any amounts', () => {
-  test('a replacement is one that geth and reth take: both fees, strictly higher, a tenth at least', () => {
+  test('geth and reth accept a replacement: both fees strictly higher, by at least a tenth', () => {
     fc.assert(
       fc.property(feesArbitrary, fc.option(feesArbitrary, { nil: undefined }), (old, market) => {
         const next = replacementFees(old, { rule, market, ceiling: high })
@@ -178,7 +184,7 @@ describe('fees, for any amounts', () => {
     )
   })
 
-  test('no fee passes the ceiling, no tip passes its cap, and what cannot be outbid within it is refused', () => {
+  test('no fee exceeds the ceiling, no tip exceeds its cap, and an attempt that cannot be outbid within it is refused', () => {
     fc.assert(
       fc.property(feesArbitrary, feesArbitrary, wei, (old, market, limit) => {
         const next = replacementFees(old, { rule, market, ceiling: ceiling(limit) })
@@ -223,7 +229,7 @@ describe('fees, for any amounts', () => {
     )
   })
 
-  test('two steps fit between what was offered and the ceiling above it, for any rule', () => {
+  test('two steps fit between the offered fees and the ceiling above them, for any rule', () => {
     const percents = fc.integer({ min: 1, max: 100 })
     fc.assert(
       fc.property(wei, fc.array(feesArbitrary, { maxLength: 3 }), percents, (limit, offered, percent) => {

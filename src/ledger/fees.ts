@@ -1,57 +1,66 @@
-/** What an envelope offers, in wei: a dynamic-fee pair or a legacy gas price. */
+/** The fees of an envelope, in wei: a dynamic-fee pair or a legacy gas price. */
 export type Fees =
   | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
   | { readonly gasPrice: bigint }
 
-/** The most that may be offered. A field left out is not bounded. */
+/** The maximum fees that may be offered. A field left out is not bounded. */
 export type FeeCeiling = { readonly maxFeePerGas: bigint }
 
-/** The least that a node said it takes, in wei. A field left out was not stated. */
+/** The minimum fees that a node stated, in wei. A field left out was not stated. */
 export type FeeNeeds = {
   readonly maxPriorityFeePerGas?: bigint
   readonly maxFeePerGas?: bigint
-  /** The base fee that the fee cap is below. */
+  /** The stated base fee, which the offered fee cap does not reach. */
   readonly baseFeePerGas?: bigint
 }
 
 export type BumpRule = {
   /** Percent by which both fees must rise. geth and reth: 10 (legacypool `PriceBump`). @default 10 */
   readonly percent: number
-  /** How many times the pool has called our own replacement underpriced: the step grows by as many percents again. */
+  /**
+   * How many times the pool has called our own replacement underpriced. The step grows by `percent` for each
+   * of them.
+   */
   readonly underbids?: number
   /**
-   * Base fee of the newest block, in wei: then the effective price rises by as much as both fees. Besu asks for that
-   * (TransactionReplacementByFeeMarketRule); without it a tip of 1 above a base fee of 100 is bumped in vain there.
+   * Base fee of the newest block, in wei. If it is given, the effective price rises by as much as both fees.
+   * Besu requires that (TransactionReplacementByFeeMarketRule): without it, bumping a tip of 1 above a base
+   * fee of 100 has no effect there.
    */
   readonly baseFee?: bigint | undefined
 }
 
-// One percent above the node's rule: a node that rounds up where we round down still takes the replacement.
+// One percent above the node's rule: a node that rounds up where this code rounds down still accepts the
+// replacement.
 const MARGIN_PERCENT = 1n
 
 const isLegacy = (fees: Fees): fees is { readonly gasPrice: bigint } => 'gasPrice' in fees
 
-/** The most a unit of gas can cost under these fees, in wei. */
+/** The maximum cost of one unit of gas under these fees, in wei. */
 export function feeCap(fees: Fees): bigint {
   return isLegacy(fees) ? fees.gasPrice : fees.maxFeePerGas
 }
 
-/** What is left for the block's builder at this base fee, in wei; negative when the base fee is not met. */
+/**
+ * The part of the price that the block's builder receives at this base fee, in wei. It is negative if the
+ * fees do not cover the base fee.
+ */
 export function effectiveTip(fees: Fees, baseFeePerGas: bigint): bigint {
   const room = feeCap(fees) - baseFeePerGas
   if (isLegacy(fees)) return room
   return atMost(room, fees.maxPriorityFeePerGas)
 }
 
-/** `old` raised by the rule, rounded up, and always by at least one wei: a tip of zero must rise too. */
+/** `old` raised by the rule and rounded up, always by at least one wei: a tip of zero must rise too. */
 export function bumpFee(old: bigint, rule: BumpRule): bigint {
   const percent = BigInt(rule.percent) * BigInt(1 + (rule.underbids ?? 0)) + MARGIN_PERCENT
   return (old * (100n + percent) + 99n) / 100n + 1n
 }
 
 /**
- * Fees that replace `old` in a pool: both raised by the rule, and at least the market's. `undefined` when the step
- * of the rule itself would pass the ceiling; underbids and the market raise it only as far as the ceiling.
+ * Fees that replace `old` in a pool: both are raised by the rule, and are at least the market's. Undefined if
+ * the step of the rule itself exceeds the ceiling. Underbids and the market raise the fees only up to the
+ * ceiling.
  */
 export function replacementFees(
   old: Fees,
@@ -71,8 +80,9 @@ function raised(old: Fees, rule: BumpRule): Fees {
 }
 
 /**
- * The tip with which the effective price of `old` rises by the rule, whatever the base fee of the next block: it is at
- * most an eighth higher (EIP-1559), and the higher it is the more tip that takes, up to where the fee cap holds it.
+ * The tip that raises the effective price of `old` by the rule, for every possible base fee of the next
+ * block. That base fee is at most an eighth higher (EIP-1559). A higher base fee requires a higher tip, up to
+ * the base fee at which the fee cap limits the price.
  */
 function tipForPrice(old: Exclude<Fees, { gasPrice: bigint }>, rule: BumpRule): bigint {
   if (rule.baseFee === undefined) return 0n
@@ -81,7 +91,7 @@ function tipForPrice(old: Exclude<Fees, { gasPrice: bigint }>, rule: BumpRule): 
   return bumpFee(baseFee + tip, rule) - baseFee
 }
 
-/** A gas price says nothing of a tip. */
+/** A market that only knows a gas price gives no tip. */
 function matching(old: Fees, market: Fees): Fees {
   if (isLegacy(old) || !isLegacy(market)) return market
   return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: 0n }
@@ -90,7 +100,7 @@ function matching(old: Fees, market: Fees): Fees {
 const dearest = (fees: Fees): bigint =>
   isLegacy(fees) ? fees.gasPrice : max(fees.maxFeePerGas, fees.maxPriorityFeePerGas)
 
-/** Fees at least those of `fees`, and enough to replace every one of `attempts` in a pool. */
+/** Fees that are at least `fees`, and enough to replace every one of `attempts` in a pool. */
 export function outbid(
   attempts: readonly Fees[],
   options: { rule: BumpRule; market: Fees; ceiling: FeeCeiling },
@@ -100,7 +110,7 @@ export function outbid(
   return replacementFees(rest.reduce(highest, first), options)
 }
 
-/** Each fee the higher of the two. */
+/** The higher of the two for each fee. */
 export function highest(a: Fees, b: Fees): Fees {
   if (isLegacy(a) || isLegacy(b)) return { gasPrice: max(feeCap(a), feeCap(b)) }
   return {
@@ -117,7 +127,9 @@ export function capped(fees: Fees, ceiling: FeeCeiling): Fees {
   return { maxFeePerGas, maxPriorityFeePerGas: atMost(fees.maxPriorityFeePerGas, maxFeePerGas) }
 }
 
-/** The ceiling of transactions: two bump steps below the lane's, which are kept for no-ops. */
+/**
+ * The ceiling for transactions: two bump steps below the lane's ceiling. The steps are reserved for no-ops.
+ */
 export function transactionCeiling(lane: FeeCeiling, rule: BumpRule): FeeCeiling {
   const step = 100n + BigInt(rule.percent) + MARGIN_PERCENT
   // Each step also rounds up and adds a wei: four wei keep both inside the ceiling.
@@ -126,8 +138,8 @@ export function transactionCeiling(lane: FeeCeiling, rule: BumpRule): FeeCeiling
 }
 
 /**
- * This ceiling, or two bump steps above the dearest of these fees, if that is more: otherwise nothing could get in, or
- * end, what a pool holds and does not include.
+ * This ceiling, or two bump steps above the highest of these fees if that is more. Otherwise no attempt could
+ * replace or end a transaction that a pool holds and does not include.
  */
 export function ceilingAbove(offered: readonly Fees[], ceiling: FeeCeiling, rule: BumpRule): FeeCeiling {
   const limits = offered.map((fees) => bumpFee(bumpFee(dearest(fees), rule), rule))

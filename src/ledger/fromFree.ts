@@ -3,7 +3,10 @@ import { ignored, type Transition } from './result.js'
 import { type Hole, type Live, NOTHING, type Outside, type Slot, withNewest } from './slot.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
-/** Rows that leave `hole` (and new nonces) and `outside`: nothing of ours is wanted there yet. */
+/**
+ * Rows that leave `hole` (and new nonces) and `outside`: the lane does not want any bytes of its own there
+ * yet.
+ */
 export function fromFree(slot: Hole | Outside, event: SlotEvent): Transition {
   switch (event.type) {
     case 'sealed':
@@ -11,7 +14,8 @@ export function fromFree(slot: Hole | Outside, event: SlotEvent): Transition {
     case 'evidence':
       return usedByOther(25, slot, event)
     case 'passed':
-      // Nothing of ours can have been there: a hole that the chain has passed is covered by the base of the book.
+      // None of our transactions can have been there: if the chain has passed a hole, the base of the book
+      // covers it.
       return slot.state === 'hole' ? ignored(slot, event) : usedUnproven(slot)
     default:
       return slot.state === 'hole' ? fromHole(slot, event) : fromOutside(slot, event)
@@ -28,7 +32,7 @@ function fromHole(slot: Hole, event: SlotEvent): Transition {
     }
     case 'gapTimer':
       if (!event.boundAbove) return { row: 3, slot, actions: [] }
-      // A waiting transaction takes the nonce by row 1: cheaper than a no-op, and it is wanted.
+      // A waiting transaction takes the nonce by row 1: that is cheaper than a no-op, and useful.
       if (event.waiting) return ignored(slot, event)
       return { row: 2, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
     case 'seeded':
@@ -63,18 +67,21 @@ function fromOutside(slot: Outside, event: SlotEvent): Transition {
   }
 }
 
-/** Nobody is known to use the nonce any more: a no-op does, or a lane without a signer says that there is a gap. */
+/** No sender is known to still use the nonce: a no-op fills it, or a lane without a signer emits `gap`. */
 function fill(row: number, slot: Outside, event: { signer: boolean; token: number }): Transition {
   if (!event.signer) return { row, slot, actions: [{ do: 'tell', event: 'gap' }] }
   return { row, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
 }
 
-/** A nonce that we now use up ourselves. What others may have sent there can still land: no claim, so no harm. */
+/**
+ * A nonce that the lane now uses up itself. Bytes that other senders may have sent there can still land: no
+ * claim is bound, so that does no harm.
+ */
 function voided(slot: Hole | Outside, token: number): Live {
   return live(slot.nonce, token, { attempts: slot.attempts, end: 'void' })
 }
 
-/** A live slot of which nothing is known but this. */
+/** A live slot with these fields, and defaults for all others. */
 export function live(
   nonce: number,
   token: number,

@@ -7,7 +7,9 @@ import { type Attempt, type Live, wantedClaim, withLast } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
-/** Rows that start from `live`: bytes are journaled, so the nonce stays bound until the chain speaks (P2). */
+/**
+ * Rows that start from `live`: bytes are journaled, so the nonce stays bound until the chain decides (P2).
+ */
 export function fromLive(slot: Live, event: SlotEvent): Transition {
   switch (event.type) {
     case 'committing':
@@ -56,19 +58,22 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
   }
 }
 
-/** Only what is wanted now is journaled: after a cancel, say, a bump of the claim that is just signed is dropped. */
+/**
+ * Only bytes that the slot wants now are journaled: after a cancel, for example, a bump of the claim that has
+ * just been signed is discarded.
+ */
 function committing(slot: Live, event: Extract<SlotEvent, { type: 'committing' }>): Transition {
   if (event.token !== slot.token || event.claim !== wantedClaim(slot)) return ignored(slot, event)
   return { row: 4, slot: slotWith(slot, { committing: slot.committing + 1 }), actions: [] }
 }
 
 /**
- * The bytes that an action asked for are journaled. They count as sent whatever has happened meanwhile (P2); they
- * are broadcast only where they are still what the slot wants.
+ * The requested bytes are journaled. They count as sent no matter what has happened since the request (P2).
+ * They are broadcast only if the slot still wants them.
  */
 function attempted(slot: Live, attempt: Attempt): Transition {
   if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
-  // What is wanted stays the newest, which is the one that resending and bumping go by.
+  // The wanted attempt stays the newest one, because resends and bumps use the newest.
   if (attempt.claim !== wantedClaim(slot)) {
     return { row: 4, slot: slotWith(slot, { attempts: [attempt, ...slot.attempts] }), actions: [] }
   }
@@ -77,8 +82,9 @@ function attempted(slot: Live, attempt: Attempt): Transition {
 }
 
 /**
- * Row 6 for a replacement of which nothing was journaled: what it replaced is wanted again. It cannot be queued
- * again, since at another nonce it could land beside what it replaces.
+ * Row 6 for a replacement of which nothing was journaled: the slot wants the replaced transaction again. The
+ * replacement cannot be queued again: at another nonce it could land in addition to the transaction that it
+ * replaces.
  */
 function withdraw(slot: Live, event: Extract<SlotEvent, { type: 'withdraw' }>): Transition {
   const { claim, why } = event
@@ -89,7 +95,9 @@ function withdraw(slot: Live, event: Extract<SlotEvent, { type: 'withdraw' }>): 
   return { row: 6, slot: slotWith(slot, { claims }), actions: [gaveUp(claim, why)] }
 }
 
-/** Row 9, late: the nonce was voided meanwhile, or the outside code sent another version of its bytes. */
+/**
+ * Row 9, late: the nonce was voided in the meantime, or the outside code sent another version of its bytes.
+ */
 export function outsideCommitted(slot: Live, attempt: Attempt): Transition {
   if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
   const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
@@ -100,15 +108,15 @@ export function outsideCommitted(slot: Live, attempt: Attempt): Transition {
 }
 
 function cancel(slot: Live, event: Extract<SlotEvent, { type: 'cancel' }>): Transition {
-  // A slot has one end: one that is void already ends its claim as well.
+  // A slot has one end: if it is void already, its claim ends as well.
   if (slot.end !== undefined) return ignored(slot, event)
   const { token } = event
   return { row: 21, slot: slotWith(slot, { end: 'cancel', token }), actions: [{ do: 'noop', token }] }
 }
 
 /**
- * Row 35. Its bytes may still land here, so the nonce is used up by a no-op. What replaced the claim on request ends
- * with it, as the verdict says.
+ * Row 35. The claim's bytes may still land here, so a no-op uses up the nonce. A transaction that replaced
+ * the claim on request ends with it, as the verdict determines.
  */
 function executedElsewhere(slot: Live, event: Extract<SlotEvent, { type: 'executedElsewhere' }>): Transition {
   if (!slot.claims.includes(event.claim)) return ignored(slot, event)

@@ -6,16 +6,19 @@ import { attemptWith, slotWith } from './slotWith.js'
 
 type Outcome = Extract<SlotEvent, { type: 'outcome' }>
 
-/** Replacements of our own that may be called underpriced before we take the pool's word for a displacement. */
+/**
+ * The number of our own replacements that the pool may call underpriced before its answer counts as a
+ * displacement.
+ */
 const UNDERBIDS_MAX = 3
 
-/** Rows 13 to 18: what an endpoint said of a send (design section 5). Unknown is the default. */
+/** Rows 13 to 18: the result of one send to one endpoint (design section 5). Unknown is the default. */
 export function fromOutcome(slot: Live, event: Outcome): Transition {
   const { hash } = event
   const attempt = slot.attempts.find((known) => known.hash === hash)
   if (attempt === undefined) return ignored(slot, event)
-  // Bytes that are not wanted any more (cancelled, replaced, ended) are neither resent nor bumped, whatever is said
-  // of them: others are on their way (P5, row 21).
+  // Bytes that the slot no longer wants (cancelled, replaced, ended) are neither resent nor bumped, whatever
+  // the outcome: their successors are on the way (P5, row 21).
   const newest = newestAttempt(slot)?.hash === hash && missing(slot) === undefined
   switch (event.outcome) {
     case 'accepted': {
@@ -50,8 +53,8 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
 }
 
 /**
- * Row 14. Only bytes that no other process, no earlier life and no second send can have put anywhere, and beside
- * which nothing was journaled or is about to be, are known to be nowhere.
+ * Row 14. Bytes are known to be nowhere only if no other process, no earlier process and no second send can
+ * have delivered them, and no other bytes are journaled or about to be journaled at this nonce.
  */
 function mayFree(slot: Live, attempt: Attempt, event: Outcome): boolean {
   const only = slot.attempts.length === 1 && slot.committing === 0 && slot.claims.length === 1
@@ -67,16 +70,17 @@ function freed({ nonce, attempts, claims }: Live): Transition {
   }
 }
 
-/** Row 15. An older attempt's refusal says nothing of the one that is resent. */
+/** Row 15. The refusal of an older attempt does not concern the attempt that is resent. */
 function counted(slot: Live, newest: boolean, hash: Attempt['hash']): Transition {
   const next = newest ? slotWith(slot, { refusals: slot.refusals + 1 }) : slot
   return { row: 15, slot: next, actions: backOff(newest, hash) }
 }
 
 /**
- * Row 16. Where no bump within the ceiling can be taken, the same bytes are offered once more, since another endpoint
- * may take them. After that the nonce is voided where a no-op gets in and nothing of it was ever taken (row 20);
- * otherwise it waits: the node may come to take less, or the caller names more.
+ * Row 16. If no bump within the ceiling would be accepted, the same bytes are sent once more, since another
+ * endpoint may accept them. After that the nonce is voided if a no-op gets in and no endpoint ever accepted
+ * an attempt (row 20). Otherwise it waits: the node may lower its minimum, or the caller may name higher
+ * fees.
  */
 function feeTooLow(slot: Live, attempt: Attempt, { hash, beyond }: Outcome): Transition {
   if (beyond === undefined) return { row: 16, slot, actions: [bump(slot)] }
@@ -88,8 +92,9 @@ function feeTooLow(slot: Live, attempt: Attempt, { hash, beyond }: Outcome): Tra
 }
 
 /**
- * Row 17. Where the pool may hold an attempt of ours the next bump is larger, and made at once where the pool names what
- * it takes; else another sender's transaction is there. Its bytes are then offered again with each `stuck` alone.
+ * Row 17. If the pool may hold one of our own attempts, the next bump is larger, and is made at once if the
+ * pool stated its minimum. Otherwise the pool holds another sender's transaction, and our bytes are only
+ * resent with each `stuck`.
  */
 function underpriced(slot: Live, { stated = false }: Outcome): Transition {
   const ours = !slot.displaced && slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX

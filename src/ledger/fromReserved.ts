@@ -13,7 +13,8 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       if (event.token !== slot.token || event.claim !== claim) return ignored(slot, event)
       return { row: 4, slot: slotWith(slot, { committing: slot.committing + 1 }), actions: [] }
     case 'journaled': {
-      // Bytes under a stale token are thrown away before they are journaled (P1); this is the second line.
+      // Bytes under a stale token are discarded before they are journaled (P1). This check is the second line
+      // of defence.
       if (event.token !== slot.token) return ignored(slot, event)
       const { attempt } = event
       const committing = Math.max(0, slot.committing - 1)
@@ -35,7 +36,8 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
     case 'cancel': {
       // With nothing handed to the store yet, the claim is withdrawn instead (row 6).
       if (slot.committing === 0) return ignored(slot, event)
-      // Its bytes may be in the store already: the nonce is used up by a no-op, whichever way the commit turns out.
+      // The claim's bytes may be in the store already: a no-op uses up the nonce, whether or not the commit
+      // succeeds.
       const { token } = event
       const { committing } = slot
       const next = live(nonce, token, { claims: [claim], attempts, end: 'cancel', committing })
@@ -44,7 +46,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
     case 'executedElsewhere': {
       if (event.claim !== claim) return ignored(slot, event)
       if (slot.committing === 0) return { row: 35, slot: { state: 'hole', nonce, attempts }, actions: [] }
-      // Its bytes may be in the store already, so that another process may send them.
+      // The claim's bytes may be in the store already, so another process may send them.
       const { token } = event
       const { committing } = slot
       const next = live(nonce, token, { attempts, end: 'void', committing, wasSettled: true })
@@ -52,7 +54,8 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
     }
     case 'evidence':
     case 'sealed': {
-      // A commit under way may yet journal bytes of the claim: were it queued again now, it could land twice (P4).
+      // A commit under way may still journal bytes of the claim: if the claim were queued again now, it could
+      // land twice (P4).
       if (slot.committing > 0) return ignored(slot, event)
       const again: SlotAction = { do: 'queueAgain', claim }
       if (event.type === 'evidence') {
@@ -68,7 +71,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
   }
 }
 
-/** What becomes of a claim for which nothing was journaled. */
+/** The action for a claim of which nothing was journaled. */
 export function gaveUp(claim: string, why: 'failed' | 'again'): SlotAction {
   return why === 'again' ? { do: 'queueAgain', claim } : { do: 'end', claim, as: 'withdrawn' }
 }

@@ -9,7 +9,7 @@ type Stuck = Extract<SlotEvent, { type: 'stuck' }>
 export function stuck(slot: Live, event: Stuck): Transition {
   const lacking = missing(slot)
   if (lacking !== undefined) {
-    // It may be what is being committed: asked for again, it would only be signed twice.
+    // The commit under way may contain exactly these bytes: a second request would only sign them twice.
     return { row: 19, slot, actions: slot.committing > 0 ? [] : [lacking] }
   }
   if (slot.displaced) {
@@ -18,10 +18,10 @@ export function stuck(slot: Live, event: Stuck): Transition {
   }
   if (newestAttempt(slot) === undefined) return ignored(slot, event)
   if (hopeless(slot, event)) return voided(slot, event.token, event.atCeiling)
-  // No fee mends what was refused for good: it is offered again as it is.
+  // No fee fixes a permanent refusal: the same bytes are sent again.
   const mayBump = event.signer && !event.atCeiling && slot.refusals === 0 && (event.head || !event.priced)
   if (mayBump && (slot.nudged || !event.priced)) {
-    // A bump that cannot be made (no signature, no price) keeps nobody from the next resend.
+    // If a bump cannot be made (no signature, no price), the next `stuck` still resends.
     return { row: 19, slot: slotWith(slot, { nudged: false }), actions: [bump(slot)] }
   }
   const tell: SlotAction[] = atCeilingInVain(slot, event) ? [{ do: 'tell', event: 'feeCeiling' }] : []
@@ -29,16 +29,17 @@ export function stuck(slot: Live, event: Stuck): Transition {
 }
 
 /**
- * At its ceiling and resent in vain, or refused three times for what no retry mends. Voided only where the no-op
- * can get in: while the base fee is above the lane's own ceiling, waiting loses nothing. What was only seen in a sealed
- * block that left the chain (row 28) may end like any other: callers were told that as well.
+ * The nonce is at its ceiling and was resent in vain, or was refused three times for a reason that no retry
+ * fixes. It is voided only if the no-op can get in: while the base fee is above the lane's own ceiling,
+ * waiting loses nothing. A transaction that was only seen in a sealed block that left the chain (row 28) may
+ * end like any other, since its caller was notified of the reorg as well.
  */
 function hopeless(slot: Live, event: Stuck): boolean {
   if (!mayVoid(slot, event)) return false
   return (atCeilingInVain(slot, event) && event.fillable) || isRefusedForGood(slot)
 }
 
-/** Whether the lane may give this nonce up by itself. */
+/** Whether the lane may give up this nonce on its own. */
 export function mayVoid(slot: Live, { head, signer }: Pick<Stuck, 'head' | 'signer'>): boolean {
   return slot.end === undefined && !slot.wasSettled && head && signer
 }
@@ -47,15 +48,16 @@ function atCeilingInVain(slot: Live, event: Stuck): boolean {
   return slot.end === undefined && event.head && event.atCeiling && slot.nudged
 }
 
-/** Row 20. The claim ends only when the no-op has landed: until then it may still be what lands. */
+/** Row 20. The claim ends only when the no-op has landed: until then the claim itself may still land. */
 export function voided(slot: Live, token: number, atCeiling: boolean): Transition {
   const tell: SlotAction[] = atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
   return { row: 20, slot: slotWith(slot, { end: 'void', token }), actions: [...tell, { do: 'noop', token }] }
 }
 
 /**
- * The caller wants it in sooner: rows 19 and 17 without the wait. What the lane had given up by itself is wanted again
- * where the caller names fees that outbid its no-op: nothing was reported of its end yet.
+ * The caller wants the transaction included sooner: rows 19 and 17 without the wait. A claim that the lane
+ * gave up on its own is wanted again if the caller names fees that outbid the no-op: its end has not been
+ * reported yet.
  */
 export function speedUp(slot: Live, { named, token }: Extract<SlotEvent, { type: 'speedUp' }>): Transition {
   const row = slot.displaced ? 17 : 19
@@ -67,8 +69,8 @@ export function speedUp(slot: Live, { named, token }: Extract<SlotEvent, { type:
 export const bump = (slot: Live): SlotAction => ({ do: 'bump', token: slot.token, underbids: slot.underbids })
 
 /**
- * What the slot wants and has no bytes for yet: those of a replacement, or the no-op of an end. Asked again under
- * the same token, so that a signer slower than our patience still gets its answer in.
+ * The bytes that the slot wants and does not have yet: those of a replacement, or the no-op of an end.
+ * Requested again under the same token, so that the answer of a signer slower than our patience still counts.
  */
 export function missing(slot: Live): SlotAction | undefined {
   const claim = wantedClaim(slot)

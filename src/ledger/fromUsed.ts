@@ -9,7 +9,10 @@ import { slotWith } from './slotWith.js'
 import { boundBefore, reclaims, toldOf, whose } from './used.js'
 import { resolve, settle } from './verdict.js'
 
-/** Rows that start from `used`: block contents said who used the nonce; the verdict waits for `lossDepth`. */
+/**
+ * Rows that start from `used`: block contents showed which transaction used the nonce. The verdict waits for
+ * `lossDepth`.
+ */
 export function fromUsed(slot: Used, event: SlotEvent): Transition {
   switch (event.type) {
     case 'sealed':
@@ -22,14 +25,15 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     case 'resolve':
       return resolve(slot, event)
     case 'cancel':
-      // Who used the nonce is not settled: what is bound to it is not to be queued again, nor sent after a reorg.
+      // The use of the nonce is not settled: the bound claim must not be queued again, nor be sent after a
+      // reorg.
       if (slot.settled || slot.end !== undefined || slot.claims.length === 0) return ignored(slot, event)
       return { row: 21, slot: slotWith(slot, { end: 'cancel' }), actions: [] }
     case 'left':
       if (slot.at === undefined || slot.at.hash !== event.block.hash) return ignored(slot, event)
       return slot.settled ? leftSettled(slot, event.token) : left(slot, event.token)
     case 'refuted':
-      // A block in which the nonce is used is taken back by that block alone.
+      // If a block shows the use of the nonce, only a reorg of that block takes it back.
       if (slot.at !== undefined) return ignored(slot, event)
       return slot.settled ? saidInVain(slot, event.token) : openAgain(27, slot, event.token)
     case 'unwitnessed':
@@ -61,9 +65,10 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
 }
 
 /**
- * Rows 24 and 27: a body of the walked chain holds an attempt of ours, which is the strongest evidence there is. After the
- * verdict it takes back one conclusion alone: a claim that was queued again must not execute beside the attempt of a claim
- * of this nonce. What ended stays ended, and a claim that goes on after a no-op of ours stays where it is.
+ * Rows 24 and 27: a body of the walked chain contains one of our attempts, which is the strongest evidence
+ * there is. After the verdict it reverses only one conclusion: a claim that was queued again must not execute
+ * in addition to the attempt of a claim of this nonce. An ended claim stays ended, and a claim that continues
+ * after a no-op of ours stays at its nonce.
  */
 function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Transition {
   const bound = boundBefore(slot, event.hash)
@@ -79,7 +84,7 @@ function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Tran
   return { row: 24, slot: slotWith(next, { settled: false }), actions: [...told, ...again] }
 }
 
-/** The operator named the claim, and the block now names the attempt. */
+/** The operator named the claim, and the block now names its attempt. */
 const isConfirmed = (believed: UsedBy, seen: UsedBy): boolean =>
   believed.kind === 'claim' && seen.kind === 'claim' && believed.claim === seen.claim
 
@@ -87,7 +92,10 @@ const isConfirmed = (believed: UsedBy, seen: UsedBy): boolean =>
 const queuedAgain = (slot: Used): readonly string[] =>
   slot.settled && slot.by.kind === 'other' && slot.end === undefined ? slot.claims.slice(-1) : []
 
-/** Row 35 before the verdict: the claim goes to no other nonce, and what replaced it on request ends with it. */
+/**
+ * Row 35 before the verdict: the claim moves to no other nonce, and the transaction that replaced it on
+ * request ends with it.
+ */
 function executedElsewhere(slot: Used, claim: string): Transition {
   if (slot.settled || !slot.claims.includes(claim)) return noted(slot)
   const claims = slot.claims.filter((other) => other !== claim)
@@ -100,7 +108,7 @@ function executedElsewhere(slot: Used, claim: string): Transition {
   }
 }
 
-/** Rows 27 and 34: what the use of the nonce rested on is refuted. Nothing was concluded from it. */
+/** Rows 27 and 34: the evidence for the use of the nonce is refuted. No conclusion was drawn from it. */
 function openAgain(row: number, slot: Used, token: number): Transition {
   const { nonce, attempts, claims, end, committing, wasSettled } = slot
   if (attempts.length === 0 && claims.length === 0 && committing === 0)
@@ -109,13 +117,17 @@ function openAgain(row: number, slot: Used, token: number): Transition {
   return again(row, live(nonce, token, { attempts, claims, end: ended, committing, wasSettled }), [])
 }
 
-/** Bytes whose commit was under way when the nonce went: journaled counts as sent, so they are kept. */
+/**
+ * Bytes whose commit was under way when the nonce was used. Journaled bytes count as sent, so they are kept.
+ */
 function late(slot: Used, attempt: Attempt): Used {
   if (slot.attempts.some((known) => known.hash === attempt.hash)) return slot
   return slotWith(slot, { attempts: [attempt, ...slot.attempts] })
 }
 
-/** Row 9 after the fact: what looked foreign may have been what the nonce was handed out for. */
+/**
+ * Row 9 after the fact: a use that looked foreign may be the transaction for which the nonce was handed out.
+ */
 function lateOutside(slot: Used, attempt: Attempt): Transition {
   const kept = late(slot, attempt)
   if (kept === slot || slot.settled) return noted(kept)
@@ -126,14 +138,17 @@ function lateOutside(slot: Used, attempt: Attempt): Transition {
   return noted(landed ? slotWith(next, { by: whose(next, attempt.hash) }) : next)
 }
 
-/** The pair of blocks proved that none of the attempts known then used the nonce, which says nothing of this one. */
+/**
+ * The pair of blocks proved that none of the attempts known at that time used the nonce. It proves nothing
+ * about this one.
+ */
 function lookedForAgain(slot: Used, attempt: Attempt): Transition {
   const { nonce, attempts, claims, end, committing, wasSettled } = slot
   const open: Live = live(nonce, 0, { attempts, claims, end, committing, wasSettled })
   return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'look' }] }
 }
 
-/** Row 28: nothing was concluded yet, so nothing has to be taken back. */
+/** Row 28: no conclusion was drawn yet, so nothing has to be taken back. */
 function left(slot: Used, token: number): Transition {
   const { nonce, attempts, claims, end, committing, wasSettled } = slot
   if (attempts.length === 0 && claims.length === 0 && committing === 0) {
@@ -146,7 +161,10 @@ function left(slot: Used, token: number): Transition {
   ])
 }
 
-/** Row 32: a block came off that was deep enough to be believed. An operator looks before the lane goes on. */
+/**
+ * Row 32: a reorg removed a block that was deep enough to be settled. The lane is held until an operator has
+ * looked.
+ */
 function leftSettled(slot: Used, token: number): Transition {
   return takenBack(32, slot, token, [
     { do: 'tell', event: 'deepReorg' },
@@ -154,14 +172,14 @@ function leftSettled(slot: Used, token: number): Transition {
   ])
 }
 
-/** Row 27: an operator named a fate at a nonce that, as it turns out, nothing has used. */
+/** Row 27: an operator named a fate at a nonce that turns out to be unused. */
 function saidInVain(slot: Used, token: number): Transition {
   return takenBack(27, slot, token, [{ do: 'tell', event: 'corrected' }])
 }
 
 /**
- * The nonce is not used after its verdict. What landed is sent again, so that what was told stays true; otherwise the
- * nonce is voided.
+ * The nonce is unused again after its verdict. A transaction that had landed is sent again, so that the
+ * reported outcome stays true. Otherwise the nonce is voided.
  */
 function takenBack(row: number, slot: Used, token: number, told: Transition['actions']): Transition {
   const { nonce, by, committing } = slot
@@ -170,16 +188,22 @@ function takenBack(row: number, slot: Used, token: number, told: Transition['act
   if (landed?.claim === undefined) {
     return again(row, live(nonce, token, { ...known, attempts: slot.attempts, end: 'void' }), told)
   }
-  // The landed attempt becomes the newest: it is the one to resend.
+  // The landed attempt becomes the newest, so that it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
   return again(row, live(nonce, token, { ...known, attempts, claims: [landed.claim] }), told)
 }
 
-/** Of the claim that executed. On the word of an operator no attempt is known to be the one: the newest stands for it. */
+/**
+ * True for the attempt of the claim that executed. With only an operator's word the attempt is not known: the
+ * claim's newest attempt stands for it.
+ */
 const isOf = (attempt: Attempt, by: UsedBy): boolean =>
   by.kind === 'claim' && (by.hash === undefined ? attempt.claim === by.claim : attempt.hash === by.hash)
 
-/** Sends the newest again, but never the bytes of what has ended: where no-op bytes are lacking they are signed. */
+/**
+ * Resends the newest attempt, but never the bytes of an ended claim: if the no-op has no bytes yet, it is
+ * signed.
+ */
 function again(row: number, slot: Live, told: Transition['actions']): Transition {
   const lacking = missing(slot)
   return { row, slot, actions: [...told, ...(lacking === undefined ? resendNewest(slot) : [lacking])] }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createHeap, createMinHeap } from './heap.js'
 
-test('whatever was pushed comes out from the lowest up, duplicates too, however pushes and pops are mixed', () => {
+test('pops entries from the lowest up, duplicates too, for any mix of pushes and pops', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.integer(), { nil: 'pop' as const })), (steps) => {
       const heap = createMinHeap()
@@ -20,7 +20,7 @@ test('whatever was pushed comes out from the lowest up, duplicates too, however 
   )
 })
 
-test('entries that are compared by what they hold come out in order, and nothing but them is compared', () => {
+test('orders entries with the given comparison alone', () => {
   type Entry = { readonly rank: number }
   const before = (a: Entry, b: Entry): boolean => a.rank < b.rank
   fc.assert(

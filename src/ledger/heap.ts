@@ -1,7 +1,7 @@
-/** A binary heap. Entries are never removed from the middle: the reader skips the stale ones. */
+/** A binary heap. Entries are never removed from the middle: the consumer skips the stale ones. */
 export type Heap<T> = {
   push(entry: T): void
-  /** What comes before all others. */
+  /** The entry that comes before all others. */
   peek(): T | undefined
   pop(): T | undefined
   readonly size: number
@@ -17,7 +17,7 @@ export function createMinHeap(): MinHeap {
 export function createHeap<T extends number | object>(before: (a: T, b: T) => boolean): Heap<T> {
   const items: T[] = []
 
-  /** Whether they were in the wrong order, which is mended. */
+  /** Swaps the two entries if they are in the wrong order, and returns whether it did. */
   function swapIfBefore(child: number, parent: number): boolean {
     const a = items[child]
     const b = items[parent]

@@ -21,7 +21,7 @@ function createSlotted() {
       if (to >= end) {
         for (let nonce = book.cursor; nonce < to; nonce++) book.apply(nonce, { type: 'seeded' })
       } else {
-        // From the top, so that the cursor comes down with them.
+        // From the top down, so that the cursor falls with them.
         for (let nonce = end - 1; nonce >= to; nonce--)
           if (isSeeded(book, nonce)) book.apply(nonce, { type: 'released' })
       }
@@ -48,7 +48,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   }),
 )
 
-/** Only what is free can be handed out; and what was seeded is given back by readings alone. */
+/** Only free nonces can be handed out, and only readings give seeded nonces back. */
 function mayTake(book: Book, { nonce, event }: { nonce: number; event: SlotEvent }): boolean {
   const slot = book.get(nonce)
   if (event.type === 'handOut') return nonce >= book.floor && (slot === undefined || slot.state === 'hole')
@@ -64,7 +64,7 @@ const shapeOf = (book: Book) => ({
   slots: NONCES.filter((nonce) => nonce >= book.floor && nonce < book.cursor).map(book.get),
 })
 
-test('a hypothesis is what a slot for each of its nonces would be, and giving it back is releasing each', () => {
+test('a hypothesis equals one slot per nonce, and giving it back equals releasing each', () => {
   fc.assert(
     fc.property(fc.array(stepArbitrary, { maxLength: 40, size: 'max' }), (steps) => {
       const ranged = createBook({ floor: FLOOR })
@@ -84,10 +84,10 @@ test('a hypothesis is what a slot for each of its nonces would be, and giving it
   )
 }, 30_000)
 
-describe('a number that a node made up costs nothing', () => {
+describe('an invented number of a node costs nothing', () => {
   const HUGE = 1_000_000_001
 
-  test('supposed, passed, refuted: no slot is made for it', () => {
+  test('supposed, passed, refuted: no slot is created', () => {
     const book = createBook({ floor: FLOOR })
     book.suppose(HUGE)
     expect([book.cursor, book.slots.size, book.get(5)?.state, book.uncovered(2).length]).toEqual([
@@ -104,7 +104,7 @@ describe('a number that a node made up costs nothing', () => {
     expect([book.floor, book.cursor, book.slots.size, book.unfinished]).toEqual([4, 6, 0, 2])
   })
 
-  test('a nonce that is bound above it is kept, and those between are not given back one by one', () => {
+  test('a bound nonce above is kept, and the nonces in between are not given back one by one', () => {
     const book = createBook({ floor: FLOOR })
     book.suppose(HUGE)
     book.apply(HUGE, { type: 'handOut' })
@@ -112,7 +112,7 @@ describe('a number that a node made up costs nothing', () => {
     expect([book.cursor, book.slots.size, book.supposedTo]).toEqual([HUGE + 1, 1, HUGE])
   })
 
-  test('a record far above all others does not make a hole of each nonce between', () => {
+  test('a record far above all others does not create a hole for each nonce in between', () => {
     const book = createBook({ floor: FLOOR })
     book.restore({ state: 'outside', nonce: HUGE, attempts: [], origin: 'handedOut' })
     expect([book.cursor, book.slots.size, book.lowestHole()]).toEqual([HUGE + 1, 1, undefined])

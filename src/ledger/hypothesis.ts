@@ -1,13 +1,14 @@
 import { NOTHING, type Outside } from './slot.js'
 
 /**
- * Nonces of which a count says that somebody sent something there, and nothing else is known: one range, never a slot
- * for each. The count is a number from a node, so that nothing may cost memory or time in proportion to it.
+ * Nonces that another sender may have used according to a count, with no other information: one range, never
+ * a slot for each nonce. The count is a number from a node, so memory and time must not grow in proportion to
+ * it.
  */
 export type Hypothesis = {
-  /** Nonces below it that are not used and have no slot are part of it. */
+  /** Unused nonces without a slot below this one belong to the range. */
   to: number
-  /** The slot that a nonce of the range has until something happens to it: row 8. */
+  /** The slot of a nonce in the range until its first event: row 8. */
   slotAt(nonce: number): Outside | undefined
 }
 

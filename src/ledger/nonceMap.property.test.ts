@@ -6,7 +6,7 @@ import { NonceMap } from './nonceMap.js'
 type Step = { readonly do: 'set' | 'delete'; readonly nonce: number }
 
 describe('NonceMap', () => {
-  test('holds what a Map holds, whatever is set and deleted in whichever order', () => {
+  test('has the same entries as a Map, for any order of set and delete', () => {
     const near = fc.nat(40)
     const anywhere = fc.oneof(
       { weight: 20, arbitrary: near },
@@ -21,7 +21,7 @@ describe('NonceMap', () => {
     const histories = fc.oneof(
       steps(anywhere),
       fc.tuple(start, steps(near)).map(([from, some]) => some.map((step) => moved(step, from))),
-      // A lane: nonces are added above, and go below, in some disorder.
+      // As in a lane: nonces are added above and removed below, slightly out of order.
       steps(fc.nat(6)).map((some) => some.map((step, index) => moved(step, index))),
     )
     fc.assert(
@@ -30,7 +30,7 @@ describe('NonceMap', () => {
     )
   })
 
-  test('gives what it holds between two nonces in their order, however far apart they are', () => {
+  test('returns the entries between two nonces in order, at any distance', () => {
     const nonce = fc.oneof(fc.nat(40), fc.constantFrom(5_000, 2 ** 32 + 7, Number.MAX_SAFE_INTEGER))
     fc.assert(
       fc.property(fc.array(nonce), nonce, nonce, (nonces, from, to) => {
@@ -44,7 +44,7 @@ describe('NonceMap', () => {
     )
   })
 
-  test('keeps what it held when it has to grow, and gives the room back', () => {
+  test('keeps its entries when it grows, and gives the memory back', () => {
     const map = new NonceMap<number>()
     for (let nonce = 100_000; nonce < 300_000; nonce++) map.set(nonce, nonce)
     let lost = 0
@@ -56,7 +56,7 @@ describe('NonceMap', () => {
     expect(cellsOf(map)).toBe(16)
   })
 
-  test('takes no more room as a few nonces move on', () => {
+  test('takes no more memory as a few nonces move on', () => {
     const map = new NonceMap<number>()
     for (let nonce = 0; nonce < 100_000; nonce++) {
       map.set(nonce, nonce)
@@ -66,7 +66,7 @@ describe('NonceMap', () => {
     expect(cellsOf(map)).toBe(64)
   })
 
-  test('nor where those that go do not go in order', () => {
+  test('takes no more memory if nonces are removed out of order', () => {
     const map = new NonceMap<number>()
     for (let nonce = 0; nonce < 100_000; nonce += 2) {
       map.set(nonce, nonce)
@@ -78,7 +78,7 @@ describe('NonceMap', () => {
     expect(cellsOf(map)).toBe(64)
   })
 
-  test('takes no room for what lies between two nonces that are far apart', () => {
+  test('takes no memory for the nonces between two that are far apart', () => {
     const map = new NonceMap<string>()
     map.set(1, 'low')
     map.set(2 ** 40, 'high')
@@ -94,7 +94,7 @@ describe('NonceMap', () => {
     expect([...map.keys()]).toEqual([7])
   })
 
-  test('goes on where it is iterated and something is deleted meanwhile', () => {
+  test('continues an iteration if entries are deleted during it', () => {
     const map = new NonceMap<number>()
     for (let nonce = 0; nonce < 100; nonce++) map.set(nonce, nonce)
     const met: number[] = []
@@ -127,7 +127,7 @@ function sameAsMap(history: readonly Step[]): void {
   expect([...ours].sort(byNonce)).toEqual([...model].sort(byNonce))
 }
 
-/** How much room it takes: nothing of its interface shows it. */
+/** The number of cells, which the interface does not show. */
 function cellsOf(map: NonceMap<never> | NonceMap<number> | NonceMap<string>): number {
   return (map as unknown as { cells: readonly unknown[] }).cells.length
 }

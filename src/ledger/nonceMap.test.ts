@@ -18,7 +18,7 @@ function without(map: NonceMap<number>, nonces: readonly number[]): NonceMap<num
   return map
 }
 
-/** How much room it takes: nothing of its interface shows it. */
+/** The number of cells, which the interface does not show. */
 const cellsOf = (map: NonceMap<number>): number =>
   (map as unknown as { cells: readonly unknown[] }).cells.length
 
@@ -27,18 +27,18 @@ describe('nonces that lie close together', () => {
     ['in any order', [5, 3, 4, 9, 1]],
     ['one of them twice', [3, 5, 4, 4, 3, 9, 1]],
     ['far up, as the first', [FAR + 1, FAR, FAR + 2]],
-    ['so many that the ring grows', [40, 20, 0, 30, 10]],
-  ])('are met in their order, however they were set: %s', (_, nonces) => {
+    ['enough for the ring to grow', [40, 20, 0, 30, 10]],
+  ])('are iterated in order, for any order of insertion: %s', (_, nonces) => {
     expect([...holding(...nonces).keys()]).toEqual([...new Set(nonces)].sort((a, b) => a - b))
   })
 
-  test('are met in their order where the map was emptied before, and they lie elsewhere', () => {
+  test('are iterated in order if the map was emptied before and they lie elsewhere', () => {
     const map = without(holding(1), [1])
     for (const nonce of [FAR + 1, FAR]) map.set(nonce, nonce)
     expect([...map.keys()]).toEqual([FAR, FAR + 1])
   })
 
-  test.each([16, 32, 64])('fill the ring of %i cells, and nothing else is found in it', (cells) => {
+  test.each([16, 32, 64])('fill the ring of %i cells, and no other nonce is found in it', (cells) => {
     const map = holding(...range(100, 100 + cells))
     expect(cellsOf(map)).toBe(cells)
     expect([map.get(99), map.get(100), map.get(100 + cells)]).toEqual([undefined, 100, undefined])
@@ -48,7 +48,7 @@ describe('nonces that lie close together', () => {
   test.each([
     ['cleared', (map: NonceMap<number>) => map.clear()],
     ['emptied of nonces that lay far apart', (map: NonceMap<number>) => void without(map, [1, FAR])],
-  ])('begin anew where the map was %s', (_, empty) => {
+  ])('start afresh if the map was %s', (_, empty) => {
     const map = holding(1, FAR)
     empty(map)
     const nonces = range(7, 23)
@@ -59,32 +59,35 @@ describe('nonces that lie close together', () => {
 })
 
 describe('nonces that lie far apart', () => {
-  test('stay where one of them goes', () => {
+  test('stay if one of them is deleted', () => {
     const map = without(holding(FAR, 1, 2), [1])
     expect([map.get(FAR), map.get(2), map.size]).toEqual([FAR, 2, 2])
     expect([...map.keys()]).toEqual([FAR, 2])
   })
 
-  // Far is more than eight nonces for each that is held, and 1,024 more.
+  // Far means more than eight nonces per entry, and 1,024 more.
   test.each([
     [1, 1_031, 'close'],
     [1, 1_032, 'far'],
     [100, 1_823, 'close'],
     [100, 1_824, 'far'],
-  ])('are met as they came: where %i are held from 0 on, %i lies %s', (held, nonce, where) => {
-    const map = holding(...range(0, held), nonce, held)
-    const last = where === 'close' ? [held, nonce] : [nonce, held]
-    expect([...map.keys()]).toEqual([...range(0, held), ...last])
-  })
+  ])(
+    'are iterated in the order of insertion: with %i entries from 0 on, %i lies %s',
+    (held, nonce, where) => {
+      const map = holding(...range(0, held), nonce, held)
+      const last = where === 'close' ? [held, nonce] : [nonce, held]
+      expect([...map.keys()]).toEqual([...range(0, held), ...last])
+    },
+  )
 
-  test('are close where the ring has room for them already', () => {
+  test('count as close if the ring already has room for them', () => {
     const map = without(holding(...range(0, 4_000)), range(1, 3_700))
     for (const nonce of [4_095, 50]) map.set(nonce, nonce)
     expect([...map.keys()]).toEqual([0, 50, ...range(3_700, 4_000), 4_095])
   })
 })
 
-describe('the room that the ring takes', () => {
+describe('the size of the ring', () => {
   test.each([
     [100_000, 100_015, 16],
     [100_000, 100_016, 32],
@@ -96,7 +99,7 @@ describe('the room that the ring takes', () => {
     expect(cellsOf(holding(first, second))).toBe(cells)
   })
 
-  test('stays where the lowest goes before the next comes', () => {
+  test('stays if the lowest entry is deleted before the next comes', () => {
     const map = holding(...range(0, 16))
     for (let nonce = 16; nonce < 100; nonce++) {
       map.delete(nonce - 16)
@@ -106,7 +109,7 @@ describe('the room that the ring takes', () => {
     expect([...map.keys()]).toEqual(range(84, 100))
   })
 
-  test('is given back once less than an eighth is held, so that it does not grow and shrink by turns', () => {
+  test('shrinks once less than an eighth is in use, so that it does not alternate', () => {
     const map = holding(...range(0, 64))
     for (const [heldFrom, cells] of [
       [40, 64],
@@ -123,7 +126,7 @@ describe('the room that the ring takes', () => {
     [31, 64],
     [32, 32],
     [48, 16],
-  ])('is what lies between those that are left: %i and 63 in %i cells', (lowest, cells) => {
+  ])('is the span of the remaining entries: %i and 63 in %i cells', (lowest, cells) => {
     const map = without(holding(...range(0, 64)), [...range(0, lowest), ...range(lowest + 1, 63)])
     expect(cellsOf(map)).toBe(cells)
     expect([...map.keys()]).toEqual([lowest, 63])
@@ -132,7 +135,7 @@ describe('the room that the ring takes', () => {
   test.each([
     ['lowest', range(0, 64)],
     ['highest', range(0, 64).reverse()],
-  ])('is given back where the %s goes first, and the other end last', (_, nonces) => {
+  ])('shrinks if the %s entry is deleted first, and the other end last', (_, nonces) => {
     const map = without(holding(...range(0, 64)), nonces)
     expect([map.size, cellsOf(map)]).toEqual([0, 16])
   })

@@ -1,20 +1,24 @@
 const CAPACITY_MIN = 16
-/** Beyond so many cells for each that is held, and a few, nonces do not lie close together. */
+/**
+ * If the nonces spread over more than this many cells per entry (plus `CELLS_SPARE`), they are not close
+ * together.
+ */
 const CELLS_FOR_EACH = 8
 const CELLS_SPARE = 1_024
 
 /**
- * Something for each nonce, where the nonces that are held lie close together and move upwards: a ring of cells, found by
- * the nonce itself. A `Map` takes four times the memory for each and makes its table anew as it moves on, over and over;
- * there are several of these for every lane, and all of them are asked for every transaction.
+ * A map keyed by nonce, for nonces that lie close together and move upwards: a ring of cells, indexed by the
+ * nonce itself. A `Map` takes four times the memory per entry, and rebuilds its table again and again as the
+ * keys move on. Every lane has several of these maps, and each transaction reads all of them.
  *
- * Nonces that lie far apart are kept in a `Map`, until all are gone. Iterates in the order of the nonces, or of arrival
- * where they lie far apart; what is deleted meanwhile is not met any more.
+ * Nonces that lie far apart are kept in a `Map` until all of them are deleted. Iteration follows the order of
+ * the nonces, or the order of insertion if they lie far apart. Entries that are deleted during an iteration
+ * are skipped.
  */
 export class NonceMap<V extends NonNullable<unknown>> {
   private cells: (V | undefined)[] = emptyCells(CAPACITY_MIN)
   private mask = CAPACITY_MIN - 1
-  /** All that is held lies in [low, high), and that is never more than there are cells. */
+  /** All entries lie in [low, high), a range that is never larger than the number of cells. */
   private low = 0
   private high = 0
   private held = 0
@@ -64,8 +68,8 @@ export class NonceMap<V extends NonNullable<unknown>> {
   }
 
   /**
-   * What is held from `from` on and below `to`, in the order of the nonces. It costs what is held there, and no more where
-   * the two are a million apart.
+   * The values from `from` (inclusive) to `to` (exclusive), in the order of the nonces. The cost depends on
+   * the number of entries in the range, even if the bounds are a million apart.
    */
   *between(from: number, to: number): Generator<V> {
     const nonces = this.scattered ? sortedWithin(this.scattered.keys(), from, to) : undefined
@@ -92,7 +96,7 @@ export class NonceMap<V extends NonNullable<unknown>> {
     }
   }
 
-  /** Makes room for this nonce; false where it lies too far away. */
+  /** Makes room for this nonce. Returns false if the nonce lies too far away. */
   private reach(nonce: number): boolean {
     if (this.held === 0) this.low = this.high = nonce
     if (nonce >= this.low && nonce < this.high) return true
@@ -111,7 +115,7 @@ export class NonceMap<V extends NonNullable<unknown>> {
     while (this.low < this.high && this.cells[this.low & this.mask] === undefined) this.low++
   }
 
-  /** What is far above the rest keeps the ring as wide as it is. */
+  /** An entry far above the rest keeps the ring at its present size. */
   private shrink(): void {
     const span = this.high - this.low
     if (2 * span <= this.cells.length) this.resize(span)

@@ -18,25 +18,25 @@ function refused(
   return raisedBy(floor, { offered, needs, baseFee, nowMs })
 }
 
-describe('a refusal with a number that is above the offer', () => {
-  test('makes it the floor: a tip raises the tip, and the cap by as much, so that the room for the base fee stays', () => {
+describe('a refusal with a stated number above the offer', () => {
+  test('raises the floor: a tip raises the tip, and the cap by as much, so the room for the base fee stays', () => {
     const floor = refused({ maxPriorityFeePerGas: 25n })
     expect(atFloor(OFFERED, floor, 1)).toEqual(pair(115n, 25n))
     expect(atFloor(pair(40n, 30n), floor, 1)).toEqual(pair(40n, 30n))
   })
 
-  test('a cap raises the cap alone', () => {
+  test('with a cap raises the cap alone', () => {
     const floor = refused({ maxFeePerGas: 130n })
     expect(atFloor(OFFERED, floor, 1)).toEqual(pair(130n, 10n))
     expect(floor.tip).toBeUndefined()
   })
 
-  test('both raise both', () => {
+  test('with both raises both', () => {
     const floor = refused({ maxPriorityFeePerGas: 25n, maxFeePerGas: 120n })
     expect(atFloor(OFFERED, floor, 1)).toEqual(pair(120n, 25n))
   })
 
-  test('a gas price is raised to the higher of the two', () => {
+  test('raises a gas price to the higher of the two', () => {
     for (const needs of [
       { maxPriorityFeePerGas: 25n, maxFeePerGas: 12n },
       { maxPriorityFeePerGas: 12n, maxFeePerGas: 25n },
@@ -53,7 +53,7 @@ describe('a refusal with a number that is above the offer', () => {
     expect(atFloor(OFFERED, floor, 10 * MINUTE_MS)).toEqual(OFFERED)
   })
 
-  test('that is a base fee: the cap reaches what the next block may ask, for a minute', () => {
+  test('with a base fee raises the cap to the next base fee, for a minute', () => {
     const floor = refused({ baseFeePerGas: 800n })
     expect(atFloor(OFFERED, floor, MINUTE_MS - 1)).toEqual(pair(900n, 10n))
     expect(atFloor(OFFERED, floor, MINUTE_MS)).toEqual(OFFERED)
@@ -62,27 +62,27 @@ describe('a refusal with a number that is above the offer', () => {
   })
 })
 
-describe('a refusal that no number explains', () => {
+describe('a refusal without a number that explains it', () => {
   test('raises both fees by half, for a minute', () => {
     for (const needs of [undefined, {}, { maxPriorityFeePerGas: 10n, maxFeePerGas: 100n }]) {
       const floor = refused(needs)
       expect(atFloor(NOTHING, floor, MINUTE_MS - 1)).toEqual(pair(151n, 16n))
       expect(atFloor(NOTHING, floor, MINUTE_MS)).toEqual(NOTHING)
     }
-    // An offer of nothing rises as well.
+    // An offer of zero rises as well.
     expect(atFloor(NOTHING, refused(undefined, { offered: NOTHING }), 1)).toEqual(pair(1n, 1n))
   })
 
-  test('where the base fee explains it, the cap alone: the tip is not what was too low', () => {
+  test('raises the cap alone if the base fee explains it: the tip was not too low', () => {
     expect(atFloor(NOTHING, refused(undefined, { baseFee: 89n }), 1)).toEqual(pair(151n, 0n))
-    // An eighth more is 99, which the cap reaches.
+    // An eighth more is 99, which the cap covers.
     expect(atFloor(NOTHING, refused(undefined, { baseFee: 88n }), 1)).toEqual(pair(151n, 16n))
     expect(atFloor(NOTHING, refused(undefined, { baseFee: 88n, offered: pair(99n, 10n) }), 1)).toEqual(
       pair(149n, 16n),
     )
   })
 
-  test('a gas price is one number: it rises by half', () => {
+  test('raises a gas price, which is one number, by half', () => {
     const floor = refused(undefined, { offered: { gasPrice: 10n } })
     expect(atFloor({ gasPrice: 10n }, floor, 1)).toEqual({ gasPrice: 16n })
     expect(floor.tip).toBeUndefined()
@@ -90,7 +90,7 @@ describe('a refusal that no number explains', () => {
 })
 
 describe('one refusal after another', () => {
-  test('the higher number stays, and an equal one holds from then on', () => {
+  test('keep the higher number, and renew an equal one', () => {
     const first = refused({ maxPriorityFeePerGas: 25n })
     const lower = refused({ maxPriorityFeePerGas: 20n }, { floor: first, nowMs: 5 * MINUTE_MS })
     expect(atFloor(OFFERED, lower, 6 * MINUTE_MS)).toEqual(pair(115n, 25n))
@@ -98,35 +98,35 @@ describe('one refusal after another', () => {
     expect(atFloor(OFFERED, equal, 15 * MINUTE_MS - 1)).toEqual(pair(115n, 25n))
   })
 
-  test('a price that has run out does not stay for being higher', () => {
+  test('do not keep an expired price for being higher', () => {
     const first = refused({ maxPriorityFeePerGas: 25n })
     const next = refused({ maxPriorityFeePerGas: 20n }, { floor: first, nowMs: 10 * MINUTE_MS })
     expect(atFloor(OFFERED, next, 10 * MINUTE_MS)).toEqual(pair(110n, 20n))
   })
 
-  test('a number for one fee leaves the other as it was', () => {
+  test('for one fee leave the other unchanged', () => {
     const floor = refused({ maxFeePerGas: 200n }, { floor: refused({ maxPriorityFeePerGas: 25n }) })
     expect(atFloor(OFFERED, floor, 1)).toEqual(pair(200n, 25n))
   })
 })
 
-describe('an offer that the node takes', () => {
+describe('an offer that the node accepts', () => {
   const made = () => refused({ maxPriorityFeePerGas: 25n, maxFeePerGas: 200n })
 
-  test('brings each fee of the floor down to it', () => {
+  test('lowers each fee of the floor to it', () => {
     const floor = made()
     expect(atFloor(NOTHING, loweredBy(floor, pair(300n, 20n)), 1)).toEqual(pair(200n, 20n))
     expect(atFloor(NOTHING, loweredBy(floor, pair(150n, 30n)), 1)).toEqual(pair(150n, 25n))
     expect(atFloor(NOTHING, loweredBy(floor, pair(150n, 20n)), 1)).toEqual(pair(150n, 20n))
   })
 
-  test('with a gas price brings both down to that', () => {
+  test('with a gas price lowers both to it', () => {
     const lowered = loweredBy(made(), { gasPrice: 20n })
     expect([lowered.tip?.wei, lowered.cap?.wei]).toEqual([20n, 20n])
     expect(atFloor({ gasPrice: 10n }, lowered, 1)).toEqual({ gasPrice: 20n })
   })
 
-  test('and never raises it, nor makes one', () => {
+  test('never raises the floor, and creates none', () => {
     const floor = made()
     expect(loweredBy(floor, pair(500n, 500n))).toEqual(floor)
     expect(loweredBy(NO_FLOOR, OFFERED)).toEqual(NO_FLOOR)
@@ -134,7 +134,7 @@ describe('an offer that the node takes', () => {
 })
 
 describe('a minimum above the ceiling', () => {
-  test('is told where the node named it, as a tip or as a cap, and no bump within the ceiling reaches it', () => {
+  test('is reported if the node stated it, as a tip or a cap, and no bump within the ceiling reaches it', () => {
     for (const needs of [{ maxPriorityFeePerGas: 250n }, { maxFeePerGas: 250n }]) {
       const floor = refused(needs)
       expect(beyond(floor, 249n, 1)).toBe(250n)
@@ -144,7 +144,7 @@ describe('a minimum above the ceiling', () => {
     expect(beyond(refused({ maxPriorityFeePerGas: 250n, maxFeePerGas: 260n }), 10n, 1)).toBe(260n)
   })
 
-  test('is none where it was only inferred, or is a base fee: that may pass by itself', () => {
+  test('is none if it was only inferred, or is a base fee: both may go down on their own', () => {
     expect(beyond(refused(undefined), 10n, 1)).toBeUndefined()
     expect(beyond(refused({ baseFeePerGas: 800n }), 10n, 1)).toBeUndefined()
     expect(beyond(NO_FLOOR, 0n, 1)).toBeUndefined()

@@ -1,65 +1,68 @@
 import { type FeeNeeds, type Fees, feeCap } from './fees.js'
 
-/** The least of one fee that a node was seen to take, in wei, for a bounded time. */
+/** The lowest value of one fee that a node was seen to accept, in wei, for a bounded time. */
 type Bound = {
   readonly wei: bigint
-  /** The node named the number as its minimum. A base fee, and what was only inferred, may pass by itself. */
+  /**
+   * The node stated the number as its minimum. A base fee, and an inferred minimum, may go down on their own.
+   */
   readonly stated: boolean
   readonly untilMs: number
 }
 
 /**
- * What refusals taught about the least fees of a node. It holds for every nonce of the lane at once, expires, and comes
- * down when the node accepts less.
+ * The minimum fees of a node, as learned from refusals. The floor applies to every nonce of the lane at once,
+ * expires, and falls when the node accepts less.
  */
 export type PriceFloor = { readonly tip: Bound | undefined; readonly cap: Bound | undefined }
 
 export const NO_FLOOR: PriceFloor = { tip: undefined, cap: undefined }
 
-/** A minimum of a node's configuration rarely changes: asked anew that often, it costs one refusal. */
+/** A minimum in a node's configuration rarely changes: one probe per period costs one refusal. */
 const STATED_KEPT_MS = 600_000
-/** A crowded pool, or the base fee, may be another one soon. */
+/** A crowded pool, or the base fee, may change soon. */
 const INFERRED_KEPT_MS = 60_000
 
 type Refusal = {
   readonly offered: Fees
   readonly needs: FeeNeeds | undefined
-  /** Of the newest block, where the chain has one. */
+  /** The base fee of the newest block, if the chain has one. */
   readonly baseFee: bigint | undefined
   readonly nowMs: number
 }
 
-/** The floor after a refusal for the fees. A number is believed as far as it explains the refusal. */
+/** The floor after a refusal of the fees. A stated number is believed only if it explains the refusal. */
 export function raisedBy(floor: PriceFloor, refusal: Refusal): PriceFloor {
   const { offered, needs, nowMs } = refusal
   const known = current(floor, nowMs)
   const stated = statedBounds(needs, nowMs)
   const explains = exceeds(stated.tip, tipOf(offered)) || exceeds(stated.cap, feeCap(offered))
-  // Half as much again: a node whose least tip is 2.5 times what it suggests takes the third offer.
+  // Half as much again: a node whose minimum tip is 2.5 times its suggestion accepts the third offer.
   const { tip, cap } = explains ? stated : inferredBounds(refusal)
   return { tip: higher(known.tip, tip), cap: higher(known.cap, cap) }
 }
 
-/** The floor after the node took these fees: it is not above them. */
+/** The floor after the node accepted these fees: it is not above them. */
 export function loweredBy(floor: PriceFloor, taken: Fees): PriceFloor {
   const { tip, cap } = floor
   return { tip: atMost(tip, tipOf(taken)), cap: atMost(cap, feeCap(taken)) }
 }
 
-/** `fees`, raised to the floor where they are below it. */
+/** `fees`, raised to the floor if they are below it. */
 export function atFloor(fees: Fees, floor: PriceFloor, nowMs: number): Fees {
   const { tip, cap } = current(floor, nowMs)
   const least = { tip: tip?.wei ?? 0n, cap: cap?.wei ?? 0n }
   if ('gasPrice' in fees) return { gasPrice: max(fees.gasPrice, max(least.tip, least.cap)) }
   const raised = max(fees.maxPriorityFeePerGas, least.tip)
-  // What the tip rises by, the cap rises by: the room for the base fee stays.
+  // The cap rises by the same amount as the tip, so that the room for the base fee stays.
   const above = fees.maxFeePerGas + raised - fees.maxPriorityFeePerGas
   return { maxFeePerGas: max(above, least.cap), maxPriorityFeePerGas: raised }
 }
 
 /**
- * The least fee cap that the node named as its minimum, in wei, where it is above `ceiling`: no bump within the ceiling
- * can be taken. Undefined where one can, and for what may pass by itself.
+ * The lowest fee cap that the node stated as its minimum, in wei, if it exceeds `ceiling`: then the node
+ * accepts no bump within the ceiling. Undefined if it accepts one, and for minimums that may go down on their
+ * own.
  */
 export function beyond(floor: PriceFloor, ceiling: bigint, nowMs: number): bigint | undefined {
   const { tip, cap } = current(floor, nowMs)
@@ -78,7 +81,7 @@ function statedBounds(needs: FeeNeeds | undefined, nowMs: number): PriceFloor {
   }
 }
 
-/** Without a number both fees may be what is too low, unless the base fee explains it. */
+/** Without a stated number, either fee may be too low, unless the base fee explains the refusal. */
 function inferredBounds({ offered, baseFee, nowMs }: Refusal): PriceFloor {
   const more = (wei: bigint): Bound => inferred(wei + wei / 2n + 1n, nowMs)
   const tipMatters = !('gasPrice' in offered) && feeCap(offered) >= nextBaseFee(baseFee ?? 0n)
@@ -100,7 +103,7 @@ function current({ tip, cap }: PriceFloor, nowMs: number): PriceFloor {
   return { tip: kept(tip), cap: kept(cap) }
 }
 
-/** The higher of the two; of equals the later, which is kept longer. */
+/** The higher of the two bounds. If they are equal, the later one, which expires later. */
 function higher(known: Bound | undefined, next: Bound | undefined): Bound | undefined {
   if (known === undefined || next === undefined) return next ?? known
   return next.wei >= known.wei ? next : known

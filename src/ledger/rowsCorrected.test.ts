@@ -18,8 +18,8 @@ import type { Attempt, Live, Used } from './slot.js'
 const left = { type: 'left', block: block(10), token: 6 } as const
 const unresolved = (over: Partial<Used> = {}) => usedSlot(unproven, { at: undefined, ...over })
 
-describe('rows of used nonces that correct what was concluded', () => {
-  test('row 24: an own attempt in a walked block corrects what was believed, after the verdict too', () => {
+describe('rows of used nonces that correct earlier conclusions', () => {
+  test('row 24: one of our attempts in a walked block corrects earlier beliefs, even after the verdict', () => {
     const sealed = { type: 'sealed', hash: a1.hash, block: block(12), walked: true } as const
     expect(on(usedSlot(byOther), sealed)).toMatchObject({
       row: 24,
@@ -35,12 +35,12 @@ describe('rows of used nonces that correct what was concluded', () => {
       ],
     })
     expect(on(usedSlot(byA), sealed).row).toBe(0)
-    // A block that is not walked may have left the chain, and what is no attempt of ours corrects nothing.
+    // A block that is not walked may have left the chain, and a foreign transaction corrects nothing.
     expect(on(usedSlot(byOther), { ...sealed, walked: undefined }).row).toBe(0)
     expect(on(usedSlot(byOther), { ...sealed, hash: hash('stranger') }).row).toBe(0)
   })
 
-  test('row 24 after the verdict: what ended stays ended, and no verdict is given a second time', () => {
+  test('row 24 after the verdict: an ended claim stays ended, and no second verdict is given', () => {
     const settled = { settled: true, attempts: [a1, noop], claims: ['a'] } as const
     const walked = (known: Attempt) =>
       ({ type: 'sealed', hash: known.hash, block: block(12), walked: true }) as const
@@ -59,7 +59,7 @@ describe('rows of used nonces that correct what was concluded', () => {
     }
   })
 
-  test('row 24 after the verdict: what was replaced has executed, and its replacement is bound nowhere else', () => {
+  test('row 24 after the verdict: if the replaced transaction executed, its replacement is bound nowhere else', () => {
     const slot = usedSlot(byOther, { settled: true, attempts: [a1, b1], claims: ['a', 'b'] })
     const taken = on(slot, { type: 'sealed', hash: a1.hash, block: block(12), walked: true })
     expect(taken).toMatchObject({
@@ -76,13 +76,13 @@ describe('rows of used nonces that correct what was concluded', () => {
     ])
   })
 
-  test('row 24: the block that confirms the word of an operator is noted without a word', () => {
+  test("row 24: a block that confirms an operator's word is recorded without an event", () => {
     const said = on(unresolved(), { type: 'resolve', claim: 'a', fate: 'executed' }).slot
     const taken = on(said, { type: 'sealed', hash: a1.hash, block: block(12), walked: true })
     expect(taken).toEqual({ row: 24, slot: { ...said, by: byA, at: block(12) }, actions: [] })
   })
 
-  test('row 27: a nonce that was settled by a word and is not used is voided, or its claim is sent again', () => {
+  test("row 27: an unused nonce that was settled by an operator's word is voided, or its claim is resent", () => {
     const said = (fate: 'executed' | 'notExecuted') =>
       on(unresolved(), { type: 'resolve', claim: 'a', fate }).slot
     const refuted = { type: 'refuted', token: 6 } as const
@@ -103,7 +103,7 @@ describe('rows of used nonces that correct what was concluded', () => {
       ],
     })
     expect(on(usedSlot(byOther, { settled: true }), refuted).row).toBe(0)
-    // On the word of an operator no attempt is known to be the one: the newest is sent.
+    // An operator's word does not identify the attempt: the newest one is sent.
     const several = on(unresolved({ attempts: [a1, a2] }), { type: 'resolve', claim: 'a', fate: 'executed' })
     expect(on(several.slot, refuted).actions[1]).toEqual({ do: 'resend', hash: a2.hash })
   })
@@ -111,23 +111,26 @@ describe('rows of used nonces that correct what was concluded', () => {
   test.each([
     ['it', byA, { kind: 'other', hash: a1.hash }],
     ['something else', byOther, byOther],
-    ['nobody knows what', unproven, unproven],
-  ] as const)('row 35: a nonce that %s used sends no claim on that has executed elsewhere', (_, by, then) => {
-    const elsewhere = { type: 'executedElsewhere', claim: 'a', token: 6 } as const
-    const slot = usedSlot(by, { claims: ['a', 'b'] })
-    const taken = on(slot, elsewhere)
-    expect(taken).toEqual({
-      row: 35,
-      slot: { ...slot, by: then, claims: ['b'], end: 'void', wasSettled: true },
-      actions: [],
-    })
-    expect(on(taken.slot, elsewhere).row).toBe(0)
-    expect(on(usedSlot(by, { settled: true }), elsewhere).row).toBe(0)
-    const replacement = on(slot, { ...elsewhere, claim: 'b' }).slot
-    expect(replacement).toMatchObject({ by, claims: ['a'] })
-  })
+    ['an unknown transaction', unproven, unproven],
+  ] as const)(
+    'row 35: a nonce that %s used does not pass on a claim that executed elsewhere',
+    (_, by, then) => {
+      const elsewhere = { type: 'executedElsewhere', claim: 'a', token: 6 } as const
+      const slot = usedSlot(by, { claims: ['a', 'b'] })
+      const taken = on(slot, elsewhere)
+      expect(taken).toEqual({
+        row: 35,
+        slot: { ...slot, by: then, claims: ['b'], end: 'void', wasSettled: true },
+        actions: [],
+      })
+      expect(on(taken.slot, elsewhere).row).toBe(0)
+      expect(on(usedSlot(by, { settled: true }), elsewhere).row).toBe(0)
+      const replacement = on(slot, { ...elsewhere, claim: 'b' }).slot
+      expect(replacement).toMatchObject({ by, claims: ['a'] })
+    },
+  )
 
-  test('rows 24 and 27: what lands after its verdict was taken back is bound nowhere else', () => {
+  test('rows 24 and 27: a claim that lands after its verdict was taken back is bound nowhere else', () => {
     const attempts = [a1, b1, noop]
     const free = on(usedSlot(byOther, { settled: true, attempts, claims: ['b'] }), left).slot as Live
     const sealed = { type: 'sealed', hash: b1.hash, block: block(12), walked: true } as const
@@ -145,7 +148,7 @@ describe('rows of used nonces that correct what was concluded', () => {
     expect(on(foreign, sealed)).toMatchObject({ row: 24, slot: seen, actions: [told, ...ends] })
     const after = on(foreign, { type: 'lossDepth' }).slot
     expect(on(after, sealed)).toMatchObject({ row: 24, slot: seen, actions: [told, ...ends] })
-    // A no-op of ours concerns nobody who is bound elsewhere.
+    // Our no-op does not affect claims that are bound elsewhere.
     expect(on(free, { ...sealed, hash: noop.hash })).toMatchObject({
       slot: { claims: [], by: byNoop },
       actions: [{ do: 'tell', event: 'sealed' }],

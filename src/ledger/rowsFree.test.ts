@@ -22,7 +22,7 @@ const evidence = { type: 'evidence', block: block(12), hash: hash('f') } as cons
 const gap = { type: 'gapTimer', boundAbove: true, waiting: false, token: 2 } as const
 
 describe('rows of new nonces, holes, reservations and nonces outside', () => {
-  test('row 1: a new nonce, or a hole, is reserved and its transaction is to be signed; attempts stay', () => {
+  test('row 1: a new nonce or a hole is reserved, its transaction is to be signed, and attempts stay', () => {
     const command = { type: 'reserve', claim: 'a', token: 4 } as const
     expect(on(undefined, command)).toEqual({
       row: 1,
@@ -32,14 +32,14 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(freed, command).slot).toEqual(reserved({ token: 4, attempts: freed.attempts }))
   })
 
-  test('row 2: a gap that nobody waits for is voided by a no-op', () => {
+  test('row 2: a gap that no queued transaction can take is voided by a no-op', () => {
     const taken = on(hole, gap)
     expect(taken).toMatchObject({ row: 2, actions: [{ do: 'noop', token: 2 }] })
     expect(taken.slot).toMatchObject({ state: 'live', end: 'void', claims: [], token: 2 })
     expect(on(hole, { ...gap, waiting: true })).toEqual({ row: 0, slot: hole, actions: [] })
   })
 
-  test('row 3: a hole with nothing bound above stays as it is, with its attempts', () => {
+  test('row 3: a hole with no bound nonce above stays as it is, with its attempts', () => {
     expect(on(freed, { ...gap, boundAbove: false })).toEqual({ row: 3, slot: freed, actions: [] })
   })
 
@@ -53,12 +53,12 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     })
   })
 
-  test('row 4: bytes with a stale token are thrown away', () => {
+  test('row 4: bytes with a stale token are discarded', () => {
     expect(on(reserved({ token: 2 }), { type: 'committing', token: 1, claim: 'a' }).row).toBe(0)
     expect(on(reserved({ token: 2 }), { type: 'journaled', token: 1, attempt: a1 }).row).toBe(0)
   })
 
-  test('row 4: on a live nonce what is not wanted any more is kept, but not broadcast', () => {
+  test('row 4: unwanted bytes on a live nonce are kept, but not broadcast', () => {
     const cancelled = liveSlot({ end: 'cancel', committing: 1 })
     const kept = on(cancelled, { type: 'journaled', token: 1, attempt: b1 })
     expect(kept).toEqual({ row: 4, slot: { ...cancelled, committing: 0, attempts: [b1, a1] }, actions: [] })
@@ -68,7 +68,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(cancelled, { type: 'committing', token: 1, claim: 'a' }).row).toBe(0)
   })
 
-  test('row 5: while a commit is unknown the nonce stays as it is, and the store is read again', () => {
+  test('row 5: while the result of a commit is unknown the nonce stays as it is, and the store is read again', () => {
     for (const slot of [reserved({ committing: 1 }), liveSlot({ committing: 1 })]) {
       const unknown = on(slot, { type: 'commitUnknown', token: 1 })
       expect(unknown).toEqual({ row: 5, slot, actions: [{ do: 'readAgain' }] })
@@ -76,7 +76,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     }
   })
 
-  test('row 6: a reservation is withdrawn while nothing of it was journaled or is being committed', () => {
+  test('row 6: a reservation is withdrawn while none of its bytes is journaled or being committed', () => {
     expect(on(reserved(), { type: 'withdraw', claim: 'a', why: 'again' })).toEqual({
       row: 6,
       slot: hole,
@@ -89,7 +89,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(reserved(), { type: 'withdraw', claim: 'b', why: 'failed' }).row).toBe(0)
   })
 
-  test('row 6: a replacement that could not be signed is withdrawn, and never queued at another nonce', () => {
+  test('row 6: an unsignable replacement is withdrawn, and never queued at another nonce', () => {
     const replaced = liveSlot({ claims: ['a', 'b'] })
     expect(on(replaced, { type: 'withdraw', claim: 'b', why: 'failed' })).toEqual({
       row: 6,
@@ -107,7 +107,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(liveSlot(), { type: 'withdraw', claim: 'a', why: 'again' }).row).toBe(0)
   })
 
-  test('row 7: a nonce used before anything was journaled: the transaction is queued again at once', () => {
+  test('row 7: if the nonce is used before anything was journaled, the transaction is queued again at once', () => {
     const taken = on(reserved(), evidence)
     expect(taken).toMatchObject({ row: 7, slot: { state: 'used', claims: [], by: { kind: 'other' } } })
     expect(taken.actions).toEqual([
@@ -120,12 +120,12 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(own).toMatchObject({ row: 7, slot: { by: byNoop } })
   })
 
-  test('row 7: with a commit under way nothing is concluded, since its bytes may be journaled yet (P4)', () => {
+  test('row 7: with a commit under way no conclusion is drawn, since its bytes may still be journaled (P4)', () => {
     const slot = reserved({ committing: 1 })
     expect(on(slot, evidence)).toEqual({ row: 0, slot, actions: [] })
   })
 
-  test('row 21, reserved: a cancel while bytes are being committed is honoured, whichever way that turns out', () => {
+  test('row 21, reserved: a cancel during a commit takes effect, whether or not the commit succeeds', () => {
     const taken = on(reserved({ committing: 1 }), { type: 'cancel', token: 5 })
     expect(taken.row).toBe(21)
     expect(taken.slot).toEqual(liveSlot({ attempts: [], end: 'cancel', token: 5, committing: 1 }))
@@ -140,7 +140,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(hole, { type: 'seeded' })).toEqual({ row: 8, slot: seeded, actions: [] })
   })
 
-  test('row 9: bytes of an outside nonce are watched from whenever they are known', () => {
+  test('row 9: bytes of an outside nonce are watched as soon as they are known', () => {
     const outside = attempt('o', 'o1')
     const committed = on(handedOut, { type: 'outsideCommitted', attempt: outside })
     expect(committed).toMatchObject({
@@ -161,7 +161,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     })
   })
 
-  test('row 9: bytes told after their nonce was used by what nobody read are looked for again', () => {
+  test('row 9: bytes that arrive after an unread use of their nonce are looked for again', () => {
     const outside = attempt('o', 'o1')
     const foreign = on(handedOut, { type: 'evidence', block: block(12), hash: undefined }).slot
     const taken = on(foreign, { type: 'outsideCommitted', attempt: outside })
@@ -179,11 +179,11 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     })
   })
 
-  test('row 10: released, an outside nonce is a hole', () => {
+  test('row 10: a released outside nonce is a hole', () => {
     expect(on(handedOut, { type: 'released' })).toEqual({ row: 10, slot: hole, actions: [] })
   })
 
-  test('row 11: handed out and never heard of again, a nonce is voided, or without a signer told as a gap', () => {
+  test('row 11: a nonce that was handed out without a report is voided, or reported as a gap without a signer', () => {
     expect(on(handedOut, { type: 'ttl', signer: true, token: 3 })).toMatchObject({
       row: 11,
       slot: { state: 'live', end: 'void', token: 3 },
@@ -197,7 +197,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(seeded, { type: 'ttl', signer: true, token: 3 }).row).toBe(0)
   })
 
-  test('row 12: seeded, at the head and stuck, a nonce is voided', () => {
+  test('row 12: a seeded nonce that is stuck at the head is voided', () => {
     expect(on(seeded, stuck())).toMatchObject({
       row: 12,
       slot: { state: 'live', end: 'void', token: 9 },
@@ -207,7 +207,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(handedOut, stuck()).row).toBe(0)
   })
 
-  test('rows 24 and 25 hold for holes and nonces outside as they do for live ones, row 26 where something may be bound', () => {
+  test('rows 24 and 25 apply to holes and outside nonces as to live ones, row 26 only if a nonce may be bound', () => {
     for (const slot of [undefined, hole, handedOut, seeded]) {
       expect(on(slot, evidence)).toMatchObject({
         row: 25,
@@ -221,13 +221,13 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
         actions: slot === handedOut ? [{ do: 'tell', event: 'unresolved' }] : [],
       })
     }
-    // Nothing of ours can have been there, so there is nothing to be resolved.
+    // None of our transactions can have been there, so no fate has to be resolved.
     for (const slot of [undefined, hole]) expect(on(slot, { type: 'passed' }).row).toBe(0)
     const own = on(freed, { type: 'sealed', hash: hash('x1'), block: block(12) })
     expect(own).toMatchObject({ row: 24, slot: { by: { kind: 'other', hash: hash('x1') } } })
   })
 
-  test('row 25: what a tuple of our own used is used by no claim, and nothing foreign', () => {
+  test('row 25: a nonce used by our own tuple is used by no claim, and is not foreign', () => {
     for (const slot of [hole, seeded]) {
       expect(on(slot, { ...evidence, authorized: true })).toMatchObject({
         row: 25,

@@ -18,11 +18,11 @@ const resend = (name: string) => ({ do: 'resend', hash: hash(name) })
 const backOff = (name: string) => ({ do: 'backOff', hash: hash(name) })
 
 describe('rows of live nonces', () => {
-  test('row 13: who takes the bytes contradicts what was said of them for good', () => {
+  test('row 13: an acceptance clears earlier permanent refusals', () => {
     expect(on(liveSlot({ refusals: 2 }), outcome(a1.hash, 'accepted')).slot).toMatchObject({ refusals: 0 })
   })
 
-  test('row 13: who takes older bytes says nothing of the newest', () => {
+  test('row 13: an acceptance of older bytes changes nothing for the newest', () => {
     const slot = liveSlot({ attempts: [a1, a2], displaced: true, refusals: 2, underbids: 1 })
     expect(on(slot, outcome(a1.hash, 'accepted'))).toEqual({
       row: 13,
@@ -31,7 +31,7 @@ describe('rows of live nonces', () => {
     })
   })
 
-  test('row 13: after accepted or unknown the nonce stays bound; unknown resends the newest', () => {
+  test('row 13: the nonce stays bound after accepted or unknown, and unknown resends the newest', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'accepted'))).toEqual({
       row: 13,
       slot: liveSlot({ attempts: [{ ...a1, accepted: true }] }),
@@ -44,7 +44,7 @@ describe('rows of live nonces', () => {
     })
   })
 
-  test('row 14: intrinsic, the only attempt, sent once, of this epoch: the transaction fails', () => {
+  test('row 14: intrinsic fails the transaction if its only attempt was sent once in this epoch', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'intrinsic'))).toEqual({
       row: 14,
       slot: { state: 'hole', nonce: 7, attempts: [a1] },
@@ -66,13 +66,13 @@ describe('rows of live nonces', () => {
     })
   })
 
-  test('row 15: intrinsic frees nothing once a replacement or an end was asked for', () => {
+  test('row 15: intrinsic frees nothing once a replacement or an end was requested', () => {
     for (const slot of [liveSlot({ claims: ['a', 'b'] }), liveSlot({ end: 'cancel' })]) {
       expect(on(slot, outcome(a1.hash, 'intrinsic'))).toEqual({ row: 15, slot, actions: [] })
     }
   })
 
-  test('row 15: what is said of bytes that ended before frees nothing of the transaction that is bound now', () => {
+  test('row 15: the refusal of an ended transaction does not free the nonce of the present one', () => {
     for (const ended of [attempt('x', 'x1'), noop]) {
       const slot = liveSlot({ attempts: [ended] })
       expect(on(slot, outcome(ended.hash, 'intrinsic'))).toEqual({ row: 15, slot, actions: [] })
@@ -85,7 +85,7 @@ describe('rows of live nonces', () => {
     expect(on(two, outcome(a1.hash, 'counted'))).toEqual({ row: 15, slot: two, actions: [] })
   })
 
-  test('rows 13 to 18: bytes that are not wanted any more are not resent, whatever is said of them', () => {
+  test('rows 13 to 18: unwanted bytes are not resent, whatever the outcome', () => {
     const rejected = liveSlot({ claims: [], end: 'void', attempts: [attempt('x', 'x1')] })
     for (const slot of [liveSlot({ end: 'cancel' }), liveSlot({ claims: ['a', 'b'] }), rejected]) {
       for (const said of [
@@ -102,7 +102,7 @@ describe('rows of live nonces', () => {
     }
   })
 
-  test('row 16: a fee too low is bumped, unless what was refused is not wanted any more', () => {
+  test('row 16: a fee too low is bumped, unless the refused bytes are unwanted', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'feeTooLow')).actions).toEqual([
       { do: 'bump', token: 1, underbids: 0 },
     ])
@@ -113,14 +113,14 @@ describe('rows of live nonces', () => {
     expect(on(liveSlot({ claims: ['a', 'b'] }), outcome(a1.hash, 'feeTooLow')).actions).toEqual([])
   })
 
-  test('row 17: underpriced on its own means displaced: waits, resends, neither bumps nor voids', () => {
+  test('row 17: underpriced without other attempts means displaced: waits, resends, neither bumps nor voids', () => {
     const displaced = on(liveSlot(), outcome(a1.hash, 'underpriced'))
     expect(displaced).toEqual({
       row: 17,
       slot: liveSlot({ displaced: true }),
       actions: [{ do: 'tell', event: 'displaced' }],
     })
-    // Refused once more it says nothing new: the bytes leave with each stuck event alone, which is told.
+    // A second refusal brings no new information: each stuck event resends the bytes and emits an event.
     expect(on(displaced.slot, outcome(a1.hash, 'underpriced')).actions).toEqual([])
     const waiting = on(displaced.slot, stuck({ atCeiling: true, priced: false }))
     expect(waiting).toEqual({
@@ -130,11 +130,11 @@ describe('rows of live nonces', () => {
     })
   })
 
-  test('row 17: underpriced beside our own attempts makes the next bump larger, three times', () => {
+  test('row 17: underpriced next to our own attempts makes the next bump larger, three times', () => {
     let slot = liveSlot({ attempts: [a1, a2] })
     for (const underbids of [1, 2, 3]) {
       const taken = on(slot, outcome(a2.hash, 'underpriced'))
-      // Nobody named what is enough: the bump waits until it is stuck.
+      // The pool stated no sufficient price: the bump waits for the next stuck event.
       expect(taken).toMatchObject({ row: 17, actions: [] })
       slot = taken.slot as Live
       expect(slot).toMatchObject({ underbids, displaced: false })
@@ -143,7 +143,7 @@ describe('rows of live nonces', () => {
     expect(on(slot, outcome(a2.hash, 'underpriced')).slot).toMatchObject({ displaced: true })
   })
 
-  test('row 17: where the pool names what it takes as a replacement, the bump is made at once, three times', () => {
+  test('row 17: if the pool states its replacement price, the bump is made at once, three times', () => {
     const said = { ...outcome(a2.hash, 'underpriced'), stated: true }
     let slot = liveSlot({ attempts: [a1, a2] })
     for (const underbids of [1, 2, 3]) {
@@ -154,7 +154,7 @@ describe('rows of live nonces', () => {
     expect(on(slot, said).actions).toEqual([{ do: 'tell', event: 'displaced' }])
   })
 
-  test('row 17: a price that is named to the no-op of a displaced nonce outbids nobody unasked', () => {
+  test('row 17: a price stated to the no-op of a displaced nonce causes no bump without a request', () => {
     const displaced = liveSlot({ attempts: [a1, noop], end: 'cancel', displaced: true })
     expect(on(displaced, { ...outcome(noop.hash, 'underpriced'), stated: true })).toEqual({
       row: 17,
@@ -166,7 +166,7 @@ describe('rows of live nonces', () => {
   describe('row 35: the claim has executed at a nonce that it was bound to before', () => {
     const elsewhere = (claim: string) => ({ type: 'executedElsewhere', claim, token: 6 }) as const
 
-    test('live: it is voided here by a no-op, since its bytes may still land', () => {
+    test('live: a no-op voids it here, since its bytes may still land', () => {
       expect(on(liveSlot({ claims: ['a', 'b'], committing: 1 }), elsewhere('b'))).toEqual({
         row: 35,
         slot: liveSlot({ claims: ['a'], end: 'void', token: 6, committing: 1, wasSettled: true }),
@@ -174,7 +174,7 @@ describe('rows of live nonces', () => {
       })
     })
 
-    test('live with an end: the no-op that was asked for does, and nothing of the claim is told here', () => {
+    test('live with an end: the requested no-op voids it, and no event is emitted for the claim here', () => {
       expect(on(liveSlot({ end: 'cancel' }), elsewhere('a'))).toEqual({
         row: 35,
         slot: liveSlot({ claims: [], end: 'cancel', wasSettled: true }),
@@ -182,7 +182,7 @@ describe('rows of live nonces', () => {
       })
     })
 
-    test('reserved: nothing is journaled, so the nonce is free; with a commit under way a no-op uses it up', () => {
+    test('reserved: the nonce is free if nothing is journaled; with a commit under way a no-op uses it up', () => {
       expect(on(reserved(), elsewhere('a'))).toEqual({
         row: 35,
         slot: { state: 'hole', nonce: 7, attempts: [] },
@@ -197,8 +197,8 @@ describe('rows of live nonces', () => {
 
     test.each([
       ['alone', ['a']],
-      ['with what replaced it', ['a', 'b']],
-    ])('an attempt of it that is in a block here all the same takes it back, %s', (_, claims) => {
+      ['with its replacement', ['a', 'b']],
+    ])('one of its attempts in a block here takes it back, %s', (_, claims) => {
       const slot = on(liveSlot({ claims, attempts: [a1, noop] }), elsewhere('a')).slot as Live
       const sealed = { type: 'sealed', hash: a1.hash, block: block(12) } as const
       expect(on(slot, sealed)).toMatchObject({
@@ -209,14 +209,14 @@ describe('rows of live nonces', () => {
       expect(on(slot, { ...sealed, hash: noop.hash }).slot).toMatchObject({ by: { kind: 'noop' } })
     })
 
-    test('another claim than those that are bound here is not concerned', () => {
+    test('a claim that is not bound here is not affected', () => {
       for (const slot of [liveSlot(), reserved(), reserved({ committing: 1 })])
         expect(on(slot, elsewhere('c'))).toMatchObject({ row: 0, slot })
     })
   })
 
   describe('rows 24 to 26: a commit under way when the nonce is used', () => {
-    test('is still under way, so that nothing is concluded from there being no attempt', () => {
+    test('stays under way, so the absence of attempts proves nothing', () => {
       const slot = liveSlot({ committing: 1, attempts: [], claims: [], end: 'void' })
       for (const event of [
         { type: 'sealed', hash: hash('stranger'), block: block(10) },
@@ -233,16 +233,16 @@ describe('rows of live nonces', () => {
     })
   })
 
-  describe('row 16: the node asks for more than the ceiling', () => {
+  describe('row 16: the node requires more than the ceiling', () => {
     const beyond = { head: true, fillable: true, signer: true, token: 9 }
     const said = { ...outcome(a1.hash, 'feeTooLow'), beyond }
     const twice = { ...a1, sends: 2 }
 
-    test('the same bytes are offered once more, to whoever else may take them, and no bump is made', () => {
+    test('sends the same bytes once more, to another endpoint, without a bump', () => {
       expect(on(liveSlot(), said)).toEqual({ row: 16, slot: liveSlot(), actions: [backOff('a1')] })
     })
 
-    test('row 20: refused again, it is voided where a no-op gets in', () => {
+    test('row 20: after a second refusal it is voided if a no-op gets in', () => {
       const taken = on(liveSlot({ attempts: [twice] }), said)
       expect(taken).toMatchObject({ row: 20, slot: { end: 'void', token: 9 } })
       expect(taken.actions).toEqual([
@@ -256,14 +256,14 @@ describe('rows of live nonces', () => {
       ['it is not the head', [twice], { ...beyond, head: false }],
       ['nobody signs', [twice], { ...beyond, signer: false }],
       [
-        'an older attempt was taken',
+        'an older attempt was accepted',
         [
           { ...a1, accepted: true },
           { ...a2, sends: 2 },
         ],
         beyond,
       ],
-    ] as const)('not voided where %s: it waits, and says so once', (_, attempts, over) => {
+    ] as const)('not voided if %s: it waits, and reports that once', (_, attempts, over) => {
       const event = { ...outcome((attempts.at(-1) as Attempt).hash, 'feeTooLow'), beyond: over }
       const taken = on(liveSlot({ attempts }), event)
       expect(taken).toMatchObject({ row: 16, slot: { end: undefined, nudged: true } })
@@ -271,7 +271,7 @@ describe('rows of live nonces', () => {
       expect(on(taken.slot, event).actions).toEqual([])
     })
 
-    test('what has an end keeps it, and is not voided a second time', () => {
+    test('an ended slot keeps its end, and is not voided a second time', () => {
       for (const end of ['cancel', 'void'] as const) {
         const slot = liveSlot({ attempts: [a1, { ...noop, sends: 2 }], end })
         const taken = on(slot, { ...said, hash: noop.hash })
@@ -281,17 +281,17 @@ describe('rows of live nonces', () => {
     })
   })
 
-  describe('row 19: sped up by a caller who names fees', () => {
+  describe('row 19: sped up by a caller with named fees', () => {
     const spedUp = { type: 'speedUp', named: true, token: 9 } as const
 
-    test('a transaction that the lane gave up itself is wanted again: its bytes outbid the no-op', () => {
+    test('a transaction that the lane gave up is wanted again: its bytes outbid the no-op', () => {
       const given = liveSlot({ end: 'void', token: 4, attempts: [a1, noop] })
       const taken = on(given, spedUp)
       expect(taken).toMatchObject({ row: 19, slot: { end: undefined, token: 9 } })
       expect(taken.actions).toEqual([{ do: 'sign', claim: 'a', token: 9 }])
     })
 
-    test('with no no-op in the store yet the claim is bumped, and the no-op that is being signed is stale', () => {
+    test('with no no-op in the store yet the claim is bumped, and the no-op being signed is stale', () => {
       const taken = on(liveSlot({ end: 'void', token: 4 }), spedUp)
       expect(taken.actions).toEqual([{ do: 'bump', token: 9, underbids: 0 }])
       expect(on(taken.slot, { type: 'committing', token: 4, claim: undefined }).row).toBe(0)
@@ -300,13 +300,13 @@ describe('rows of live nonces', () => {
     test.each([
       ['a cancel', liveSlot({ end: 'cancel', attempts: [a1, noop] }), spedUp],
       ['a deep reorg', liveSlot({ end: 'void', wasSettled: true, attempts: [a1, noop] }), spedUp],
-      ['nobody, since it is a gap,', liveSlot({ claims: [], end: 'void', attempts: [noop] }), spedUp],
+      ['no caller, as for a gap,', liveSlot({ claims: [], end: 'void', attempts: [noop] }), spedUp],
       [
         'the lane, without fees',
         liveSlot({ end: 'void', attempts: [a1, noop] }),
         { ...spedUp, named: false },
       ],
-    ])('what was ended by %s stays ended', (_, slot, event) => {
+    ])('a slot ended by %s stays ended', (_, slot, event) => {
       const taken = on(slot, event)
       expect(taken.slot).toMatchObject({ end: slot.end })
       expect(taken.actions).toEqual([{ do: 'bump', token: slot.token, underbids: 0 }])

@@ -15,7 +15,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 19: stuck, it is resent, and the next time bumped', () => {
+  test('row 19: a stuck attempt is resent, and bumped the next time', () => {
     const first = on(liveSlot(), stuck())
     expect(first).toEqual({ row: 19, slot: liveSlot({ nudged: true }), actions: [resend('a1')] })
     expect(on(first.slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, underbids: 0 }])
@@ -23,7 +23,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(on(first.slot, stuck({ signer: false })).actions).toEqual([resend('a1')])
   })
 
-  test('row 19: no fee mends what was refused for good: it is resent as it is, never bumped', () => {
+  test('row 19: a permanent refusal, which no fee fixes, is resent unchanged and never bumped', () => {
     for (const refusals of [1, 2]) {
       for (const event of [stuck(), stuck({ priced: false })]) {
         const taken = on(liveSlot({ refusals, nudged: true }), event)
@@ -32,7 +32,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     }
   })
 
-  test('row 19: a bump that comes to nothing keeps nobody from the next resend', () => {
+  test('row 19: a bump without a result does not prevent the next resend', () => {
     const bumped = on(liveSlot({ nudged: true }), stuck())
     expect(bumped.actions).toMatchObject([{ do: 'bump' }])
     expect(on(bumped.slot, stuck())).toMatchObject({
@@ -42,11 +42,11 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 19: what the base fee has passed is bumped at once, head or not', () => {
+  test('row 19: bytes below the base fee are bumped at once, at the head or not', () => {
     expect(on(liveSlot(), stuck({ head: false, priced: false })).actions).toMatchObject([{ do: 'bump' }])
   })
 
-  test('row 19: bytes that are lacking are asked for again under the same token', () => {
+  test('row 19: missing bytes are requested again under the same token', () => {
     expect(on(liveSlot({ end: 'cancel', token: 4 }), stuck()).actions).toEqual([{ do: 'noop', token: 4 }])
     expect(
       on(liveSlot({ claims: ['a', 'b'], token: 4 }), { type: 'speedUp', named: false, token: 9 }).actions,
@@ -65,25 +65,25 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(taken.actions).toContainEqual({ do: 'noop', token: 9 })
   })
 
-  test('row 20: what no fee mends is not told as a matter of fees', () => {
+  test('row 20: an end for permanent refusals is not reported as a fee ceiling', () => {
     expect(on(liveSlot({ refusals: 3 }), stuck()).actions).toEqual([{ do: 'noop', token: 9 }])
   })
 
-  test('row 19: where nothing was made and nothing is wanted, nothing is sent', () => {
+  test('row 19: a slot without attempts and without wanted bytes sends nothing', () => {
     const bare = liveSlot({ attempts: [], claims: [] })
     for (const event of [stuck(), stuck({ priced: false }), stuck({ atCeiling: true })])
       expect(on(bare, event)).toEqual({ row: 0, slot: bare, actions: [] })
     expect(on({ ...bare, displaced: true }, stuck()).actions).toEqual([{ do: 'tell', event: 'stuck' }])
   })
 
-  test('row 20: not voided behind the head, nor where no no-op could get in either', () => {
+  test('row 20: not voided behind the head, nor if no no-op could get in either', () => {
     const nudged = liveSlot({ nudged: true })
     expect(on(nudged, stuck({ atCeiling: true, head: false })).row).toBe(19)
     expect(on(nudged, stuck({ atCeiling: true, fillable: false })).row).toBe(19)
     expect(on(liveSlot({ refusals: 3 }), stuck({ signer: false })).row).toBe(19)
   })
 
-  test('row 19, P8: at the ceiling, resent in vain and not to be voided either, it says so', () => {
+  test('row 19, P8: at the ceiling, resent in vain and not voidable, it emits feeCeiling', () => {
     const nudged = liveSlot({ nudged: true })
     const tells = { do: 'tell', event: 'feeCeiling' }
     expect(on(nudged, stuck({ atCeiling: true, fillable: false })).actions).toContainEqual(tells)
@@ -93,7 +93,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(on(ending, stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
   })
 
-  test('row 21: cancel asks for a no-op, and from then on the claim is never bumped', () => {
+  test('row 21: cancel requests a no-op, and from then on the claim is never bumped', () => {
     const taken = on(liveSlot(), { type: 'cancel', token: 5 })
     expect(taken).toEqual({
       row: 21,
@@ -121,13 +121,13 @@ describe('rows of live nonces, from the chain and the caller', () => {
     )
   })
 
-  test("row 22: bytes of T that come after T' are kept behind those of T'", () => {
+  test("row 22: bytes of T that arrive after those of T' are kept behind them", () => {
     const slot = liveSlot({ claims: ['a', 'b'], attempts: [a1, b1] })
     const late = on(slot, { type: 'journaled', token: 1, attempt: a2 })
     expect(late).toEqual({ row: 4, slot: { ...slot, attempts: [a2, a1, b1] }, actions: [] })
   })
 
-  test('row 23: preconfirmed by an own attempt only, and taken back by the sealed block of that number', () => {
+  test('row 23: only our own attempt preconfirms, and the sealed block of that number takes it back', () => {
     const seen = on(liveSlot({ displaced: true }), { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 })
     expect(seen).toEqual({
       row: 23,
@@ -143,11 +143,11 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 23: another attempt may take its place in the same pending block, and is told too', () => {
+  test('row 23: another attempt may replace it in the same pending block, and is reported too', () => {
     const slot = liveSlot({ attempts: [a1, noop], end: 'cancel' })
     const first = on(slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 })
     expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 }).row).toBe(0)
-    // In the next pending block: noted, and not told again.
+    // In the next pending block it is recorded, but not reported again.
     expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 12 })).toEqual({
       row: 23,
       slot: { ...slot, preconfirmed: { hash: a1.hash, blockNumber: 12 } },
@@ -160,7 +160,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 24: an own attempt in a sealed block uses the nonce, whichever attempt it is', () => {
+  test('row 24: any of our attempts in a sealed block uses the nonce', () => {
     const slot = liveSlot({ attempts: [a1, noop], end: 'cancel' })
     for (const [known, by] of [
       [a1, { kind: 'claim', claim: 'a', hash: a1.hash }],
@@ -179,7 +179,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 25: evidence uses the nonce by another, and frees nothing yet', () => {
+  test('row 25: evidence marks the nonce as used by another sender, and frees nothing yet', () => {
     expect(on(liveSlot(), { type: 'evidence', block: block(12), hash: undefined })).toEqual({
       row: 25,
       slot: {
@@ -198,7 +198,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 26: passed without evidence is unproven, and nothing is concluded', () => {
+  test('row 26: a nonce passed without evidence is unproven, and no conclusion is drawn', () => {
     expect(on(liveSlot(), { type: 'passed' })).toMatchObject({
       row: 26,
       slot: { state: 'used', by: { kind: 'unproven' }, at: undefined, settled: false },
@@ -206,7 +206,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     })
   })
 
-  test('row 26: of what no caller has anything at nobody is told', () => {
+  test('row 26: a nonce that concerns no caller emits no event', () => {
     const noopsAlone = liveSlot({ claims: [], end: 'void', attempts: [noop] })
     expect(on(noopsAlone, { type: 'passed' })).toMatchObject({
       row: 26,

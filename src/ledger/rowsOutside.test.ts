@@ -33,7 +33,7 @@ describe('row 9: bytes that outside code made', () => {
 
   test.each<[string, Slot, Attempt, Partial<Slot>]>([
     ['another version of them is the newest', watched, second, { attempts: [outside, second] }],
-    ['what is no transaction claims nothing', voided, bare, { attempts: [bare, noop] }],
+    ['bytes without a transaction claim nothing', voided, bare, { attempts: [bare, noop] }],
     [
       'after a cancel they stay behind',
       { ...watched, end: 'cancel' },
@@ -48,8 +48,8 @@ describe('row 9: bytes that outside code made', () => {
 
   test.each<[string, Slot]>([
     ['that is watched', liveSlot()],
-    ['that was used by what nobody read', usedSlot({ kind: 'other', hash: undefined })],
-    ['that was used by something else', usedSlot(byOther, { claims: [] })],
+    ['that was used by an unread transaction', usedSlot({ kind: 'other', hash: undefined })],
+    ['that was used by another transaction', usedSlot(byOther, { claims: [] })],
   ])('are not kept twice at a nonce %s', (_, slot) => {
     const taken = on(slot, told(a1))
     expect(taken).toEqual({ row: 0, slot, actions: [] })
@@ -60,27 +60,27 @@ describe('row 9: bytes that outside code made', () => {
 
   test.each<[string, Slot, Attempt, Partial<Slot>]>([
     [
-      'they are not what used it, which is another transaction',
+      'they did not use it, but another transaction did',
       usedSlot(byOther, { claims: [] }),
       outside,
       { claims: ['o'] },
     ],
     ['a no-op of ours used it', usedSlot(byNoop, { claims: [], attempts: [a1] }), outside, { claims: ['o'] }],
-    ['nobody knows what used it', usedSlot(unproven, unresolved), outside, { claims: ['o'] }],
+    ['the use is unproven', usedSlot(unproven, unresolved), outside, { claims: ['o'] }],
     ['another transaction is bound there', usedSlot(byOther), outside, {}],
-    ['they are no transaction', usedSlot(byOther, { claims: [] }), bare, {}],
-  ])('told late, where %s: they are kept, and the use of the nonce stays as it is', (_, slot, made, then) => {
+    ['they carry no transaction', usedSlot(byOther, { claims: [] }), bare, {}],
+  ])('late, if %s: they are kept, and the use of the nonce stays as it is', (_, slot, made, then) => {
     const attempts = [made, ...slot.attempts]
     expect(on(slot, told(made))).toEqual({ row: 0, slot: { ...slot, attempts, ...then }, actions: [] })
   })
 
-  test('told late, they are what used the nonce where the block names them', () => {
+  test('late, they count as the use if the block names them', () => {
     const slot = usedSlot({ kind: 'other', hash: bare.hash }, { claims: [] })
     expect(on(slot, told(bare)).slot).toMatchObject({ by: { kind: 'noop', hash: bare.hash }, claims: [] })
   })
 })
 
-test('a nonce that was never told to have a verdict has none when something else uses it', () => {
+test('a nonce without a verdict has none when another transaction uses it', () => {
   const evidence = { type: 'evidence', block: block(10), hash: hash('f') } as const
   expect(on(handedOut, evidence).slot).toEqual(usedSlot(byOther, { attempts: [], claims: [] }))
 })

@@ -28,7 +28,7 @@ describe('rows 27, 28 and 34: a use that is taken back before its verdict', () =
     ['its block left', (over: Partial<Used>) => usedSlot(byOther, over), left, 'outside', reorged],
   ] as const
 
-  test.each(ways)("%s: with nothing of ours there it is nobody's", (_, slot, event, state, told) => {
+  test.each(ways)('%s: without anything of ours the nonce is free', (_, slot, event, state, told) => {
     const taken = on(slot({ claims: [], attempts: [] }), event)
     const origin = state === 'outside' ? { origin: 'seeded' } : {}
     expect(taken.slot).toEqual({ state, nonce: 7, attempts: [], ...origin })
@@ -41,27 +41,27 @@ describe('rows 27, 28 and 34: a use that is taken back before its verdict', () =
     expect(taken.actions).toEqual([...told, { do: 'sign', claim: 'a', token: 6 }])
   })
 
-  test.each(ways)('%s: a commit that is under way keeps it', (_, slot, event, __, told) => {
+  test.each(ways)('%s: a commit under way keeps it', (_, slot, event, __, told) => {
     const bare = { claims: [], attempts: [], committing: 1 }
     const taken = on(slot(bare), event)
     expect(taken.slot).toEqual(liveSlot({ ...bare, end: 'void', token: 6 }))
     expect(taken.actions).toEqual([...told, { do: 'noop', token: 6 }])
   })
 
-  test.each(ways)('%s: an end stays what it was', (_, slot, event, __, told) => {
+  test.each(ways)('%s: an end stays the same', (_, slot, event, __, told) => {
     const taken = on(slot({ end: 'cancel', attempts: [a1, noop], wasSettled: true }), event)
     expect(taken.slot).toEqual(liveSlot({ end: 'cancel', attempts: [a1, noop], wasSettled: true, token: 6 }))
     expect(taken.actions).toEqual([...told, { do: 'resend', hash: noop.hash }])
   })
 
-  test('row 34: a body takes back no use that no block showed', () => {
+  test('row 34: a body does not take back a use that no block showed', () => {
     const slot = usedSlot(byOther, { at: undefined })
     expect(on(slot, unwitnessed)).toEqual({ row: 0, slot, actions: [] })
   })
 })
 
 describe('rows 27 and 32: a use that is taken back after its verdict', () => {
-  test('on the word of an operator the newest attempt of the transaction is sent, never its no-op', () => {
+  test("an operator's word resends the newest attempt of the transaction, never its no-op", () => {
     const said = on(unresolved({ attempts: [a1, a2, noop] }), {
       type: 'resolve',
       claim: 'a',
@@ -72,7 +72,7 @@ describe('rows 27 and 32: a use that is taken back after its verdict', () => {
     expect(taken.actions.at(-1)).toEqual({ do: 'resend', hash: a2.hash })
   })
 
-  test('a transaction that is said to have executed, and of which there are no bytes, is voided', () => {
+  test('a transaction without bytes that an operator declared executed is voided', () => {
     for (const attempts of [[], [b1]]) {
       const said = on(unresolved({ attempts }), { type: 'resolve', claim: 'a', fate: 'executed' })
       const taken = on(said.slot, refuted)
@@ -84,44 +84,47 @@ describe('rows 27 and 32: a use that is taken back after its verdict', () => {
   test.each<[string, Slot]>([
     ['a no-op', usedSlot(byNoop, { attempts: [a1, noop], settled: true })],
     [
-      'what had ended before',
+      'an ended transaction',
       usedSlot({ kind: 'other', hash: a1.hash }, { attempts: [noop, a1], claims: [], settled: true }),
     ],
-  ])('%s that landed is voided, whatever it carried', (_, slot) => {
+  ])('%s that landed is voided', (_, slot) => {
     expect(on(slot, left)).toMatchObject({ row: 32, slot: { claims: [], end: 'void', wasSettled: true } })
   })
 })
 
-describe('row 24: whose the attempt in a block is, once a verdict was taken back', () => {
+describe('row 24: the owner of an attempt in a block, once a verdict was taken back', () => {
   const sealed = (name: typeof a1) => ({ type: 'sealed', hash: name.hash, block: block(12) }) as const
   const foreign = [{ do: 'tell', event: 'foreign' }]
 
-  test('what had ended is foreign beside a transaction that is bound', () => {
+  test('an ended transaction is foreign next to a bound one', () => {
     const slot = liveSlot({ attempts: [b1, a1], wasSettled: true })
     const taken = on(slot, sealed(b1))
     expect(taken.slot).toMatchObject({ claims: ['a'], by: { kind: 'other', hash: b1.hash } })
     expect(taken.actions).toEqual(foreign)
   })
 
-  test.each(['cancel', 'void'] as const)('or beside an end (%s), where there was no verdict', (end) => {
-    const taken = on(liveSlot({ attempts: [b1, a1], end }), sealed(b1))
-    expect(taken.slot).toMatchObject({ claims: ['a'], by: { kind: 'other', hash: b1.hash } })
-    expect(taken.actions).toEqual(foreign)
-  })
+  test.each(['cancel', 'void'] as const)(
+    'an ended transaction is foreign next to an end (%s) without a verdict',
+    (end) => {
+      const taken = on(liveSlot({ attempts: [b1, a1], end }), sealed(b1))
+      expect(taken.slot).toMatchObject({ claims: ['a'], by: { kind: 'other', hash: b1.hash } })
+      expect(taken.actions).toEqual(foreign)
+    },
+  )
 
-  test('what is bound has landed, and takes nothing back', () => {
+  test('a bound transaction has landed, and takes nothing back', () => {
     const taken = on(liveSlot({ attempts: [b1, a1], end: 'void', wasSettled: true }), sealed(a1))
     expect(taken.slot).toMatchObject({ claims: ['a'], by: byA, end: 'void' })
     expect(taken.actions).toEqual([{ do: 'tell', event: 'sealed' }])
   })
 
-  test('what is bound no longer has landed all the same, though nothing was given an end', () => {
+  test('an unbound transaction has landed too, although no end was requested', () => {
     const taken = on(liveSlot({ attempts: [b1, a1], claims: [], wasSettled: true }), sealed(a1))
     expect(taken.slot).toMatchObject({ claims: ['b', 'a'], by: byA })
   })
 })
 
-test('row 21, used: what is void already is not cancelled', () => {
+test('row 21, used: a void slot is not cancelled', () => {
   const slot = usedSlot(byOther, { end: 'void' })
   expect(on(slot, { type: 'cancel', token: 5 })).toEqual({ row: 0, slot, actions: [] })
 })

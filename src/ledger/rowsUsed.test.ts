@@ -35,7 +35,7 @@ describe('rows of used nonces', () => {
     })
   })
 
-  test('row 27: a refuted count opens the nonce again; what is bound there is sent again', () => {
+  test('row 27: a refuted count reopens the nonce, and its bound transaction is sent again', () => {
     expect(on(unresolved(), { type: 'refuted', token: 6 })).toMatchObject({
       row: 27,
       slot: { state: 'live', claims: ['a'], attempts: [a1], end: undefined, token: 6 },
@@ -47,7 +47,7 @@ describe('rows of used nonces', () => {
       expect(on(usedSlot(by), { type: 'refuted', token: 6 }).row).toBe(0)
   })
 
-  test('row 34: a body that is read again without the witness opens the nonce again', () => {
+  test('row 34: a body read again without the witness reopens the nonce', () => {
     const unwitnessed = { type: 'unwitnessed', block: block(10), token: 6 } as const
     expect(on(usedSlot(byOther), unwitnessed)).toMatchObject({
       row: 34,
@@ -61,7 +61,7 @@ describe('rows of used nonces', () => {
     for (const by of [byA, byNoop]) expect(on(usedSlot(by), unwitnessed).row).toBe(0)
   })
 
-  test('row 27: evidence that a tuple of our own used it is told to nobody', () => {
+  test('row 27: evidence that our own tuple used it emits no event', () => {
     const evidence = { type: 'evidence', block: block(10), hash: undefined, authorized: true } as const
     expect(on(unresolved(), evidence)).toMatchObject({
       row: 27,
@@ -70,7 +70,7 @@ describe('rows of used nonces', () => {
     })
   })
 
-  test('row 27: the operator says that it executed', () => {
+  test('row 27: the operator declares it executed', () => {
     expect(on(unresolved(), { type: 'resolve', claim: 'a', fate: 'executed' })).toMatchObject({
       row: 27,
       slot: { settled: true, by: { kind: 'claim', claim: 'a', hash: undefined } },
@@ -78,7 +78,7 @@ describe('rows of used nonces', () => {
     })
   })
 
-  test('row 27: the operator says that it did not: it is queued again, or ends as asked', () => {
+  test('row 27: the operator declares it not executed: it is queued again, or ends as asked', () => {
     const word = { type: 'resolve', claim: 'a', fate: 'notExecuted' } as const
     expect(on(unresolved(), word)).toMatchObject({
       slot: { settled: true },
@@ -90,7 +90,7 @@ describe('rows of used nonces', () => {
     expect(on(usedSlot(byOther), word).row).toBe(0)
   })
 
-  test('row 27: the word on a replacement says nothing of what it replaced, which is never queued again', () => {
+  test('row 27: the word about a replacement does not concern the replaced one, which is never queued again', () => {
     const first = on(unresolved({ claims: ['a', 'b'] }), { type: 'resolve', claim: 'b', fate: 'notExecuted' })
     expect(first).toMatchObject({
       slot: { settled: false, claims: ['a'] },
@@ -115,7 +115,7 @@ describe('rows of used nonces', () => {
     })
   })
 
-  test('row 28: its block left: live again, as wanted as before, and the newest is resent', () => {
+  test('row 28: its block left: live again, with the same wants, and the newest is resent', () => {
     const taken = on(usedSlot(byA), left)
     expect(taken).toMatchObject({ row: 28, slot: { state: 'live', claims: ['a'], end: undefined, token: 6 } })
     expect(taken.actions).toEqual([
@@ -125,7 +125,7 @@ describe('rows of used nonces', () => {
     expect(on(usedSlot(byA), { ...left, block: block(10, 'fork') }).row).toBe(0)
   })
 
-  test('row 28: bytes of a transaction that ended or was cancelled are not resent: a no-op is signed', () => {
+  test('row 28: bytes of an ended or cancelled transaction are not resent: a no-op is signed', () => {
     const rejected = usedSlot(byOther, { claims: [], attempts: [attempt('x', 'x1')] })
     expect(on(rejected, left)).toMatchObject({
       slot: { end: 'void' },
@@ -192,7 +192,7 @@ describe('rows of used nonces', () => {
     [undefined, { do: 'queueAgain', claim: 'b' }],
     ['cancel', { do: 'end', claim: 'b', as: 'cancelled' }],
     ['void', { do: 'end', claim: 'b', as: 'voided' }],
-  ] as const)('row 31: used by another with end %s, only the last claim goes on, as asked', (end, last) => {
+  ] as const)('row 31: used by another with end %s, only the last claim continues, as asked', (end, last) => {
     const slot = usedSlot(byOther, { claims: ['a', 'b'], end })
     expect(on(slot, { type: 'lossDepth' })).toEqual({
       row: 31,
@@ -210,12 +210,12 @@ describe('rows of used nonces', () => {
     expect(on(usedSlot(byOther, { settled: true }), { type: 'cancel', token: 5 }).row).toBe(0)
   })
 
-  test('no verdict is given on what is unproven, nor a second one on what is settled', () => {
+  test('no verdict is given on an unproven use, nor a second one on a settled use', () => {
     expect(on(unresolved(), { type: 'lossDepth' }).row).toBe(0)
     expect(on(usedSlot(byA, { settled: true }), { type: 'lossDepth' }).row).toBe(0)
   })
 
-  test('row 32: a settled block left: held, and told; what was voided or queued again is not sent again', () => {
+  test('row 32: a settled block left: the lane is held and reports it; voided or requeued claims are not resent', () => {
     const taken = on(usedSlot(byOther, { settled: true }), left)
     expect(taken).toMatchObject({ row: 32, slot: { state: 'live', end: 'void', claims: [] } })
     expect(taken.actions).toEqual([
@@ -225,7 +225,7 @@ describe('rows of used nonces', () => {
     ])
   })
 
-  test('row 32: what had landed is resent, so that what was told stays true', () => {
+  test('row 32: a landed transaction is resent, so that the reported outcome stays true', () => {
     const taken = on(usedSlot(byA, { settled: true, attempts: [a1, noop], claims: ['a', 'b'] }), left)
     expect(taken).toMatchObject({ row: 32, slot: { claims: ['a'], end: undefined, attempts: [noop, a1] } })
     expect(taken.actions[2]).toEqual({ do: 'resend', hash: a1.hash })
@@ -234,12 +234,12 @@ describe('rows of used nonces', () => {
     expect(bumped.actions[2]).toEqual({ do: 'resend', hash: a1.hash })
   })
 
-  test('rows 20, 28 and 32: what left its block may end where nothing takes it, unless it was told for good', () => {
+  test('rows 20, 28 and 32: a transaction that left its block may end if no pool accepts it, unless it was settled', () => {
     const inVain = (slot: Slot) => on(slotWith(slot as Live, { nudged: true }), stuck({ atCeiling: true }))
     expect(inVain(on(usedSlot(byA), left).slot)).toMatchObject({ row: 20, slot: { end: 'void' } })
     const deep = on(usedSlot(byA, { settled: true }), left).slot
     expect(inVain(deep)).toMatchObject({ row: 19, slot: { end: undefined } })
-    // And not when a lesser reorg takes it back once more.
+    // Nor does it end when a smaller reorg takes it back once more.
     const again = on(on(deep, { type: 'sealed', hash: a1.hash, block: block(10) }).slot, left)
     expect(again.row).toBe(28)
     expect(inVain(again.slot).row).toBe(19)
@@ -254,7 +254,7 @@ describe('rows of used nonces', () => {
     expect(on(usedSlot(byA), { type: 'horizon' }).row).toBe(0)
   })
 
-  test('rows 27 and 34: bytes of ours whose transactions have ended are not sent again: a no-op is signed', () => {
+  test('rows 27 and 34: bytes of ended transactions are not sent again: a no-op is signed', () => {
     const ended = { claims: [], attempts: [attempt('x', 'x1')] }
     for (const taken of [
       on(unresolved(ended), { type: 'refuted', token: 6 }),
@@ -266,16 +266,16 @@ describe('rows of used nonces', () => {
       })
   })
 
-  test('evidence changes nothing where a body has said before who used the nonce', () => {
+  test('evidence changes nothing if a body already showed the use of the nonce', () => {
     for (const by of [byA, byNoop, byOther])
       expect(on(usedSlot(by), { type: 'evidence', block: block(12), hash: hash('f2') }).row).toBe(0)
   })
 
-  test('row 21, used: with nothing bound there is nothing to cancel', () => {
+  test('row 21, used: without a bound claim there is nothing to cancel', () => {
     expect(on(usedSlot(byOther, { claims: [] }), { type: 'cancel', token: 5 }).row).toBe(0)
   })
 
-  test('late news is noted: bytes journaled after the nonce went, and sends', () => {
+  test('late facts are recorded: bytes journaled after the use of the nonce, and sends', () => {
     const late = on(usedSlot(byOther, { committing: 1 }), { type: 'journaled', token: 1, attempt: b1 })
     expect(late.slot).toEqual(usedSlot(byOther, { attempts: [b1, a1] }))
     const known = on(late.slot, { type: 'journaled', token: 1, attempt: b1 })

@@ -80,5 +80,5 @@ export const outcome = (
   epoch = 1,
 ): Extract<SlotEvent, { type: 'outcome' }> => ({ type: 'outcome', hash: name, outcome: said, epoch })
 
-/** One event on nonce 7. */
+/** Applies one event to nonce 7. */
 export const on = (slot: Slot | undefined, event: SlotEvent): Transition => transition(7, slot, event)

@@ -38,22 +38,22 @@ describe('a claim that has executed at a nonce is bound at no other (row 35)', (
   test.each<[string, Slot]>([
     ['its bytes may still land', liveSlot()],
     ['it is reserved', reserved()],
-    ['something else executed', usedSlot(byOther)],
+    ['another transaction executed', usedSlot(byOther)],
     ['its no-op executed', usedSlot(byNoop)],
-    ['nobody knows what executed', usedSlot(unproven)],
+    ['the use is unproven', usedSlot(unproven)],
     ['another claim executed', usedSlot({ kind: 'claim', claim: 'b', hash: b1.hash })],
     ['nothing is bound', hole],
     ['everything is final', final],
-  ])('it is unbound where %s', (_, slot) => {
+  ])('it is unbound if %s', (_, slot) => {
     const other = elsewhere(slot)
     expect(unboundBy([here, other, third], 7, 'a')).toEqual([other, third])
   })
 
-  test('where a block shows that it executed at another nonce, it is unbound at this one alone', () => {
+  test('it is unbound at this nonce alone if a block shows that it executed at another', () => {
     expect(unboundBy([here, elsewhere(usedSlot(byA)), third], 7, 'a')).toEqual([here])
   })
 
-  test('that it executed here binds it nowhere else', () => {
+  test('its execution here binds it nowhere else', () => {
     expect(unboundBy([here, third], 7, 'a')).toEqual([third])
     expect(unboundBy([here], 7, 'a')).toEqual([])
   })
@@ -67,11 +67,11 @@ test.each<[Slot, string | undefined]>([
   [liveSlot({ claims: ['a', 'b'] }), 'b'],
   [liveSlot({ claims: [] }), undefined],
   [usedSlot(byOther, { claims: ['a', 'b'] }), 'b'],
-])('what is to execute at a nonce is the newest claim that is bound to it (%#)', (slot, claim) => {
+])('the newest claim bound to a nonce is to execute there (%#)', (slot, claim) => {
   expect(lastClaim(slot)).toBe(claim)
 })
 
-describe('a store is told of a slot', () => {
+describe('a store receives a slot', () => {
   const freed: Slot = { ...hole, attempts: [a1] }
 
   test.each<[string, Slot | undefined, Slot]>([
@@ -86,14 +86,14 @@ describe('a store is told of a slot', () => {
     ['it is live, and there was nothing', undefined, liveSlot({ attempts: [] })],
     ['it has a replacement', liveSlot(), liveSlot({ claims: ['a', 'b'] })],
     ['its replacement is another', liveSlot({ claims: ['a', 'b'] }), liveSlot({ claims: ['a', 'c'] })],
-    ['what was replaced is gone', liveSlot({ claims: ['a', 'b'] }), liveSlot({ claims: ['b'] })],
+    ['the replaced transaction is gone', liveSlot({ claims: ['a', 'b'] }), liveSlot({ claims: ['b'] })],
     ['it has an end', liveSlot(), liveSlot({ end: 'void' })],
     ['it has no end any more', liveSlot({ end: 'void' }), liveSlot()],
     ['its verdict was taken back', liveSlot(), liveSlot({ wasSettled: true })],
     ['it is used', liveSlot(), usedSlot(byA)],
     ['its use is another', usedSlot(byOther), usedSlot(byA)],
     ['it is a hole', reserved(), hole],
-  ])('where %s', (_, before, after) => {
+  ])('if %s', (_, before, after) => {
     expect(isSameRecord(before, after)).toBe(false)
   })
 
@@ -108,42 +108,42 @@ describe('a store is told of a slot', () => {
       liveSlot({ claims: ['a', 'b'], end: 'cancel', wasSettled: true }),
       liveSlot({ claims: ['a', 'b'], end: 'cancel', wasSettled: true, nudged: true, refusals: 2, token: 3 }),
     ],
-  ])('but not where %s', (_, before, after) => {
+  ])('but not if %s', (_, before, after) => {
     expect(isSameRecord(before, after)).toBe(true)
   })
 })
 
-describe('who waits to hear of a nonce', () => {
+describe('a nonce concerns', () => {
   const empty = { attempts: [], claims: [] }
 
   test.each<[string, Slot]>([
     ['is reserved', reserved()],
     ['was handed out', handedOut],
-    ['was counted before we came, and has bytes of a transaction', { ...seeded, attempts: [a1] }],
+    ['was counted before the start, and has bytes of a transaction', { ...seeded, attempts: [a1] }],
     ['has bytes of a transaction that has ended', liveSlot({ claims: [], attempts: [noop, a1] })],
     ['is bound, without bytes', liveSlot({ ...empty, claims: ['a'] })],
-    ['may yet have bytes', liveSlot({ ...empty, end: 'void', committing: 1 })],
+    ['may still get bytes', liveSlot({ ...empty, end: 'void', committing: 1 })],
     ['is used, and was bound without bytes', usedSlot(byOther, { ...empty, claims: ['a'] })],
-    ['is used, and may yet have bytes', usedSlot(byOther, { ...empty, committing: 1 })],
-  ])('a caller, where it %s', (_, slot) => {
+    ['is used, and may still get bytes', usedSlot(byOther, { ...empty, committing: 1 })],
+  ])('a caller, if it %s', (_, slot) => {
     expect(concernsCaller(slot)).toBe(true)
   })
 
   test.each<[string, Slot | undefined]>([
     ['is new', undefined],
     ['is a hole', hole],
-    ['is a hole with the bytes of what was rejected', { ...hole, attempts: [a1] }],
+    ['is a hole with the bytes of a rejected transaction', { ...hole, attempts: [a1] }],
     ['is final', final],
-    ['was counted before we came', seeded],
-    ['was counted before we came, and has a no-op', { ...seeded, attempts: [noop] }],
+    ['was counted before the start', seeded],
+    ['was counted before the start, and has a no-op', { ...seeded, attempts: [noop] }],
     ['has no-ops alone', liveSlot({ claims: [], attempts: [noop], end: 'void' })],
     ['was used by a no-op', usedSlot(byNoop, { claims: [], attempts: [noop] })],
-  ])('nobody, where it %s', (_, slot) => {
+  ])('no caller, if it %s', (_, slot) => {
     expect(concernsCaller(slot)).toBe(false)
   })
 })
 
-test('unsent is what is bound, and of which no bytes were handed over', () => {
+test('a bound nonce is unsent if this process has sent none of its bytes', () => {
   const unsent = attempt('a', 'a3', { sends: 0 })
   const all: [Slot | undefined, boolean][] = [
     [undefined, false],
@@ -158,14 +158,14 @@ test('unsent is what is bound, and of which no bytes were handed over', () => {
   expect(all.map(([slot]) => isUnsent(slot))).toEqual(all.map(([, is]) => is))
 })
 
-test('a nonce is used where a block, a count or the past says so', () => {
+test('a nonce is used because of a block, a count or an earlier record', () => {
   const used = [usedSlot(byA), usedSlot(byA, { at: block(9), settled: true }), usedSlot(unproven), final]
   expect(used.map(isUsed)).toEqual(used.map(() => true))
   const unused = [undefined, hole, seeded, reserved(), liveSlot()]
   expect(unused.map(isUsed)).toEqual(unused.map(() => false))
 })
 
-test('refused for good is what was refused three times, has no end, and never had a verdict', () => {
+test('a slot is refused for good after three refusals, without an end and without a verdict', () => {
   const all: [Slot & { state: 'live' }, boolean][] = [
     [liveSlot({ refusals: 2 }), false],
     [liveSlot({ refusals: 3 }), true],

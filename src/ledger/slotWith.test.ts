@@ -4,7 +4,7 @@ import type { Slot } from './slot.js'
 import { attemptWith, slotWith } from './slotWith.js'
 import { transition } from './transition.js'
 
-/** As the table first makes them. */
+/** As the table first creates them. */
 const made = (): readonly Slot[] => [
   transition(7, undefined, { type: 'reserve', claim: 'a', token: 1 }).slot,
   transition(7, reserved({ committing: 1 }), { type: 'journaled', token: 1, attempt: a1 }).slot,
@@ -12,7 +12,7 @@ const made = (): readonly Slot[] => [
 ]
 
 describe('slotWith', () => {
-  test('keeps everything else, in the one order of its state', () => {
+  test('keeps everything else, in the one field order of its state', () => {
     expect(made().map(({ state }) => state)).toEqual(['reserved', 'live', 'used'])
     for (const slot of made()) {
       const copy = slotWith(slot as Parameters<typeof slotWith>[0], {})
@@ -22,7 +22,7 @@ describe('slotWith', () => {
     }
   })
 
-  test('keeps what has changed since', () => {
+  test('keeps earlier changes', () => {
     const preconfirmed = { hash: a1.hash, blockNumber: 5 }
     const since = { end: 'void', wasSettled: true, committing: 1 } as const
     const counted = { displaced: true, refusals: 2, underbids: 1, nudged: true, token: 3, preconfirmed }
@@ -43,7 +43,7 @@ describe('slotWith', () => {
   })
 })
 
-test('attemptWith keeps whether it is private and the block it was made at, and names neither where there is none', () => {
+test('attemptWith keeps the private flag and the block it was made at, and adds neither if there is none', () => {
   const madeAt = { number: 7, hash: a1.hash }
   const all = [a1, attempt('a', 'a3', { private: true }), attempt('a', 'a4', { madeAt })]
   for (const one of [...all, attempt('a', 'a5', { private: true, madeAt })]) {

@@ -1,12 +1,13 @@
 import type { Attempt, Live, Reserved, Used } from './slot.js'
 
-// Not spread: on V8 an object that is spread gets a shape of its own at each place where that is done, which dies with
-// the last object that has it, and takes along the compiled code of whoever looks at slots. Here is one for each state:
-// the fields stand in the order in which they do where such a slot is first made.
+// Do not use object spread for slots. V8 gives each spread site its own hidden class. The class dies with the
+// last object that has it, and takes the compiled code of every function that reads slots with it. The
+// helpers below give all slots of a state one stable shape: the fields stand in the same order as at the site
+// that first creates such a slot.
 
 type Changing = Reserved | Live | Used
 
-/** The slot with something of it changed; it stays in its state. */
+/** A copy of the slot with some fields changed. The slot stays in its state. */
 export function slotWith<slot extends Changing>(slot: slot, change: Partial<Omit<slot, 'state'>>): slot {
   return Object.assign(copyOf(slot), change) as slot
 }

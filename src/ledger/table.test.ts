@@ -34,7 +34,7 @@ const uses: readonly UsedBy[] = [
   { kind: 'unproven' },
 ]
 
-/** Far more variants than a lane ever makes: the machine has to answer for every one of them. */
+/** Far more variants than a lane ever creates: the machine has to handle every one of them. */
 function* slots(): Generator<Slot | undefined> {
   yield undefined
   yield { state: 'final', nonce: 7, attempts: [] }
@@ -135,7 +135,9 @@ type Taken = { slot: Slot | undefined; event: SlotEvent; result: Transition }
 const commands: readonly SlotEvent['type'][] = ['reserve', 'handOut', 'replace']
 const allEvents = [...events()]
 
-/** Made by the first test that asks for them: a change of the code has to fail a test, not the loading of this file. */
+/**
+ * Built by the first test that needs them: a code change has to fail a test, not the loading of this file.
+ */
 const everything = once(() => {
   const taken: Taken[] = []
   for (const slot of slots()) {
@@ -183,16 +185,16 @@ const heldAgainstTable = once(() => {
 })
 
 describe('the transition function and the table', () => {
-  test('every step that is taken stands in the table: from, event, to', () => {
+  test('every step is in the table: from, event, to', () => {
     expect([...heldAgainstTable().disagreements]).toEqual([])
   })
 
-  test('every row of the table is taken by some step', () => {
+  test('some step takes every row of the table', () => {
     const { reached } = heldAgainstTable()
     expect(TABLE.map(({ row }) => row).filter((row) => !reached.has(row))).toEqual([])
   })
 
-  test('an observation that says nothing new changes no state and asks for nothing', () => {
+  test('an observation without new information changes no state and requests nothing', () => {
     expect([...heldAgainstTable().careless]).toEqual([])
   })
 
@@ -200,20 +202,20 @@ describe('the transition function and the table', () => {
     expect(TABLE.map(({ row }) => row)).toEqual(Array.from({ length: 35 }, (_, index) => index + 1))
   })
 
-  test('every row says what it is for, in words of its own', () => {
+  test('every row describes its purpose in its own words', () => {
     const said = TABLE.map(({ says }) => says)
     expect(said.filter((says) => says.split(' ').length < 3)).toEqual([])
     expect(new Set(said).size).toBe(said.length)
   })
 
-  test('a state that no version here knows is thrown: a slot of a later one is never taken for used', () => {
+  test('an unknown state throws: a slot of a later version is never taken for used', () => {
     const unknown = { state: 'parked', nonce: 7, attempts: [] } as unknown as Slot
     expect(() => transition(7, unknown, { type: 'passed' })).toThrow(
       'unknown slot state {"state":"parked","nonce":7',
     )
   })
 
-  test('a command to a nonce that cannot take it is a bug of ours, and is thrown', () => {
+  test('a command to a nonce that cannot accept it is a bug, and throws', () => {
     const live = sample.liveSlot()
     expect(() => transition(7, live, { type: 'reserve', claim: 'c', token: 2 })).toThrow(
       'reserve on a live nonce 7',
@@ -225,11 +227,11 @@ describe('the transition function and the table', () => {
   })
 })
 
-describe('invariants at every step, whatever the slot and the event', () => {
+describe('invariants at every step, for any slot and event', () => {
   const bytes = (slot: Slot | undefined): ReadonlySet<string> =>
     new Set(slot?.attempts.map((known) => known.hash))
 
-  test('attempts are forgotten by row 33 alone (P2)', () => {
+  test('only row 33 drops attempts (P2)', () => {
     const lost = everything().filter(({ slot, result }) => {
       const after = bytes(result.slot)
       return result.row !== 33 && [...bytes(slot)].some((known) => !after.has(known))
@@ -237,7 +239,7 @@ describe('invariants at every step, whatever the slot and the event', () => {
     expect(lost).toEqual([])
   })
 
-  test('an end, once asked for, is never another one but for the operator (row 27), deep reorgs (row 32), and what the lane gave up itself and its caller speeds up', () => {
+  test('a requested end never changes, except by the operator (row 27), deep reorgs (row 32), and a caller who speeds up a claim that the lane gave up', () => {
     const end = (slot: Slot | undefined): End | undefined =>
       slot?.state === 'live' || slot?.state === 'used' ? slot.end : undefined
     const changed = everything().filter(({ slot, event, result }) => {
@@ -250,14 +252,14 @@ describe('invariants at every step, whatever the slot and the event', () => {
     expect(changed).toEqual([])
   })
 
-  test('a live nonce leaves its transaction by block contents, by row 14 or by row 6, never by an answer', () => {
+  test('a live nonce leaves its transaction by block contents, row 14 or row 6, never by an answer', () => {
     const freed = everything().filter(
       ({ slot, result }) => slot?.state === 'live' && result.slot.state !== 'live',
     )
     expect([...new Set(freed.map(({ result }) => result.row))].sort()).toEqual([14, 24, 25, 26])
   })
 
-  test('bytes of a claim are neither bumped nor resent for one that has an end and a no-op to send', () => {
+  test('bytes of a claim are neither bumped nor resent if the claim has an end and a no-op to send', () => {
     const wrong = everything().filter(({ result: { slot, actions } }) => {
       if (slot.state !== 'live' || slot.end === undefined) return false
       const newest = slot.attempts[slot.attempts.length - 1]
@@ -266,7 +268,7 @@ describe('invariants at every step, whatever the slot and the event', () => {
     expect(wrong).toEqual([])
   })
 
-  test('a transaction is queued again only where nothing of it was journaled, or by the verdict of row 31', () => {
+  test('a transaction is queued again only if nothing of it was journaled, or by the verdict of row 31', () => {
     const rows = everything().filter(({ result }) =>
       result.actions.some((action) => action.do === 'queueAgain'),
     )
@@ -284,7 +286,7 @@ describe('invariants at every step, whatever the slot and the event', () => {
     return new Set([...claimsOf(slot), 'claim' in event ? event.claim : undefined, attempt?.claim])
   }
 
-  test('a slot claims nothing but what it claimed, what the event names, and what its attempts carry', () => {
+  test('a slot claims only its earlier claims, the claim of the event, and the claims of its attempts', () => {
     const strange = everything().filter((taken) => {
       const { slot } = taken.result
       const named = namedBy(taken)
@@ -294,7 +296,7 @@ describe('invariants at every step, whatever the slot and the event', () => {
     expect(strange).toEqual([])
   })
 
-  test('a slot has each of its bytes once, and none but those it had and those that the event brings', () => {
+  test('a slot has each of its bytes once, and only its earlier bytes and those of the event', () => {
     const strange = everything().filter(({ slot, event, result }) => {
       const brought = 'attempt' in event ? [event.attempt.hash] : []
       const known = new Set([...bytes(slot), ...brought])
@@ -306,7 +308,10 @@ describe('invariants at every step, whatever the slot and the event', () => {
     expect(strange).toEqual([])
   })
 
-  /** What is asked for can be done: of bytes that are there, for a transaction of the nonce, under its present token. */
+  /**
+   * Every action is possible: its bytes exist, its transaction has the nonce, and its token is the present
+   * one.
+   */
   function canBeDone(taken: Taken, action: SlotAction): boolean {
     const { slot } = taken.result
     switch (action.do) {
@@ -330,7 +335,7 @@ describe('invariants at every step, whatever the slot and the event', () => {
     }
   }
 
-  test('what is asked for can be done: its bytes are there, its token is the present one, and a no-op has an end', () => {
+  test('every action is possible: its bytes exist, its token is the present one, and a no-op has an end', () => {
     const undone = everything().filter((taken) =>
       taken.result.actions.some((action) => !canBeDone(taken, action)),
     )

@@ -1,7 +1,7 @@
 import type { SlotEvent } from './event.js'
 import type { SlotState } from './slot.js'
 
-/** A slot's state, or `new` for a nonce that has none yet. */
+/** A slot's state, or `new` for a nonce without a slot. */
 export type RowState = SlotState | 'new'
 
 export type Row = {
@@ -15,8 +15,8 @@ export type Row = {
 }
 
 /**
- * The whole of the machine, as data. `transition` carries it out and names the row it took; a test holds the one
- * against the other.
+ * The whole state machine, as data. `transition` executes it and returns the row that it took. A test
+ * compares the two.
  */
 export const TABLE: readonly Row[] = [
   {
@@ -31,14 +31,14 @@ export const TABLE: readonly Row[] = [
     from: ['new', 'hole'],
     on: ['gapTimer'],
     to: ['live'],
-    says: 'a gap that nobody waits for is voided by a no-op',
+    says: 'a gap that no queued transaction can take is voided by a no-op',
   },
   {
     row: 3,
     from: ['new', 'hole'],
     on: ['gapTimer'],
     to: ['hole'],
-    says: 'nothing bound above: the cursor comes down',
+    says: 'no nonce above is bound: the cursor comes down',
   },
   {
     row: 4,
@@ -52,7 +52,7 @@ export const TABLE: readonly Row[] = [
     from: ['reserved', 'live'],
     on: ['commitUnknown'],
     to: ['reserved', 'live'],
-    says: 'nobody knows whether the commit took: hold the lane, read again',
+    says: 'the result of the commit is unknown: hold the lane, read the store again',
   },
   {
     row: 6,
@@ -66,21 +66,21 @@ export const TABLE: readonly Row[] = [
     from: ['reserved'],
     on: ['evidence', 'sealed'],
     to: ['used'],
-    says: 'the nonce is gone before anything was journaled: the token is stale, the claim is queued again',
+    says: 'the nonce is used before anything was journaled: the token is stale, the claim is queued again',
   },
   {
     row: 8,
     from: ['new', 'hole'],
     on: ['seeded', 'handOut'],
     to: ['outside'],
-    says: 'others may have used it, or had and their block left',
+    says: 'another sender may have used it, or used it in a block that left the chain',
   },
   {
     row: 9,
     from: ['outside', 'live', 'used'],
     on: ['outsideCommitted'],
     to: ['live'],
-    says: 'its bytes are known, at any time: watch; used by what nobody read and not settled: look again',
+    says: 'its bytes are known, at any time: watch them; if the use is unread and not settled: look again',
   },
   {
     row: 10,
@@ -94,7 +94,7 @@ export const TABLE: readonly Row[] = [
     from: ['outside'],
     on: ['ttl'],
     to: ['live', 'outside'],
-    says: 'handed out and never heard of again: void it, or say that there is a gap',
+    says: 'handed out and no bytes reported: void it, or report a gap',
   },
   {
     row: 12,
@@ -129,7 +129,7 @@ export const TABLE: readonly Row[] = [
     from: ['live'],
     on: ['outcome'],
     to: ['live'],
-    says: 'the fee is too low: bump; the node asks for more than the ceiling: once more, then wait',
+    says: 'the fee is too low: bump; the node requires more than the ceiling: send once more, then wait',
   },
   {
     row: 17,
@@ -143,21 +143,21 @@ export const TABLE: readonly Row[] = [
     from: ['live'],
     on: ['outcome'],
     to: ['live'],
-    says: 'any other refusal: back off, then the same bytes',
+    says: 'any other refusal: back off, then send the same bytes',
   },
   {
     row: 19,
     from: ['live'],
     on: ['stuck', 'speedUp'],
     to: ['live'],
-    says: 'stuck: resend the newest attempt; the next time bump it. Sped up with fees: wanted again, though voided',
+    says: 'stuck: resend the newest attempt, bump it the next time; sped up with fees: wanted again, though voided',
   },
   {
     row: 20,
     from: ['live'],
     on: ['stuck', 'outcome'],
     to: ['live'],
-    says: 'the head is at its ceiling, or refused three times, or asked for more than its ceiling: void it',
+    says: 'the head is at its ceiling, or refused three times, or the node requires more than its ceiling: void it',
   },
   {
     row: 21,
@@ -178,35 +178,35 @@ export const TABLE: readonly Row[] = [
     from: ['live'],
     on: ['preconfirmed', 'notPreconfirmed'],
     to: ['live'],
-    says: 'an own attempt is in the pending block; the sealed block of that number came without it',
+    says: 'one of our attempts is in the pending block; or the sealed block of that number does not contain it',
   },
   {
     row: 24,
     from: ['new', 'hole', 'outside', 'live', 'used'],
     on: ['sealed'],
     to: ['used'],
-    says: 'an own attempt is in a sealed block: used by it, whatever was believed or settled before',
+    says: 'one of our attempts is in a sealed block: it used the nonce, whatever was believed or settled before',
   },
   {
     row: 25,
     from: ['new', 'hole', 'outside', 'live'],
     on: ['evidence'],
     to: ['used'],
-    says: 'used by something else: a witness for the nonce is in a body',
+    says: 'used by another transaction: a body contains a witness for the nonce',
   },
   {
     row: 26,
     from: ['outside', 'live'],
     on: ['passed'],
     to: ['used'],
-    says: 'the count has passed a nonce below the cursor and no body with the witness is to be had: unproven',
+    says: 'the count has passed a nonce below the cursor and no body with the witness is available: unproven',
   },
   {
     row: 27,
     from: ['used'],
     on: ['evidence', 'sealed', 'resolve', 'refuted'],
     to: ['used', 'live', 'hole'],
-    says: 'evidence after all, or the operator says who used it; or the count is refuted: live again',
+    says: 'evidence after all, or the operator names the fate; or the count is refuted: live again',
   },
   {
     row: 28,
@@ -228,14 +228,14 @@ export const TABLE: readonly Row[] = [
     from: ['used'],
     on: ['lossDepth'],
     to: ['used'],
-    says: 'something else landed: the last claim ends as asked, or is queued again',
+    says: 'another transaction landed: the last claim ends as asked, or is queued again',
   },
   {
     row: 32,
     from: ['used'],
     on: ['left'],
     to: ['live'],
-    says: 'a settled block left the chain: beyond what was promised, the lane is held',
+    says: 'a settled block left the chain, which exceeds the promised depth: the lane is held',
   },
   { row: 33, from: ['used'], on: ['horizon'], to: ['final'], says: 'beyond the horizon: prune' },
   {
@@ -243,13 +243,13 @@ export const TABLE: readonly Row[] = [
     from: ['used'],
     on: ['unwitnessed'],
     to: ['live', 'hole'],
-    says: 'used by something else, and its body read again holds no witness: live again',
+    says: 'used by another transaction, and its body read again has no witness: live again',
   },
   {
     row: 35,
     from: ['reserved', 'live', 'used'],
     on: ['executedElsewhere'],
     to: ['hole', 'live', 'used'],
-    says: 'the claim has executed at a nonce that it was bound to before: it is voided here, or not queued again',
+    says: 'the claim has executed at a nonce that it was bound to before: void it here, or do not queue it again',
   },
 ]

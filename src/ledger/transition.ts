@@ -9,10 +9,11 @@ import type { Slot } from './slot.js'
 export type { Transition } from './result.js'
 
 /**
- * The machine of one nonce: no I/O, no clock, no randomness. `slot` is undefined for a nonce that has none yet.
+ * The state machine of one nonce: no I/O, no clock, no randomness. `slot` is undefined for a nonce without a
+ * slot.
  *
- * @throws Error when a command (reserve, replace, hand out) meets a slot that cannot take it: our own bug, unlike
- * an observation, which may always be late and is then ignored.
+ * @throws Error if a command (reserve, replace, hand out) meets a slot that cannot accept it. That is a bug
+ * of this library, unlike a late observation, which is normal and ignored.
  */
 export function transition(nonce: number, slot: Slot | undefined, event: SlotEvent): Transition {
   const current: Slot = slot ?? { state: 'hole', nonce, attempts: [] }

@@ -17,7 +17,7 @@ type Sealed = Extract<SlotEvent, { type: 'sealed' }>
 type Evidence = Extract<SlotEvent, { type: 'evidence' }>
 type Unused = Hole | Outside | Reserved | Live
 
-/** Row 24: an own attempt stands in a sealed block. */
+/** Row 24: one of our own attempts is in a sealed block. */
 export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
   const bound = slot.state === 'live' ? boundBefore(slot, event.hash) : slot
   const by = whose(bound, event.hash)
@@ -28,9 +28,10 @@ export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed):
 }
 
 /**
- * The slot with the claims that were bound to it before a verdict was taken back (rows 27 and 32) or a block showed that one
- * of them had executed elsewhere (row 35), where an attempt of one of them is what used it. They may wait or be bound
- * elsewhere since, and must not execute beside that attempt.
+ * The slot with the claims that were bound to it before a verdict was taken back (rows 27 and 32), or before
+ * a block showed that one of them had executed elsewhere (row 35), if an attempt of one of these claims used
+ * the nonce. The claims may be queued or bound elsewhere by now, and must not execute in addition to that
+ * attempt.
  */
 export function boundBefore<slot extends Live | Used>(slot: slot, hash: Attempt['hash']): slot {
   const isVoid = slot.claims.length === 0 || slot.end !== undefined
@@ -40,24 +41,24 @@ export function boundBefore<slot extends Live | Used>(slot: slot, hash: Attempt[
   return whose(bound, hash).kind === 'claim' ? bound : slot
 }
 
-/** Wherever these claims wait or are bound since, that ends. */
+/** Ends these claims wherever they are queued or bound now. */
 export const reclaims = (claims: readonly string[]): SlotAction[] =>
   claims.map((claim) => ({ do: 'reclaim', claim }))
 
-/** Row 25: a witness says that nothing of ours used the nonce. */
+/** Row 25: a witness shows that none of our transactions used the nonce. */
 export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {
   const by: UsedBy = { kind: 'other', hash: event.hash }
   return { row, slot: used(slot, by, event.block), actions: toldOf(event) }
 }
 
-/** What an authorization of our own used was kept for it: nobody has to be told. */
+/** An authorization of our own uses a nonce that was reserved for it: no event is emitted. */
 export function toldOf(event: Evidence): readonly SlotAction[] {
   return event.authorized ? [] : [{ do: 'tell', event: 'foreign' }]
 }
 
 /**
- * Row 26: the nonce is gone, by what nobody can tell any more. Nothing is concluded from that; where no caller has
- * anything there, nothing has to be.
+ * Row 26: the nonce is used, and the transaction that used it can no longer be determined. No conclusion is
+ * drawn from that. If no caller is concerned, none is needed.
  */
 export function usedUnproven(slot: Outside | Live): Transition {
   return {
@@ -68,8 +69,8 @@ export function usedUnproven(slot: Outside | Live): Transition {
 }
 
 /**
- * Whose the attempt is. One whose transaction is no longer claimed here had ended, or was rebound: to the slot it
- * is like something foreign, since the present claim has not executed.
+ * The owner of the attempt. If its transaction is no longer claimed here, it had ended or was rebound. The
+ * slot treats such an attempt as foreign, since the present claim has not executed.
  */
 export function whose(slot: Slot, hash: Used['attempts'][number]['hash']): UsedBy {
   const attempt = slot.attempts.find((known) => known.hash === hash)
@@ -81,7 +82,7 @@ export function whose(slot: Slot, hash: Used['attempts'][number]['hash']): UsedB
     : { kind: 'other', hash }
 }
 
-/** The claim of a reserved nonce is not carried over: nothing of it was journaled, so it goes to another nonce. */
+/** The claim of a reserved nonce is dropped: nothing of it was journaled, so it moves to another nonce. */
 export function used(slot: Unused, by: UsedBy, at: Used['at']): Used {
   const { nonce, attempts } = slot
   const live = slot.state === 'live' ? slot : undefined

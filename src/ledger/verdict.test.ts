@@ -10,7 +10,7 @@ describe('the verdict', () => {
     ['cancel', []],
     [undefined, []],
   ] as const)(
-    'of a no-op of ours with end %s: a gap is told as filled where the lane gave the nonce up',
+    'on a no-op of ours with end %s: a gap is reported as filled if the lane gave the nonce up',
     (end, told) => {
       const slot = usedSlot(byNoop, { claims: [], end, attempts: [noop] })
       expect(on(slot, { type: 'lossDepth' })).toEqual({
@@ -21,7 +21,7 @@ describe('the verdict', () => {
     },
   )
 
-  test('of what something else used ends nothing, and queues nothing again, where nothing was bound', () => {
+  test('on a use by another transaction ends nothing and requeues nothing if nothing was bound', () => {
     const slot = usedSlot(byOther, { claims: [] })
     expect(on(slot, { type: 'lossDepth' })).toEqual({
       row: 31,
@@ -30,15 +30,15 @@ describe('the verdict', () => {
     })
   })
 
-  test('of a use of a kind that no version here knows is thrown', () => {
+  test('on an unknown kind of use throws', () => {
     const unknown = usedSlot({ kind: 'blob' } as unknown as UsedBy)
     expect(() => on(unknown, { type: 'lossDepth' })).toThrow('unknown use {"kind":"blob"}')
   })
 })
 
-describe('the word of an operator', () => {
+describe("an operator's word", () => {
   test.each(['executed', 'notExecuted'] as const)(
-    'on a claim that is not bound there is none: %s',
+    'does not apply to a claim that is not bound: %s',
     (fate) => {
       for (const claims of [[], ['a'], ['a', 'b']]) {
         const slot = unresolved({ claims })
@@ -66,7 +66,7 @@ describe('the word of an operator', () => {
   )
 })
 
-test('a fact that is noted of a used nonce asks for nothing', () => {
+test('a fact recorded for a used nonce requests nothing', () => {
   const slot = usedSlot(byA, { committing: 1 })
   for (const fact of [
     { type: 'sent', hash: a1.hash },

@@ -3,7 +3,7 @@ import { ignored, type Transition } from './result.js'
 import type { End, Used } from './slot.js'
 import { slotWith } from './slotWith.js'
 
-/** Rows 29 to 31: the verdict, once the block that used the nonce is too deep to be lost. */
+/** Rows 29 to 31: the verdict, once the block that used the nonce is too deep for a reorg. */
 export function settle(slot: Used, event: SlotEvent): Transition {
   const settled: Used = slotWith(slot, { settled: true })
   switch (slot.by.kind) {
@@ -13,7 +13,8 @@ export function settle(slot: Used, event: SlotEvent): Transition {
       return { row: 29, slot: settled, actions: landed(slot, slot.by.claim, slot.by.hash) }
     case 'noop': {
       const told: SlotAction[] = slot.end === 'void' ? [{ do: 'tell', event: 'gapFilled' }] : []
-      // Only a nonce that something else took sends the claim to another one: after a no-op of ours there is an end.
+      // A claim moves to another nonce only if another transaction took this one. After a no-op of ours the
+      // claim ends.
       return { row: 30, slot: settled, actions: [...told, ...ended(slot, slot.end ?? 'void')] }
     }
     case 'other':
@@ -26,8 +27,9 @@ export function settle(slot: Used, event: SlotEvent): Transition {
 }
 
 /**
- * Row 27: an operator who looked elsewhere (an explorer, the recipient) says what became of a claim. `notExecuted`
- * is no word on the others that were bound here: the slot stays unproven until one executed or none is left.
+ * Row 27: an operator who checked elsewhere (an explorer, the recipient) reports the fate of a claim.
+ * `notExecuted` does not concern the other claims that were bound here: the slot stays unproven until one has
+ * executed or none is left.
  */
 export function resolve(slot: Used, event: Extract<SlotEvent, { type: 'resolve' }>): Transition {
   const { claim, fate } = event
@@ -51,12 +53,13 @@ export function resolve(slot: Used, event: Extract<SlotEvent, { type: 'resolve' 
   if (index < slot.claims.length - 1) {
     return { row: 27, slot: slotWith(slot, { claims }), actions: [{ do: 'end', claim, as: 'superseded' }] }
   }
-  // What it replaced is not wanted either, though nobody cancelled it: should it not have executed, it is voided.
+  // The replaced transaction is not wanted either, although no caller cancelled it: if it did not execute, it
+  // is voided.
   const as = slot.end === undefined ? 'tooLate' : endAs[slot.end]
   return { row: 27, slot: slotWith(slot, { claims, end: 'void' }), actions: [{ do: 'end', claim, as }] }
 }
 
-/** Row 29. A claim that had been asked to end and landed all the same has executed: told as it is. */
+/** Row 29. A claim that was asked to end and landed nevertheless has executed, and is reported as landed. */
 function landed(slot: Used, claim: string, hash: Used['attempts'][number]['hash'] | undefined): SlotAction[] {
   const index = slot.claims.indexOf(claim)
   return slot.claims.map((other, i): SlotAction => {

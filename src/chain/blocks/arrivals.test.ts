@@ -98,7 +98,7 @@ describe('a development node is at rest', () => {
     expect(arrivals.isAtRest).toBe(false)
   })
 
-  test('only where the endpoint was asked all the while: its silence is no evidence', async () => {
+  test('only if the endpoint was polled all the time: its own silence proves nothing', async () => {
     const { clock, arrivals, silence } = opened(ANVIL)
     await clock.advance(60_000)
     expect(arrivals.isAtRest).toBe(false)
@@ -115,7 +115,7 @@ describe('a development node is at rest', () => {
 })
 
 describe('on a chain with another id', () => {
-  test('a node that has said what it is is not asked once more', async () => {
+  test('is not read again from a node whose client version is known', async () => {
     const clock = createVirtualClock()
     const arrivals = createArrivals({ clock, chainId: MAINNET, client: () => 'anvil/v1.7.1' })
     arrivals.looked()
@@ -127,7 +127,7 @@ describe('on a chain with another id', () => {
   })
 
   test.each(['anvil/v1.7.1', 'HardhatNetwork/2.29.0/@nomicfoundation/edr/0.12', 'Ganache/v7.9.2/EthereumJS'])(
-    'the node is asked what it is, once, after the silence: %s is at rest',
+    'is read from the node once, after the silence: %s is at rest',
     async (name) => {
       const { arrivals, silence } = opened(MAINNET)
       expect(arrivals.parts()).toEqual([])
@@ -143,7 +143,7 @@ describe('on a chain with another id', () => {
 
   test.each<[string, RpcReply]>([
     ['Geth/v1.17.10-stable', named('Geth/v1.17.10-stable/linux-amd64/go1.26')],
-    ['a name that only contains one', named('notanvil/v1')],
+    ['a name that only contains a known one', named('notanvil/v1')],
     ['a refusal', { ok: false, failure: { kind: 'rpc', code: -32601, message: 'not supported' } }],
     ['nonsense', named({})],
   ])('%s is never at rest', async (_, reply) => {
@@ -155,7 +155,7 @@ describe('on a chain with another id', () => {
     expect(arrivals.parts()).toEqual([])
   })
 
-  test('another endpoint is asked anew', async () => {
+  test('another endpoint is read anew', async () => {
     const { arrivals, silence } = opened(MAINNET)
     await silence(15_000)
     for (const { take } of arrivals.parts()) take(named('anvil/v1.7.1'))

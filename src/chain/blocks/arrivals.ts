@@ -2,50 +2,51 @@ import type { Clock } from '../../platform/clock.js'
 import type { SealedBlock } from './follower.js'
 import type { Part } from './tickParts.js'
 
-/** When sealed blocks came, and whether more are to be expected. */
+/** The arrival times of sealed blocks, and whether more are to be expected. */
 export type Arrivals = {
-  /** When the newest sealed block was seen first. */
+  /** When the newest sealed block was first seen. */
   readonly headAtMs: number | undefined
-  /** Milliseconds between sealed blocks, as observed. */
+  /** The observed time between sealed blocks, in milliseconds. */
   readonly blockMs: number | undefined
-  /** The least of the last ones. */
+  /** The minimum of the last observed times. */
   readonly blockMsMin: number | undefined
   /**
-   * The same by the timestamps of the two newest heads, which say more where few were observed: an endpoint that lags shows
-   * its first one late. Undefined within one second.
+   * The time between blocks by the timestamps of the two newest heads. It is more accurate if few blocks were
+   * observed, because a lagging endpoint shows its first block late. Undefined if both timestamps are in the
+   * same second.
    */
   readonly stampedMs: number | undefined
   /**
-   * A local development node that makes a block only for a transaction has made none for `REST_MS`, and was seen to make
-   * none: no child block will come until somebody sends something.
+   * True for a local development node that makes a block only for a transaction: it has made none for
+   * `REST_MS`, and never made an empty one. It will make no further block until a transaction is sent.
    */
   readonly isAtRest: boolean
-  /** What to ask of the endpoint beside the head. */
+  /** The calls to send to the endpoint next to the head. */
   parts(): readonly Part[]
-  /** Blocks joined the chain. `walked`: each is linked to one that was known before. */
+  /** Blocks joined the chain. `walked`: each is linked to a block that was known before. */
   came(blocks: readonly SealedBlock[], walked: boolean): void
   /** The endpoint showed its newest block. */
   looked(): void
-  /** Another endpoint is read. */
+  /** Another endpoint is read from now on. */
   elsewhere(): void
 }
 
-/** So many of the last times between blocks say how fast they come at the fastest. */
+/** The number of recent times between blocks from which the minimum is taken. */
 const GAPS_MAX = 16
-/** Above the slot of every chain with a steady period that a development node is likely to imitate. */
+/** Longer than the slot of every chain with a steady period that a development node is likely to imitate. */
 const REST_MS = 15_000
 /** The defaults of anvil and Hardhat (31337), and of `geth --dev` and Ganache (1337). */
 const DEVELOPMENT_CHAINS: ReadonlySet<number> = new Set([31_337, 1_337])
 /**
- * How these nodes begin their answer to `web3_clientVersion`, read from anvil 1.7.1, Hardhat 2.29 and Ganache 7.9. A fork
- * of another chain has that chain's id.
+ * The prefixes of these nodes' answers to `web3_clientVersion`, read from anvil 1.7.1, Hardhat 2.29 and
+ * Ganache 7.9. A fork of another chain has that chain's id.
  */
 const DEVELOPMENT_NODES = /^(anvil|HardhatNetwork|Ganache|EthereumJS TestRPC)\//
 
 export type ArrivalsOptions = {
   readonly clock: Pick<Clock, 'now'>
   readonly chainId?: number
-  /** What the endpoint that is read says that it is, where that is known. */
+  /** The client version of the endpoint that is read, if it is known. */
   readonly client?: () => string | undefined
 }
 
@@ -58,7 +59,7 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
   let head: SealedBlock | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let madeEmptyBlock = false
-  // Where nobody else has asked it.
+  // The version that this module read itself, if `client` does not know it.
   let asked: string | undefined
 
   const name = () => client() ?? asked
@@ -115,7 +116,7 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
   }
 }
 
-/** Milliseconds for each block between two of them; undefined where their timestamps show none. */
+/** Milliseconds per block between two blocks; undefined if their timestamps show no difference. */
 function stepMs(one: SealedBlock, other: SealedBlock): number | undefined {
   const ms = (1_000 * (other.timestamp - one.timestamp)) / (other.number - one.number)
   return Number.isFinite(ms) && ms > 0 ? ms : undefined

@@ -16,7 +16,7 @@ const wire = (number: number, fork = 0) =>
   })
 const block = (number: number, fork = 0) => sealedOf(decodeHeader(wire(number, fork))) as SealedBlock
 
-/** A walk that begins when block 10 was seen, and what it fetched. */
+/** A walk that begins after block 10 was seen, and the blocks that it fetched. */
 function begun() {
   const fetched: (readonly number[])[] = []
   const fetch: FetchBlocks = async (numbers) => {
@@ -35,7 +35,7 @@ describe('a block that was seen before the walk began', () => {
     [10, [10]],
     [11, [10, 11]],
     [13, [10]],
-  ])('is where it begins, where it is shown by its number: the newest is %i', async (newest, came) => {
+  ])('starts the walk if it is shown by its number: the newest is %i', async (newest, came) => {
     const { walk, beginning, part, fetch, fetched } = begun()
     expect(part?.call).toEqual({ method: 'eth_getBlockByNumber', params: ['0xa', false] })
     part?.take({ ok: true, result: wire(10) })
@@ -51,7 +51,7 @@ describe('a block that was seen before the walk began', () => {
     ['another one is', wire(10, 1)],
     ['none is', null],
     ['one of another number is', wire(9)],
-  ])('is not believed where %s shown by its number', async (_, result) => {
+  ])('is not believed if %s shown by its number', async (_, result) => {
     const { walk, beginning, part, fetch, fetched } = begun()
     part?.take({ ok: true, result })
     await beginning.advance(block(12), fetch)
@@ -60,7 +60,7 @@ describe('a block that was seen before the walk began', () => {
     expect(walk.tip?.number).toBe(12)
   })
 
-  test('and was reorganised since is followed by what took its place', async () => {
+  test('and was reorganised since is followed by its replacement', async () => {
     const { walk, beginning, part } = begun()
     part?.take({ ok: true, result: wire(10) })
     const moved = await beginning.advance(block(10), async () => undefined)
@@ -70,7 +70,7 @@ describe('a block that was seen before the walk began', () => {
     expect(walk.hashAt(10)).not.toBe(hashOf(10))
   })
 
-  test('is asked for once: neither of an endpoint that is not shown to be on the chain, nor after the walk began', async () => {
+  test('is requested once, only from an endpoint on the chain, and only before the walk began', async () => {
     const { beginning, part, fetch } = begun()
     expect(beginning.parts(false)).toEqual([])
     part?.take({ ok: true, result: wire(10) })
@@ -78,7 +78,7 @@ describe('a block that was seen before the walk began', () => {
     expect(beginning.parts(true)).toEqual([])
   })
 
-  test('is the one that was asked for, whatever was seen meanwhile', async () => {
+  test('is the requested one, whatever else was seen since', async () => {
     const { walk, beginning, part, fetch } = begun()
     beginning.saw(block(11))
     part?.take({ ok: true, result: wire(10) })
@@ -86,7 +86,7 @@ describe('a block that was seen before the walk began', () => {
     expect(walk.hashAt(10)).toBe(hashOf(10))
   })
 
-  test('says what blocks are like until one has joined', () => {
+  test('predicts the properties of blocks until one has joined', () => {
     const beginning = createBeginning(createWalk({ length: 100 }))
     expect(beginning.block).toBeUndefined()
     beginning.saw(block(10))

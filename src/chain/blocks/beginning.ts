@@ -4,25 +4,29 @@ import type { SealedBlock } from './follower.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
 
 /**
- * Where a walk begins. A block that was shown as the newest before the first tick is asked for by its number with that
- * tick: what one request shows as the newest, and another one under its number, needs no third one.
+ * The start of a walk. A block that was shown as the newest before the first tick is requested by its number
+ * with that tick. One request shows it as the newest and another under its number, so no third request is
+ * needed.
  */
 export type Beginning = {
-  /** Shown as the newest before the walk began. */
+  /** Reports a block that was shown as the newest before the walk began. */
   saw(block: LightHeader): void
   readonly block: SealedBlock | undefined
   /**
-   * What to ask of the endpoint beside the head. `isFirst`: it has not failed, and the answer shows that it is on our
-   * chain. One that failed is asked for as little at a time as can be.
+   * The calls to send next to the head. `isFirst`: the endpoint has not failed, and its answer shows that it
+   * is on our chain. After a failure the request stays as small as possible.
    */
   parts(isFirst: boolean): readonly Part[]
-  /** Joins `latest` to what is known, from the block that was seen before where it is shown now. */
+  /**
+   * Joins `latest` to the known blocks. If the block that was seen before is shown again now, the walk starts
+   * from it.
+   */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
 }
 
 export function createBeginning(walk: Walk): Beginning {
   let block: SealedBlock | undefined
-  /** What the tick under way asks for, and as it shows that under its number. */
+  /** The block that the present tick requests, and the block that the answer shows under its number. */
   let asked: SealedBlock | undefined
   let shown: SealedBlock | undefined
 
@@ -34,7 +38,7 @@ export function createBeginning(walk: Walk): Beginning {
       how === 'shown' && numbers.length === 1 && numbers[0] === again.number ? [again] : fetch(numbers, how),
     )
     if (began === undefined) return walk.advance(latest, fetch)
-    // What came between the two is fetched with the next tick.
+    // Blocks between the two are fetched with the next tick.
     const moved = await walk.advance(latest, async () => undefined)
     return { ...began, came: [...began.came, ...(moved?.came ?? [])] }
   }

@@ -12,8 +12,8 @@ const NULL: StubAnswer = { result: null }
 const SILENT: StubAnswer = { failure: { kind: 'timeout', message: 'no answer' } }
 
 /**
- * The walk has come to block 20, blocks `blockMs` apart, as far as that was seen. From then on the endpoint that is read
- * has `tip` to say of the highest block that it has shown, and another endpoint `elsewhere`.
+ * The walk has reached block 20, with `blockMs` between the observed blocks. From then on the endpoint that
+ * is read answers `tip` for the highest block that it has shown, and another endpoint answers `elsewhere`.
  */
 async function walked({
   blockMs,
@@ -27,7 +27,7 @@ async function walked({
   const clock = createVirtualClock()
   let latest = TIP
   let highest = TIP
-  // How often the tip was looked for under its number.
+  // How often the tip was requested by its number.
   let tipAsked = 0
   const port = createStubPort((calls) =>
     calls.map(({ params: [selector] }) => {
@@ -49,7 +49,7 @@ async function walked({
     timeoutMs: 1_000,
     horizon: 64,
   })
-  /** One look at an endpoint with this head, so long after the last one. */
+  /** One poll of an endpoint with this head, the given time after the last one. */
   async function look(head: number, afterMs = 100): Promise<void> {
     await clock.advance(afterMs - 1)
     latest = head
@@ -65,12 +65,12 @@ async function walked({
 
 const gone = { tip: TIP, head: TIP - 5, left: 2 }
 
-/** Looks below the tip, the last of them `forMs` after the first. */
+/** Polls below the tip, the last of them `forMs` after the first. */
 async function below(lane: Awaited<ReturnType<typeof walked>>, forMs: number): Promise<void> {
   for (const afterMs of [100, 100, 100, forMs - 200]) await lane.look(TIP - 5, afterMs)
 }
 
-test('a head below the tip is believed after three periods, where no endpoint shows the tip: what stood above it left', async () => {
+test('a head below the tip is believed after three periods if no endpoint shows the tip, and the blocks above leave', async () => {
   const lane = await walked({ blockMs: 4_000, elsewhere: NULL })
   await below(lane, 11_999)
   expect([lane.resets, lane.asked()]).toEqual([[], 0])
@@ -80,7 +80,7 @@ test('a head below the tip is believed after three periods, where no endpoint sh
   lane.tracker.stop()
 })
 
-test('three looks are not enough, however long they took', async () => {
+test('three polls are not enough, however long they took', async () => {
   const lane = await walked({ blockMs: 4_000 })
   for (let looks = 0; looks < 3; looks++) await lane.look(TIP - 5, 20_000)
   expect([lane.resets, lane.asked()]).toEqual([[], 0])
@@ -89,7 +89,7 @@ test('three looks are not enough, however long they took', async () => {
   lane.tracker.stop()
 })
 
-test('another block in the place of the tip shows a chain as long as before: one block left, and another one came', async () => {
+test('another block at the height of the tip shows a chain as long as before: one block left, and another came', async () => {
   const fork = `0x${'f'.repeat(64)}` as const
   const tip = { result: rawBlock({ number: `0x${TIP.toString(16)}`, hash: fork, parentHash: hash(TIP - 1) }) }
   const lane = await walked({ blockMs: 4_000, tip })
@@ -99,7 +99,7 @@ test('another block in the place of the tip shows a chain as long as before: one
   lane.tracker.stop()
 })
 
-test('a period is 12 s at most', async () => {
+test('a period is at most 12 s', async () => {
   const lane = await walked({ blockMs: 60_000 })
   await below(lane, 35_999)
   expect(lane.resets).toEqual([])
@@ -108,21 +108,21 @@ test('a period is 12 s at most', async () => {
   lane.tracker.stop()
 })
 
-test('the head that was the tip before, or a later one, begins the time anew', async () => {
+test('the earlier tip or a later head starts the time anew', async () => {
   for (const head of [TIP, TIP + 1]) {
     const lane = await walked({ blockMs: 4_000 })
     await below(lane, 6_000)
     await lane.look(head)
     await below(lane, 11_900)
     expect(lane.resets).toEqual([])
-    // The time between blocks, as it was seen, is longer with a later one.
+    // The observed time between blocks is longer with a later one.
     await lane.look(TIP - 5, head === TIP ? 100 : 10_000)
     expect(lane.resets).toMatchObject([{ tip: head, head: TIP - 5 }])
     lane.tracker.stop()
   }
 })
 
-test('while any endpoint shows the tip, or the one that is read does not say, it only lags: it is looked for again after as long', async () => {
+test('the reader only lags while any endpoint shows the tip, or the reader has no answer: the check is repeated later', async () => {
   for (const parts of [
     { elsewhere: blockAt(TIP) },
     { tip: blockAt(TIP) },

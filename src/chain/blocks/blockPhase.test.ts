@@ -3,14 +3,14 @@ import { createBlockPhase } from './blockPhase.js'
 
 const PERIOD_S = 12
 const PERIOD_MS = PERIOD_S * 1_000
-/** From the second that its timestamp names until the node shows the block. */
+/** The time from the second of a block's timestamp until the node shows the block. */
 const LATE_MS = 700
-/** How closely is looked where no pace is known. */
+/** The poll interval without a known pace. */
 const BLIND_MS = 600
 
 /**
- * Looks at a chain for so many blocks, at the moments that the phase names. `lateMs`: for each block. Returns for each
- * block how many looks there were for it, and how long it was there before it was seen.
+ * Polls a chain for the given number of blocks, at the times of the phase. `lateMs`: for each block. Returns
+ * for each block the number of polls, and the time from its appearance until it was seen.
  */
 function watch(blocks: number, stampOf: (number: number) => number, lateMs: (number: number) => number) {
   const phase = createBlockPhase()
@@ -35,19 +35,19 @@ const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + 
 const steady = (number: number) => number * PERIOD_S
 
 describe('blocks that come by the clock', () => {
-  test('one look in most periods is enough, and none is seen much later than it is shown', () => {
+  test('one poll in most periods is enough, and none is seen much later than it is shown', () => {
     const seen = watch(200, steady, () => LATE_MS).slice(8)
     expect(mean(seen.map(({ looks }) => looks))).toBeLessThan(1.25)
     expect(Math.max(...seen.map(({ delayMs }) => delayMs))).toBeLessThan(PERIOD_MS / 50)
   })
 
-  test('that are shown up to a second later or earlier cost few looks more', () => {
+  test('that are shown up to a second later or earlier cost few additional polls', () => {
     const seen = watch(400, steady, (number) => LATE_MS + ((number * 7_919) % 1_000)).slice(8)
     expect(mean(seen.map(({ looks }) => looks))).toBeLessThan(2)
     expect(mean(seen.map(({ delayMs }) => delayMs))).toBeLessThan(1_000)
   })
 
-  test('a slot without a block is waited through, with pauses that grow', () => {
+  test('a slot without a block is waited through, with growing pauses', () => {
     const skips = (number: number) => (number + Math.floor(number / 10)) * PERIOD_S
     const seen = watch(100, skips, () => LATE_MS).slice(8)
     expect(Math.max(...seen.map(({ looks }) => looks))).toBeLessThan(30)
@@ -55,10 +55,10 @@ describe('blocks that come by the clock', () => {
   })
 })
 
-describe('there is no pace to go by', () => {
+describe('there is no usable pace', () => {
   test.each([
     ['before some blocks were seen', [0, 12]],
-    ['where the times between blocks have no common measure', [0, 12, 25, 31, 47]],
+    ['if the times between blocks have no common measure', [0, 12, 25, 31, 47]],
     ['with several blocks in a second', [0, 0, 0, 1, 1]],
   ])('%s', (_, stamps) => {
     const phase = createBlockPhase()
@@ -67,7 +67,7 @@ describe('there is no pace to go by', () => {
     expect(phase.next(100_000)).toBeUndefined()
   })
 
-  test('where blocks are dated a second apart, and made at once', () => {
+  test('if blocks are dated a second apart, and made at once', () => {
     const phase = createBlockPhase()
     for (let number = 0; number < 10; number++)
       phase.looked(5_000 + number, { number, timestamp: 5 + number })

@@ -1,46 +1,55 @@
 /**
- * When the next block is likely to be there, on a chain whose blocks come at a steady pace by their own timestamps. A
- * chain with less than a second between blocks has none: timestamps are whole seconds. Nothing rests on it: what it gets
- * wrong costs a few looks.
+ * Predicts when the next block appears, on a chain whose blocks come at a steady pace by their own
+ * timestamps. There is no prediction for a chain with less than a second between blocks, because timestamps
+ * are whole seconds. Correctness does not depend on it: a wrong prediction costs a few polls.
  */
 export type BlockPhase = {
-  /** A look that began at `askedMs` showed this newest block, and it is the head. */
+  /** A poll that started at `askedMs` showed this newest block, and it is the head. */
   looked(askedMs: number, newest: Pick<Stamp, 'number' | 'timestamp'>): void
-  /** When to look next, where the last look began at `startedMs`; undefined where the pace is not steady. */
+  /** When to poll next, if the last poll started at `startedMs`. Undefined if the pace is not steady. */
   next(startedMs: number): number | undefined
-  /** Another endpoint is read, which shows its blocks at other moments. */
+  /** Another endpoint is read, which shows its blocks at other times. */
   forget(): void
 }
 
 type Stamp = { readonly number: number; readonly timestamp: number; readonly lateMs: number }
 
 const SECOND_MS = 1_000
-/** Steps from one block seen to the next, of which the shortest is the period and the others are multiples of it. */
+/**
+ * The number of steps between seen blocks that are needed. The shortest step is the period, and the others
+ * are multiples of it.
+ */
 const STEPS_MIN = 2
 const STEPS_MAX = 16
-/** No slot of a chain with a steady period is longer. */
+/** No chain with a steady period has a longer slot. */
 const PERIOD_S_MAX = 60
-/** A block that was not there is looked for again after this part of the period, doubled each time. */
+/**
+ * After a poll without the expected block, the next poll follows after this fraction of the period. The pause
+ * doubles each time.
+ */
 const MISS_PART = 1 / 100
 const MISS_MS_MIN = 20
 const MISS_PART_MAX = 1 / 20
-/** Each block that was there at once is looked for earlier the next time, by this part of the first pause. */
+/**
+ * If a block was there at the first poll, the next block is polled earlier by this fraction of the first
+ * pause.
+ */
 const EARLIER_PART = 1 / 8
 /**
- * A block that is there by this part of the period earlier than the one before was not made by the clock: Hardhat dates
- * each block of a burst a second after the last one.
+ * A block that appears earlier than its predecessor by this fraction of the period was not made by the clock:
+ * Hardhat dates each block of a burst a second after the last one.
  */
 const EARLY_PART_MAX = 1 / 2
-/** After so many periods without a block there is no pace to go by. */
+/** After this many periods without a block there is no usable pace. */
 const SILENT_PERIODS = 4
 
 export function createBlockPhase(): BlockPhase {
   let last: Stamp | undefined
   let steps: readonly number[] = []
-  // Looks that came after the block was due, and did not show it.
+  // Polls after the due time that did not show the block.
   let misses = 0
 
-  /** Seconds from one block to the next. */
+  /** The period in seconds. */
   function periodS(): number | undefined {
     const period = Math.min(...steps)
     const isSteady = steps.length >= STEPS_MIN && period >= 1 && period <= PERIOD_S_MAX
@@ -59,7 +68,7 @@ export function createBlockPhase(): BlockPhase {
   return {
     looked(askedMs, { number, timestamp }) {
       const seen: Stamp = { number, timestamp, lateMs: askedMs - timestamp * SECOND_MS }
-      // The first one, or the chain was cut back.
+      // The first block, or the chain was cut back.
       if (last === undefined || number < last.number) {
         last = seen
         misses = 0

@@ -8,7 +8,7 @@ import type { Follower } from './follower.js'
 
 type Options = Parameters<typeof createTracker>[0]
 
-/** A tracker of one endpoint that looks every 200 ms and wants nothing of the pending block. */
+/** A tracker of one endpoint that polls every 200 ms and does not read the pending block. */
 function openTracker({
   port,
   ...options
@@ -23,7 +23,7 @@ function openTracker({
   })
 }
 
-// `atHome`: the calls at the end of each batch that it answers for our chain.
+// `atHome`: the number of calls at the end of each batch that it answers for our chain.
 test.each([
   { what: 'is on another chain', atHome: 0 },
   { what: 'comes back to our chain in the middle of a batch', atHome: 1 },
@@ -54,7 +54,7 @@ test.each([
   await clock.advance(10_000)
   await ticked
   expect(tracker.head?.number).toBe(16)
-  // From then on it is not asked any more.
+  // From then on the chain is not verified any more.
   const { length } = port.batches
   void tracker.nextTick()
   await clock.advance(1_000)
@@ -89,12 +89,12 @@ test('a block that is shown before the walk has begun is not walked yet', async 
   tracker.stop()
 })
 
-test('another wake, or a signature meanwhile, does not put off the look that is about to begin', async () => {
+test('another wake, or a signature in between, does not delay the poll that is about to begin', async () => {
   const port = createStubPort((calls) => calls.map(() => ({ result: rawBlock({ number: '0x10' }) })))
   const clock = createVirtualClock()
   const tracker = openTracker({ port, clock })
   tracker.wake()
-  // Nobody follows it: planned anew, the look would not come at all.
+  // No follower exists: a new plan would drop the poll.
   tracker.watch(`0x${'11'.repeat(32)}`, {} as never)
   tracker.wake()
   await clock.advance(1)
@@ -102,7 +102,7 @@ test('another wake, or a signature meanwhile, does not put off the look that is 
   tracker.stop()
 })
 
-test('blocks that left are told before blocks that came, from the tip downwards: a hash may be in both', async () => {
+test('blocks that left are reported before blocks that came, from the tip downwards: a hash may be in both', async () => {
   const hash = (fork: string, number: number) => `0x${`${fork}${number}`.padStart(64, '0')}` as const
   let fork = 'a'
   let head = 4
@@ -152,7 +152,7 @@ test('blocks that left are told before blocks that came, from the tip downwards:
   tracker.stop()
 })
 
-test('a first tip that is not shown once more by its number is not believed: one wrong answer is no chain', async () => {
+test('a first tip is believed only once its number shows it too: one wrong answer is no chain', async () => {
   let isWrong = true
   const port = createStubPort((calls) =>
     calls.map(({ params }) => {
@@ -174,7 +174,7 @@ test('a first tip that is not shown once more by its number is not believed: one
 })
 
 test.each([1, 2, 5, 100, 1_000_000])(
-  'while the newest head is %i too high and does not join, a pending block below it says nothing',
+  'a pending block proves nothing while a newer head, %i too high, does not join',
   async (by) => {
     const own = pad('0xaa')
     const hex = (number: number) => `0x${number.toString(16)}` as const
@@ -233,7 +233,7 @@ test.each([1, 2, 5, 100, 1_000_000])(
     above = by
     heads.length = 0
     await clock.advance(2_000)
-    // The block that stands on the tip is ours, whatever is shown above it; further away nobody looks for it.
+    // The block that follows the tip is ours, whatever is shown above it. Beyond the limit it is not fetched.
     const isNear = by < 256
     expect(tracker.head?.number).toBe(isNear ? 2 : 1)
     expect(told).toEqual(isNear ? ['sealed'] : [])

@@ -5,7 +5,7 @@ import { isHistoryRefused } from '../../rpc/history.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Signatures } from '../../rpc/signatures.js'
 
-/** A block with full transactions, by the hash that was walked where it is known. */
+/** Requests a block with full transactions, by the hash that was walked if it is known. */
 export function bodyCall(number: number, hash: Hash | undefined): RpcCall {
   return hash === undefined
     ? { method: 'eth_getBlockByNumber', params: [encodeBlock(number), true] }
@@ -16,17 +16,18 @@ export type BodyQuery = {
   readonly address: Address
   readonly chainId: number | undefined
   readonly signatures: Signatures
-  /** An attempt of ours: its signature needs no look. */
+  /** True for one of our own attempts: its signature does not have to be verified. */
   readonly isOwn: (hash: Hash) => boolean
 }
 
 /**
- * `refused`: the node's word that it does not serve it. `missing`: it has no such block. `malformed`: it contradicts
- * itself: it used gas and lists no transactions, or lists one that its sender has not signed.
+ * `refused`: the node reports that it does not serve the block. `missing`: it has no such block. `malformed`:
+ * the block contradicts itself: it used gas and lists no transactions, or it lists a transaction that its
+ * sender has not signed.
  */
 export type BodyReply = Body | 'refused' | 'missing' | 'malformed' | undefined
 
-/** A body, where the answer is one that agrees with its own header. */
+/** Decodes a body, and verifies that it agrees with its own header. */
 export async function readBody(reply: RpcReply | undefined, query: BodyQuery): Promise<BodyReply> {
   if (reply === undefined) return undefined
   if (!reply.ok) return isHistoryRefused(reply.failure) ? 'refused' : undefined
@@ -66,24 +67,28 @@ async function usesIn(
   return uses
 }
 
-/** Undefined where the account has not signed it, or not for this chain: then an endpoint has put it there. */
+/**
+ * Undefined if the account has not signed the transaction, or has signed it for another chain: then the
+ * endpoint inserted it.
+ */
 async function useOf(
   transaction: Readonly<Record<string, unknown>>,
   hash: Hash,
   { address, chainId, signatures, isOwn }: BodyQuery,
 ): Promise<Use | undefined> {
-  // Not every node names a nonce for it.
+  // Not every node shows a nonce for a deposit.
   if (transaction.type === DEPOSIT) return { kind: 'deposit', nonce: undefined, hash }
   const nonce = decodeNumber(transaction.nonce ?? '', 'eth_getBlockByNumber', 'a nonce')
   if (isOwn(hash)) return { kind: 'transaction', nonce, hash }
   const signer = await signatures.signerOf(transaction)
-  // A type without a signature that can be read here could be anybody's: like a deposit, it needs counts beside it.
+  // Any sender may have created a transaction of a type whose signature cannot be read here. Like a deposit,
+  // it proves nothing without counts.
   if (signer === 'unsigned') return { kind: 'deposit', nonce, hash }
   const isSigned = signer?.toLowerCase() === address.toLowerCase() && isForChain(transaction, chainId)
   return isSigned ? { kind: 'transaction', nonce, hash } : undefined
 }
 
-/** EIP-155: `v` of a legacy transaction is chain id * 2 + 35 or 36, or 27 or 28 where it names no chain. */
+/** EIP-155: `v` of a legacy transaction is chain id * 2 + 35 or 36, or 27 or 28 if it names no chain. */
 function isForChain(transaction: Readonly<Record<string, unknown>>, chainId: number | undefined): boolean {
   if (chainId === undefined) return true
   const { type, v, chainId: named } = transaction
@@ -92,7 +97,7 @@ function isForChain(transaction: Readonly<Record<string, unknown>>, chainId: num
   return v === undefined || Number(v) < 35 || (BigInt(v as string) - 35n) / 2n === BigInt(chainId)
 }
 
-/** EIP-7702: a tuple goes for one chain, or for all with chain id 0. */
+/** EIP-7702: a tuple is valid for one chain, or for all chains if its chain id is 0. */
 async function tuplesIn(
   { authorizationList }: Readonly<Record<string, unknown>>,
   hash: Hash,

@@ -8,7 +8,7 @@ const LOWER = ADDRESS.toLowerCase()
 const h = (digit: string): Hash => `0x${digit.repeat(64)}`
 const STRANGER = `0x${'99'.repeat(20)}`
 
-/** Each names who signed it, where a signature would be. */
+/** Each names its signer instead of a signature. */
 const signatures: Signatures = {
   signerOf: async ({ r }) => r as Address | 'unsigned' | undefined,
   authorityOf: async (tuple) => (tuple as { r?: Address }).r,
@@ -50,7 +50,7 @@ const carrier = (...authorizationList: readonly object[]) => ({
 const tuple = (over: object = {}) => ({ chainId: '0x5', nonce: '0x7', r: LOWER, ...over })
 
 describe('a body', () => {
-  test('is asked for by the hash that was walked, by its number where none was', () => {
+  test('is requested by the walked hash, or by its number without one', () => {
     expect(bodyCall(16, h('1'))).toEqual({ method: 'eth_getBlockByHash', params: [h('1'), true] })
     expect(bodyCall(16, undefined)).toEqual({ method: 'eth_getBlockByNumber', params: ['0x10', true] })
   })
@@ -58,7 +58,7 @@ describe('a body', () => {
   test('that used gas and lists no transactions contradicts itself; one that used none does not', async () => {
     expect(await read([])).toBe('malformed')
     expect(await read([], { gasUsed: '0x0' })).toMatchObject({ number: 10, hashes: [], uses: [] })
-    // Transactions of the system use no gas that is counted.
+    // System transactions use no counted gas.
     expect(await read([sent()], { gasUsed: '0x0' })).toMatchObject({ uses: [{ nonce: 5 }] })
   })
 
@@ -80,27 +80,27 @@ describe('a body', () => {
 })
 
 describe('a transaction of the account', () => {
-  test('is a use, in whichever case the addresses are written', async () => {
+  test('is a use, for any letter case of the addresses', async () => {
     const use = { kind: 'transaction', nonce: 5, hash: h('a') }
     for (const from of [LOWER, ADDRESS, LOWER.toUpperCase().replace('0X', '0x')])
       for (const r of [LOWER, ADDRESS]) expect(await read([sent({ from, r })])).toMatchObject({ uses: [use] })
   })
 
-  test('that it has not signed makes the body malformed, unless it is an attempt of ours', async () => {
+  test('without its signature makes the body malformed, unless it is an attempt of ours', async () => {
     for (const r of [STRANGER, undefined]) {
       expect(await read([sent({ r })])).toBe('malformed')
       expect(await read([sent({ r })], { own: h('a') })).toMatchObject({ uses: [{ nonce: 5 }] })
     }
   })
 
-  test('for another chain is malformed, and is a use where it is not known which chain this is', async () => {
+  test('for another chain is malformed, and is a use if our chain is unknown', async () => {
     for (const other of [{ chainId: '0x6' }, { type: '0x0', v: '0x30' }]) {
       expect(await read([sent(other)]), JSON.stringify(other)).toBe('malformed')
       expect(await read([sent(other)], { chainId: undefined })).toMatchObject({ uses: [{ nonce: 5 }] })
     }
   })
 
-  test('that is a deposit of the OP stack has its nonce elsewhere', async () => {
+  test('that is a deposit of the OP stack has no nonce in the body', async () => {
     const deposit = { ...sent({ type: '0x7e', r: 'unsigned' }) }
     expect(await read([deposit])).toMatchObject({ uses: [{ kind: 'deposit', nonce: undefined }] })
   })
@@ -113,21 +113,21 @@ describe('a transaction of the account', () => {
 describe('a tuple that the account has signed (EIP-7702)', () => {
   const use = { kind: 'authorization', nonce: 7, hash: h('c') }
 
-  test('is a use where it goes for this chain, or for all', async () => {
+  test('is a use if it is for this chain, or for all', async () => {
     for (const chainId of ['0x5', '0x0'])
       expect(await read([carrier(tuple({ chainId }))])).toMatchObject({ uses: [use] })
     expect(await read([carrier(tuple({ chainId: '0x6' }))])).toMatchObject({ uses: [] })
-    // Which chain it is is not known: whatever it goes for.
+    // The present chain is unknown, so any chain id is accepted.
     const all = await read([carrier(tuple({ chainId: '0x6' }))], { chainId: undefined })
     expect(all).toMatchObject({ uses: [use] })
   })
 
-  test('is none where another account, or nobody, has signed it', async () => {
+  test('is none if another account, or none, has signed it', async () => {
     for (const r of [STRANGER, undefined])
       expect(await read([carrier(tuple({ r }))])).toMatchObject({ uses: [] })
   })
 
-  test('is told after the transaction that carries it, and each of several in their order', async () => {
+  test('follows the transaction that carries it, and several tuples keep their order', async () => {
     const own = sent({
       type: '0x4',
       authorizationList: [tuple({ nonce: '0x6' }), tuple({ r: STRANGER }), tuple()],

@@ -6,7 +6,7 @@ import type { SealedBlock } from './follower.js'
 
 const hashOf = (name: number): Hash => `0x${name.toString(16).padStart(64, '0')}`
 
-/** A chain that grows and is reorganised; every block ever made has a name of its own. */
+/** A chain that grows and is reorganised. Every block has a unique name. */
 function createChain(startNumber = 0) {
   let names = 0
   const blocks: SealedBlock[] = []
@@ -34,7 +34,7 @@ function createChain(startNumber = 0) {
 }
 
 describe('the walked chain', () => {
-  test('a block that follows the tip joins without a fetch', async () => {
+  test('joins a block that follows the tip without a fetch', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 10 })
     chain.grow(3)
@@ -44,7 +44,7 @@ describe('the walked chain', () => {
     expect(await walk.advance(chain.head, never)).toMatchObject({ left: [], came: [{ number: 3 }] })
   })
 
-  test('missed blocks are fetched and told in order', async () => {
+  test('fetches missed blocks and reports them in order', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 100 })
     chain.grow(1)
@@ -56,7 +56,7 @@ describe('the walked chain', () => {
     )
   })
 
-  test('a head below the tip is a replica that lags: nothing leaves', async () => {
+  test('takes a head below the tip for a lagging replica: no block leaves', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 10 })
     chain.grow(3)
@@ -67,7 +67,7 @@ describe('the walked chain', () => {
     expect(await walk.advance(old, chain.fetch)).toEqual({ left: [], came: [], jumped: false })
   })
 
-  test('a head far above that is not shown together with what is known says nothing', async () => {
+  test('ignores a head far above that is not shown together with known blocks', async () => {
     const [chain, other] = [createChain(), createChain()]
     const walk = createWalk({ length: 10 })
     chain.grow(3)
@@ -82,7 +82,7 @@ describe('the walked chain', () => {
     expect(walk.tip?.number).toBe(chain.head.number)
   })
 
-  test('a head that does not join costs no more than a block or two a look, however far above it is', async () => {
+  test('fetches at most a block or two per poll for a head that does not join, at any distance', async () => {
     for (const above of [2, 5, 33, 100, 256, 257, 1_000, 1_000_000]) {
       const chain = createChain()
       const walk = createWalk({ length: 100 })
@@ -105,7 +105,7 @@ describe('the walked chain', () => {
       for (let look = 0; look < 20; look++) expect(await walk.advance(stray, fetch)).toBeUndefined()
       expect(asked).toHaveLength(20)
       expect(Math.max(...asked.slice(1))).toBeLessThanOrEqual(2)
-      // What was missed meanwhile is found in few requests all the same.
+      // The missed blocks are still found in few requests.
       chain.grow(200)
       asked.length = 0
       expect((await walk.advance(chain.head, fetch))?.came).toHaveLength(200)
@@ -113,7 +113,7 @@ describe('the walked chain', () => {
     }
   })
 
-  test('blocks that could not be fetched change nothing: it is asked again', async () => {
+  test('changes nothing if blocks could not be fetched, and tries again', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 10 })
     chain.grow(1)
@@ -123,7 +123,7 @@ describe('the walked chain', () => {
     expect(walk.tip?.number).toBe(0)
   })
 
-  test('an endpoint that loses every other request, and is always further ahead, is caught up with', async () => {
+  test('catches up with an endpoint that loses every other request, and is always further ahead', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 1_000 })
     chain.grow(1)
@@ -143,7 +143,7 @@ describe('the walked chain', () => {
     expect(seen).toEqual(Array.from({ length: chain.head.number }, (_, index) => index + 1))
   })
 
-  test('missed blocks that do not stand on each other, as of two forks, change nothing', async () => {
+  test('changes nothing for missed blocks that do not link, as of two forks', async () => {
     const [chain, other] = [createChain(), createChain()]
     const walk = createWalk({ length: 10 })
     chain.grow(1)
@@ -160,7 +160,7 @@ describe('the walked chain', () => {
     expect(moved?.came.map(({ number }) => number)).toEqual([1, 2, 3, 4])
   })
 
-  test('blocks below the first one that do not link to it are not known', async () => {
+  test('does not accept blocks below the first one that do not link to it', async () => {
     const [chain, other] = [createChain(), createChain()]
     const walk = createWalk({ length: 10 })
     chain.grow(5)
@@ -174,8 +174,8 @@ describe('the walked chain', () => {
     expect(walk.hashAt(2)).toBe((await chain.fetch([2]))[0]?.hash)
   })
 
-  test('a fork just above the first walked block takes only what is above it', async () => {
-    // The walk began at 16; block 18 is replaced while five more come: looking for the fork goes below 16.
+  test('takes only the blocks above a fork just above the first walked block', async () => {
+    // The walk began at 16. Block 18 is replaced while five more come: the search for the fork goes below 16.
     const chain = createChain(10)
     const walk = createWalk({ length: 100 })
     chain.grow(7)
@@ -191,7 +191,7 @@ describe('the walked chain', () => {
     expect(moved?.came[0]?.number).toBe(18)
   })
 
-  test('the blocks that are told to have come and not to have left are the chain, whatever forks and gaps there are', async () => {
+  test('reports blocks that came and did not leave exactly as the chain, for any forks and gaps', async () => {
     const step = fc.record({
       reorg: fc.option(
         fc.record({ depth: fc.integer({ min: 1, max: 12 }), length: fc.integer({ min: 1, max: 30 }) }),

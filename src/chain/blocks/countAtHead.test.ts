@@ -26,11 +26,11 @@ function read(
 }
 
 describe('readCountAtHead', () => {
-  it('is the count at the block that was walked, by its number and by its hash', async () => {
+  it('is the count at the walked block, by its number and by its hash', async () => {
     expect(await read()).toBe(2)
   })
 
-  it('is not known where the endpoint has another block there: before, or once the counts are read', async () => {
+  it('is unknown if the endpoint has another block there: before, or once the counts are read', async () => {
     const fork = scriptedChain(
       ADDRESS,
       Array.from({ length: 10 }, () => []),
@@ -44,29 +44,29 @@ describe('readCountAtHead', () => {
     expect(await read(chain.answer, { hash: hashOf('block', 9, 9) })).toBeUndefined()
   })
 
-  it('is not known where a reading of the block was not answered: before the counts, or after them', async () => {
+  it('is unknown if a reading of the block was not answered: before the counts, or after them', async () => {
     for (const header of [0, 3]) {
       const found = await read((call, at) => (at.call === header ? SILENT : chain.answer(call)))
       expect(found, `header of call ${header}`).toBeUndefined()
     }
   })
 
-  it('is not known where the two readings differ, or one of them was not answered', async () => {
+  it('is unknown if the two readings differ, or one of them was not answered', async () => {
     for (const reply of [count(1), count(3), SILENT, rpcFailure(-32000, 'header not found')]) {
       for (const isAsked of [isByHash, (call: RpcCall) => isCount(call) && !isByHash(call)])
         expect(await read((call) => (isAsked(call) ? reply : chain.answer(call)))).toBeUndefined()
     }
   })
 
-  it('is that by number alone where the node takes no hashes', async () => {
+  it('is the count by number alone if the node does not support hashes', async () => {
     const refusal = rpcFailure(-32602, 'invalid params')
     expect(await read((call) => (isByHash(call) ? refusal : chain.answer(call)))).toBe(2)
   })
 
-  it('is not known where the node has no state there', async () => {
+  it('is unknown if the node has no state there', async () => {
     const pruned = rpcFailure(-32000, 'missing trie node')
     expect(await read((call) => (isCount(call) ? pruned : chain.answer(call)))).toBeUndefined()
-    // Nor does it take hashes.
+    // Nor does it support hashes.
     const refusal = rpcFailure(-32602, 'invalid params')
     const both = await read((call) => {
       if (!isCount(call)) return chain.answer(call)
@@ -75,7 +75,7 @@ describe('readCountAtHead', () => {
     expect(both).toBeUndefined()
   })
 
-  it('is not known from an endpoint on another chain', async () => {
+  it('is unknown from an endpoint on another chain', async () => {
     expect(await read(chain.answer, { chainId: 1 })).toBe(2)
     expect(await read(chain.answer, { chainId: 2 })).toBeUndefined()
   })

@@ -10,7 +10,10 @@ function followerAt(pace: Pace, more: Partial<Follower>): Follower {
   return { address: `0x${'aa'.repeat(20)}`, ...follower } as unknown as Follower
 }
 
-/** What is asked at each of these heads of a lane with this pace; `answered`: whether the count has an answer. */
+/**
+ * The number of calls at each of these heads for a lane with this pace. `answered`: whether the count gets an
+ * answer.
+ */
 function askedAt(
   pace: Pace,
   heads: readonly (Hash | undefined)[],
@@ -30,35 +33,35 @@ function askedAt(
   })
 }
 
-test('a lane that only blocks say something to is counted once for each of them', () => {
+test('a lane at the pace of blocks is counted once for each of them', () => {
   expect(askedAt('head', [H1, H1, H1, H2, H2])).toEqual([1, 0, 0, 1, 0])
 })
 
-test('not where they hold what it sent', () => {
+test('a lane is not counted if the blocks contain its transactions', () => {
   expect(askedAt('head', [H1, H2], { isPassedOver: () => false })).toEqual([0, 0])
 })
 
-test('every other lane is counted at each look, and an idle one never', () => {
+test('every other lane is counted at each poll, and an idle one never', () => {
   expect(askedAt('cadence', [H1, H1, H1])).toEqual([1, 1, 1])
   expect(askedAt('block', [H1, H1, H1])).toEqual([1, 1, 1])
   expect(askedAt('idle', [H1, H1])).toEqual([0, 0])
 })
 
-test('a count that was not answered, or belongs to no head, is asked for again', () => {
+test('a count without an answer or a head is requested again', () => {
   expect(askedAt('head', [H1, H1, H1], {}, false)).toEqual([1, 1, 1])
   expect(askedAt('head', [undefined, undefined])).toEqual([1, 1])
 })
 
-test('a lane whose counts are held against each other is counted at each look, at both tags', () => {
+test('a lane whose counts are compared is counted at each poll, at both tags', () => {
   expect(askedAt('head', [H1, H1], { wantsPending: () => true })).toEqual([2, 2])
 })
 
-test('a lane that a block has passed over looks at the cadence until it is counted at that block', () => {
+test('a lane that a block has passed over polls at the cadence until it is counted at that block', () => {
   expect(pacesAt({ isPassedOver: () => true })).toEqual(['cadence', 'head'])
   expect(pacesAt({ isPassedOver: () => false })).toEqual(['head', 'head'])
 })
 
-/** The pace before and after a look at one head. */
+/** The pace before and after a poll at one head. */
 function pacesAt(more: Partial<Follower>): Pace[] {
   const follower = followerAt('head', more)
   const counting = createCounting(new Set([follower]), () => H1, { now: () => 0 })

@@ -4,17 +4,21 @@ import { balanceCall, countCall, decodeNumber, decodeQuantity } from '../../rpc/
 import type { Counts, Follower, Pace } from './follower.js'
 import { decoded, type Part } from './tickParts.js'
 
-/** What a tick asks for the lanes that follow the chain: the counts of their accounts, and balances. */
+/** The calls of a tick for the lanes that follow the chain: the counts of their accounts, and balances. */
 export type Counting = {
   /**
-   * `pending`: the count at `pending` is worth reading. What is read goes to `told`, to be told after the blocks.
+   * `pending`: the count at `pending` is worth reading. Each reading adds a function to `told`, which the
+   * tracker calls after the blocks.
    */
   parts(pending: boolean, told: ((head: number) => void)[]): readonly Part[]
-  /** How closely the follower has to look: where a block passed over what it sent, its counts are wanted before the next one. */
+  /**
+   * How often the follower has to poll: if a block did not contain its transactions, it needs its counts
+   * before the next block.
+   */
   paceOf(follower: Follower): Pace
 }
 
-/** Lanes whose counts one tick asks for; with more of them they take turns. */
+/** The maximum number of lanes that one tick counts. If there are more lanes, they take turns. */
 const COUNTS_AT_ONCE = 40
 
 export function createCounting(
@@ -22,19 +26,19 @@ export function createCounting(
   tip: () => Hash | undefined,
   clock: Pick<Clock, 'now'>,
 ): Counting {
-  // The head at which a count was asked for that was answered.
+  // The head at which the follower's last answered count was requested.
   const countedAt = new WeakMap<Follower, Hash>()
   let turn = 0
 
-  /** Nothing was counted since the newest block was shown. */
+  /** True if no count was answered since the newest block was shown. */
   function isUncounted(follower: Follower): boolean {
     const head = tip()
     return head === undefined || countedAt.get(follower) !== head
   }
 
   /**
-   * A lane whose blocks hold what it sent is not counted: they say more. Where a block passed over something it is counted
-   * once for each such block.
+   * A lane whose blocks contain its transactions is not counted, because the blocks show more. If a block did
+   * not contain one of them, the lane is counted once per such block.
    */
   function isWanted(follower: Follower): boolean {
     const pace = follower.pace()
@@ -63,7 +67,7 @@ export function createCounting(
     const asksPending = pending || follower.wantsPending?.() === true
     const parts = asksPending ? [count('latest'), count('pending')] : [count('latest')]
     told.push((at) => {
-      // The newest block was read with the same request.
+      // The newest block was read in the same request.
       const head = tip()
       if (head !== undefined && counts.latest !== undefined) countedAt.set(follower, head)
       follower.counts(counts, at)

@@ -16,7 +16,7 @@ export const foreign = (nonce: number) => hashOf('foreign', nonce)
 export const UNSURE = { kind: 'unsure' }
 export const NOTHING = /^(unsure|unreadable)$/
 export const UNREADABLE = { kind: 'unreadable' }
-/** The stand-in for a signature here: whoever the endpoint names has signed. */
+/** Stands in for signatures: every sender that the endpoint names has signed. */
 export const signatures: Signatures = {
   signerOf: async ({ from }) => from as Address,
   authorityOf: async () => undefined,
@@ -24,7 +24,7 @@ export const signatures: Signatures = {
 export const isOwn = (hash: Hash) => hash.startsWith('0xa')
 export const one = (nonce: number) => [{ nonce, hash: foreign(nonce) }]
 
-/** A chain of `length` blocks in which the account did something in a few. */
+/** A chain of `length` blocks, a few of which use nonces of the account. */
 export function chainWith(length: number, uses: Record<number, readonly Use[]>): ScriptedChain {
   return scriptedChain(
     ADDRESS,

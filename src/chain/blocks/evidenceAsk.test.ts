@@ -7,12 +7,12 @@ import { ask } from './evidenceAsk.js'
 const calls = Array.from({ length: 5 }, (_, index) => ({ method: `call_${index}`, params: [] }))
 const RESULTS = calls.map(({ method }) => ({ ok: true, result: method }))
 
-/** Answers each call with its name, and the chain id as it is given. */
+/** Answers each call with its name, and the chain id with the given value. */
 const named = (chainId: unknown = '0x1') =>
   scriptedPort(({ method }) => ({ ok: true, result: method === 'eth_chainId' ? chainId : method }))
 const sizes = (port: ReturnType<typeof named>) => port.batches.map(({ length }) => length)
 
-describe('a batch of questions', () => {
+describe('a batch of calls', () => {
   test('is one request, up to 17 calls, and is answered in order', async () => {
     const port = named()
     expect(await ask(port, { address: ADDRESS }, calls)).toEqual(RESULTS)
@@ -26,14 +26,14 @@ describe('a batch of questions', () => {
     expect(sizes(wide)).toEqual([17, 1])
   })
 
-  test('is as many requests as the endpoint needs: no call is left out, and none asked twice', async () => {
+  test('is split to the limit of the endpoint: no call is omitted, and none sent twice', async () => {
     const port = named()
     expect(await ask(port, { address: ADDRESS, batchMax: 2 }, calls)).toEqual(RESULTS)
     expect(port.batches.flat()).toEqual(calls)
     expect(sizes(port)).toEqual([2, 2, 1])
   })
 
-  test('is no request where nothing is left to ask', async () => {
+  test('is no request if there is no call left', async () => {
     for (const [some, count] of [
       [[], 0],
       [calls, 1],
@@ -44,13 +44,13 @@ describe('a batch of questions', () => {
     }
   })
 
-  test('asks for the chain id beside, where one is given, and keeps the answer to itself', async () => {
+  test('adds the chain id if one is given, and removes its answer', async () => {
     const port = named()
     expect(await ask(port, { address: ADDRESS, chainId: 1 }, calls)).toEqual(RESULTS)
     expect(port.batches).toEqual([[...calls, { method: 'eth_chainId', params: [] }]])
   })
 
-  test('goes out with the signal that may end it', async () => {
+  test('is sent with the abort signal', async () => {
     const signals: unknown[] = []
     const port: Port = {
       ...named(),
@@ -65,14 +65,14 @@ describe('a batch of questions', () => {
   })
 })
 
-describe('nothing is answered', () => {
-  test('where the endpoint says another chain id, or none that can be read', async () => {
+describe('no answer is returned', () => {
+  test('if the endpoint has another chain id, or an unreadable one', async () => {
     const query = { address: ADDRESS, chainId: 1 } as const
     expect(await ask(named(), query, calls)).toEqual(RESULTS)
     for (const chainId of ['0x2', null, 'x', {}]) expect(await ask(named(chainId), query, calls)).toEqual([])
   })
 
-  test('where a request was answered with too few replies, or too many', async () => {
+  test('if a request was answered with too few replies, or too many', async () => {
     for (const change of [-1, 1]) {
       const port: Port = {
         ...named(),

@@ -4,26 +4,29 @@ import type { Signatures } from '../../rpc/signatures.js'
 import { type BodyReply, readBody } from './bodies.js'
 import { readNumber } from './evidenceReplies.js'
 
-/** What every reading for evidence is asked with. */
+/** The parameters of every reading for evidence. */
 export type AskedWith = {
   readonly address: Address
-  /** Asked beside each reading where given: an endpoint on another chain proves nothing. */
+  /** If given, it is verified with each reading, because an endpoint on another chain proves nothing. */
   readonly chainId?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** Calls in one request. @default 17 */
+  /** The maximum number of calls in one request. @default 17 */
   readonly batchMax?: number | undefined
 }
 
-/** What the reading of a body needs beside. */
+/** The additional parameters for reading a body. */
 export type BodyParts = AskedWith & {
   readonly signatures: Signatures
   readonly isOwn: (hash: Hash) => boolean
 }
 
-// A request as wide as a step of the search, and the chain id beside it.
+// A request as wide as a step of the search, plus the chain id.
 const BATCH_MAX = 17
 
-/** The replies to all calls, in order; none where the endpoint is on another chain or does not say. */
+/**
+ * The replies to all calls, in order. Empty if the endpoint is on another chain, or does not answer with its
+ * chain id.
+ */
 export async function ask(
   port: Port,
   { chainId, signal, batchMax = BATCH_MAX }: AskedWith,

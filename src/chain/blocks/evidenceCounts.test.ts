@@ -24,7 +24,8 @@ import {
 } from './evidenceAsk.fixture.js'
 
 const DELEGATED: Hex = `0xef0100${'12'.repeat(20)}`
-const NO_WITNESS = 'the count has passed the nonce, and no body that was read shows what used it'
+const NO_WITNESS =
+  'the count has passed the nonce, but no body that was read shows the transaction that used it'
 const SILENT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer' } }
 const quantity = (value: number): RpcReply => ({ ok: true, result: `0x${value.toString(16)}` })
 
@@ -32,7 +33,7 @@ type Answer = (call: RpcCall) => RpcReply
 /** `isLater`: the body was read in an earlier request. */
 type Answers = (call: RpcCall, isLater: boolean) => RpcReply | undefined
 
-/** The chain, with other fields for one of its transactions, as bodies show it. */
+/** The chain, with other fields for one of its transactions in bodies. */
 const showing =
   (chain: ScriptedChain, hash: Hex, fields: object): Answer =>
   (call) => {
@@ -43,7 +44,7 @@ const showing =
     return { ok: true, result: { ...block, transactions } }
   }
 
-/** Each tuple names who signed it, where a signature would be. */
+/** Each tuple names its signer instead of a signature. */
 const bySigner = {
   ...signatures,
   authorityOf: async (tuple: unknown) => (tuple as { by?: Address }).by,
@@ -68,7 +69,7 @@ const isAt = (chain: ScriptedChain, number: number) => (call: RpcCall) =>
     ? (call.params[1] as { blockHash: Hex }).blockHash === chain.blockHash(number)
     : numberIn(call) === number)
 
-describe('a use that proves only together with counts around its block', () => {
+describe('a use that is proven only together with counts around its block', () => {
   const deposited = used(foreign(1))
   const deposit = showing(deposited, foreign(1), { type: '0x7e' })
   const block = { number: 15, hash: deposited.blockHash(15) }
@@ -81,7 +82,7 @@ describe('a use that proves only together with counts around its block', () => {
     expect(await told(deposited, deposit, undefined, { to: 15 })).toEqual({ kind: 'other', witnesses, block })
   })
 
-  it('is a tuple, and it is one of our own where our transaction in that block carries it', async () => {
+  it('is a tuple, and it is one of our own if our transaction in that block carries it', async () => {
     const chain = used(null)
     const stranger = hashOf('stranger', 15)
     const carried = showing(chain, stranger, TUPLES(1))
@@ -91,7 +92,7 @@ describe('a use that proves only together with counts around its block', () => {
     expect(await told(chain, chain.answer, undefined, ours)).toEqual({ kind: 'authorized', block })
   })
 
-  it('is a tuple beside one of a nonce that was used before, which the chain has skipped', async () => {
+  it('is a tuple next to one of an already used nonce, which the chain has skipped', async () => {
     const chain = used(null)
     const stranger = hashOf('stranger', 15)
     const carried = showing(chain, stranger, TUPLES(0, 1))
@@ -99,7 +100,7 @@ describe('a use that proves only together with counts around its block', () => {
     expect(await told(chain, carried)).toMatchObject({ kind: 'other', witnesses })
   })
 
-  it('is none where one of the counts, read once more by number or by hash, denies it or is not answered', async () => {
+  it('is none if a second reading of a count by number or by hash contradicts it or has no answer', async () => {
     const carrying = used(null)
     const ours = { carriedIn: { number: 15, hash: carrying.blockHash(15) } }
     const cases = [
@@ -124,7 +125,7 @@ describe('a use that proves only together with counts around its block', () => {
     }
   })
 
-  it('while a transaction of the account is a proof whatever they say', async () => {
+  it('is not needed for a transaction of the account, which is a proof with any counts', async () => {
     const denied = (call: RpcCall) => (isByHash(call) ? quantity(0) : undefined)
     expect(await told(deposited, deposited.answer, denied)).toMatchObject({ kind: 'other' })
   })
@@ -137,7 +138,7 @@ describe('a CREATE in delegated code', () => {
   }
   const delegated: RpcReply = { ok: true, result: DELEGATED }
 
-  it('is believed where the account is delegated before the block or after it', async () => {
+  it('is believed if the account is delegated before the block or after it', async () => {
     for (const number of [14, 15]) {
       expect(await told(chain, chain.answer, code({ [number]: delegated }))).toMatchObject({
         kind: 'created',
@@ -145,19 +146,19 @@ describe('a CREATE in delegated code', () => {
     }
   })
 
-  it('is not where that is not known', async () => {
+  it('is not believed if that is unknown', async () => {
     for (const number of [14, 15])
       expect(await told(chain, chain.answer, code({ [number]: SILENT }))).toMatchObject(UNSURE)
     expect(await told(chain, chain.answer)).toMatchObject(UNSURE)
   })
 
-  it('is where the delegation began and ended within the block, as its tuples show', async () => {
+  it('is believed if the delegation began and ended within the block, as its tuples show', async () => {
     const both = used(null, null)
     const answer = showing(both, hashOf('stranger', 15), TUPLES(1))
     expect(await told(both, answer, undefined, { nonce: 2 })).toMatchObject({ kind: 'created' })
   })
 
-  it('is none in the first block of the chain: what the account had then is not used by anything', async () => {
+  it("is none in the first block of the chain: the account's initial count is not a use", async () => {
     const seeded = scriptedChain(ADDRESS, [[null, null]], { id: 0, forkedAt: 0, code: DELEGATED })
     const query = { nonce: 1, from: 0, to: 0 }
     expect(await ask(seeded, query).verdict).toEqual({ ...UNSURE, why: NO_WITNESS })

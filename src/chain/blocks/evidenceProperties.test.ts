@@ -18,7 +18,7 @@ const ADDRESS = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 const mine = (nonce: number) => hashOf('own', nonce)
 const own = (nonce: number) => new Set([mine(nonce)])
 const isOwn = (hash: Hash) => hash.startsWith('0xa')
-/** The stand-in for a signature here: whoever the endpoint names has signed. */
+/** Stands in for signatures: every sender that the endpoint names has signed. */
 const signatures: Signatures = {
   signerOf: async ({ from }) => from as Address,
   authorityOf: async () => undefined,
@@ -58,7 +58,7 @@ describe('readEvidence against any chain', () => {
 
   const usesOf = (history: History) => history.flatMap((uses, block) => uses.map((use) => ({ use, block })))
 
-  it('tells the truth on a chain that stands still, pruned or not', async () => {
+  it('gives true verdicts on a chain that does not move, pruned or not', async () => {
     const worlds = fc.record({
       all: blocks(40),
       nonce: fc.nat(30),
@@ -112,7 +112,7 @@ describe('readEvidence against any chain', () => {
     })
   }
 
-  /** What is told of a block is true on the fork that the block belongs to. */
+  /** A verdict about a block is true on the fork of that block. */
   function expectTrue(told: EvidenceVerdict, nonce: number, sides: ReturnType<typeof twoForks>): void {
     if (told.kind !== 'own' && told.kind !== 'other') return
     const side = sides.find(({ chain }) => chain.numberOf(told.block.hash) === told.block.number)
@@ -125,7 +125,7 @@ describe('readEvidence against any chain', () => {
     }
   }
 
-  it('never says that others used a nonce that they did not, whatever the counts say', async () => {
+  it('never claims a use by others that did not happen, for any counts', async () => {
     const worlds = fc.record({
       all: blocks(20),
       nonce: fc.nat(12),
@@ -155,7 +155,7 @@ describe('readEvidence against any chain', () => {
     )
   })
 
-  it('is true on the fork of its block, whichever fork answers each single call', async () => {
+  it('is true on the fork of its block, for any fork that answers each single call', async () => {
     const worlds = fc.record({
       world: forks,
       keepsForks: fc.boolean(),
@@ -170,7 +170,7 @@ describe('readEvidence against any chain', () => {
           const first = (sides[at.call % sides.length] ?? 0) === 0
           const [here, there] = first ? [both[0], both[1]] : [both[1], both[0]]
           const reply = here?.chain.answer(call) as RpcReply
-          // A node may keep the blocks of forks for a while: then what is named by hash is answered by any.
+          // A node may keep the blocks of forks for a while: then it answers any block named by hash.
           return keepsForks && isByHash(call) && !reply.ok ? (there?.chain.answer(call) as RpcReply) : reply
         })
         expectTrue(told, world.nonce, both)

@@ -28,7 +28,7 @@ import {
 } from './evidenceAsk.fixture.js'
 import { readEvidence } from './nonceEvidence.js'
 
-describe('readEvidence where old state is not served', () => {
+describe('readEvidence without old state', () => {
   const WORDS: RpcReply[] = [
     rpcFailure(-32000, `missing trie node ${'ab'.repeat(32)} (path )`),
     rpcFailure(-32000, 'required historical state unavailable (reexec=128)'),
@@ -58,7 +58,7 @@ describe('readEvidence where old state is not served', () => {
     (call: RpcCall) =>
       isCount(call) && !isByHash(call) && numberIn(call) < block ? word : chain.answer(call)
 
-  it('takes a body with a foreign transaction of that nonce as a proof, in whatever words state is refused', async () => {
+  it('takes a body with a foreign transaction of that nonce as a proof, for any wording of the refusal', async () => {
     const chain = chainWith(400, { 50: [mine(0)], 120: [foreign(1)], 390: [foreign(2)] })
     const block = { number: 120, hash: chain.blockHash(120) }
     for (const word of WORDS) {
@@ -79,14 +79,14 @@ describe('readEvidence where old state is not served', () => {
     })
   })
 
-  it('works as ever where the pair lies in the state that is served', async () => {
+  it('works as usual if the pair of blocks lies in the state that is served', async () => {
     const chain = chainWith(400, { 50: [mine(0)], 300: [foreign(1)] })
     const block = { number: 300, hash: chain.blockHash(300) }
     const { verdict } = ask(chain, { nonce: 1, from: 60, to: 399 }, prunedBelow(chain, 272))
     expect(await verdict).toEqual({ kind: 'other', witnesses: one(1), block })
   })
 
-  it('has no evidence when no body holds the nonce: absence proves nothing without a count', async () => {
+  it('has no evidence when no body contains the nonce: absence proves nothing without a count', async () => {
     const chain = chainWith(400, { 50: [mine(0)], 120: [null] })
     const { port, verdict } = ask(chain, { nonce: 1, from: 60, to: 399 }, prunedBelow(chain, 272))
     expect(await verdict).toMatchObject(UNREADABLE)
@@ -107,7 +107,7 @@ describe('readEvidence where old state is not served', () => {
     expect(Math.max(...passed.bodies)).toBeLessThan(900 + 8)
   })
 
-  it('sends no request that asks for the chain id alone, when as many bodies are read as go in whole requests', async () => {
+  it('sends no request for the chain id alone, when the bodies fill whole requests', async () => {
     const chain = chainWith(400, { 50: [mine(0)], 120: [null] })
     const query = { nonce: 1, from: 60, to: 399, bodiesMax: 16, chainId: 1 }
     const { port, verdict } = ask(chain, query, prunedBelow(chain, 272))
@@ -115,7 +115,7 @@ describe('readEvidence where old state is not served', () => {
     expect(port.batches.filter((calls) => calls.every(({ method }) => method === 'eth_chainId'))).toEqual([])
   })
 
-  it('reads downwards when the block believed in has passed the nonce as well, or no count denies it', async () => {
+  it('reads downwards when the believed block has passed the nonce as well, or no count contradicts it', async () => {
     const chain = chainWith(400, { 200: [foreign(0)], 300: [mine(1)] })
     const block = { number: 200, hash: chain.blockHash(200) }
     const from = (from: number) => ask(chain, { nonce: 0, from, to: 399 }, prunedBelow(chain, 220)).verdict
@@ -123,7 +123,7 @@ describe('readEvidence where old state is not served', () => {
       expect(verdict).toMatchObject({ kind: 'other', block, witnesses: one(0) })
   })
 
-  it('asks for bodies one by one where several are too much for the endpoint', async () => {
+  it('requests bodies one by one if several are too much for the endpoint', async () => {
     const chain = chainWith(400, { 120: [foreign(0)] })
     const pruned = prunedBelow(chain, 272)
     const port = scriptedPort(pruned)
@@ -153,7 +153,7 @@ describe('readEvidence where old state is not served', () => {
     }
   })
 
-  it('concludes nothing when the body that holds the nonce has left the chain', async () => {
+  it('concludes nothing when the body that contains the nonce has left the chain', async () => {
     const chain = chainWith(400, { 120: [foreign(0)] })
     const moved = scriptedChain(
       ADDRESS,

@@ -32,7 +32,7 @@ const SILENT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no a
 const NULL: RpcReply = { ok: true, result: null }
 const PRUNED = rpcFailure(4444, 'pruned history unavailable')
 
-/** Every count is this many too high, so that the body that the counts point to holds nothing. */
+/** Every count is too high by this number, so the body at which the counts point contains nothing. */
 const ahead =
   (chain: ScriptedChain, by: number, body: (number: number) => RpcReply | undefined = () => undefined) =>
   (call: RpcCall): RpcReply => {
@@ -43,8 +43,8 @@ const ahead =
   }
 
 /** The newest bodies are read upwards from `from` on, 32 of them at most. */
-describe('counts that have misled the search', () => {
-  it('are held against the newest 32 bodies, from the lowest to the newest', async () => {
+describe('counts that misled the search', () => {
+  it('are compared with the newest 32 bodies, from the lowest to the newest', async () => {
     const used = (at: number, use: Use) => chainWith(100, { 20: [mine(0)], [at]: [use] })
     for (const at of [68, 69, 75, 76, 83, 84, 99]) {
       const query = { nonce: 1, from: 30, to: 99 }
@@ -68,7 +68,7 @@ describe('counts that have misled the search', () => {
     expect(await ask(below, { nonce: 1, from: 30, to: 99 }, ahead(below, 5)).verdict).toMatchObject(UNSURE)
   })
 
-  it('are not held against bodies below the block that the account had not passed the nonce in', async () => {
+  it('are not compared with bodies below the block in which the account had not passed the nonce', async () => {
     const chain = chainWith(100, { 92: [mine(0)] })
     const { port, verdict } = ask(chain, { nonce: 1, from: 90, to: 99 }, ahead(chain, 5))
     expect(await verdict).toEqual({ kind: 'refuted', claimed: 6, shown: 1 })
@@ -76,7 +76,7 @@ describe('counts that have misled the search', () => {
     expect(read).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
   })
 
-  it('are refuted where the bodies show the account at the nonce or below it, and not above it', async () => {
+  it('are refuted if the bodies show the account at the nonce or below it, and not above it', async () => {
     const query = { from: 90, to: 99 }
     const chain = chainWith(100, { 95: [mine(0), mine(1)] })
     const shown = { kind: 'refuted', shown: 2 }
@@ -94,7 +94,7 @@ describe('counts that have misled the search', () => {
     expect(await ask(quiet, { ...query, nonce: 1 }, ahead(quiet, 5)).verdict).toMatchObject(UNSURE)
   })
 
-  it('are not refuted while one of the bodies cannot be had: the nonce may be used in it', async () => {
+  it('are not refuted while one of the bodies is unavailable: the nonce may be used in it', async () => {
     const chain = chainWith(100, { 91: [mine(0)], 95: [foreign(1)] })
     const query = { nonce: 1, from: 90, to: 99 }
     for (const [reply, kind] of [
@@ -110,7 +110,7 @@ describe('counts that have misled the search', () => {
     expect(await ask(chain, query, missing).verdict).toEqual({ kind: 'unreadable', why })
   })
 
-  it('are held against the bodies also where the body that they point to cannot be had', async () => {
+  it('are compared with the bodies even if the body at which they point is unavailable', async () => {
     const chain = chainWith(100, { 91: [mine(0)], 93: [foreign(1)] })
     for (const reply of [SILENT, NULL, PRUNED]) {
       const without = ahead(chain, 5, (number) => (number === 99 ? reply : undefined))
@@ -119,7 +119,7 @@ describe('counts that have misled the search', () => {
     }
   })
 
-  it('are not refuted for an account that is delegated, or of which that is not known', async () => {
+  it('are not refuted for an account that is delegated, or whose delegation is unknown', async () => {
     const history = Array.from({ length: 20 }, (_, number) => (number === 12 ? [mine(0)] : []))
     const at = (code: Hex) => scriptedChain(ADDRESS, history, { id: 0, forkedAt: 0, code })
     const query = { nonce: 1, from: 11, to: 19 }
@@ -136,14 +136,14 @@ describe('counts that have misled the search', () => {
     expect(await readEvidence({ ...scripted, batch }, full)).toMatchObject(UNSURE)
   })
 
-  it('and pass the nonce in every block: the newest body is looked at first', async () => {
+  it('that pass the nonce in every block make the newest body the first', async () => {
     const chain = chainWith(20, { 19: [foreign(0)] })
     const { verdict } = ask(chain, { nonce: 0, from: 15, to: 19, isFirst: true }, ahead(chain, 5))
     expect(await verdict).toMatchObject({ kind: 'other', block: { number: 19 } })
   })
 })
 
-describe('bodies where old state is not served', () => {
+describe('bodies without old state', () => {
   const pruned =
     (chain: ScriptedChain, below: number, body: (number: number) => RpcReply | undefined = () => undefined) =>
     (call: RpcCall): RpcReply => {
@@ -152,7 +152,7 @@ describe('bodies where old state is not served', () => {
     }
   const first = (query: Ask) => ({ ...query, isFirst: true })
 
-  it('that are refused themselves are passed over: those after them may be served', async () => {
+  it('that are refused are skipped, because later ones may be served', async () => {
     const chain = chainWith(100, { 20: [foreign(0)] })
     const refusedBelow = pruned(chain, 80, (number) => (number < 15 ? PRUNED : undefined))
     const query = first({ nonce: 0, from: 10, to: 99 })
@@ -172,7 +172,7 @@ describe('bodies where old state is not served', () => {
     expect(rounds(read.filter((number) => number <= 30))).toEqual([15, 30])
   })
 
-  it('are asked for one by one where several are not answered, up to the first that is not', async () => {
+  it('are requested one by one if several are not answered, up to the first unanswered one', async () => {
     const chain = chainWith(100, { 20: [foreign(0)] })
     const port = (silent: number, together: (calls: readonly RpcCall[]) => readonly RpcReply[]) => {
       const scripted = scriptedPort(pruned(chain, 80, (number) => (number === silent ? SILENT : undefined)))
@@ -201,7 +201,7 @@ describe('bodies where old state is not served', () => {
     expect(alone.map(numberIn)).toEqual([16, 17, 18])
   })
 
-  it('are looked for below the head alone where only its state is served', async () => {
+  it('are searched only below the head if only its state is served', async () => {
     const chain = chainWith(100, { 95: [foreign(0)] })
     const { port, verdict } = ask(chain, first({ nonce: 0, from: 90, to: 99 }), pruned(chain, 99))
     expect(await verdict).toMatchObject({ kind: 'other', block: { number: 95 } })

@@ -5,21 +5,21 @@ import { readBlock, readCount, readCountAtHash, readDelegated, readNumber } from
 
 const answer = (result: unknown): RpcReply => ({ ok: true, result })
 const SILENT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer' } }
-/** No reply for the call, none of the node, and results that are not what was asked for. */
+/** No reply for the call, no result from the node, and results of another type. */
 const UNUSABLE = [undefined, SILENT, ...[undefined, null, 12, 'x', {}, []].map(answer)]
 
 const readings = { readBlock, readCount, readCountAtHash, readDelegated, readNumber } as const
 
 describe('a reading', () => {
   it.each(Object.keys(readings) as (keyof typeof readings)[])(
-    '%s is none, and no error, where there is no reply, or none that can be decoded',
+    '%s is none, and no error, without a reply that can be decoded',
     (name) => {
       for (const reply of UNUSABLE)
         expect(readings[name](reply, 'eth_chainId'), JSON.stringify(reply)).toBeUndefined()
     },
   )
 
-  it('tells the code of a delegation from other code, and from none', () => {
+  it('distinguishes the code of a delegation from other code, and from none', () => {
     const target = '12'.repeat(20)
     expect(readDelegated(answer(`0xef0100${target}`))).toBe(true)
     expect(readDelegated(answer(`0xEF0100${target}`))).toBe(true)
@@ -29,11 +29,11 @@ describe('a reading', () => {
 })
 
 describe('a count at a block named by its hash', () => {
-  it('is the one that was answered', () => {
+  it('is the answered count', () => {
     expect(readCountAtHash(answer('0x7'))).toBe(7)
   })
 
-  it('is refused where the node takes no hashes, as its words or the code of its error say', () => {
+  it('is refused if the node does not support hashes, according to its message or error code', () => {
     const gateway: RpcReply = {
       ok: false,
       failure: { kind: 'http', status: 400, message: 'HTTP 400', rpc: { code: -32602, message: 'no' } },
@@ -48,7 +48,7 @@ describe('a count at a block named by its hash', () => {
     for (const reply of refusals) expect(readCountAtHash(reply), JSON.stringify(reply)).toBe('refused')
   })
 
-  it('is not known where the node knows no such block, also with the code of a parameter that is not valid', () => {
+  it('is unknown if the node knows no such block, even with the code of an invalid parameter', () => {
     for (const code of [-32000, -32001, -32602])
       for (const words of [
         'header not found',
@@ -62,7 +62,7 @@ describe('a count at a block named by its hash', () => {
         expect(readCountAtHash(rpcFailure(code, words)), `${code} ${words}`).toBeUndefined()
   })
 
-  it('is not known where the error says neither', () => {
+  it('is unknown if the error matches neither case', () => {
     expect(readCountAtHash(rpcFailure(-32000, 'execution aborted'))).toBeUndefined()
   })
 })

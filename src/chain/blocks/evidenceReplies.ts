@@ -5,29 +5,30 @@ import { isHistoryRefused } from '../../rpc/history.js'
 import type { RpcReply } from '../../rpc/port.js'
 import { readStatements, says } from '../../rpc/statements.js'
 
-/** One reading of a block. What the RPC codec decodes fits as it is. */
+/** One reading of a block. A header from the RPC codec has this type. */
 export type BlockReading = {
   readonly number: number | null
   readonly hash: Hash | null
   readonly parentHash: Hash
-  /** Of all its transactions, in lower case. */
+  /** The hashes of all its transactions, in lower case. */
   readonly hashes: readonly Hash[]
 }
 
-/** A block as read; undefined where there was no answer, none that can be decoded, or no such block. */
+/** Reads a block. Undefined if there was no answer, none that can be decoded, or no such block. */
 export function readBlock(reply: RpcReply | undefined): BlockReading | undefined {
   return decoded(reply, (result) => decodeHeader(result) ?? undefined)
 }
 
-/** A count as read. */
+/** Reads a count. */
 export function readCount(reply: RpcReply | undefined): CountReading {
   if (reply?.ok === false) return isHistoryRefused(reply.failure) ? 'refused' : undefined
   return readNumber(reply, 'eth_getTransactionCount')
 }
 
 /**
- * A count at a block named by its hash. `refused` only where the node does not take hashes at all: one that does and
- * does not know the block is on another fork, or behind, and so are the counts that it gave by number.
+ * Reads a count at a block named by its hash. `refused` only if the node does not support hashes at all. If a
+ * node supports them but does not know the block, it is on another fork or lags, and so are its counts by
+ * number.
  */
 export function readCountAtHash(reply: RpcReply | undefined): CountReading {
   if (reply === undefined || reply.ok) return readCount(reply)
@@ -35,6 +36,14 @@ export function readCountAtHash(reply: RpcReply | undefined): CountReading {
   if (says(statements, UNKNOWN_BLOCK)) return undefined
   const refused = says(statements, INVALID_PARAMS) || statements.some(({ code }) => INVALID_CODES.has(code))
   return refused ? 'refused' : undefined
+}
+
+/**
+ * A node without support for block hashes (EIP-1898) answers with an error: then only the counts by number
+ * are used.
+ */
+export function unlessRefused(count: CountReading): readonly CountReading[] {
+  return count === 'refused' ? [] : [count]
 }
 
 // geth "header for hash not found", "hash is not currently canonical"; reth "block not found: hash …"; anvil
@@ -46,22 +55,24 @@ const INVALID_CODES: ReadonlySet<unknown> = new Set([-32600, -32602])
 const INVALID_PARAMS =
   /invalid (?:arg|param|type|block|request|input|hex)|unmarshal|deserializ|hex string|not supported/i
 
-/** A hex quantity as a number; undefined where there was no answer or none that can be decoded. */
+/** Reads a hex quantity as a number. Undefined if there was no answer, or none that can be decoded. */
 export function readNumber(reply: RpcReply | undefined, method: string): number | undefined {
   return decoded(reply, (result) => decodeNumber(result, method))
 }
 
-/** Whether the code is that of a delegation (EIP-7702: 0xef0100 and an address); undefined without a usable answer. */
+/**
+ * Whether the code is a delegation (EIP-7702: 0xef0100 and an address); undefined without a usable answer.
+ */
 export function readDelegated(reply: RpcReply | undefined): boolean | undefined {
   return decoded(reply, (result) => decodeData(result, 'eth_getCode').startsWith('0xef0100'))
 }
 
-/** The count at a block named by its hash (EIP-1898), which no reorg can change. */
+/** Requests the count at a block named by its hash (EIP-1898), which no reorg can change. */
 export function countAtHash(address: Hex, blockHash: Hash) {
   return { method: 'eth_getTransactionCount', params: [address, { blockHash }] }
 }
 
-// What cannot be decoded is an answer that was not had.
+// An answer that cannot be decoded counts as no answer.
 function decoded<t>(reply: RpcReply | undefined, decode: (result: unknown) => t): t | undefined {
   if (!reply?.ok) return undefined
   try {

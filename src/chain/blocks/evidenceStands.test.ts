@@ -9,13 +9,13 @@ const walked = (number: number) => (number <= 19 ? chain.blockHash(number) : und
 const isHeader = (call: RpcCall, number: number) =>
   call.method === 'eth_getBlockByNumber' && !isBody(call) && numberIn(call) === number
 
-/** Other fields for the block that a reply shows. */
+/** Other fields for the block in a reply. */
 function changed(reply: RpcReply, fields: object): RpcReply {
   return reply.ok ? { ok: true, result: { ...(reply.result as object), ...fields } } : reply
 }
 
-describe('the newest block that was walked', () => {
-  it('has to be the newest of the endpoint too, before its counts say anything', async () => {
+describe('the newest walked block', () => {
+  it('has to be the newest of the endpoint too, before its counts prove anything', async () => {
     const unused = { ...query, nonce: 2 }
     expect(await ask(chain, { ...unused, hashAt: walked }).verdict).toEqual({ kind: 'notUsed' })
     for (const fields of [{ hash: hashOf('block', 9, 19) }, { number: '0x12' }]) {
@@ -27,14 +27,14 @@ describe('the newest block that was walked', () => {
     }
   })
 
-  it('has to be the one that was asked for, where no hash of it is known', async () => {
+  it('has to be the requested one, if its hash is not known', async () => {
     const { verdict } = ask(chain, { ...query, nonce: 2 }, (call) =>
       isHeader(call, 19) ? changed(chain.answer(call), { number: '0x12' }) : chain.answer(call),
     )
     expect(await verdict).toMatchObject(UNSURE)
   })
 
-  it('has a parent whose count shows the way: without it nothing further is asked', async () => {
+  it('has a parent whose count leads the search: without that count no further call is made', async () => {
     const { verdict, port } = ask(chain, query, (call) =>
       isCount(call) && numberIn(call) === 18 ? { ok: true, result: null } : chain.answer(call),
     )
@@ -57,7 +57,7 @@ describe('the newest block that was walked', () => {
 })
 
 describe('the block of the use', () => {
-  it('has to be the walked one, whatever else the endpoint shows under its number and hash', async () => {
+  it('has to be the walked one, whatever the endpoint shows under its number and hash', async () => {
     const fork = scriptedChain(
       ADDRESS,
       Array.from({ length: 20 }, (_, number) => (number === 10 || number === 15 ? [foreign(number)] : [])),
@@ -72,7 +72,7 @@ describe('the block of the use', () => {
     expect(await verdict).toMatchObject(UNSURE)
   })
 
-  it('has to stand on the walked one below it', async () => {
+  it('has to follow the walked one below it', async () => {
     const below = (hash: `0x${string}`) => (number: number) => (number === 14 ? hash : undefined)
     const right = ask(chain, { ...query, hashAt: below(chain.blockHash(14)) })
     expect(await right.verdict).toMatchObject({ kind: 'other' })
@@ -81,7 +81,7 @@ describe('the block of the use', () => {
     )
   })
 
-  it('has to be the same when it is read again: its hash, its parent, and what is in it', async () => {
+  it('has to be the same in the second reading: its hash, its parent, and its transactions', async () => {
     const others = [
       { hash: hashOf('block', 9, 15) },
       { parentHash: hashOf('block', 9, 14) },

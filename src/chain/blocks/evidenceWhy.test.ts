@@ -29,12 +29,12 @@ const PRUNED = rpcFailure(4444, 'pruned history unavailable')
 const chain = chainWith(20, { 10: [mine(0)], 15: [foreign(1)] })
 const query = { nonce: 1, from: 14, to: 19, isFirst: true }
 
-/** The verdict on nonce 1, where some calls are answered otherwise than by the chain. */
+/** The verdict on nonce 1, if some calls get other answers than those of the chain. */
 const told = (answers: (call: RpcCall) => RpcReply | undefined) =>
   ask(chain, query, (call) => answers(call) ?? chain.answer(call)).verdict
 
-describe('a verdict that shows nothing says why', () => {
-  it('the newest block, or the count at it or at its parent, is not had', async () => {
+describe('the reason of an inconclusive verdict', () => {
+  it('the newest block, or the count at it or at its parent, is unavailable', async () => {
     const why = 'the endpoint does not show the newest block that was walked, or no count at it'
     const isHeader = (call: RpcCall) => call.method === 'eth_getBlockByNumber' && !isBody(call)
     expect(await told((call) => (isHeader(call) ? NULL : undefined))).toEqual({ kind: 'unsure', why })
@@ -44,7 +44,7 @@ describe('a verdict that shows nothing says why', () => {
     }
   })
 
-  it('the counts of two blocks cannot both be true', async () => {
+  it('the counts of two blocks contradict each other', async () => {
     const why = 'the counts contradict each other'
     const verdict = await told((call) =>
       isCount(call) && numberIn(call) === 16 ? { ok: true, result: '0x0' } : undefined,
@@ -57,7 +57,7 @@ describe('a verdict that shows nothing says why', () => {
     [NULL, 'unreadable', 'is missing'],
     [PRUNED, 'unreadable', 'is refused'],
     [{ ok: true, result: {} }, 'unreadable', 'contradicts itself'],
-  ] as const)('the body that the counts point to is not had: %j', async (reply, kind, word) => {
+  ] as const)('the body at which the counts point is unavailable: %j', async (reply, kind, word) => {
     const why = `the body of block 15 ${word}`
     expect(await told((call) => (isBody(call) ? reply : undefined))).toEqual({ kind, why })
   })
@@ -74,7 +74,7 @@ describe('a verdict that shows nothing says why', () => {
     }
   })
 
-  it('no state is served where the use must lie, and no body near it holds the nonce', async () => {
+  it('no state is served in the range of the use, and no body near it contains the nonce', async () => {
     const why = 'the endpoint serves no state at block 79, and no body near it holds the nonce'
     const quiet = chainWith(100, { 5: [mine(0)], 20: [null] })
     const { verdict } = ask(quiet, { nonce: 1, from: 10, to: 99, isFirst: true }, (call) =>
@@ -84,8 +84,8 @@ describe('a verdict that shows nothing says why', () => {
   })
 })
 
-describe('an endpoint that answers fewer calls than it was asked', () => {
-  it('shows nothing, whichever request that was', async () => {
+describe('an endpoint that answers fewer calls than it received', () => {
+  it('proves nothing, at any request', async () => {
     const history = { 10: [mine(0)], 15: [foreign(1)] }
     const requests = ask(chain, query)
     await requests.verdict

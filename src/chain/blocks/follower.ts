@@ -3,7 +3,7 @@ import type { BlockRef } from '../../ledger/slot.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { TagWanted } from './tags.js'
 
-/** A sealed block as the tracker walks it: linked to the one below by its parent hash. */
+/** A sealed block as the tracker walks it: linked to its predecessor by the parent hash. */
 export type SealedBlock = BlockRef & {
   readonly parentHash: Hash
   /** Seconds since the epoch. */
@@ -20,67 +20,81 @@ export type SealedBlock = BlockRef & {
 export const PACES = ['cadence', 'head', 'block'] as const
 
 /**
- * How closely a follower has to look: at the cadence; as soon as blocks say more, pending or sealed, since nothing else
- * does (`head`); once a sealed block; or not at all.
+ * How often a follower has to poll. `cadence`: at the cadence. `head`: as soon as a pending or sealed block
+ * brings news, because nothing else does. `block`: once per sealed block. `idle`: not at all.
  */
 export type Pace = (typeof PACES)[number] | 'idle'
 
-/** Undefined where nobody looks. */
+/** Undefined if no follower polls. */
 export function fastestOf(paces: ReadonlySet<Pace>): Exclude<Pace, 'idle'> | undefined {
   return PACES.find((pace) => paces.has(pace))
 }
 
-/** Tags that a follower waits for; `latest` and `pending` are read for everybody. */
+/** The tags that a follower waits for. `latest` and `pending` are read for all followers. */
 export type WantedTags = { readonly safe: TagWanted; readonly finalized: TagWanted }
 
 /** The account's counts at both tags, as far as they were read. */
 export type Counts = {
   latest: number | undefined
   pending: number | undefined
-  /** When they were asked for, in clock milliseconds. */
+  /** When they were requested, in clock milliseconds. */
   readonly askedAtMs: number
 }
 
-/** What one tick has read. */
+/** The result of one tick. */
 export type Look = {
-  /** When it was asked for, in clock milliseconds. */
+  /** When it was requested, in clock milliseconds. */
   readonly askedAtMs: number
   /** A pending block above the head was read. */
   readonly hasPending: boolean
-  /** How often the pending block was made anew, as far as looks have shown; undefined where its rhythm is not known. */
+  /**
+   * How often the pending block has been rebuilt, as far as polls have shown; undefined if its period is not
+   * known.
+   */
   readonly refreshes: number | undefined
 }
 
 /**
- * What the tracker tells, one lane's share of it. Called in the order of the chain, never while a tick is open. What takes
- * several turns of the event loop is awaited before the next is told.
+ * Receives the tracker's observations for one lane. The methods are called in the order of the chain, never
+ * while a tick is open. If a method takes several turns of the event loop, the tracker awaits it before the
+ * next call.
  */
 export type Follower = {
   readonly address: Address
   pace(): Pace
   tags(): WantedTags
   wantsBalance(): boolean
-  /** The count at `pending` is read for it, whatever the endpoint is known to count there. */
+  /** Requests the count at `pending`, even if the endpoint is known not to count its mempool there. */
   wantsPending?(): boolean
-  /** A block joined after what is open was sent, and does not hold it: its counts may tell why. */
+  /**
+   * A block joined after the open transactions were sent, and does not contain them: the account's counts may
+   * show the reason.
+   */
   isPassedOver?(): boolean
-  /** What to ask at a tick in place of the account's counts; `ticked` is told once all of it was taken. */
+  /**
+   * The calls for a tick instead of the account's counts. `ticked` is called once all replies were handled.
+   */
   reads?(): readonly { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }[]
   /** A block joined the chain. `own` are the watched hashes in it. */
   sealed(block: SealedBlock, own: readonly Hash[]): Promise<void>
-  /** A block left the chain: told from the tip downwards, before those that replace it. */
+  /**
+   * A block left the chain. Called from the tip downwards, before the calls for the blocks that replace it.
+   */
   left(block: BlockRef): void
-  /** Watched hashes seen in the pending block of that number, each told once a number. */
+  /** Watched hashes seen in the pending block of that number. Each is reported once per number. */
   preconfirmed(blockNumber: number, own: readonly Hash[]): void
-  /** The same from somebody else's feed, whatever the endpoint shows as pending. */
+  /** Like `preconfirmed`, but from an external feed, whatever the endpoint shows as pending. */
   observed(blockNumber: number, own: readonly Hash[]): void
-  /** A trigger, never evidence: nodes behind one URL may disagree. `head` is the tip at which it was read. */
+  /**
+   * A trigger, never evidence: nodes behind one URL may disagree. `head` is the tip at which the counts were
+   * read.
+   */
   counts(counts: Counts, head: number): void
   balance(wei: bigint): void
-  /** All of a tick has been told. `newHead`: a sealed block joined in it. */
+  /** All observations of a tick have been reported. `newHead`: a sealed block joined in it. */
   ticked(newHead: boolean, look: Look): Promise<void>
-  /** A tick brought no answer. Repeats for as long as it goes on. */
+  /** A tick got no answer. Called for each such tick. */
   unreachable(why: string): void
-  /** Somebody threw while a tick was told: a bug, never the endpoint's doing. */
+  /** A follower threw during a tick: a bug, never the endpoint's fault. */
   broken(error: unknown): void
 }

@@ -30,7 +30,7 @@ test.each<[string, (loop: Loop) => unknown]>([
   ['nextTick', (loop) => loop.nextTick()],
   ['onHead', (loop) => loop.onHead(() => {})],
   ['plan', (loop) => loop.plan()],
-])('%s, however often it is called, brings no tick below the interval', async (_, call) => {
+])('%s, however often it is called, causes no tick below the interval', async (_, call) => {
   const { clock, began, loop } = setUp()
   const startedMs = clock.now()
   while (clock.now() - startedMs < 10_000) {
@@ -41,7 +41,7 @@ test.each<[string, (loop: Loop) => unknown]>([
   loop.stop()
 })
 
-test('who asks for the next tick in the turn of each answer makes it tick once an interval', async () => {
+test('a caller that requests the next tick in the turn of each answer gets one tick per interval', async () => {
   const { clock, began, loop } = setUp()
   let stopped = false
   const again = (): void => {
@@ -55,7 +55,7 @@ test('who asks for the next tick in the turn of each answer makes it tick once a
   expect(began.length).toBeLessThanOrEqual(10_000 / INTERVAL_MS + 1)
 })
 
-test('a new send has a tick at once, also where one is planned or under way', async () => {
+test('a new send ticks at once, even if a tick is planned or under way', async () => {
   const { clock, began, loop } = setUp()
   loop.wake()
   await clock.advance(REQUEST_MS / 2)
@@ -69,7 +69,7 @@ test('a new send has a tick at once, also where one is planned or under way', as
   loop.stop()
 })
 
-test('a tick that is asked for once is the only one, an interval after the last', async () => {
+test('a single request causes a single tick, an interval after the last', async () => {
   const { clock, began, loop } = setUp()
   loop.wake()
   await clock.advance(INTERVAL_MS / 2)
@@ -79,7 +79,7 @@ test('a tick that is asked for once is the only one, an interval after the last'
   loop.stop()
 })
 
-test('a tick that a faster pace had planned waits where nobody wants that pace any more', async () => {
+test('a tick that was planned for a faster pace waits once no follower needs that pace any more', async () => {
   const clock = createVirtualClock()
   const startedMs = clock.now()
   const began: number[] = []
@@ -102,7 +102,7 @@ test('a tick that a faster pace had planned waits where nobody wants that pace a
   loop.stop()
 })
 
-test('the time of the next tick is worked out in the next turn, once for all who ask in this one', async () => {
+test('the time of the next tick is computed in the next turn, once for all requests of this one', async () => {
   const clock = createVirtualClock()
   let worked = 0
   const loop = createLoop({

@@ -1,22 +1,30 @@
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { fastestOf, PACES, type Pace } from './follower.js'
 
-/** Runs ticks one after the other, each when it is due. Nothing but a new send makes one due below the interval. */
+/**
+ * Runs ticks one after the other, each when it is due. Only a new send makes a tick due before the interval
+ * is over.
+ */
 export type Loop = {
   /**
-   * A new transaction is on its way: ticks now, or as soon as the tick under way is done. For that alone, since
-   * nothing else may tick below the interval.
+   * A new transaction is on its way: ticks now, or as soon as the present tick is done. Call it only for
+   * that, because nothing else may tick below the interval.
    */
   lookNow(): void
-  /** Plans one more tick, an interval after the last one began at the earliest, whatever pace is asked for. */
+  /**
+   * Plans one more tick, at the earliest an interval after the start of the last one, for any requested pace.
+   */
   wake(): void
-  /** Resolves after the next tick that brought a head; plans it as `wake` does. */
+  /** Resolves after the next tick that brought a head, and plans it as `wake` does. */
   nextTick(): Promise<void>
-  /** Called after each tick in which a sealed block joined. Ticks once a block for it, no sooner. */
+  /**
+   * Calls the listener after each tick in which a sealed block joined. It causes one tick per block, and none
+   * sooner.
+   */
   onHead(listener: () => void): () => void
   /**
-   * Plans the next tick anew: what decides about its time has changed. The next turn of the event loop does it, so that a
-   * transaction that is about to be sent leaves first.
+   * Plans the next tick again, because an input of its time has changed. The planning happens in the next
+   * turn of the event loop, so that a transaction that is about to be sent leaves first.
    */
   plan(): void
   /** A tick brought a head. `newHead`: a sealed block joined. */
@@ -29,27 +37,26 @@ export type Loop = {
 export function createLoop(options: {
   readonly clock: Clock
   readonly tick: () => Promise<void>
-  /** The paces that are asked for now. */
+  /** The paces that are requested now. */
   readonly paces: () => Iterable<Pace>
   /** When the next tick begins at such paces; undefined for never. */
   readonly next: (paces: ReadonlySet<Pace>) => number | undefined
   readonly broken: (error: unknown) => void
 }): Loop {
   const { clock } = options
-  const ticks: (() => void)[] = []
-  const heads = new Set<() => void>()
+  const waiters = createTickWaiters()
   let cancel: CancelTimer | undefined
-  // The next turn plans the next tick.
+  // The next turn of the event loop plans the next tick.
   let cancelPlanning: CancelTimer | undefined
   let running = false
-  // A tick is about to begin: nothing plans it for later.
+  // A tick is about to begin, and must not be planned for later.
   let starting = false
-  // A transaction was sent during the tick under way.
+  // A transaction was sent during the present tick.
   let again = false
-  // One more tick is wanted, at the interval.
+  // One more tick is requested, at the interval.
   let due = false
   let stopped = false
-  // The pace that the next tick was planned at.
+  // The pace for which the next tick was planned.
   let plannedFor: ReturnType<typeof fastestOf>
 
   async function run(): Promise<void> {
@@ -61,20 +68,15 @@ export function createLoop(options: {
     schedule(inNextTurn)
   }
 
-  function pacesNow(): Set<Pace> {
-    const paces = new Set(options.paces())
-    if (due || ticks.length > 0) paces.add('cadence')
-    if (heads.size > 0) paces.add('block')
-    return paces
-  }
+  const pacesNow = () => waiters.pacesWith(options.paces(), due)
 
-  /** Once for all who ask in this turn. What was planned before stands until then. */
+  /** Plans once for all requests of this turn. The earlier plan stays in effect until then. */
   function plan(): void {
     if (stopped || running || starting || cancelPlanning) return
     cancelPlanning = clock.setTimer(() => schedule(start), 0)
   }
 
-  /** `begin` is called where the next tick is due by now. No tick begins in the turn of the caller who wants it. */
+  /** Calls `begin` if the next tick is due now. No tick begins in the turn of the caller that requests it. */
   function schedule(begin: () => void): void {
     cancelPlanning?.()
     cancelPlanning = undefined
@@ -95,7 +97,7 @@ export function createLoop(options: {
     cancel = clock.setTimer(fire, 0)
   }
 
-  /** What looked so closely may be over by now: then the next tick is planned anew. */
+  /** The reason for a fast pace may be gone by now: then the next tick is planned again. */
   function fire(): void {
     const pace = fastestOf(pacesNow())
     if (pace && plannedFor && PACES.indexOf(pace) <= PACES.indexOf(plannedFor)) return start()
@@ -115,7 +117,7 @@ export function createLoop(options: {
       if (running || stopped || starting) return
       cancel?.()
       starting = true
-      // What is about to leave leaves first.
+      // A send that is about to leave goes first.
       cancel = clock.setTimer(start, 0)
     },
     wake() {
@@ -124,19 +126,19 @@ export function createLoop(options: {
     },
     nextTick() {
       if (stopped) return Promise.resolve()
-      const done = new Promise<void>((resolve) => void ticks.push(resolve))
+      const done = waiters.nextTick()
       plan()
       return done
     },
     onHead(listener) {
-      heads.add(listener)
+      const remove = waiters.onHead(listener)
       plan()
-      return () => void heads.delete(listener)
+      return remove
     },
     plan,
     brought(newHead) {
-      for (const done of ticks.splice(0)) done()
-      if (newHead) for (const listener of [...heads]) listener()
+      waiters.release()
+      if (newHead) waiters.notifyHead()
     },
     get planned() {
       return cancel !== undefined || cancelPlanning !== undefined
@@ -148,7 +150,33 @@ export function createLoop(options: {
       stopped = true
       cancel?.()
       cancelPlanning?.()
+      waiters.release()
+    },
+  }
+}
+
+/** The callers that wait for the next tick, and the listeners of new heads. */
+function createTickWaiters() {
+  const ticks: (() => void)[] = []
+  const heads = new Set<() => void>()
+  return {
+    /** The paces, with those that the callers need. `due`: one more tick is requested. */
+    pacesWith(paces: Iterable<Pace>, due: boolean): Set<Pace> {
+      const all = new Set(paces)
+      if (due || ticks.length > 0) all.add('cadence')
+      if (heads.size > 0) all.add('block')
+      return all
+    },
+    nextTick: () => new Promise<void>((resolve) => void ticks.push(resolve)),
+    onHead(listener: () => void) {
+      heads.add(listener)
+      return () => void heads.delete(listener)
+    },
+    release() {
       for (const done of ticks.splice(0)) done()
+    },
+    notifyHead() {
+      for (const listener of [...heads]) listener()
     },
   }
 }

@@ -68,14 +68,14 @@ describe('readEvidence while online', () => {
     }
   })
 
-  it('takes it for a CREATE where the account is delegated, in the words of this endpoint', async () => {
+  it('takes it for a CREATE if the account is delegated, as claimed by this endpoint', async () => {
     const history = Array.from({ length: 20 }, (_, number) => (number === 18 ? [mine(0), null] : []))
     const code: Hex = `0xef0100${'12'.repeat(20)}`
     const delegated = scriptedChain(ADDRESS, history, { id: 0, forkedAt: 0, code })
     const block = { number: 18, hash: delegated.blockHash(18) }
     const query = { nonce: 1, from: 17, to: 19 }
     expect(await ask(delegated, query).verdict).toEqual({ kind: 'created', block })
-    // Its own counts by hash deny it.
+    // Its own counts by hash contradict it.
     const { verdict } = ask(delegated, query, (call) =>
       isByHash(call) ? { ok: true, result: '0x1' } : delegated.answer(call),
     )
@@ -103,7 +103,7 @@ describe('readEvidence while online', () => {
     },
   )
 
-  it('shows all nonces that the body has witnesses for, up to one that an own attempt used', async () => {
+  it('shows all nonces for which the body has witnesses, up to one that an own attempt used', async () => {
     const burst = chainWith(20, { 18: [foreign(0), foreign(1), mine(2), foreign(3)] })
     for (const to of [18, 19]) {
       const { verdict } = ask(burst, { nonce: 0, from: 17, to })
@@ -111,7 +111,7 @@ describe('readEvidence while online', () => {
     }
   })
 
-  it('names the count that the bodies show where the endpoint claims a higher one', async () => {
+  it('names the count that the bodies show if the endpoint claims a higher one', async () => {
     const quiet = chainWith(20, { 15: [mine(0), mine(1)] })
     const ahead = (call: RpcCall): RpcReply => {
       const reply = quiet.answer(call)
@@ -121,13 +121,13 @@ describe('readEvidence while online', () => {
     }
     const query = { nonce: 2, from: 14, to: 19 }
     expect(await ask(quiet, query, ahead).verdict).toEqual({ kind: 'refuted', claimed: 7, shown: 2 })
-    // At the first look what is not shown may only lag: no further bodies are read.
+    // In the first search missing evidence may only be lag: no further bodies are read.
     const { port, verdict } = ask(quiet, { ...query, isFirst: true }, ahead)
     expect(await verdict).toMatchObject(UNSURE)
     expect(port.batches.flat().filter(isBody).length).toBeLessThanOrEqual(1)
   })
 
-  it('finds the witness where the counts point to another block: those of two blocks later, or of the newest', async () => {
+  it('finds the witness if the counts point to another block: those of two blocks later, or of the newest', async () => {
     const late = chainWith(20, { 10: [mine(0)], 14: [foreign(1)] })
     const block = { number: 14, hash: late.blockHash(14) }
     for (const wrong of [(number: number) => Math.min(19, number + 2), () => 19]) {
@@ -140,7 +140,7 @@ describe('readEvidence while online', () => {
     }
   })
 
-  it('takes a body that contradicts its header, or a transaction that its sender has not signed, for none', async () => {
+  it('rejects a body that contradicts its header, or a transaction that its sender has not signed', async () => {
     const used = chainWith(20, { 19: [foreign(0)] })
     const query = { nonce: 0, from: 18, to: 19 }
     const empty = (call: RpcCall): RpcReply => {
@@ -157,7 +157,7 @@ describe('readEvidence while online', () => {
     expect(await ask(used, forged).verdict).toMatchObject(UNREADABLE)
   })
 
-  it('concludes the same where the node does not take block hashes', async () => {
+  it('concludes the same if the node does not support block hashes', async () => {
     for (const refusal of [
       rpcFailure(-32602, 'invalid params'),
       rpcFailure(-32000, 'json: cannot unmarshal object into Go value of type string'),
@@ -167,7 +167,7 @@ describe('readEvidence while online', () => {
     }
   })
 
-  it('splits what it asks to the size that an endpoint takes', async () => {
+  it('splits its calls to the batch size of the endpoint', async () => {
     const { port, verdict } = ask(used, { ...query, batchMax: 2 })
     expect(await verdict).toMatchObject({ kind: 'other', witnesses: one(2) })
     expect(Math.max(...port.batches.map((calls) => calls.length))).toBe(2)
@@ -177,7 +177,7 @@ describe('readEvidence while online', () => {
 describe('readEvidence when answers fail or contradict each other', () => {
   const used = chainWith(20, { 19: [foreign(0)] })
   const query = { nonce: 0, from: 18, to: 19 }
-  // Later looks read more bodies, and would find it there.
+  // Later searches read more bodies, and would find it there.
   const first = { ...query, isFirst: true }
   const failures: RpcFailure[] = [
     { kind: 'timeout', message: 'no answer' },
@@ -188,8 +188,9 @@ describe('readEvidence when answers fail or contradict each other', () => {
     { kind: 'custom', message: 'rejected', cause: new Error('rejected') },
   ]
 
-  it('concludes nothing whichever needed call fails, and however', async () => {
-    // The head and its counts; the body; the block and the head once more. The count beside the body proves nothing.
+  it('concludes nothing whichever needed call fails, in any way', async () => {
+    // The head and its counts; the body; the block and the head again. The count next to the body proves
+    // nothing.
     const needed = [0, 1, 2, 3, 5, 6]
     for (const failure of failures) {
       for (const failing of needed) {
@@ -224,13 +225,13 @@ describe('readEvidence when answers fail or contradict each other', () => {
 
   it('concludes nothing when the two readings of the block show different blocks', async () => {
     const forked = scriptedChain(ADDRESS, used19([mine(0)]), { id: 1, forkedAt: 19 })
-    // The body first, and then the block once more, beside the head.
+    // The body first, then the block again, together with the head.
     const { verdict } = ask(used, first, (call, at) => (at.call === 5 ? forked : used).answer(call))
     expect(await verdict).toMatchObject(UNSURE)
   })
 
   it('concludes nothing when the counts of one fork meet the blocks of another', async () => {
-    // The nonce is not used on the fork whose blocks are read: to send again would execute twice.
+    // The nonce is not used on the fork whose blocks are read: a resend would execute twice.
     const empty = scriptedChain(ADDRESS, used19([]), { id: 1, forkedAt: 19 })
     const { verdict } = ask(used, query, (call) =>
       (isCount(call) && !isByHash(call) ? used : empty).answer(call),
@@ -239,7 +240,7 @@ describe('readEvidence when answers fail or contradict each other', () => {
   })
 
   it('believes the body when the parent count is that of another fork', async () => {
-    // On the chain read, our own attempt used the nonce one block earlier.
+    // On the chain that is read, our own attempt used the nonce one block earlier.
     const ours = chainWith(20, { 18: [mine(0)], 19: [mine(1)] })
     const { verdict } = ask(ours, query, (call) =>
       isCount(call) && numberIn(call) === 18 ? used.answer(call) : ours.answer(call),
@@ -272,7 +273,7 @@ describe('readEvidence when answers fail or contradict each other', () => {
 })
 
 describe('readEvidence after a restart', () => {
-  it('goes down to the block that used the nonce, several counts a request', async () => {
+  it('goes down to the block that used the nonce, with several counts per request', async () => {
     const long = chainWith(20_000, {
       3: [mine(0)],
       12345: [foreign(1)],
@@ -285,7 +286,7 @@ describe('readEvidence after a restart', () => {
     expect(port.batches.length).toBeLessThanOrEqual(8)
   })
 
-  it('asks once for the counts at the newest block and at its parent', async () => {
+  it('reads the counts at the newest block and at its parent only once', async () => {
     const chain = chainWith(20, { 10: [foreign(0)] })
     const { port, verdict } = ask(chain, { nonce: 0, from: 5, to: 19 })
     expect(await verdict).toMatchObject({ kind: 'other', block: { number: 10 } })
@@ -293,14 +294,14 @@ describe('readEvidence after a restart', () => {
     expect(newest.map(({ length }) => length)).toEqual([2, ...newest.slice(1).map(() => 0)])
   })
 
-  it('finds the own attempt of long ago', async () => {
+  it('finds an own attempt of long ago', async () => {
     const long = chainWith(3_000, { 1234: [mine(0), mine(1)], 2000: [foreign(2)] })
     const block = { number: 1_234, hash: long.blockHash(1_234) }
     const own = { kind: 'own', hash: mine(1), block, beside: [hashOf('stranger', 1_234), mine(0), mine(1)] }
     expect(await ask(long, { nonce: 1, from: 100, to: 2_999 }).verdict).toEqual(own)
   })
 
-  it('goes lower than the block believed in when the belief is wrong', async () => {
+  it('goes lower than the believed block when the belief is wrong', async () => {
     const long = chainWith(3_000, { 7: [foreign(0)], 2000: [mine(1)] })
     const block = { number: 7, hash: long.blockHash(7) }
     for (const from of [2_999, 2_998, 1_500, 8, 7, -1]) {
@@ -308,7 +309,7 @@ describe('readEvidence after a restart', () => {
     }
   })
 
-  it('finds no evidence of a nonce that the account had when the chain began', async () => {
+  it('finds no evidence for a nonce that the genesis block gave to the account', async () => {
     const seeded = chainWith(50, { 0: [null, null] })
     expect(await ask(seeded, { nonce: 1, from: 40, to: 49 }).verdict).toMatchObject(UNSURE)
     expect(await ask(seeded, { nonce: 1, from: 0, to: 0 }).verdict).toMatchObject(UNSURE)

@@ -5,7 +5,6 @@ import {
   type CountReading,
   type Counts,
   countAfter,
-  type EvidenceQuery,
   judgeBody,
   type Witness,
 } from '../../ledger/evidence.js'
@@ -19,73 +18,80 @@ import {
   type SearchEnd,
 } from '../../ledger/evidenceSearch.js'
 import type { BlockRef } from '../../ledger/slot.js'
-import { countCall, encodeBlock, headerCall } from '../../rpc/codec.js'
-import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
+import { countCall, headerCall } from '../../rpc/codec.js'
+import type { Port } from '../../rpc/port.js'
 import { type BodyReply, bodyCall } from './bodies.js'
 import { type AskedWith, ask, type BodyParts, bodyOf } from './evidenceAsk.js'
-import { countAtHash, readBlock, readCount, readCountAtHash, readDelegated } from './evidenceReplies.js'
+import {
+  crosses,
+  isCreated,
+  type ReadEvidenceQuery,
+  type Reader,
+  readDelegation,
+  stands,
+} from './evidenceConfirm.js'
+import { countAtHash, readBlock, readCount, readCountAtHash, unlessRefused } from './evidenceReplies.js'
 
-/** What one endpoint shows of the use of one nonce. */
+export type { ReadEvidenceQuery } from './evidenceConfirm.js'
+
+/** The finding of one endpoint about the use of one nonce. */
 export type EvidenceVerdict =
-  /** One of the slot's own attempts stands in the sealed block, which holds the transactions `beside`, itself among them. */
+  /**
+   * One of the slot's own attempts is in the sealed block. `beside` lists all transactions of that block,
+   * including the attempt.
+   */
   | {
       readonly kind: 'own'
       readonly hash: Hash
       readonly block: BlockRef
       readonly beside: readonly Hash[]
     }
-  /** Used in `block` by nothing of ours, with a witness each for the nonce asked for and for those right above it. */
+  /**
+   * The nonce was used in `block`, but not by us. There is one witness for the requested nonce and one for
+   * each nonce right above it in the same body.
+   */
   | { readonly kind: 'other'; readonly witnesses: readonly Witness[]; readonly block: BlockRef }
-  /** Used in `block` by a tuple of a transaction of our own. */
+  /** Used in `block` by an authorization tuple in one of our own transactions. */
   | { readonly kind: 'authorized'; readonly block: BlockRef }
-  /** The account is delegated, and the counts around `block` pass the nonce without a trace: a CREATE, says this endpoint. */
+  /**
+   * The account is delegated, and the counts around `block` pass the nonce without a trace: according to this
+   * endpoint, a CREATE used it.
+   */
   | { readonly kind: 'created'; readonly block: BlockRef }
-  /** The count at the head has not passed the nonce: nothing to explain. */
+  /** The count at the head has not passed the nonce, so there is nothing to explain. */
   | { readonly kind: 'notUsed' }
-  /** The bodies say that the account stands at `shown`: the count of `claimed` is wrong. */
+  /** The bodies show that the account's count is `shown`: the count `claimed` is wrong. */
   | { readonly kind: 'refuted'; readonly claimed: number; readonly shown: number }
-  /** Nothing is shown either way: ask again later. */
+  /** The answers prove nothing: try again later. */
   | { readonly kind: 'unsure'; readonly why: string }
-  /** The body that must hold the witness cannot be had from this endpoint. */
+  /** This endpoint does not serve the body that must contain the witness. */
   | { readonly kind: 'unreadable'; readonly why: string }
-
-export type ReadEvidenceQuery = BodyParts &
-  Pick<EvidenceQuery, 'own' | 'carriedIn'> & {
-    readonly nonce: number
-    /** Number of a block believed to have a count ≤ nonce. Where it is wrong, the search goes lower. */
-    readonly from: number
-    /** Number of the sealed head, as walked. */
-    readonly to: number
-    /** Nothing was looked for yet: what is not shown at once may only lag, and no further bodies are read. */
-    readonly isFirst?: boolean | undefined
-    /** The hashes of the walked blocks that are known: every reading must equal them. */
-    readonly hashAt?: ((number: number) => Hash | undefined) | undefined
-    /** Bodies read in either direction where no old state is served. @default 256 */
-    readonly bodiesMax?: number | undefined
-  }
 
 const COUNTS_MAX = 16
 // A full body may be a megabyte, and gateways cut answers at ten or so.
 const BODIES_AT_ONCE = 8
 const BODIES_MAX = 256
-/** Bodies that are read in a row to hold a count against them. */
+/** The maximum number of consecutive bodies that are read to verify a count. */
 const RECOUNT_MAX = 32
 
-/** For a body that has to tell by itself. */
+/** For a body that has to prove the use by itself. */
 const NO_COUNTS: Counts = { before: undefined, after: undefined }
 
 const UNSURE = (why: string): EvidenceVerdict => ({ kind: 'unsure', why })
 const NO_HEAD = 'the endpoint does not show the newest block that was walked, or no count at it'
-const NO_WITNESS = 'the count has passed the nonce, and no body that was read shows what used it'
+const NO_WITNESS =
+  'the count has passed the nonce, but no body that was read shows the transaction that used it'
 const MOVED = 'the chain moved while it was read'
 
 /**
- * Looks for what used a nonce (rule W). Counts show the way (bisection) and prove nothing; a body does. Reads only, at
- * one endpoint: one request where the count has not passed the nonce, two or three where the newest blocks tell.
+ * Searches for the transaction that used a nonce (rule W). Counts only lead the search (bisection) and prove
+ * nothing; a body is proof. The search only reads, from one endpoint: one request if the count has not passed
+ * the nonce, two or three if the newest blocks contain the proof.
  *
- * What is not had, fails, or contradicts itself makes the verdict `unsure` or `unreadable`: the caller asks again later.
- * A verdict holds for the chain as it stood: whether its block is deep enough, and stays, is the caller's to watch.
- * Never rejects for what an endpoint answers.
+ * If an answer is missing, fails, or contradicts another one, the verdict is `unsure` or `unreadable`, and
+ * the caller repeats the search later. A verdict holds for the chain at the time of reading: the caller has
+ * to check that its block is deep enough and stays on the chain. The promise never rejects because of an
+ * endpoint's answer.
  */
 export async function readEvidence(port: Port, query: ReadEvidenceQuery): Promise<EvidenceVerdict> {
   const reader: Reader = { query, ask: (calls) => ask(port, query, calls) }
@@ -101,8 +107,8 @@ export async function readEvidence(port: Port, query: ReadEvidenceQuery): Promis
 }
 
 /**
- * The count at the sealed head as it was walked; undefined where the endpoint has another head by now, or where its
- * readings do not agree.
+ * The count at the sealed head as it was walked. Undefined if the endpoint has another head by now, or if its
+ * readings disagree.
  */
 export async function readCountAtHead(
   port: Port,
@@ -118,8 +124,9 @@ export async function readCountAtHead(
 }
 
 /**
- * Reads the body of a block once more, by its hash. `stands`: the transaction is in it and uses the nonce. `missing`: a
- * body that agrees with its header does not have it. Undefined where no such body could be had.
+ * Reads the body of a block again, by its hash. `stands`: the transaction is in it and uses the nonce.
+ * `missing`: a body that agrees with its header does not contain the transaction. Undefined if no such body
+ * was available.
  */
 export async function readWitness(
   port: Port,
@@ -136,12 +143,7 @@ export async function readWitness(
   return isThere ? 'stands' : 'missing'
 }
 
-type Reader = {
-  readonly query: ReadEvidenceQuery
-  ask(calls: readonly RpcCall[]): Promise<readonly RpcReply[]>
-}
-
-/** The counts at the head and at its parent, where the endpoint has the head that was walked. */
+/** The counts at the head and at its parent, if the endpoint has the head that was walked. */
 async function readHead({
   query,
   ask,
@@ -154,7 +156,7 @@ async function readHead({
   if (header === undefined || header.number !== to) return undefined
   if (walked !== undefined && header.hash !== walked) return undefined
   const read = readCount(count)
-  // The state at the head is what a node is sure to have: a refusal there is no word on history.
+  // A node always has the state at the head: a refusal there gives no information about old state.
   if (typeof read !== 'number') return undefined
   return { count: read, parentCount: to === 0 ? 0 : readCount(parentCount) }
 }
@@ -164,7 +166,7 @@ type Located =
   | { readonly kind: 'bodies'; readonly end: Extract<SearchEnd, { kind: 'bodies' }> }
   | { readonly kind: 'verdict'; readonly verdict: EvidenceVerdict }
 
-/** Where the counts say that the nonce was used. */
+/** Finds the block that used the nonce according to the counts. */
 async function locate(reader: Reader, parentCount: CountReading): Promise<Located> {
   const { nonce, to } = reader.query
   const from = Math.max(0, reader.query.from)
@@ -174,7 +176,7 @@ async function locate(reader: Reader, parentCount: CountReading): Promise<Locate
   return search(reader, createSearch(nonce, from, to - 1))
 }
 
-/** Narrows down to the block that used the nonce, several counts a request. */
+/** Narrows down to the block that used the nonce, with several counts per request. */
 async function search({ query, ask }: Reader, start: Search): Promise<Located> {
   let state = start
   for (;;) {
@@ -188,11 +190,11 @@ async function search({ query, ask }: Reader, start: Search): Promise<Located> {
   }
   const end = endOf(state, query.bodiesMax ?? BODIES_MAX)
   if (end.kind === 'bodies') return { kind: 'bodies', end }
-  // A count that has passed the nonce in every block: no body is where it points to.
+  // The count has passed the nonce in every block, so it points to no body.
   return { kind: 'block', number: end.kind === 'genesis' ? query.to : end.number }
 }
 
-/** Reads the body that the counts point to, with the counts around it, which tuples and deposits need. */
+/** Reads the body at which the counts point, and the counts around it, which tuples and deposits need. */
 async function examine(reader: Reader, number: number, before: CountReading): Promise<EvidenceVerdict> {
   const { query, ask } = reader
   const { address, hashAt } = query
@@ -215,7 +217,7 @@ function unreadable(body: Exclude<BodyReply, Body>, number: number): EvidenceVer
   return { kind: 'unreadable', why: `the body of block ${number} ${why}` }
 }
 
-/** What a body says, once it is sure that its block is on the chain that was walked. */
+/** Concludes from a body, after verifying that its block is on the chain that was walked. */
 async function conclude(reader: Reader, body: Body, counts: Counts): Promise<EvidenceVerdict> {
   const { query } = reader
   const finding = judgeBody(query, body, counts)
@@ -238,75 +240,12 @@ async function conclude(reader: Reader, body: Body, counts: Counts): Promise<Evi
   }
 }
 
-/** The block, read again in a later request, beside the head: it is on the chain that was walked. */
-async function stands({ query, ask }: Reader, body: Body): Promise<boolean> {
-  const { to, hashAt } = query
-  const [again, top] = (await ask([headerCall(body.number), headerCall(to)])).map(readBlock)
-  const walked = hashAt?.(body.number)
-  const below = hashAt?.(body.number - 1)
-  if (walked !== undefined && walked !== body.hash) return false
-  if (below !== undefined && below !== body.parentHash) return false
-  if (again?.hash !== body.hash || again.parentHash !== body.parentHash) return false
-  if (again.hashes.length !== body.hashes.length) return false
-  if (again.hashes.some((hash, index) => hash !== body.hashes[index])) return false
-  return top?.number === to && (hashAt?.(to) ?? top.hash) === top.hash
-}
-
-/**
- * The counts around a block, named by hash where the endpoint takes it, pass the nonce: read once more. Where the body holds
- * a transaction of the account, no count before it is higher than that one's nonce: such counts contradict the body.
- */
-async function crosses({ query, ask }: Reader, body: Body): Promise<boolean> {
-  const { address, nonce } = query
-  const [before, after, beforeHash, afterHash] = await ask([
-    countCall(address, Math.max(0, body.number - 1)),
-    countCall(address, body.number),
-    countAtHash(address, body.parentHash),
-    countAtHash(address, body.hash),
-  ])
-  const sent = body.uses.filter(({ kind }) => kind === 'transaction').map((use) => use.nonce ?? nonce)
-  const most = Math.min(nonce, ...sent)
-  const low = [readCount(before), ...unlessRefused(readCountAtHash(beforeHash))]
-  const high = [readCount(after), ...unlessRefused(readCountAtHash(afterHash))]
-  return (
-    low.every((count) => typeof count === 'number' && count <= most) &&
-    high.every((count) => typeof count === 'number' && count > nonce)
-  )
-}
-
-/** The one use without a trace: CREATE in the code that an account is delegated to (EIP-7702). */
-async function isCreated(reader: Reader, body: Body): Promise<boolean> {
-  const around = [Math.max(0, body.number - 1), body.number]
-  // The delegation may begin and end within the block: then its tuples show it.
-  const isWithin = body.uses.some(({ kind }) => kind === 'authorization')
-  if (!isWithin && (await readDelegation(reader, around)) !== true) return false
-  return crosses(reader, body)
-}
-
-/** Whether the account is delegated at any of these blocks; undefined where that is not known. */
-async function readDelegation(
-  { query, ask }: Reader,
-  numbers: readonly number[],
-): Promise<boolean | undefined> {
-  const calls = numbers.map((number) => ({
-    method: 'eth_getCode',
-    params: [query.address, encodeBlock(number)],
-  }))
-  const codes = (await ask(calls)).map(readDelegated)
-  if (codes.includes(true)) return true
-  return codes.length === 0 || codes.includes(undefined) ? undefined : false
-}
-
-/** A node that does not take block hashes (EIP-1898) says so with an error: the counts by number stand alone. */
-function unlessRefused(count: CountReading): readonly CountReading[] {
-  return count === 'refused' ? [] : [count]
-}
-
 const isConclusive = ({ kind }: EvidenceVerdict): boolean => kind !== 'unsure' && kind !== 'unreadable'
 
 /**
- * The counts have misled the search: the newest bodies are read one after the other, from a block that the account had
- * not passed the nonce in. One of them holds the witness, or they show what the account really stands at.
+ * The counts have misled the search. The newest bodies are read one after the other, from a block in which
+ * the account had not passed the nonce. One of them contains the witness, or together they show the true
+ * count of the account.
  */
 async function recount(
   reader: Reader,
@@ -328,24 +267,24 @@ async function recount(
     }
   }
   if (shown === undefined || shown > query.nonce) return otherwise
-  // Only a delegated account may stand higher than its bodies show.
+  // Only a delegated account may have a higher count than its bodies show.
   const isDelegated = await readDelegation(reader, [query.to])
   return isDelegated === false ? { kind: 'refuted', claimed, shown } : otherwise
 }
 
-/** Looks for the nonce in bodies where no old state is served. */
+/** Searches bodies for the nonce if no old state is served. */
 async function walk(reader: Reader, end: Extract<SearchEnd, { kind: 'bodies' }>): Promise<EvidenceVerdict> {
   for (const run of end.runs) {
     const verdict = await walkRun(reader, run)
     if (verdict !== undefined) return verdict
   }
   const why = `the endpoint serves no state at block ${end.refused}, and no body near it holds the nonce`
-  // Only a node that refuses the state a second time has pruned it; a lagging one has not.
+  // Only a node that refuses the state a second time has pruned it; a lagging node has not.
   const [reply] = await reader.ask([countCall(reader.query.address, end.refused)])
   return readCount(reply) === 'refused' ? { kind: 'unreadable', why } : UNSURE(why)
 }
 
-/** Undefined where none of these bodies holds it. */
+/** Undefined if none of these bodies contains the nonce. */
 async function walkRun(reader: Reader, run: BodyRun): Promise<EvidenceVerdict | undefined> {
   for (let start = 0; start < run.numbers.length; start += BODIES_AT_ONCE) {
     const numbers = run.numbers.slice(start, start + BODIES_AT_ONCE)
@@ -362,12 +301,15 @@ async function walkRun(reader: Reader, run: BodyRun): Promise<EvidenceVerdict | 
   return undefined
 }
 
-/** Beyond the use: what the account sent here lies on the other side of the nonce. */
+/**
+ * True if the search is beyond the use: the account's transactions in this body lie on the other side of the
+ * nonce.
+ */
 function isPassed({ kind }: BodyFinding, { passedBy }: BodyRun): boolean {
   return kind === (passedBy === 'above' ? 'earlier' : 'later')
 }
 
-/** Several bodies in one request, or one by one where that was too much for the endpoint. */
+/** Reads several bodies in one request, or one by one if that was too much for the endpoint. */
 async function readBodies({ query, ask }: Reader, numbers: readonly number[]): Promise<readonly BodyReply[]> {
   const callOf = (number: number) => bodyCall(number, query.hashAt?.(number))
   const replies = await ask(numbers.map(callOf))

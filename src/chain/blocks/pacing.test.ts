@@ -5,7 +5,7 @@ import { createPacing } from './pacing.js'
 
 const CADENCE_MS = 200
 
-/** Milliseconds from one look to the next. */
+/** Milliseconds from one poll to the next. */
 function interval(options: {
   pace: Pace
   blockMs?: number
@@ -25,27 +25,27 @@ function interval(options: {
   return atMs === undefined ? undefined : atMs - clock.now()
 }
 
-describe('what waits for nothing but a block is looked for', () => {
+describe('polls that only wait for a block', () => {
   test.each([
     [undefined, CADENCE_MS],
     [200, CADENCE_MS],
     [2_000, CADENCE_MS],
     [4_000, CADENCE_MS],
     [12_000, 600],
-    // Hours may lie between the blocks of a chain that makes them on demand.
+    // There may be hours between the blocks of a chain that makes them on demand.
     [3_600_000, 600],
   ])(
-    'at a twentieth of the time between blocks, and no closer than at the cadence: %s ms',
+    'come at a twentieth of the time between blocks, and no closer than at the cadence: %s ms',
     (blockMs, expected) => {
       expect(interval({ pace: 'head', ...(blockMs === undefined ? {} : { blockMs }) })).toBe(expected)
     },
   )
 
-  test('at the cadence right after something was sent: a node that makes a block for it makes it at once', () => {
+  test('come at the cadence right after a send: a node that makes a block for it makes it at once', () => {
     expect(interval({ pace: 'head', blockMs: 12_000, keen: true })).toBe(CADENCE_MS)
   })
 
-  test('as often as ever where the endpoint does not answer, or the pending block is made anew', () => {
+  test('come as often as usual if the endpoint does not answer, or the pending block is rebuilt', () => {
     for (const failures of [1, 2, 3])
       expect(interval({ pace: 'head', blockMs: 12_000, failures })).toBe(
         interval({ pace: 'cadence', blockMs: 12_000, failures }),
@@ -62,8 +62,8 @@ test('the other paces', () => {
   expect(interval({ pace: 'idle', blockMs: 12_000 })).toBeUndefined()
 })
 
-describe('after looks that brought a head and lacked another answer', () => {
-  test('the cadence doubles up to twice, also where the pending block is made anew and somebody is keen', () => {
+describe('after polls that brought a head and lacked another answer', () => {
+  test('the cadence doubles up to twice, even if the pending block is rebuilt and polled closely', () => {
     const ofIncomplete = [0, 1, 2, 3, 50].map((incomplete) => interval({ pace: 'cadence', incomplete }))
     expect(ofIncomplete).toEqual([1, 2, 4, 4, 4].map((times) => times * CADENCE_MS))
     expect(interval({ pace: 'cadence', incomplete: 1, refreshes: true, keen: true })).toBe(2 * CADENCE_MS)
@@ -74,7 +74,7 @@ describe('after looks that brought a head and lacked another answer', () => {
   })
 })
 
-describe('a look right after a send', () => {
+describe('a poll right after a send', () => {
   const looks = (options: { refreshes?: boolean; brings?: boolean }): boolean[] => {
     const { refreshes = false, brings = false } = options
     const pacing = createPacing({
@@ -90,13 +90,13 @@ describe('a look right after a send', () => {
     })
   }
 
-  test('is left out once two of them brought no block, but for one send in 64', () => {
+  test('is omitted once two of them brought no block, except after one send in 64', () => {
     const all = looks({})
     expect(all.slice(0, 3)).toEqual([true, true, false])
     expect(all.slice(2).filter(Boolean)).toHaveLength(2)
   })
 
-  test('is made after each send where it brings a block, or the pending block is made anew', () => {
+  test('is made after each send if it brings a block, or the pending block is rebuilt', () => {
     expect(looks({ brings: true })).not.toContain(false)
     expect(looks({ refreshes: true })).not.toContain(false)
   })

@@ -5,33 +5,39 @@ import { createBlockPhase } from './blockPhase.js'
 import { fastestOf, type Pace, type SealedBlock } from './follower.js'
 import { createPhase } from './phase.js'
 
-/** When the poller looks next. */
+/** Decides when the block poller polls next. */
 export type Pacing = {
-  /** A look begins. */
+  /** A poll begins. */
   began(): void
-  /** What it showed as pending. */
+  /** The pending block that the poll showed. */
   saw(block: LightHeader): void
-  /** As `Phase` counts them. */
+  /** As counted by `Phase`. */
   readonly refreshes: number | undefined
-  /** What it showed as the newest block; `isNew`: it joined the chain. */
+  /** The newest block that the poll showed. `isNew`: it joined the chain. */
   headed(block: Pick<SealedBlock, 'number' | 'timestamp'>, isNew: boolean): void
-  /** A transaction was sent. Whether the chain may show it before its next block is due. */
+  /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
   sent(): boolean
-  /** What was just signed is about to appear. Whether it is worth looking sooner than was planned. */
+  /**
+   * A newly signed transaction is about to appear. Returns whether an earlier poll than planned is
+   * worthwhile.
+   */
   keen(inFlight: number): boolean
-  /** It has appeared. */
+  /** The expected transaction has appeared. */
   calm(): void
-  /** Another endpoint is read. */
+  /** Another endpoint is read from now on. */
   elsewhere(): void
-  /** When the next look begins; undefined when nobody wants to know anything. */
+  /** When the next poll begins; undefined if no follower needs one. */
   next(paces: ReadonlySet<Pace>, missed: Missed, blocks: BlockTimes): number | undefined
 }
 
-/** Looks in a row that did not bring what they asked for. */
+/** Consecutive polls without the requested answers. */
 export type Missed = {
-  /** No head. */
+  /** Polls without a head. */
   readonly failures: number
-  /** A head, and no answer to another call. One call that is never answered costs its batch several requests. */
+  /**
+   * Polls with a head, but without the answer to another call. A call that is never answered costs its batch
+   * several requests.
+   */
   readonly incomplete: number
 }
 
@@ -39,19 +45,25 @@ export type Missed = {
 type BlockTimes = Pick<Arrivals, 'blockMs' | 'blockMsMin' | 'stampedMs'>
 
 const BACKOFF_MS_MAX = 5_000
-/** An incomplete look doubles the cadence so many times at the most: heads still come. */
+/** Incomplete polls double the cadence at most this many times, since heads still arrive. */
 const INCOMPLETE_DOUBLINGS_MAX = 2
 const BLOCK_MS_DEFAULT = 2_000
-/** A chain that makes blocks on demand has no period: hours may lie between two of them, and then none. */
+/**
+ * A chain that makes blocks on demand has no period: there may be hours between two blocks, or no further
+ * block.
+ */
 const BLOCK_MS_MAX = 12_000
-/** A block may be seen late by so much of the time between two. */
+/** A block may be seen late by this fraction of the block time. */
 const HEAD_PART = 1 / 20
-/** For how many refreshes what was sent is looked for more closely; and with more in flight none of them is. */
+/**
+ * The number of refreshes for which a new transaction is polled more closely. With more transactions in
+ * flight than the maximum, none is.
+ */
 const KEEN_REFRESHES = 3
 const KEEN_FLIGHT_MAX = 64
 /**
- * Looks right after something was sent that showed no block for it: so many, and blocks come by the clock alone. Then one
- * of so many is made still.
+ * After this many polls right after a send that showed no block for it, blocks are assumed to come by the
+ * clock only. From then on only one of every `SENT_LOOKS_EVERY` such polls is made.
  */
 const SENT_LOOKS_MIN = 2
 const SENT_LOOKS_EVERY = 64
@@ -60,19 +72,19 @@ export function createPacing(options: {
   readonly clock: Clock
   /** Milliseconds between polls at `cadence`. */
   readonly cadenceMs: () => number
-  /** Whether the pending block is made anew at that pace, so that it is worth looking right after that. */
+  /** Whether the pending block is rebuilt at that pace, so that a poll right after it is worthwhile. */
   readonly refreshes: () => boolean
 }): Pacing {
   const { clock, cadenceMs } = options
   const phase = createPhase(cadenceMs)
   const blockPhase = createBlockPhase()
-  // In a row, without a block that was made for what was sent.
+  // Consecutive polls without a block that was made for a send.
   let sentLooks = 0
   let isSentLook = false
   let startedMs = Number.NEGATIVE_INFINITY
   let keenUntilMs = 0
 
-  /** What was sent brought no block at once. */
+  /** The last sends were not followed by an immediate block. */
   const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
   return {
@@ -126,19 +138,19 @@ export function createPacing(options: {
   }
 }
 
-/** Between two looks where nothing is refreshed at a steady pace, as far as it is longer than the cadence. */
+/** The time between two polls without steady refreshes, as far as it is longer than the cadence. */
 function periodMs(
   pace: Exclude<Pace, 'idle'>,
   isUrgent: boolean,
   { blockMs, blockMsMin, stampedMs = BLOCK_MS_MAX }: BlockTimes,
 ): number {
   if (pace === 'block') return Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT, stampedMs)
-  // A node that makes a block for what it is sent makes it at once.
+  // A node that makes a block for each transaction makes it at once.
   if (pace === 'cadence' || isUrgent) return 0
   return HEAD_PART * Math.min(BLOCK_MS_MAX, blockMsMin ?? 0)
 }
 
-/** What changes with a refresh, as far as one is seen from outside. */
+/** A fingerprint of the parts of a block that change with a refresh. */
 function signOf({ number, hash, hashes }: LightHeader): string {
   return `${number} ${hash} ${hashes.length} ${hashes[hashes.length - 1]}`
 }

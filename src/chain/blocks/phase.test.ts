@@ -7,14 +7,14 @@ const PERIOD_MS = 200
 
 type World = {
   readonly seed: number
-  /** When the node makes its blocks anew: where in the period, how evenly, and how often. */
+  /** When the node rebuilds its blocks: the offset in the period, the jitter, and the period. */
   readonly offsetMs: number
   readonly trembleMs: number
   readonly realMs: number
   readonly roundTripMs: number
 }
 
-/** Something is sent now and then, and shows with the next refresh. Nothing else changes. */
+/** A transaction is sent now and then, and appears with the next refresh. Nothing else changes. */
 function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends: number) {
   const random = createRandom(seed)
   const phase = createPhase(() => PERIOD_MS)
@@ -34,7 +34,7 @@ function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends:
   let number = Math.ceil((now - offsetMs) / realMs)
   let shown = 0
   const foundMs: number[] = []
-  // Refreshes that looks have shown since the rhythm is known, and how many of them were counted.
+  // The refreshes that polls have shown since the period is known, and how many of them were counted.
   const showed = { refreshes: 0, counted: 0 }
   let before: { readonly number: number; readonly counted: number } | undefined
   let waiting: { sentMs: number; visibleMs: number } | undefined
@@ -65,7 +65,7 @@ function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends:
     const keen = waiting !== undefined && now - waiting.sentMs < 3 * PERIOD_MS
     const nextMs = phase.next({ startedMs: askedMs, nowMs: answeredMs, keen })
     expect(nextMs).toBeGreaterThanOrEqual(answeredMs)
-    // What is sent is looked for at once, as the poller is woken by it.
+    // A new transaction is polled for at once, because it wakes the poller.
     now = waiting === undefined ? Math.min(nextMs, Math.max(sentMs, answeredMs)) : nextMs
   }
   return { foundMs, showed, looksPerSecond: (looks * 1_000) / (now - 10_000) }
@@ -82,7 +82,7 @@ const world = fc.record({
 })
 
 describe('the phase of the refreshes', () => {
-  test('is found with a few that were seen: from then on one is known soon after it was made', () => {
+  test('is found after a few observations: from then on a refresh is known soon after it was made', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { foundMs } = watch(given, 60)
@@ -92,7 +92,7 @@ describe('the phase of the refreshes', () => {
     )
   })
 
-  test('another rhythm than the one that was said costs no more than looking all the time', () => {
+  test('a period other than the expected one costs no more than polling all the time', () => {
     fc.assert(
       fc.property(world, fc.integer({ min: 120, max: 1_000 }), (given, realMs) => {
         const { foundMs } = watch({ ...given, realMs }, 40)
@@ -101,18 +101,18 @@ describe('the phase of the refreshes', () => {
     )
   })
 
-  test('refreshes are counted, those that show nothing new among them', () => {
+  test('refreshes are counted, including those without a change', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { showed } = watch(given, 60)
-        // They tremble: one of many may count for the one beside it.
+        // They jitter: one of many may count for its neighbour.
         expect(showed.refreshes).toBeGreaterThan(50)
         expect(Math.abs(showed.counted - showed.refreshes)).toBeLessThanOrEqual(2 + showed.refreshes / 50)
       }),
     )
   })
 
-  test('how often it was made anew is not known before its rhythm is', () => {
+  test('the number of refreshes is unknown before their period is', () => {
     const phase = createPhase(() => PERIOD_MS)
     phase.looked(1_000, 1_004, 'a')
     expect(phase.refreshes).toBeUndefined()
@@ -129,7 +129,7 @@ describe('the phase of the refreshes', () => {
     expect(phase.refreshes).toBeUndefined()
   })
 
-  test('where nothing changes it is looked once a period, and once more in ten', () => {
+  test('without changes there is one poll per period, and one more in ten', () => {
     const phase = createPhase(() => PERIOD_MS)
     phase.looked(1_000, 1_004, 'a')
     phase.looked(1_050, 1_054, 'b')

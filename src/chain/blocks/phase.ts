@@ -1,50 +1,57 @@
 /**
- * When to look at a pending block that is made anew at a steady pace: soon after it was made, with hardly more looks
- * than there are refreshes. Where in the period the refresh falls is narrowed down by looks of which one shows the same
- * as before and the next one does not. Nothing rests on it: what it gets wrong costs a period, never a look.
+ * Decides when to poll a pending block that is rebuilt at a steady pace: soon after it was built, with hardly
+ * more polls than refreshes. The time of the refresh within the period is narrowed down by pairs of polls:
+ * one shows no change and the next one does. Correctness does not depend on it: a wrong estimate costs a
+ * period, never a poll.
  */
 export type Phase = {
-  /** A look at the pending block: when it was asked for and answered, and what tells it from others. */
+  /** A poll of the pending block: when it was requested and answered, and a fingerprint of the block. */
   looked(askedMs: number, answeredMs: number, sign: string): void
   /**
-   * When to look next. `keen`: something is about to appear there, so that looks in between are worth their price.
-   * `startedMs`: when the last look began.
+   * When to poll next. `keen`: a transaction is about to appear there, so that additional polls are worth
+   * their price. `startedMs`: when the last poll began.
    */
   next(at: { readonly startedMs: number; readonly nowMs: number; readonly keen: boolean }): number
-  /** How many refreshes the looks have shown, those without a transaction among them; undefined while it is not known when they fall. */
+  /**
+   * How many refreshes the polls have shown, including refreshes without a transaction. Undefined while their
+   * time is not known.
+   */
   readonly refreshes: number | undefined
-  /** Another endpoint is read, which makes its blocks at other moments. */
+  /** Another endpoint is read, which builds its blocks at other times. */
   forget(): void
 }
 
-/** Between the looks of who is keen, where nothing is known yet. */
+/** The time between keen polls while nothing is known yet. */
 const KEEN_MS = 50
-/** A window that is wider is halved by who is keen: by so much is a refresh seen late where the rhythm is steady. */
+/** Keen polls halve a wider window. With a steady period a refresh is seen at most this late. */
 const FINE_MS = 14
-/** What the window is never narrower than: refreshes tremble, and requests take their time. */
+/** The minimum width of the window: refreshes jitter, and requests take time. */
 const WIDTH_MS_MIN = 8
-/** How late a refresh may be before it is another rhythm; and when it is looked for again. */
+/**
+ * The maximum lateness of a refresh before a different period is assumed, and the time until the next poll
+ * for it.
+ */
 const LATE_MS = 40
 const AGAIN_MS = 20
-/** By how much a second makes the window wider on both sides: clocks drift. */
+/** The window grows by this fraction of the elapsed time on both sides, because clocks drift. */
 const DRIFT = 0.001
-/** In so many periods the window is looked at from both ends once. */
+/** The window is polled at both ends once in this many periods. */
 const BOTH_ENDS_EVERY = 10
 const APART_MS_MIN = 10
-/** Answers take longer or shorter than they did: a look may come so much too early. */
+/** Answers take longer or shorter than before: a poll may be too early by this much. */
 const SLACK_MS = 10
 
 export function createPhase(periodMs: () => number): Phase {
-  /** The refresh is between `end - width` and `end`, or whole periods away from there. */
+  /** The refresh falls between `end - width` and `end`, or whole periods away from there. */
   let window: { readonly end: number; readonly width: number } | undefined
   let last: { readonly atMs: number; readonly sign: string; readonly changed: boolean } | undefined
   let roundTripMs = 0
   let periods = 0
   let refreshes = 0
-  // When the newest refresh that a look has shown was due.
+  // The due time of the newest refresh that a poll has shown.
   let shownMs = Number.NEGATIVE_INFINITY
 
-  /** A refresh fell between these two moments. */
+  /** A refresh fell between these two times. */
   function learn(fromMs: number, toMs: number): void {
     const period = periodMs()
     if (toMs - fromMs >= period) return
@@ -53,7 +60,8 @@ export function createPhase(periodMs: () => number): Phase {
     const from = Math.max(fromMs, end - window.width)
     const to = Math.min(toMs, end)
     if (from < to) return narrow(from, to)
-    // Not where it was. A little off, it trembles; before the window, it is most likely not far from it.
+    // The refresh moved out of the window. A small delay is jitter. If it came before the window, it is most
+    // likely still close to it.
     if (fromMs >= end) return toMs - end < LATE_MS ? narrow(end - window.width, toMs) : narrow(fromMs, toMs)
     narrow(Math.max(fromMs, toMs - Math.max(2 * window.width, LATE_MS)), toMs)
   }
@@ -71,8 +79,8 @@ export function createPhase(periodMs: () => number): Phase {
   }
 
   /**
-   * A look shows the refresh that was due before it. Where that one was shown already, something new that shows shortly
-   * before the next one is due is of the next.
+   * A poll shows the refresh that was due before it. If that refresh was shown already, a change shortly
+   * before the next due time belongs to the next refresh.
    */
   function count(atMs: number, changed: boolean): void {
     if (window === undefined) return
@@ -85,7 +93,7 @@ export function createPhase(periodMs: () => number): Phase {
     shownMs = isEarly ? passedMs + period : passedMs
   }
 
-  /** Moments worth looking at around the refresh that falls at `end`, in order. */
+  /** The times to poll around the refresh at `end`, in order. */
   function momentsAt(end: number, width: number, keen: boolean): number[] {
     const moments = [end]
     if (keen && width > FINE_MS) moments.unshift(end - width / 2)
@@ -95,7 +103,7 @@ export function createPhase(periodMs: () => number): Phase {
 
   return {
     looked(askedMs, answeredMs, sign) {
-      // It was read somewhere between.
+      // The block was read at some time in between.
       const atMs = (askedMs + answeredMs) / 2
       roundTripMs += (answeredMs - askedMs - roundTripMs) / 4
       const changed = last !== undefined && last.sign !== sign
@@ -108,7 +116,7 @@ export function createPhase(periodMs: () => number): Phase {
       const period = periodMs()
       if (window === undefined) return startedMs + (keen ? Math.min(KEEN_MS, period) : period)
       const soonestMs = Math.max(nowMs, startedMs + APART_MS_MIN)
-      // So that it is read when it is there.
+      // The lead makes the node read the block right when it is there.
       const lead = roundTripMs / 2 - 1
       const { width } = window
       const passed = window.end + Math.floor((soonestMs + lead - window.end) / period) * period

@@ -10,7 +10,7 @@ const block = { number: 2, hash: chain.blockHash(2) }
 
 type Shown = { readonly hash: Hash; readonly type?: string; readonly [field: string]: unknown }
 
-/** Reads block 2 for a witness, with what the endpoint makes of its transactions. */
+/** Reads block 2 for a witness, with the given version of its transactions. */
 function read(
   witness: { nonce: number; hash: Hash },
   change: (all: readonly Shown[]) => readonly Shown[] = (all) => all,
@@ -29,29 +29,29 @@ function read(
 const of = (hash: Hash, fields: object) => (all: readonly Shown[]) =>
   all.map((one) => (one.hash === hash ? { ...one, ...fields } : one))
 
-test('a witness stands where its transaction is in the body and uses the nonce', async () => {
+test('a witness stands if its transaction is in the body and uses the nonce', async () => {
   expect(await read({ nonce: 0, hash: foreign(0) })).toBe('stands')
   expect(await read({ nonce: 1, hash: foreign(1) })).toBe('stands')
 })
 
-test('it is missing where another transaction uses the nonce, or that one uses another nonce', async () => {
+test('it is missing if another transaction uses the nonce, or that one uses another nonce', async () => {
   expect(await read({ nonce: 1, hash: foreign(0) })).toBe('missing')
   expect(await read({ nonce: 0, hash: hashOf('foreign', 9) })).toBe('missing')
 })
 
-test('a deposit, whose nonce no body shows, stands where it is in the body', async () => {
+test('a deposit, whose nonce no body shows, stands if it is in the body', async () => {
   const deposit = of(foreign(0), { type: '0x7e', nonce: undefined })
   expect(await read({ nonce: 0, hash: foreign(0) }, deposit)).toBe('stands')
 })
 
-test('of several tuples in one transaction any may be the witness', async () => {
+test('any of several tuples in one transaction may be the witness', async () => {
   const tuple = (nonce: Hex) => ({ chainId: '0x0', nonce, by: ADDRESS })
   const carrier = of(foreign(1), { type: '0x4', authorizationList: [tuple('0x2'), tuple('0x3')] })
   for (const nonce of [1, 2, 3]) expect(await read({ nonce, hash: foreign(1) }, carrier)).toBe('stands')
   expect(await read({ nonce: 4, hash: foreign(1) }, carrier)).toBe('missing')
 })
 
-test('nothing is known where no body of that block can be had', async () => {
+test('the result is unknown if no body of that block is available', async () => {
   const query = {
     address: ADDRESS,
     isOwn,
@@ -73,6 +73,6 @@ test('nothing is known where no body of that block can be had', async () => {
       ),
       JSON.stringify(reply),
     ).toBeUndefined()
-  // The endpoint is on another chain, where the block may hold anything.
+  // The endpoint is on another chain, where the block may contain anything.
   expect(await readWitness(scriptedPort(chain.answer), { ...query, chainId: 2 })).toBeUndefined()
 })

@@ -6,7 +6,7 @@ import type { SealedBlock } from './follower.js'
 const hashOf = (fork: number, number: number): Hash =>
   `0x${(fork * 1_000 + number).toString(16).padStart(64, '0')}`
 
-/** Blocks up to `shared` are those of fork 0. */
+/** Blocks up to `shared` belong to fork 0. */
 function forkOf(fork: number, length: number, shared = length): SealedBlock[] {
   const at = (number: number) => hashOf(number <= shared ? 0 : fork, number)
   return Array.from({ length }, (_, number) => ({
@@ -32,8 +32,8 @@ async function walked(length: number) {
   return walk
 }
 
-describe('a chain that is shorter than it was', () => {
-  test('cut back: what stood above its newest block leaves, from the tip downwards, and nothing comes', async () => {
+describe('a chain that is shorter than before', () => {
+  test('cut back: the blocks above its newest one leave, from the tip downwards, and none come', async () => {
     const walk = await walked(10)
     const cut = forkOf(0, 6)
     const moved = await walk.rewind(cut[5] as SealedBlock, shows(cut))
@@ -42,7 +42,7 @@ describe('a chain that is shorter than it was', () => {
     expect(walk.tip?.number).toBe(5)
   })
 
-  test('reorganised: back to the common ancestor, and on to the newest of the other fork', async () => {
+  test('reorganised: back to the common ancestor, and forward to the newest of the other fork', async () => {
     const walk = await walked(10)
     const other = forkOf(1, 7, 4)
     const moved = await walk.rewind(other[6] as SealedBlock, shows(other))
@@ -51,7 +51,7 @@ describe('a chain that is shorter than it was', () => {
     expect([walk.tip?.hash, walk.hashAt(4)]).toEqual([hashOf(1, 6), hashOf(0, 4)])
   })
 
-  test('with no common ancestor: all leaves, and the walk begins anew at its newest', async () => {
+  test('with no common ancestor: all leave, and the walk begins anew at its newest', async () => {
     const walk = await walked(10)
     const other = forkOf(2, 7, -1)
     const moved = await walk.rewind(other[6] as SealedBlock, shows(other))
@@ -60,7 +60,7 @@ describe('a chain that is shorter than it was', () => {
     expect(walk.tip?.hash).toBe(hashOf(2, 6))
   })
 
-  test('below all that is known: nothing changes until its newest is shown by its number too', async () => {
+  test('below all known blocks: nothing changes until its newest is shown by its number too', async () => {
     const walk = createWalk({ length: 64 })
     const blocks = forkOf(0, 10)
     await walk.advance(blocks[9] as SealedBlock, shows(blocks))
@@ -77,7 +77,7 @@ describe('a chain that is shorter than it was', () => {
     expect([numbers(moved?.left), numbers(moved?.came)]).toEqual([[9], [4]])
   })
 
-  test('whose blocks could not be had: nothing changes', async () => {
+  test('with unavailable blocks: nothing changes', async () => {
     const walk = await walked(10)
     expect(await walk.rewind(forkOf(0, 6)[5] as SealedBlock, async () => undefined)).toBeUndefined()
     expect(walk.tip?.number).toBe(9)

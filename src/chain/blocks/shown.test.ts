@@ -18,22 +18,22 @@ const silent = answers({ ok: false, failure: { kind: 'timeout', message: 'no ans
 const refuses = answers(rpcFailure(-32000, 'unavailable'))
 const malformed = answers({ ok: true, result: { number: 'x' } })
 
-test('a block is shown where any endpoint has it under its number', async () => {
+test('a block exists if any endpoint has it under its number', async () => {
   for (const ports of [[has], [hasNone, has], [hasOther, silent, has], [silent, has]])
     expect(await standingAt(ports, block, 1_000)).toBe('same')
 })
 
-test('there is none where the first says so, and nobody has it', async () => {
+test('there is none if the first endpoint has none, and no endpoint has it', async () => {
   for (const ports of [[hasNone], [hasNone, silent], [hasNone, hasOther]])
     expect(await standingAt(ports, block, 1_000)).toBe('none')
 })
 
-test('another block is what the first shows there, and nobody has this one', async () => {
+test('the result is another block if the first endpoint shows one, and no endpoint has this one', async () => {
   for (const ports of [[hasOther], [hasOther, hasNone, refuses]])
     expect(await standingAt(ports, block, 1_000)).toMatchObject({ number: 2, hash: fork.blockHash(2) })
 })
 
-test('what stands there is not known where the first does not answer, or not in a way that can be read', async () => {
+test('the result is unknown if the first endpoint does not answer readably', async () => {
   for (const ports of [[silent], [refuses, hasNone], [malformed, hasOther]])
     expect(await standingAt(ports, block, 1_000)).toBeUndefined()
 })

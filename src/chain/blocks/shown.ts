@@ -4,12 +4,12 @@ import type { Port } from '../../rpc/port.js'
 import type { SealedBlock } from './follower.js'
 import { decoded, sealedOf } from './tickParts.js'
 
-/** The block itself, no block, or another one. Undefined: that is not known. */
+/** The block itself, no block, or another block. Undefined if that is unknown. */
 export type Standing = 'same' | 'none' | SealedBlock | undefined
 
 /**
- * What stands under the block's number: the block itself where any of these endpoints has it, else what the first of them
- * shows.
+ * The block at the given block's number: the block itself if any of these endpoints has it, otherwise the
+ * answer of the first endpoint.
  */
 export async function standingAt(
   ports: readonly Port[],

@@ -38,7 +38,7 @@ const follower: Follower = {
   },
 }
 
-/** A chain that was walked from block 100 on, and what is answered for `finalized`. */
+/** A chain that was walked from block 100 on, and the answer for `finalized`. */
 async function walked(finalized = blockOf(OURS, 100), wanted: TagWanted = 'now') {
   const clock = createVirtualClock()
   const world = { head: 100, finalized: () => finalized, asked: 0, chain: (_: number) => OURS }
@@ -78,7 +78,7 @@ async function walked(finalized = blockOf(OURS, 100), wanted: TagWanted = 'now')
   return { world, tracker, tick, rise }
 }
 
-test('a tag that nobody waits for is read once in 16 heads', async () => {
+test('a tag that no caller waits for is read once in 16 heads', async () => {
   const { world, tracker, rise } = await walked(blockOf(OURS, 100), 'sometime')
   await rise(101)
   const before = world.asked
@@ -87,27 +87,27 @@ test('a tag that nobody waits for is read once in 16 heads', async () => {
   tracker.stop()
 })
 
-test('a tag goes where its block was walked', async () => {
+test('a tag rises only to a walked block', async () => {
   const { world, tracker, rise } = await walked()
   expect(tracker.tag('finalized')).toBe(100)
   await rise(104)
   world.finalized = () => blockOf(OURS, 103)
   await rise(105)
   expect(tracker.tag('finalized')).toBe(103)
-  // A replica that is behind does not take it back.
+  // A lagging replica does not take it back.
   world.finalized = () => blockOf(OURS, 101)
   await rise(106)
   expect(tracker.tag('finalized')).toBe(103)
   tracker.stop()
 })
 
-test('a tag goes with its block where the chain is another one from there on', async () => {
+test('a tag leaves with its block if the chain is replaced from there on', async () => {
   const { world, tracker, rise } = await walked()
   await rise(104)
   world.finalized = () => blockOf(OURS, 103)
   await rise(105)
   expect(tracker.tag('finalized')).toBe(103)
-  // The node was reset: nothing above block 100 is there any more, and another chain is as long again.
+  // The node was reset: the chain ends at block 100, and another fork reaches the same length again.
   world.chain = (number) => (number > 100 ? OTHER : OURS)
   world.finalized = () => blockOf(OURS, 100)
   await rise(105)
@@ -118,8 +118,8 @@ test('a tag goes with its block where the chain is another one from there on', a
 
 test.each<[string, StubAnswer]>([
   ['above the head', blockOf(OTHER, 500_000)],
-  ['at a number of ours', blockOf(OTHER, 104)],
-  ['below what was walked', blockOf(OTHER, 42)],
+  ['at a walked number', blockOf(OTHER, 104)],
+  ['below the walk', blockOf(OTHER, 42)],
   ['that has no such tag', absent],
 ])('one call of a batch that another chain answers moves no tag: %s', async (_, stray) => {
   const { world, tracker, tick, rise } = await walked(blockOf(OURS, 10))
@@ -133,7 +133,7 @@ test.each<[string, StubAnswer]>([
   tracker.stop()
 })
 
-test('one above the head is asked for again until it was walked', async () => {
+test('a tag above the head is requested again until its block was walked', async () => {
   const { world, tracker, tick, rise } = await walked()
   await rise(104)
   // From a replica that is ahead of the one that showed the head.
@@ -150,9 +150,9 @@ test('one above the head is asked for again until it was walked', async () => {
 })
 
 test.each<[string, StubAnswer, number | 'absent']>([
-  ['a tag below what was walked', blockOf(OURS, 42), 42],
-  ['that there is no such tag', absent, 'absent'],
-])('%s is believed of an endpoint that shows that it is on our chain', async (_, answer, shows) => {
+  ['a tag below the walk', blockOf(OURS, 42), 42],
+  ['the absence of a tag', absent, 'absent'],
+])('%s is believed from an endpoint that proves that it is on our chain', async (_, answer, shows) => {
   const { tracker, rise } = await walked(answer)
   expect(tracker.tag('finalized')).toBe(shows)
   await rise(101)

@@ -6,19 +6,25 @@ import type { SealedBlock } from './follower.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
 
 type Tag = 'safe' | 'finalized'
-/** Somebody waits for it; or what is kept goes by it, and that may be later. */
+/**
+ * `now`: a caller waits for the tag. `sometime`: only the retention of records depends on it, which may wait.
+ */
 export type TagWanted = 'now' | 'sometime' | 'never'
 const TAGS = ['safe', 'finalized'] as const
-/** On a chain of five blocks a second they would be as many calls as the heads. */
+/** On a chain with five blocks per second, the tags would otherwise cost as many calls as the heads. */
 const REST_MS = 1_000
-/** A tag that nobody is told of is asked for once in so many heads: it moves by epochs, of 32 slots on Ethereum. */
+/**
+ * A tag that no caller waits for is requested once in this many heads: it moves by epochs, of 32 slots on
+ * Ethereum.
+ */
 const SELDOM_HEADS = 16
 
 /**
- * The tags that somebody waits for, asked for once a sealed block, for they move no faster, and at most once a second.
- * A tag is taken back where its block leaves the chain, and nowhere else, and an endpoint may have been on another chain
- * for the one call: a tag is believed where its block is one that was walked; one below the walk, and that there is no
- * such tag, of an endpoint that shows that it is on our chain.
+ * The tags that callers wait for. They are requested once per sealed block, because they move no faster, and
+ * at most once a second. A tag is taken back only if its block leaves the chain. An endpoint may have been on
+ * another chain for the one call, so a tag is believed only under conditions. A tag within the walk must name
+ * a walked block. A tag below the walk, and the absence of a tag, are believed only from an endpoint that
+ * proves that it is on our chain.
  */
 export function createTags(
   wanted: (tag: Tag) => TagWanted,
@@ -27,15 +33,15 @@ export function createTags(
 ) {
   const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
   const answers = new Map<Tag, RpcReply>()
-  // At which head each was asked for last.
+  // The head at which each tag was last requested.
   const heads = new Map<Tag, number>()
   let askedAt = -1
   let notBeforeMs = 0
 
-  /** False where it is to be asked again of an endpoint that shows where it is. */
+  /** Returns false if the tag has to be requested again, from an endpoint that proves its chain. */
   function take(tag: Tag, reply: RpcReply, shown: boolean): boolean {
     if (!reply.ok) {
-      // Only the node's own word says that it lacks the tag; a lost request says nothing.
+      // Only the node's own error message shows that it lacks the tag; a lost request proves nothing.
       if (reply.failure.kind !== 'rpc' || !isMissing(reply.failure)) return true
       if (shown) seen[tag] = 'absent'
       return shown
@@ -48,7 +54,7 @@ export function createTags(
     return true
   }
 
-  /** From the lowest of these blocks on the chain is another one: a tag's block that was there has left. */
+  /** From the lowest of these blocks on, the chain has changed: a tag's block in that range has left. */
   function forget({ left, came }: Advance): void {
     const from = Math.min(
       left.at(-1)?.number ?? Number.POSITIVE_INFINITY,
@@ -94,8 +100,9 @@ export function createTags(
       }))
     },
     /**
-     * What was answered beside a head. Where that did not join our chain, the tags may be another one's. `shown`: the
-     * endpoint showed that it is on our chain. False where it has to.
+     * Handles the answers that came with a head. If the head did not join our chain, the tags may belong to
+     * another chain. `shown`: the endpoint proved that it is on our chain. Returns false if it has to prove
+     * that.
      */
     answered(moved: Advance | undefined, shown: boolean): boolean {
       if (moved) forget(moved)
@@ -104,7 +111,7 @@ export function createTags(
       if (!moved || !believed) askAgain()
       return believed
     },
-    /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */
+    /** Another endpoint is read: the absence of a tag at the former endpoint does not apply to it. */
     elsewhere(): void {
       askAgain()
       for (const tag of TAGS) if (seen[tag] === 'absent') delete seen[tag]
@@ -112,8 +119,8 @@ export function createTags(
   }
 }
 
-// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one, which
-// on a chain without a consensus client is for ever; others reject the word as a parameter.
+// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one.
+// On a chain without a consensus client that is for ever. Other nodes reject the word as a parameter.
 function isMissing(failure: Extract<RpcFailure, { kind: 'rpc' }>): boolean {
   return /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
 }

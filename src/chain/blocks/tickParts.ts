@@ -2,10 +2,13 @@ import type { LightHeader } from '../../rpc/codec.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { SealedBlock } from './follower.js'
 
-/** One call of a tick, with who takes its answer. */
+/** One call of a tick, with the handler of its reply. */
 export type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
 
-/** A reply through its decoder; undefined where it failed or made no sense: a tick never throws over an answer. */
+/**
+ * Decodes a reply. Undefined if the call failed or its result cannot be decoded: a tick never throws because
+ * of an answer.
+ */
 export function decoded<T>(
   reply: RpcReply | undefined,
   decode: (result: unknown, method: string) => T,
@@ -18,14 +21,14 @@ export function decoded<T>(
   }
 }
 
-/** Neither a result nor the node's own words. */
+/** True if the reply is neither a result nor an error of the node itself. */
 export function isUnanswered(reply: RpcReply): boolean {
   return !reply.ok && reply.failure.kind !== 'rpc'
 }
 
 export function sealedOf(header: LightHeader | null | undefined): SealedBlock | undefined {
   if (!header || header.number === null || header.hash === null) return undefined
-  // A header that was indexed before its body: the block used gas, and shows nothing that did.
+  // The header was indexed before its body: the block used gas, but lists no transactions.
   if (header.gasUsed > 0n && header.hashes.length === 0) return undefined
   return { ...header, number: header.number, hash: header.hash }
 }
