@@ -19,11 +19,11 @@ const contract = (breakIt: (store: Store) => Partial<Store> = () => ({})) =>
     },
   })
 
-/** Some wait for what is to come, or is not to. */
+/** Some cases wait until an event happens, or until it certainly did not. */
 async function inVirtualTime(run: () => Promise<void>): Promise<void> {
   vi.useFakeTimers()
   const outcome = run()
-  // It may fail while time passes, and is looked at afterwards.
+  // The case may fail while time passes. Its outcome is checked below.
   outcome.catch(() => {})
   await vi.advanceTimersByTimeAsync(60_000)
   await outcome
@@ -31,14 +31,14 @@ async function inVirtualTime(run: () => Promise<void>): Promise<void> {
 
 afterEach(() => void vi.useRealTimers())
 
-describe('the memory store keeps the contract', () => {
+describe('the memory store passes the contract', () => {
   for (const { name, run } of contract()) it(name, () => inVirtualTime(run))
 })
 
 const withoutUndefined = (slot: Slot) =>
   Object.fromEntries(Object.entries(slot).filter(([, value]) => value !== undefined)) as Slot
 
-describe('the contract notices a store that breaks one promise', () => {
+describe('the contract detects a store that breaks one promise', () => {
   it.each<[string, (store: Store) => Partial<Store>]>([
     ['of many that try at once', () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) })],
     ['a write with an old epoch', () => ({ write: async () => {} })],

@@ -23,27 +23,27 @@ import {
 
 type KeptTransaction = {
   transaction: StoredTransaction
-  /** Its place in the order of arrival of the lane that it came into. */
+  /** Its position in the order of arrival of its first lane. */
   readonly arrival: number
   revision: number
-  /** Bumps and rebindings give it more than its newest hash; all of them go when it goes. */
+  /** Hashes besides the newest one, from bumps and rebindings. They are deleted with the transaction. */
   otherHashes: readonly Hash[]
 }
 
-/** The transactions of a chain, which have their ids and hashes to themselves. */
+/** The transactions of a chain. Ids and hashes are unique per chain. */
 type Book = { readonly byId: Map<string, KeptTransaction>; readonly byHash: Map<Hash, KeptTransaction> }
 
 type Kept = LeaseState & {
   readonly key: LaneKey
   readonly book: Book
-  /** What was said in which epoch. */
+  /** The last report, and the epoch in which it was made. */
   report: { readonly epoch: number; readonly of: LaneReport } | undefined
   cursor: number | undefined
   sequence: number
   revision: number
   wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
   readonly slots: NonceMap<Slot>
-  /** By their places in the order of arrival. */
+  /** By position in the order of arrival. */
   readonly arrived: NonceMap<KeptTransaction>
   readonly watchers: Set<(sequence: number) => void>
 }
@@ -51,22 +51,22 @@ type Kept = LeaseState & {
 const NO_HASHES: readonly Hash[] = []
 
 export type MemoryStoreOptions = {
-  /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
+  /** Maximum number of ended transactions that are kept; the oldest are deleted first. @default 100,000 */
   historyMax?: number
-  /** The clock of leases, in milliseconds. It may step. @default one of this process, which does not */
+  /** The clock for leases, in milliseconds. It may step. @default a monotonic clock of this process */
   now?: () => number
 }
 
-/** Keeps everything in this process: P2 to P5 hold within one process life, and nothing survives it. */
+/** Keeps all records in this process: P2 to P5 hold until the process ends, and nothing survives it. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkNames('options', options, { historyMax: true, now: true } satisfies Names<MemoryStoreOptions>)
   const { historyMax = 100_000, now = systemClock.now } = options
   const lanes = new Map<string, Kept>()
   const books = new Map<string, Book>()
   const chains = new Map<number, Hash[]>()
-  // The same few keys are asked for all the time: their names are not made anew.
+  // A cache: few keys are looked up all the time, so their names are not computed again.
   const known = new WeakMap<LaneKey, Kept>()
-  // Insertion order is age: the first ended one is the first to be forgotten.
+  // Insertion order is age: the first one is deleted first.
   const ended = new Set<KeptTransaction>()
   const outboxes = createMemoryOutboxes({
     now,
@@ -116,7 +116,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function checked(lease: Lease): Kept {
     const lane = kept(lease.lane)
     if (lane.epoch === lease.epoch && lane.holder === lease.holder) return lane
-    throw new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
+    throw new TxlaneError('This process does not own the lease of the lane.', { code: 'LEASE_LOST', fate: 'inFlight' })
   }
 
   function keepTransaction(lane: Kept, transaction: StoredTransaction): KeptTransaction | undefined {
@@ -128,14 +128,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       otherHashes: NO_HASHES,
     }
     const { lane: home, hash: before } = one.transaction
-    // It was handed to another lane, or began anew.
+    // The transaction was handed off to another lane, or restarted.
     if (home.address !== lane.key.address || one.transaction.sequence > transaction.sequence) return undefined
     one.transaction = transaction
     one.revision = ++lane.revision
     book.byId.set(transaction.id, one)
     if (before !== undefined && before !== transaction.hash) keepHash(book, before, one)
     if (transaction.hash) keepHash(book, transaction.hash, one)
-    // Its slot may have named it first.
+    // Its slot may have added this hash first.
     const { otherHashes } = one
     if (otherHashes.length === 1 && otherHashes[0] === transaction.hash) one.otherHashes = NO_HASHES
     if (hasEnded(transaction.stage)) ended.add(one)
@@ -147,7 +147,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return one
   }
 
-  /** Whoever holds the lane that it is in hands it to another. Once: what comes late finds it gone. */
+  /** Hands a transaction of this lane off to another lane. Only once: a late write finds it gone. */
   function hand(from: Kept, transaction: StoredTransaction): void {
     const one = from.book.byId.get(transaction.id)
     const { lane, stage } = one?.transaction ?? {}
@@ -188,7 +188,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (gone) lane.slots.delete(slot.nonce)
     else lane.slots.set(slot.nonce, slot)
     for (const { claim, hash } of slot.attempts) {
-      // The slot of a transaction that is forgotten already may be written once more.
+      // The slot of a deleted transaction may be written once more.
       const one = claim === undefined ? undefined : lane.book.byId.get(claim)
       if (one) keepHash(lane.book, hash, one)
     }
@@ -350,7 +350,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     watch(lane, changed) {
       const { watchers } = kept(lane)
-      // Wrapped, so that the same function may watch twice.
+      // Wrapped, so that the same function can be registered twice.
       const own = (sequence: number) => changed(sequence)
       watchers.add(own)
       return () => void watchers.delete(own)
