@@ -35,7 +35,7 @@ export type SendOptions = {
   /** The caller's idempotency key, unique per store and chain. @default a generated id */
   id?: string | undefined
   /**
-   * Decides what happens if the id belongs to the same request, which ended without execution (stage `failed`
+   * Applies if the id belongs to the same request, which ended without execution (stage `failed`
    * or `cancelled`). `false`: the call rejects with ENDED, which says how it ended. `true`: the transaction
    * restarts under its id, with the options of this call, from any process, and only once: of several
    * concurrent calls one restarts it, and the others follow that one. A transaction in flight, or one that
@@ -82,7 +82,7 @@ export type SendOptions = {
    */
   order?: 'relaxed' | 'strict' | undefined
   /**
-   * Decides what happens if the transaction costs more than the balance; affordable ones go ahead of it.
+   * Applies if the transaction costs more than the balance; affordable ones go ahead of it.
    * `wait`: it waits for funds. `fail`: it ends with STARVED once all transactions sent before it are in
    * sealed blocks, because these may bring funds; in a pool, once no other account can pay for it either. If
    * the in-flight transactions themselves cannot be paid, all transactions with `fail` end with STARVED. With

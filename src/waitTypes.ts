@@ -209,7 +209,7 @@ export type WaitOptions = {
 }
 
 /**
- * What a transaction waits for, with known details. Amounts are in wei. `endpoint` is the origin of an
+ * The cause of a wait, with known details. Amounts are in wei. `endpoint` is the origin of an
  * endpoint's URL or the name of its transport. `said` quotes the endpoint, truncated, without URLs and
  * secrets.
  */

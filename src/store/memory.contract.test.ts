@@ -40,7 +40,7 @@ const withoutUndefined = (slot: Slot) =>
 
 describe('the contract detects a store that breaks one promise', () => {
   it.each<[string, (store: Store) => Partial<Store>]>([
-    ['of many that try at once', () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) })],
+    ['of many concurrent attempts exactly', () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) })],
     ['a write with an old epoch', () => ({ write: async () => {} })],
     [
       'bigints, undefined fields, every state',
@@ -57,11 +57,11 @@ describe('the contract detects a store that breaks one promise', () => {
     ],
     ['changes: in pages', (store) => ({ changes: (lane, revision) => store.changes(lane, revision, 100) })],
     [
-      'until a write says',
+      'until a write reports it done',
       (store) => ({ write: (lease, change) => store.write(lease, { ...change, wished: 99 }) }),
     ],
     [
-      'no holder has done',
+      'no owner has executed',
       (store) => ({
         async load(lease) {
           return { ...(await store.load(lease)), arrived: 2 }
@@ -87,7 +87,7 @@ describe('the contract detects a store that breaks one promise', () => {
       (store) => ({ readOutbox: async (name) => ({ ...(await store.readOutbox(name)), behind: [] }) }),
     ],
     [
-      'deliveries are kept as they are',
+      'deliveries are stored unchanged',
       (store) => ({
         writeOutbox: async (lease, { read, deliveries: [first] }) =>
           store.writeOutbox(lease, { read, deliveries: first ? [first] : [] }),
