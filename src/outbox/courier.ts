@@ -9,37 +9,40 @@ import type { OutboxSettings } from './options.js'
 import { createTurns, NO_GROUP, type Turn } from './turns.js'
 import { nameOf, type Writer } from './writer.js'
 
-/** Calls the handler: for each transaction one call at a time, in the order of its stages, by turns of their groups. */
+/**
+ * Calls the handler: one call at a time for each transaction, in the order of its stages. The groups take
+ * turns.
+ */
 export type Courier = {
-  /** Something is to be told, which is in the store already. `record`: as it was read just now. */
+  /** Adds a delivery that is already in the store. `record`: the transaction as it was just read. */
   offer(delivery: StoredDelivery, record?: StoredTransaction): void
-  /** True where it is at work on the transaction: it looks at it once more. */
+  /** Marks a transaction as changed, so that it is read again. Returns false if there is no work on it. */
   note(name: string): boolean
-  /** How many transactions it is at work on. */
+  /** The number of transactions with pending work. */
   readonly size: number
   /**
-   * The delivery as it is given up untried: where those of the group fail, and so many wait that they would take the room of
-   * the others. Otherwise undefined.
+   * The delivery in the state `dead`, if it has to be given up untried: the deliveries of its group fail, and
+   * so many wait that they would take the room of other groups. Otherwise undefined.
    */
   withoutRoom(delivery: StoredDelivery, group: string | undefined): StoredDelivery | undefined
-  /** What rests after a failure is due now. */
+  /** Makes deliveries that pause after a failure due now. Returns their number. */
   hurry(): number
-  /** Begins nothing more; resolves once no handler runs. */
+  /** Starts no more calls. Resolves once no handler runs. */
   finish(): Promise<void>
-  /** Another process delivers: what runs is aborted, and nothing comes of it. */
+  /** Called when another process delivers: running calls are aborted, and their results are ignored. */
   stop(): void
 }
 
 type Task = {
   readonly name: string
-  /** Of the transaction; undefined before its record was read. */
+  /** The group of the transaction; undefined until its record was read. */
   group: string | undefined
   delivery: StoredDelivery
-  /** Read with the change that it is about: no newer one was seen by then. */
+  /** The record read with the change. It is current until a newer change is noted. */
   record: StoredTransaction | undefined
-  /** It changed since it was looked at. */
+  /** True if the transaction changed since it was last read. */
   changed: boolean
-  /** It rests after a failure. */
+  /** The timer of the pause after a failure. */
   rest: CancelTimer | undefined
 }
 
@@ -49,19 +52,19 @@ export type CourierParts = {
   readonly store: Pick<Store, 'find'>
   readonly writer: Pick<Writer, 'write'>
   readonly failed: (delivery: StoredDelivery, restMs: number | undefined) => void
-  /** The store does not answer. */
+  /** Called with an error if the store does not answer. */
   readonly noted: (error: unknown) => void
 }
 
-/** While the store does not answer. */
+/** The pause after a failure of the store. */
 const STORE_REST_MS = 1_000
-/** While so many deliveries wait no more changes are read: they wait in the lanes. */
+/** While this many deliveries wait, no more changes are read; they wait in the lanes. */
 export const OPEN_MAX = 10_000
-/** Why a delivery is given up that was never tried. */
+/** The reason for giving up a delivery that was never tried. */
 const CROWDED = 'The deliveries of its group fail, and no room is left for more of them.'
-/** The group of what is not read yet. No caller can name it. */
+/** The group of transactions that were not read yet. Callers cannot use this name. */
 const UNREAD = '\0'
-/** Beyond it doubling makes no difference. */
+/** Further doublings make no difference. */
 const DOUBLINGS_MAX = 30
 
 export function createCourier(parts: CourierParts): Courier {
@@ -106,7 +109,7 @@ export function createCourier(parts: CourierParts): Courier {
     turns.leave(group ?? UNREAD)
   }
 
-  /** Of what an earlier process has left it is not known whose it is. */
+  /** Reads the group of a transaction. It is not known for deliveries that an earlier process left. */
   async function learn(task: Task): Promise<true> {
     const record = await recordOf(task.delivery)
     if (record === undefined) drop(task)
@@ -120,7 +123,10 @@ export function createCourier(parts: CourierParts): Courier {
     return true
   }
 
-  /** Until nothing is to be told of it, or a call fails. Resolves with whether the last call was accepted. */
+  /**
+   * Works until there is nothing to deliver for the transaction, or a call fails. Resolves with true if the
+   * last call was accepted.
+   */
   async function work(task: Task): Promise<boolean | undefined> {
     let accepted: boolean | undefined
     while (!stopped) {
@@ -128,7 +134,7 @@ export function createCourier(parts: CourierParts): Courier {
       task.changed = false
       const record = known ?? (await recordOf(task.delivery))
       task.record = undefined
-      // It is kept no longer, and neither is what was to be told of it.
+      // The store no longer has the transaction, and no longer has its delivery.
       if (record === undefined) {
         drop(task)
         return accepted
@@ -154,14 +160,17 @@ export function createCourier(parts: CourierParts): Courier {
 
   const recordOf = ({ chain, id }: StoredDelivery) => store.find(chain, { id })
 
-  /** It is in the store before the next call: who comes next knows what may have been heard. */
+  /**
+   * Stores the delivery before the next call, so that the next process knows which deliveries the receiver
+   * may have seen.
+   */
   async function settle(task: Task, delivery: StoredDelivery): Promise<boolean> {
     if (delivery === task.delivery) return true
     task.delivery = delivery
     return writer.write({ deliveries: [delivery] })
   }
 
-  /** What the handler said against it; undefined where it accepted it. */
+  /** Calls the handler. Resolves with its failure; undefined if it accepted the delivery. */
   function call(delivery: StoredDelivery, record: StoredTransaction): Promise<Failure | undefined> {
     const controller = new AbortController()
     const { signal } = controller
@@ -202,7 +211,7 @@ export function createCourier(parts: CourierParts): Courier {
     const isWritten = await writer.write({ deliveries: [task.delivery] })
     if (!isWritten) return
     if (!isDead) return restFor(task, restMs)
-    // What it has become meanwhile is a reason to try once more.
+    // A change of the transaction in the meantime is a reason to try once more.
     if (task.changed) return reopen(task)
     drop(task)
   }
@@ -212,7 +221,10 @@ export function createCourier(parts: CourierParts): Courier {
     restFor(task, 0)
   }
 
-  /** Doubled with each try, and up to half of it less, so that not all come at once. */
+  /**
+   * The pause doubles with each try. A random part of up to half is subtracted, so that retries do not
+   * coincide.
+   */
   function pauseMs(tries: number): number {
     const { retryMinMs, retryMaxMs } = settings
     const fullMs = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(tries - 1, DOUBLINGS_MAX))
@@ -270,7 +282,7 @@ export function createCourier(parts: CourierParts): Courier {
   }
 }
 
-/** As if it had never failed. */
+/** The delivery without its failures. */
 export function reopened({ chain, id, told, next, count }: StoredDelivery): StoredDelivery {
   return { chain, id, state: 'open', ...(told && { told }), ...(next && { next }), count, tries: 0 }
 }

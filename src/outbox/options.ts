@@ -6,7 +6,7 @@ import type { Store } from '../store/store.js'
 import type { Logger } from '../types.js'
 import type { DeliveryHandler, OutboxOptions, OutboxStage } from './types.js'
 
-/** The options, each with its value. */
+/** The options with their defaults filled in. */
 export type OutboxSettings = {
   readonly store: Store
   readonly name: string

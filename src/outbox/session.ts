@@ -7,20 +7,20 @@ import type { OutboxSettings } from './options.js'
 import { createReader } from './reader.js'
 import { createWriter } from './writer.js'
 
-/** The time in which this process delivers. */
+/** The time in which this process owns the lease and delivers. */
 export type Session = {
-  /** Takes up what was given up. */
+  /** Retries deliveries that were given up. */
   retry(): Promise<number>
-  /** What runs comes to its end, and is written. */
+  /** Lets running calls finish, and writes their results. */
   close(): Promise<void>
 }
 
 export const LEASE_MS = 10_000
 const RENEW_MS = 3_000
-/** What is left to be written has so long at the end, where the store does not answer. */
+/** Maximum time for the last write at the end if the store does not answer. */
 const LAST_WRITE_MS = 5_000
 
-/** `lost`: another process delivers from now on, or may do so. Called once. */
+/** Starts to deliver. `lost` is called once, when another process owns the lease or may own it. */
 export function createSession(parts: {
   readonly environment: OutboxEnvironment
   readonly settings: OutboxSettings
@@ -60,7 +60,10 @@ export function createSession(parts: {
     reader?.stop()
   }
 
-  /** What runs out while the store does not answer may be another's: nothing is told any more. */
+  /**
+   * If the lease expires while the store does not answer, another process may own it, so no more deliveries
+   * are made.
+   */
   function watchEnd(): void {
     over?.()
     over = background.setTimer(end, Math.max(0, heldUntilMs - clock.now()))
@@ -84,7 +87,7 @@ export function createSession(parts: {
     if (!ended) renewLater()
   }
 
-  /** What an earlier process has left comes first: nothing of it may be overtaken. */
+  /** Deliveries that an earlier process left come first, so that no new one overtakes them. */
   async function begin(): Promise<void> {
     try {
       const open = await store.deliveries(name, { state: 'open', limit: 2 * OPEN_MAX })
@@ -127,7 +130,7 @@ export function createSession(parts: {
       halt()
       courier.stop()
       writer.stop()
-      // It runs out by itself.
+      // If the release fails, the lease expires by itself.
       await store.releaseOutbox(lease).catch(noted)
     },
   }
