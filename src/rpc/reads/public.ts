@@ -23,7 +23,8 @@ const loadReads = createLoader('The code that reads', () => import('./reads.js')
  * @throws `INVALID` for an invalid selector, before any request; a typed error that names the method for a
  *   failed call or an answer that cannot be decoded
  *
- * @example const block = await getBlockByNumber(client, { block: 'pending' })
+ * @example
+ * const block = await getBlockByNumber(client, { block: 'pending' })
  */
 export function getBlockByNumber<full extends boolean = false>(
   source: ReadSource,
@@ -133,7 +134,8 @@ export function waitForStorage(source: ReadSource, parameters: WaitForStoragePar
  *
  * @returns a function that stops the polling
  * @throws `INVALID` for an `intervalMs` that is not a positive number
- * @example const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })
+ * @example
+ * const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })
  */
 export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
   return watchWhenLoaded(loadReads, source, parameters)

@@ -23,7 +23,8 @@ export type { PostgresStoreOptions } from './options.js'
  *
  * @throws `INVALID` for an invalid option
  *
- * @example const store = postgresStore({ connectionString: 'postgres://txlane@localhost/relayer' })
+ * @example
+ * const store = postgresStore({ connectionString: 'postgres://txlane@localhost/relayer' })
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
   const settings = settingsOf(options)
