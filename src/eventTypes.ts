@@ -29,13 +29,13 @@ type TxEvents<chain extends Chain> = {
   /** The transaction was sent again, with the same bytes or with bumped fees. */
   rebroadcast: OfTx<chain>
   /**
-   * No block has contained the transaction for `limits.stuckAfterMs` and `limits.stuckAfterBlocks`. The lane
-   * resends it or bumps its fees.
+   * Blocks pass without the transaction, because an endpoint has another transaction at its nonce in its pool
+   * (`displaced`). The lane resends it without a bump; `speedUp` can outbid the other one.
    */
   stuck: OfTx<chain>
   /**
-   * The transaction is stuck and is not bumped any more: its fees are at the ceiling, or it was bumped
-   * `fees.bump.attemptsMax` times.
+   * Blocks pass without the transaction, and it is not bumped any more: its fees are at the ceiling, or it was
+   * bumped `fees.bump.attemptsMax` times.
    */
   feeCeiling: OfTx<chain>
 }

@@ -24,7 +24,7 @@ export function createInstruments(meter: Meter) {
     stuck: counter(
       'txlane.stuck',
       '{transaction}',
-      'Transactions that do not progress in the pool',
+      'Transactions that wait behind another transaction at their nonce in a pool',
     ),
     feeCeilings: counter('txlane.fee_ceilings', '{transaction}', 'Bumps prevented by the fee ceiling'),
     unknown: counter('txlane.outcomes.unknown', '{transaction}', 'Sends with an unknown outcome'),
