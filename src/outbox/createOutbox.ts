@@ -3,9 +3,10 @@ import { TxlaneError } from '../errors/base.js'
 import { randomId } from '../sender/intake/randomId.js'
 import type { StoredDelivery } from '../store/outbox.js'
 import { type OutboxEnvironment, systemEnvironment } from './environment.js'
+import { LEASE_MS } from './leaseKeeper.js'
 import { createLog } from './log.js'
 import { settingsOf } from './options.js'
-import { createSession, LEASE_MS, type Session } from './session.js'
+import { createSession, type Session } from './session.js'
 import type { DeliveryStage, FailingDelivery, Outbox, OutboxOptions } from './types.js'
 
 /**

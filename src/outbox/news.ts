@@ -62,6 +62,11 @@ export function withHeard({ chain, id, next, told, count }: StoredDelivery): Sto
   return { chain, id, state: 'told', ...(heard && { told: heard }), count: count + 1, tries: 0 }
 }
 
+/** The delivery without its failures. */
+export function reopened({ chain, id, told, next, count }: StoredDelivery): StoredDelivery {
+  return { chain, id, state: 'open', ...(told && { told }), ...(next && { next }), count, tries: 0 }
+}
+
 /**
  * The delivery after the newest record; the same object if there is nothing to write. If the receiver may
  * have seen a stage that no longer holds, it counts as delivered, so that it is withdrawn.

@@ -1,8 +1,8 @@
 import type { CancelTimer, Clock } from '../clock.js'
 import type { OutboxLane, StoredDelivery } from '../store/outbox.js'
 import { type LaneKey, laneName, type StoredTransaction } from '../store/store.js'
-import { type Courier, OPEN_MAX, reopened } from './courier.js'
-import { advance, isSameNews } from './news.js'
+import { type Courier, OPEN_MAX } from './courier.js'
+import { advance, isSameNews, reopened } from './news.js'
 import type { OutboxSettings } from './options.js'
 import { nameOf, type Writer } from './writer.js'
 

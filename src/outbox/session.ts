@@ -1,8 +1,10 @@
 import type { CancelTimer } from '../clock.js'
 import type { OutboxLease } from '../store/outbox.js'
-import { createCourier, OPEN_MAX, reopened } from './courier.js'
+import { createCourier, OPEN_MAX } from './courier.js'
 import type { OutboxEnvironment } from './environment.js'
+import { keepLease, RENEW_MS } from './leaseKeeper.js'
 import type { OutboxLog } from './log.js'
+import { reopened } from './news.js'
 import type { OutboxSettings } from './options.js'
 import { createReader } from './reader.js'
 import { createWriter } from './writer.js'
@@ -15,8 +17,6 @@ export type Session = {
   close(): Promise<void>
 }
 
-export const LEASE_MS = 10_000
-const RENEW_MS = 3_000
 /** Maximum time for the last write at the end if the store does not answer. */
 const LAST_WRITE_MS = 5_000
 
@@ -37,10 +37,7 @@ export function createSession(parts: {
   const { failed, noted } = log
   const courier = createCourier({ environment, settings, store, writer, failed, noted })
   let reader: ReturnType<typeof createReader> | undefined
-  let renewing: CancelTimer | undefined
   let beginning: CancelTimer | undefined
-  let heldUntilMs = parts.takenMs + LEASE_MS
-  let over: CancelTimer | undefined
   let ended = false
   let closing = false
 
@@ -54,37 +51,9 @@ export function createSession(parts: {
   }
 
   function halt(): void {
-    renewing?.()
+    stopKeeping()
     beginning?.()
-    over?.()
     reader?.stop()
-  }
-
-  /**
-   * If the lease expires while the store does not answer, another process may own it, so no more deliveries
-   * are made.
-   */
-  function watchEnd(): void {
-    over?.()
-    over = background.setTimer(end, Math.max(0, heldUntilMs - clock.now()))
-  }
-
-  function renewLater(): void {
-    renewing = background.setTimer(() => void renew(), RENEW_MS)
-  }
-
-  async function renew(): Promise<void> {
-    const askedMs = clock.now()
-    try {
-      const again = await store.takeOutbox(name, lease.holder, LEASE_MS)
-      if (ended) return
-      if (again?.epoch !== lease.epoch) return end()
-      heldUntilMs = askedMs + LEASE_MS
-      watchEnd()
-    } catch (error) {
-      noted(error)
-    }
-    if (!ended) renewLater()
   }
 
   /** Deliveries that an earlier process left come first, so that no new one overtakes them. */
@@ -108,8 +77,8 @@ export function createSession(parts: {
     }
   }
 
-  watchEnd()
-  renewLater()
+  const { takenMs } = parts
+  const stopKeeping = keepLease({ store, lease, takenMs, clock, background, lost: end, noted })
   void begin()
 
   return {
