@@ -41,7 +41,7 @@ describe('a redacted text contains nothing that gives access', () => {
     ['a key some words on', `the private key of the account, (${KEY})`, KEY.slice(2)],
     ['a key that lost a digit', `cannot read ${KEY.slice(0, -1)}`, KEY.slice(2, -1)],
     ['a mnemonic after its first word', `mnemonic: ${PHRASE} is wrong`, 'winner'],
-    ['a mnemonic that nobody announced', `cannot sign with ${PHRASE}`, 'winner'],
+    ['a mnemonic without an announcement', `cannot sign with ${PHRASE}`, 'winner'],
     ['a mnemonic as a list', JSON.stringify(PHRASE.split(' ')), 'winner'],
     ['a short mnemonic that was announced', 'seed phrase: "legal winner thank"', 'winner'],
     ['signed bytes', `{"method":"eth_sendRawTransaction","params":["${SIGNED}"]}`, SIGNED.slice(10)],

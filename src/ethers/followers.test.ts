@@ -81,7 +81,7 @@ describe('errors of a lane for callers that wait by a hash', () => {
 
   test('every error without an ethers equivalent is passed on unchanged', async () => {
     const waited = response().wait()
-    const error = new TxlaneError('nobody knows', { code: 'UNRESOLVED', fate: 'inFlight' })
+    const error = new TxlaneError('unknown', { code: 'UNRESOLVED', fate: 'inFlight' })
     one.fail(error)
     await expect(waited).rejects.toBe(error)
     await expect(response().wait()).rejects.toBe(error)

@@ -79,7 +79,7 @@ describe('the account of a key in AWS KMS', () => {
         type: 'eip7702',
         authorizationList: [{ address: plain.address, chainId: 1, nonce: 3, r: '0x1', s: '0x2', yParity: 0 }],
       }),
-    'what a chain serializes in its own way': (account) =>
+    'a transaction type with a serializer of its chain': (account) =>
       account.signTransaction({ ...transfer(1), type: 'cip64', feeCurrency: plain.address } as never, {
         serializer: celo.serializers.transaction as never,
       }),

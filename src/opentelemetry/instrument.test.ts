@@ -147,8 +147,8 @@ describe('counters and times', () => {
 
 describe('unknown outcomes', () => {
   test.each<[string, (tell: (next: Stage) => void) => void, string]>([
-    ['taken by a node', (tell) => tell('accepted'), 'accepted'],
-    ['seen in a block before any node said so', (tell) => tell('sealed'), 'sealed'],
+    ['accepted by a node', (tell) => tell('accepted'), 'accepted'],
+    ['seen in a block before any node accepted it', (tell) => tell('sealed'), 'sealed'],
     ['cancelled', (tell) => tell('cancelled'), 'cancelled'],
     ['displaced, and signed at another nonce', (tell) => tell('signed'), 'queued'],
   ])('a transaction that is sent again before any node accepted it is unknown until it is %s', async (_, then, end) => {

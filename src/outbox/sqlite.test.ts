@@ -73,7 +73,7 @@ test('a delivery is deleted with its transaction', async () => {
   const lease = await take(store)
   const [kept] = await store.enqueue([transactionIn(LANE, 'a')])
   const outbox = await store.takeOutbox('orders', 'me', 60_000)
-  if (outbox === undefined || kept === undefined) throw new Error('nobody has it')
+  if (outbox === undefined || kept === undefined) throw new Error('a free outbox cannot be taken')
   const open = { chain: CHAIN, id: 'a', state: 'open', count: 0, tries: 0 } as const
   await store.writeOutbox(outbox, { read: [], deliveries: [open] })
   const write = (transactions: (typeof kept.transaction)[]) =>

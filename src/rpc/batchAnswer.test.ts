@@ -140,7 +140,7 @@ describe('a batch without a result', () => {
     ],
     limited: [
       ['a rate limit for each', twice(rpc(-32016, 'over rate limit'))],
-      ['a limit that says of what', twice(rpc(-32005, 'limit exceeded for 10 calls a second'))],
+      ['a limit that names its unit', twice(rpc(-32005, 'limit exceeded for 10 calls a second'))],
       ['a limit that goes on after a colon', twice(rpc(-32005, 'limit exceeded: 10 a second'))],
       ['HTTP 429', twice(http(429))],
       ['limits in different words', [rpc(-32005, 'limit exceeded'), rpc(-32005, 'request limit exceeded')]],

@@ -82,11 +82,11 @@ describe('the layers of an error', () => {
 
 describe('the texts of a layer', () => {
   test.each<readonly [string, object, readonly string[]]>([
-    ['the details alone, where there are any', { details: 'a', reason: 'b', message: 'c' }, ['a']],
+    ['only the details, if there are any', { details: 'a', reason: 'b', message: 'c' }, ['a']],
     ['the reason before the message', { message: 'c', reason: 'b' }, ['b', 'c']],
-    ['the message where the details are empty', { details: '', message: 'c' }, ['c']],
-    ['the message where the details are no text', { details: { a: 1 }, message: 'c' }, ['c']],
-    ['none where the message is no text', { message: 5, reason: null }, []],
+    ['the message if the details are empty', { details: '', message: 'c' }, ['c']],
+    ['the message if the details are no text', { details: { a: 1 }, message: 'c' }, ['c']],
+    ['none if the message is no text', { message: 5, reason: null }, []],
   ])('are %s', (_, error, texts) => {
     expect(outer(error).texts).toEqual(texts)
   })
@@ -157,16 +157,16 @@ describe('the HTTP status', () => {
     ['the `status` of viem and of a port', { status: 503 }, 503],
     ['the `statusCode` of ethers', { statusCode: 404 }, 404],
     ['the number at the start of the `responseStatus` of ethers', { responseStatus: '503 Unavailable' }, 503],
-    ['the next one where the first is none', { status: 'failed', statusCode: 404 }, 404],
-    ['the next one where the first is not a number', { status: Number.NaN, statusCode: 404 }, 404],
+    ['the next one if the first is no status', { status: 'failed', statusCode: 404 }, 404],
+    ['the next one if the first is not a number', { status: Number.NaN, statusCode: 404 }, 404],
     ['100, the lowest', { status: 100 }, 100],
     ['599, the highest', { status: 599 }, 599],
     ['nothing below 100', { status: 99 }, undefined],
     ['nothing from 600 on', { status: 600 }, undefined],
-    ['nothing where the number is not at the start', { responseStatus: 'error 503' }, undefined],
-    ['nothing where a digit is all', { responseStatus: '5 errors' }, undefined],
-    ['nothing where there are more digits', { responseStatus: '50312 errors' }, undefined],
-    ['nothing where there are letters', { responseStatus: 'abc' }, undefined],
+    ['absent if the number is not at the start', { responseStatus: 'error 503' }, undefined],
+    ['absent if there is a single digit', { responseStatus: '5 errors' }, undefined],
+    ['absent if there are more digits', { responseStatus: '50312 errors' }, undefined],
+    ['absent if there are letters', { responseStatus: 'abc' }, undefined],
   ])('is %s', (_, error, status) => {
     expect(outer(error).status).toBe(status)
   })

@@ -39,7 +39,7 @@ describe('a memory store with a limited history', () => {
     const write = await held(store)
     for (const id of ['a', 'b']) await store.enqueue([stored(id, 'queued')])
     const lease = await store.takeOutbox('orders', 'me', 10_000)
-    if (lease === undefined) throw new Error('nobody has it')
+    if (lease === undefined) throw new Error('a free lane cannot be taken')
     const chain = { chainId: lane.chainId, genesisHash: lane.genesisHash }
     const open = (id: string) => ({ chain, id, state: 'open', count: 0, tries: 0 }) as const
     await store.writeOutbox(lease, { read: [], deliveries: [open('a'), open('b')] })

@@ -141,7 +141,7 @@ export const enqueue: readonly Case[] = [
   },
 ]
 
-/** True where each number is above the one before it. */
+/** True if each number is above the one before it. */
 export function risingAbove(start: number, numbers: readonly number[]): boolean {
   return numbers.every((number, index) => number > (index === 0 ? start : (numbers[index - 1] ?? start)))
 }
