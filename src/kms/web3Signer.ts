@@ -111,7 +111,8 @@ function pick(listed: string, address: Address | undefined): PublicKey {
   const at = address === undefined ? 0 : addresses.findIndex((one) => isAddressEqual(one, address))
   const key = keys[at]
   if (key !== undefined && (address !== undefined || keys.length === 1)) return key
-  const wanted = address === undefined ? 'An address is needed to choose one.' : `None of them has the address ${address}.`
+  const wanted =
+    address === undefined ? 'An address is needed to choose one.' : `None of them has the address ${address}.`
   throw signerError(
     `Web3Signer has ${keys.length} keys of secp256k1. ${wanted}`,
     `Its keys have the addresses ${addresses.slice(0, 10).join(', ') || 'none'}`,

@@ -151,24 +151,27 @@ describe('unknown outcomes', () => {
     ['seen in a block before any node accepted it', (tell) => tell('sealed'), 'sealed'],
     ['cancelled', (tell) => tell('cancelled'), 'cancelled'],
     ['displaced, and signed at another nonce', (tell) => tell('signed'), 'queued'],
-  ])('a transaction that is sent again before any node accepted it is unknown until it is %s', async (_, then, end) => {
-    const { tell, events } = scripted()
-    const tx = txOf('one')
-    tell(tx, 'queued')
-    tell(tx, 'signed')
-    events.emit('rebroadcast', { tx: tx as Tx })
-    events.emit('rebroadcast', { tx: tx as Tx })
-    const before = await telemetry.collect()
-    expect(before.value('txlane.rebroadcasts')).toBe(2)
-    expect(before.value('txlane.outcomes.unknown')).toBe(1)
-    expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
-    then((next) => tell(tx, next))
-    // Later events do not resolve it again.
-    tell(tx, 'sealed')
-    const after = await telemetry.collect()
-    expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
-    expect(after.value('txlane.outcomes.resolved')).toBe(1)
-  })
+  ])(
+    'a transaction that is sent again before any node accepted it is unknown until it is %s',
+    async (_, then, end) => {
+      const { tell, events } = scripted()
+      const tx = txOf('one')
+      tell(tx, 'queued')
+      tell(tx, 'signed')
+      events.emit('rebroadcast', { tx: tx as Tx })
+      events.emit('rebroadcast', { tx: tx as Tx })
+      const before = await telemetry.collect()
+      expect(before.value('txlane.rebroadcasts')).toBe(2)
+      expect(before.value('txlane.outcomes.unknown')).toBe(1)
+      expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
+      then((next) => tell(tx, next))
+      // Later events do not resolve it again.
+      tell(tx, 'sealed')
+      const after = await telemetry.collect()
+      expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
+      expect(after.value('txlane.outcomes.resolved')).toBe(1)
+    },
+  )
 
   test('a resend after a node accepted the transaction leaves no unknown outcome', async () => {
     const { tell, events } = scripted()

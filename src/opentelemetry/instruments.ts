@@ -32,7 +32,11 @@ export function createInstruments(meter: Meter) {
     gapsFound: counter('txlane.gaps.found', '{nonce}', 'Gaps that no waiting transaction filled'),
     gapsFilled: counter('txlane.gaps.filled', '{nonce}', 'Nonces that a no-op of the lane used'),
     foreign: counter('txlane.foreign', '{nonce}', 'Nonces used by a transaction that the lane does not know'),
-    displaced: counter('txlane.displaced', '{nonce}', 'Nonces at which a pool has a transaction that the lane does not know'),
+    displaced: counter(
+      'txlane.displaced',
+      '{nonce}',
+      'Nonces at which a pool has a transaction that the lane does not know',
+    ),
     reorgs: counter('txlane.reorgs', '{nonce}', 'Nonces whose block left the chain'),
     holds: counter('txlane.holds', '{hold}', 'Times that the lane was held'),
     endpointChanges: counter('txlane.endpoint.changes', '{change}', 'Changes at endpoints'),

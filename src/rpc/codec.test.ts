@@ -161,9 +161,12 @@ describe('a word of storage', () => {
     expect(decodeWord(hashOf('f'), 'eth_getStorageAt')).toBe(hashOf('f'))
   })
 
-  test.each(['', '5', '0xg', `${hashOf('1')}0`, null, undefined, 5, {}])('is invalid if it is %j', (value) => {
-    expect(() => decodeWord(value, 'eth_getStorageAt')).toThrow('eth_getStorageAt')
-  })
+  test.each(['', '5', '0xg', `${hashOf('1')}0`, null, undefined, 5, {}])(
+    'is invalid if it is %j',
+    (value) => {
+      expect(() => decodeWord(value, 'eth_getStorageAt')).toThrow('eth_getStorageAt')
+    },
+  )
 })
 
 describe('the code of an account', () => {
@@ -206,8 +209,11 @@ describe('the pending block is the latest one', () => {
     ['another parent', { parentHash: hashOf('c') }],
     ['other contents', { transactions: [hashOf('1'), hashOf('3')] }],
     ['other gas', { gasUsed: '0x5209' }],
-  ])('is recognised by its parent and its contents if its hash is missing: %s is another block', (_, other) => {
-    expect(isLatestBlock(header({ hash: null }), header({}))).toBe(true)
-    expect(isLatestBlock(header({ hash: null, ...other }), header({}))).toBe(false)
-  })
+  ])(
+    'is recognised by its parent and its contents if its hash is missing: %s is another block',
+    (_, other) => {
+      expect(isLatestBlock(header({ hash: null }), header({}))).toBe(true)
+      expect(isLatestBlock(header({ hash: null, ...other }), header({}))).toBe(false)
+    },
+  )
 })

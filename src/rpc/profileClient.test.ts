@@ -4,12 +4,15 @@ import { createProfile } from './profile.js'
 const GETH = 'Geth/v1.17.10-stable-a1b2c3d4/linux-amd64/go1.26'
 
 describe('the client that an endpoint reports', () => {
-  test.each([GETH, 'geth/v1.17.10', 'op-geth/v1.101603.5'])('geth, by %s: its pool rules are known', (version) => {
-    const profile = createProfile()
-    profile.observe({ kind: 'client', version })
-    expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 64, batchInOrder: true })
-    expect(profile.current().delivery.window).toBeGreaterThan(64)
-  })
+  test.each([GETH, 'geth/v1.17.10', 'op-geth/v1.101603.5'])(
+    'geth, by %s: its pool rules are known',
+    (version) => {
+      const profile = createProfile()
+      profile.observe({ kind: 'client', version })
+      expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 64, batchInOrder: true })
+      expect(profile.current().delivery.window).toBeGreaterThan(64)
+    },
+  )
 
   test('anvil keeps transactions above a gap, so several requests may be open, and its pool is unlimited', () => {
     const profile = createProfile()

@@ -40,7 +40,10 @@ const withoutUndefined = (slot: Slot) =>
 
 describe('the contract detects a store that breaks one promise', () => {
   it.each<[string, (store: Store) => Partial<Store>]>([
-    ['of many concurrent attempts exactly', () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) })],
+    [
+      'of many concurrent attempts exactly',
+      () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) }),
+    ],
     ['a write with an old epoch', () => ({ write: async () => {} })],
     [
       'bigints, undefined fields, every state',

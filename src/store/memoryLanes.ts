@@ -24,7 +24,10 @@ export type KeptTransaction = {
 }
 
 /** The transactions of a chain. Ids and hashes are unique per chain. */
-export type Book = { readonly byId: Map<string, KeptTransaction>; readonly byHash: Map<Hash, KeptTransaction> }
+export type Book = {
+  readonly byId: Map<string, KeptTransaction>
+  readonly byHash: Map<Hash, KeptTransaction>
+}
 
 export type MemoryLane = LeaseState & {
   readonly key: LaneKey

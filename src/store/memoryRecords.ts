@@ -1,7 +1,13 @@
 import type { Hash } from 'viem'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded, mayRestart } from './ended.js'
-import { type Book, type KeptTransaction, type MemoryLane, type MemoryLanes, notifyWatchers } from './memoryLanes.js'
+import {
+  type Book,
+  type KeptTransaction,
+  type MemoryLane,
+  type MemoryLanes,
+  notifyWatchers,
+} from './memoryLanes.js'
 import type { ChainKey, Enqueued, StoredTransaction } from './store.js'
 
 /** Changes the transactions and slots of a memory store. */

@@ -87,9 +87,12 @@ describe('the answers to a batch', () => {
     })
   })
 
-  test.each([null, 5, 'x', {}, { result: 1 }, []])('that are %j leave each call without an answer', (body) => {
-    expect(kinds(decodeAnswers(body, 100, 2))).toEqual([noPart, noPart])
-  })
+  test.each([null, 5, 'x', {}, { result: 1 }, []])(
+    'that are %j leave each call without an answer',
+    (body) => {
+      expect(kinds(decodeAnswers(body, 100, 2))).toEqual([noPart, noPart])
+    },
+  )
 })
 
 describe('the answer to a single call', () => {

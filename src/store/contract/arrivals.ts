@@ -81,13 +81,21 @@ export const arrivals: readonly Case[] = [
         { ...b, stage: 'accepted' },
       ]
       equal((await store.changes(lane, first.revision, 10)).transactions, [signed, accepted], 'what changed')
-      equal((await store.changes(lane, 0, 10)).transactions, [c, signed, accepted], 'all transactions, from the beginning')
+      equal(
+        (await store.changes(lane, 0, 10)).transactions,
+        [c, signed, accepted],
+        'all transactions, from the beginning',
+      )
     },
   },
   {
     name: 'changes: from now on, without earlier ones',
     async run({ store, other, lane, take, keep, write }) {
-      equal(await other.changes(lane, 'now', 10), { transactions: [], revision: 0 }, 'a lane that was never used')
+      equal(
+        await other.changes(lane, 'now', 10),
+        { transactions: [], revision: 0 },
+        'a lane that was never used',
+      )
       const lease = await take()
       const [a, b] = await keep('a', 'b')
       ok(a !== undefined && b !== undefined, 'the transactions were not stored')
@@ -148,8 +156,16 @@ export const arrivals: readonly Case[] = [
     async run({ store, newLane, keep }) {
       await keep('a')
       const stranger = newLane()
-      equal(await store.arrivals(stranger, 0, 10), { transactions: [], wishes: [] }, 'arrivals of another lane')
-      equal(await store.changes(stranger, 0, 10), { transactions: [], revision: 0 }, 'changes of another lane')
+      equal(
+        await store.arrivals(stranger, 0, 10),
+        { transactions: [], wishes: [] },
+        'arrivals of another lane',
+      )
+      equal(
+        await store.changes(stranger, 0, 10),
+        { transactions: [], revision: 0 },
+        'changes of another lane',
+      )
     },
   },
 ]

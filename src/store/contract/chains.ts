@@ -22,7 +22,11 @@ export const chains: readonly Case[] = [
       const [first, second] = lanesOfOneId(world)
       equal(await hashesOf(store, first), [first.genesisHash], 'the first genesis hash')
       equal(await hashesOf(other, second), [first.genesisHash], 'the result for a second genesis hash')
-      equal(await hashesOf(store, first), [first.genesisHash], 'a second genesis hash was stored beside the first')
+      equal(
+        await hashesOf(store, first),
+        [first.genesisHash],
+        'a second genesis hash was stored beside the first',
+      )
     },
   },
   {

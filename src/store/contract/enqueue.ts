@@ -87,11 +87,7 @@ export const enqueue: readonly Case[] = [
       const fresh = (await Promise.all(calls)).flat().filter((one) => one.fresh)
       equal(fresh.map(({ transaction }) => transaction.id).sort(), [...ids].sort(), 'the fresh transactions')
       const sequences = fresh.map(({ transaction }) => transaction.sequence)
-      equal(
-        new Set(sequences).size,
-        ids.length,
-        'two transactions have the same sequence',
-      )
+      equal(new Set(sequences).size, ids.length, 'two transactions have the same sequence')
     },
   },
   {

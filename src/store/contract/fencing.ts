@@ -7,7 +7,10 @@ export const fencing: readonly Case[] = [
     name: 'P7: a write with an old epoch rejects with LEASE_LOST, and writes nothing',
     async run({ store, other, lane, keep, take, write }) {
       const [kept] = await keep('a')
-      ok(kept !== undefined && (await store.wish(lane, 'a', { kind: 'cancel' })), 'the command cannot be left')
+      ok(
+        kept !== undefined && (await store.wish(lane, 'a', { kind: 'cancel' })),
+        'the command cannot be left',
+      )
       const old = await take()
       await write(old, { cursor: 4 })
       await store.release(old)

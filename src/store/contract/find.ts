@@ -31,7 +31,11 @@ export const find: readonly Case[] = [
       await write(lease, { slots: gone, transactions: [{ ...landed, stage: 'finalized' }] })
       for (const name of ['a1', 'a2', 'a3']) {
         const hash = hashIn(lane, name)
-        equal(await other.find(lane, { hash }), { ...landed, stage: 'finalized' }, `the transaction found by ${name}`)
+        equal(
+          await other.find(lane, { hash }),
+          { ...landed, stage: 'finalized' },
+          `the transaction found by ${name}`,
+        )
         equal(await store.find(newLane(), { hash }), undefined, 'a hash on another chain')
       }
       equal(await store.find(lane, { hash: hashIn(lane, 'b1') }), undefined, 'an unknown hash')

@@ -29,7 +29,11 @@ export const hand: readonly Case[] = [
       ]
       for (const by of [store, other]) {
         equal((await by.arrivals(to, 1, 9)).transactions, arrived, 'the arrivals in the other lane')
-        equal((await by.changes(to, before.revision, 9)).transactions, arrived, 'the changes in the other lane')
+        equal(
+          (await by.changes(to, before.revision, 9)).transactions,
+          arrived,
+          'the changes in the other lane',
+        )
         equal(await by.find(lane, { id: 'c' }), arrived[0], 'the transaction found by its id')
         equal((await by.arrivals(lane, 0, 9)).transactions, [b], 'the remaining arrivals')
         equal((await by.changes(lane, 0, 9)).transactions, [b], 'the remaining changes')
@@ -62,7 +66,11 @@ export const hand: readonly Case[] = [
       await write(await take(to), { transactions: [accepted] })
       await write(lease, { transactions })
       equal(await store.find(lane, { id: 'a' }), accepted, 'the write of its new owner')
-      equal((await store.arrivals(to, kept.sequence, 9)).transactions, [], 'the arrivals after the repeated write')
+      equal(
+        (await store.arrivals(to, kept.sequence, 9)).transactions,
+        [],
+        'the arrivals after the repeated write',
+      )
     },
   },
   {
@@ -111,7 +119,10 @@ export const hand: readonly Case[] = [
       const [a] = await keep('a')
       const lost = await store.acquire(lane, newHolder(), 50)
       await elapse(100)
-      ok(lost !== undefined && (await store.acquire(lane, newHolder(), 50)) !== undefined, 'the lane was not taken')
+      ok(
+        lost !== undefined && (await store.acquire(lane, newHolder(), 50)) !== undefined,
+        'the lane was not taken',
+      )
       const late = store.write(lost, { slots: [], transactions: [into(to, a, lane)], cursor: 0 })
       const refused = await late.then(
         () => undefined,

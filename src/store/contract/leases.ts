@@ -8,9 +8,17 @@ export const leases: readonly Case[] = [
       const holder = newHolder()
       const lease = await store.acquire(lane, holder, LONG_MS)
       ok(lease !== undefined, 'a free lane cannot be taken')
-      equal({ lane: lease.lane, holder: lease.holder }, { lane, holder }, 'a lease contains its lane and owner')
+      equal(
+        { lane: lease.lane, holder: lease.holder },
+        { lane, holder },
+        'a lease contains its lane and owner',
+      )
       ok(Number.isSafeInteger(lease.epoch), 'an epoch is a whole number')
-      equal(await other.acquire(lane, newHolder(), LONG_MS), undefined, 'a lane with an owner was given to another process')
+      equal(
+        await other.acquire(lane, newHolder(), LONG_MS),
+        undefined,
+        'a lane with an owner was given to another process',
+      )
     },
   },
   {
@@ -20,7 +28,11 @@ export const leases: readonly Case[] = [
       const first = await store.acquire(lane, holder, 1)
       const again = await store.acquire(lane, holder, LONG_MS)
       equal(again, first, 'the same owner got another lease')
-      equal(await store.acquire(lane, newHolder(), 1), undefined, 'the second call did not extend the first lease')
+      equal(
+        await store.acquire(lane, newHolder(), 1),
+        undefined,
+        'the second call did not extend the first lease',
+      )
     },
   },
   {
@@ -152,11 +164,7 @@ export const leases: readonly Case[] = [
     async run({ store, other, lane, newHolder, take, setBack }) {
       const first = await take()
       await setBack(LONG_MS / 2)
-      equal(
-        await other.acquire(lane, newHolder(), 1),
-        undefined,
-        'a small step took the lane from its owner',
-      )
+      equal(await other.acquire(lane, newHolder(), 1), undefined, 'a small step took the lane from its owner')
       await store.renew(first.holder, LONG_MS)
       equal(await other.acquire(lane, newHolder(), 1), undefined, 'a heartbeat after the step did not count')
     },

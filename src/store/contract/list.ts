@@ -87,7 +87,11 @@ export const list: readonly Case[] = [
       )
       await store.enqueue(all)
       const expected = await readAll(other, lanes, { limit: 100 })
-      equal(expected.map(({ id }) => id).sort(), all.map(({ id }) => id).sort(), 'the transactions of all lanes')
+      equal(
+        expected.map(({ id }) => id).sort(),
+        all.map(({ id }) => id).sort(),
+        'the transactions of all lanes',
+      )
       const times = expected.map(({ createdAtMs }) => createdAtMs)
       equal(
         times,

@@ -59,11 +59,7 @@ export const outboxes: readonly Case[] = [
       const second = await other.takeOutbox(name, newHolder(), LONG_MS)
       ok(second !== undefined && second.epoch > first.epoch, 'the epoch did not rise')
       await store.releaseOutbox(first)
-      equal(
-        await store.takeOutbox(name, newHolder(), 1),
-        undefined,
-        'a stale release took it from its owner',
-      )
+      equal(await store.takeOutbox(name, newHolder(), 1), undefined, 'a stale release took it from its owner')
       await other.releaseOutbox(second)
       const third = await store.takeOutbox(name, newHolder(), LONG_MS)
       ok(third !== undefined && third.epoch > second.epoch, 'a released outbox cannot be taken')
@@ -88,7 +84,11 @@ export const outboxes: readonly Case[] = [
       ok(!(await store.readOutbox(name)).isKnown, 'an outbox that was never written is known')
       const [a] = await keep('a', 'b')
       const { revision } = await store.changes(lane, 'now', 1)
-      equal(await behindIn(world, { store: other }, name), { lane, revision, read: 0 }, 'a lane that was never read')
+      equal(
+        await behindIn(world, { store: other }, name),
+        { lane, revision, read: 0 },
+        'a lane that was never read',
+      )
       await store.writeOutbox(lease, { read: [{ lane, revision }], deliveries: [] })
       ok((await other.readOutbox(name)).isKnown, 'an outbox that was written is not known')
       equal(await behindIn(world, { store: other }, name), undefined, 'a lane that was read')
@@ -99,7 +99,11 @@ export const outboxes: readonly Case[] = [
       const changed = await behindIn(world, { store: other }, name)
       equal(changed?.read, revision, 'the revision from which it continues')
       const news = await other.changes(lane, revision, 9)
-      equal([news.transactions.map(({ id }) => id), news.revision], [['a'], changed?.revision], 'the new lane')
+      equal(
+        [news.transactions.map(({ id }) => id), news.revision],
+        [['a'], changed?.revision],
+        'the new lane',
+      )
     },
   },
   {
@@ -132,7 +136,11 @@ export const outboxes: readonly Case[] = [
           'by their ids',
         )
         equal(await by.deliveries(name, { state: 'open', limit: 9 }), [full], 'the open deliveries')
-        equal(await by.deliveries(name, { state: 'dead', limit: 9 }), [dead], 'the deliveries that were given up')
+        equal(
+          await by.deliveries(name, { state: 'dead', limit: 9 }),
+          [dead],
+          'the deliveries that were given up',
+        )
         equal(await by.deliveries(name, { state: 'open', limit: 0 }), [], 'at most the limit')
         const { open, dead: given } = await by.readOutbox(name)
         equal([open, given], [1, 1], 'the counts')
@@ -163,7 +171,11 @@ export const outboxes: readonly Case[] = [
         'the deliveries of the first outbox',
       )
       equal((await store.readOutbox(first.name)).open, 1, 'the open deliveries of the first outbox')
-      equal(await other.deliveries(second.name, { chain, ids: ['a', 'gone'] }), [], 'the deliveries of the second outbox')
+      equal(
+        await other.deliveries(second.name, { chain, ids: ['a', 'gone'] }),
+        [],
+        'the deliveries of the second outbox',
+      )
     },
   },
   {
@@ -183,7 +195,11 @@ export const outboxes: readonly Case[] = [
         'LEASE_LOST',
         'a write with a lease that was never given',
       )
-      equal(await other.deliveries(name, { chain: chainOf(world), ids: ['a'] }), [], 'the traces of the refused write')
+      equal(
+        await other.deliveries(name, { chain: chainOf(world), ids: ['a'] }),
+        [],
+        'the traces of the refused write',
+      )
       equal((await behindIn(world, { store: other }, name))?.read, 0, 'the revision up to which it was read')
       await other.writeOutbox(next, change)
       equal((await store.readOutbox(name)).open, 1, 'the write of its owner')
@@ -205,11 +221,7 @@ export const outboxes: readonly Case[] = [
       await write(await take(), { transactions: [ended as never] })
       await store.writeOutbox(lease, { read: [], deliveries: [told] })
       await store.restart(transactionIn({ ...lane, address: newLane().address }, 'a'), ended as never)
-      equal(
-        await store.deliveries(name, { chain: chainOf(world), ids: ['a'] }),
-        [told],
-        'its delivery',
-      )
+      equal(await store.deliveries(name, { chain: chainOf(world), ids: ['a'] }), [told], 'its delivery')
     },
   },
   {
@@ -221,8 +233,16 @@ export const outboxes: readonly Case[] = [
       const { name, lease } = await taken(world)
       await store.writeOutbox(lease, { read: [], deliveries: [openOf(world, 'a')] })
       await store.close()
-      equal(await other.deliveries(name, { state: 'open', limit: 9 }), [openOf(world, 'a')], 'the open deliveries')
-      equal(await other.takeOutbox(name, newHolder(), LONG_MS), undefined, 'its lease was given to another process')
+      equal(
+        await other.deliveries(name, { state: 'open', limit: 9 }),
+        [openOf(world, 'a')],
+        'the open deliveries',
+      )
+      equal(
+        await other.takeOutbox(name, newHolder(), LONG_MS),
+        undefined,
+        'its lease was given to another process',
+      )
     },
   },
 ]

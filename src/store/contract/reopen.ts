@@ -32,7 +32,11 @@ export const reopen: readonly Case[] = [
       const holder = newHolder()
       const lease = await store.acquire(lane, holder, LONG_MS)
       ok(lease !== undefined, 'a free lane cannot be taken')
-      equal(await other.acquire(lane, newHolder(), LONG_MS), undefined, 'a lane with an owner was given to another process')
+      equal(
+        await other.acquire(lane, newHolder(), LONG_MS),
+        undefined,
+        'a lane with an owner was given to another process',
+      )
       equal(await other.acquire(lane, holder, LONG_MS), lease, 'its owner no longer has it')
     },
   },

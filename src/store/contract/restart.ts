@@ -38,8 +38,16 @@ export const restart: readonly Case[] = [
         equal(await by.find(lane, { hash }), transaction, 'the transaction found by its former hash')
         equal((await by.arrivals(lane, later.sequence, 9)).transactions, [transaction], 'what arrived')
         equal((await by.changes(lane, now.revision, 9)).transactions, [transaction], 'what changed')
-        equal((await by.list([lane], { limit: 9, stage: 'failed' })).items, [], 'the list of failed transactions')
-        equal((await by.list([lane], { limit: 9, stage: 'queued' })).items.length, 2, 'the number of queued transactions')
+        equal(
+          (await by.list([lane], { limit: 9, stage: 'failed' })).items,
+          [],
+          'the list of failed transactions',
+        )
+        equal(
+          (await by.list([lane], { limit: 9, stage: 'queued' })).items.length,
+          2,
+          'the number of queued transactions',
+        )
       }
       const state = await store.load(lease)
       equal(state.transactions, [later, transaction], 'the load of its owner')

@@ -34,7 +34,11 @@ export const wishes: readonly Case[] = [
       const [first, second, third] = (await store.arrivals(lane, 0, 10)).wishes
       ok(first !== undefined && second !== undefined && third !== undefined, 'a command is missing')
       await write(lease, {})
-      equal((await other.arrivals(lane, 0, 10)).wishes, [first, second, third], 'a write that reports none done')
+      equal(
+        (await other.arrivals(lane, 0, 10)).wishes,
+        [first, second, third],
+        'a write that reports none done',
+      )
       await write(lease, { wished: second.sequence })
       equal((await other.arrivals(lane, 0, 10)).wishes, [third], 'a write that reports two done')
     },
@@ -56,7 +60,11 @@ export const wishes: readonly Case[] = [
         'a read that continues from `arrived` misses an open command',
       )
       await write(next, { wished: open[0]?.sequence })
-      equal((await other.arrivals(lane, (await other.load(next)).arrived, 10)).wishes, [], 'the command is done')
+      equal(
+        (await other.arrivals(lane, (await other.load(next)).arrived, 10)).wishes,
+        [],
+        'the command is done',
+      )
     },
   },
   {

@@ -36,7 +36,11 @@ export const writes: readonly Case[] = [
         'a transaction was stored changed',
       )
       equal((await other.load(lease)).transactions, placed, 'a transaction was loaded changed')
-      equal((await other.changes(lane, 0, 9)).transactions, placed, 'a transaction appears changed among the changes')
+      equal(
+        (await other.changes(lane, 0, 9)).transactions,
+        placed,
+        'a transaction appears changed among the changes',
+      )
       equal((await other.arrivals(lane, 0, 9)).transactions, placed, 'a transaction arrived changed')
       equal(
         [...(await other.list([lane], { limit: 9 })).items].reverse(),
@@ -127,7 +131,11 @@ export const writes: readonly Case[] = [
       for (const { slots, transactions, cursor } of await Promise.all(reads)) {
         const seen = new Set([cursor, ...transactions.map(({ createdAtMs }) => createdAtMs)])
         for (const slot of slots) if (slot.state === 'live') seen.add(Number(slot.claims[0]?.slice(1)))
-        equal({ writes: seen.size, slots: slots.length }, { writes: 1, slots: 20 }, 'half a write was visible')
+        equal(
+          { writes: seen.size, slots: slots.length },
+          { writes: 1, slots: 20 },
+          'half a write was visible',
+        )
       }
     },
   },

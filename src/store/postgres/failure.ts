@@ -46,7 +46,10 @@ export function storeFailure({ error, unknown, secrets }: Failure): TxlaneError 
   if (isTxlaneError(error)) return error
   const said = described(error, secrets)
   if (unknown)
-    return unknownResult('The answer of PostgreSQL was lost, so it is unknown whether the write was committed.', said)
+    return unknownResult(
+      'The answer of PostgreSQL was lost, so it is unknown whether the write was committed.',
+      said,
+    )
   const cause = Object.assign(new Error(said), codeOf(error))
   return new TxlaneError(whatFailed(error), {
     code: 'STORE',

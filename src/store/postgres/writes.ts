@@ -108,7 +108,10 @@ function leaseOf({ lane, epoch, holder }: Lease): unknown[] {
 }
 
 function lost(): TxlaneError {
-  return new TxlaneError('This process does not own the lease of the lane.', { code: 'LEASE_LOST', fate: 'inFlight' })
+  return new TxlaneError('This process does not own the lease of the lane.', {
+    code: 'LEASE_LOST',
+    fate: 'inFlight',
+  })
 }
 
 function stateOf(rows: readonly Row[]): LaneState {

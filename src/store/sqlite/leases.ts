@@ -75,5 +75,8 @@ export function fenced(
   const record = row && laneRecord(prepared, row.lane)
   if (row && record && record.epoch === lease.epoch && record.holder === lease.holder)
     return { ...row, record }
-  throw new TxlaneError('This process does not own the lease of the lane.', { code: 'LEASE_LOST', fate: 'inFlight' })
+  throw new TxlaneError('This process does not own the lease of the lane.', {
+    code: 'LEASE_LOST',
+    fate: 'inFlight',
+  })
 }
