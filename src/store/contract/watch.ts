@@ -9,7 +9,7 @@ export const watch: readonly Case[] = [
   hints('an enqueue', async ({ other, lane }) => {
     await other.enqueue([transactionIn(lane, 'new')])
   }),
-  hints('a wish', async ({ other, lane }) => {
+  hints('a command', async ({ other, lane }) => {
     await other.wish(lane, 'a', { kind: 'cancel' })
   }),
   hints('a write', async ({ other, lane, take }) => {
