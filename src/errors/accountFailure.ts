@@ -1,6 +1,6 @@
 /**
- * What an account's own code threw, as its cause: the words of somebody who knows the key. It may call itself one of our
- * errors and is none.
+ * Wraps an error of an account's own code as the cause. That code knows the key, and may give its error the
+ * name of ours.
  */
 export class AccountFailure extends Error {
   override name = 'AccountFailure'

@@ -11,7 +11,7 @@ const about = { code: 'STORE', fate: 'inFlight' } as const
 describe('the details of an error', () => {
   const causes = [new Error('disk I/O error'), new BaseError('It failed.', { details: 'disk I/O error' })]
 
-  it.each(causes)('that are named stand, and the cause beside them: %s', (cause) => {
+  it.each(causes)('are kept if they are given, and the cause beside them: %s', (cause) => {
     const error = new TxlaneError('Not kept.', { ...about, cause, details: 'unknown' })
     expect(error.details).toBe('unknown')
     expect(error.message).toContain('Details: unknown')
@@ -20,7 +20,7 @@ describe('the details of an error', () => {
     expect(Object.keys(error)).not.toContain('cause')
   })
 
-  it.each(causes)('that are not named are those of the cause: %s', (cause) => {
+  it.each(causes)('come from the cause if they are not given: %s', (cause) => {
     expect(new TxlaneError('Not kept.', { ...about, cause }).details).toBe('disk I/O error')
   })
 })
@@ -33,7 +33,7 @@ describe('the version of txlane', () => {
   const line = `\nVersion: ${version}`
   const made = () => new TxlaneError('Not kept.', { ...about, cause: new Error('disk I/O error') })
 
-  it('is the package’s own, in the error and in what JSON takes of it', () => {
+  it('is the package’s own, in the error and in its JSON', () => {
     expect(made().version).toBe(version)
     expect(JSON.parse(JSON.stringify(made()))).toMatchObject({ code: 'STORE', version })
   })
@@ -45,14 +45,14 @@ describe('the version of txlane', () => {
     expect(made().details).toBe('disk I/O error')
   })
 
-  it('is in the stack and in what is printed, above the place that made the error', () => {
+  it('is in the stack and in printed errors, above the location of the error', () => {
     const { stack = '', message } = made()
     expect(stack.startsWith(`TxlaneError: ${message}\n    at made `)).toBe(true)
     expect(inspect(made())).toContain(line)
     expect(String(made())).toContain(line)
   })
 
-  it('is no credential: redaction leaves it', () => {
+  it('is not redacted as a credential', () => {
     const error = made()
     for (const hashes of ['named', 'never'] as const)
       expect(redactForeign(error.message, hashes)).toBe(error.message)

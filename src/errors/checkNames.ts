@@ -2,14 +2,14 @@ import { TxlaneError } from './base.js'
 import { show } from './invalid.js'
 import { redactText } from './redact.js'
 
-/** The names that an object of options may have: `satisfies Names<Options>` keeps the list complete. */
+/** The allowed names of an options object. `satisfies Names<Options>` keeps the list complete. */
 export type Names<options> = Readonly<Record<keyof options, true>>
 
 /**
- * Refuses a name that no option has: a typing error must not be an option that is silently left out. A field that is
- * undefined counts as not given.
+ * Refuses an unknown option, so that a typing error is not silently ignored. A field with the value undefined
+ * counts as not given.
  *
- * @throws TxlaneError `INVALID`, which names the option and the nearest one that exists
+ * @throws TxlaneError `INVALID`, which names the option and the nearest existing one
  */
 export function checkNames(argument: string, given: object, names: Readonly<Record<string, true>>): void {
   for (const name in given) {
@@ -38,7 +38,10 @@ export function unknownName(
 
 const BEGINNING_MIN = 3
 
-/** A name that begins the given one, or that it begins; else the one with the fewest letters to change. */
+/**
+ * The nearest name: one that is a prefix of the given name or has it as a prefix, else the one with the
+ * smallest edit distance.
+ */
 export function nearestName(name: string, names: readonly string[]): string {
   const wanted = name.toLowerCase()
   const beginnings = names.filter((one) => {
@@ -50,7 +53,7 @@ export function nearestName(name: string, names: readonly string[]): string {
   return byDistance.reduce((best, next) => (next.distance < best.distance ? next : best)).one
 }
 
-/** Levenshtein: letters to insert, to delete or to change. */
+/** The Levenshtein distance: the number of letters to insert, delete or change. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [at, letter] of [...a].entries()) {

@@ -1,7 +1,10 @@
 import { TxlaneError } from './base.js'
 import { redactForeign, redactText } from './redact.js'
 
-/** Bad input: names the argument and the value. Thrown before anything is sent, reserved or stored. */
+/**
+ * The error for a bad argument. It names the argument and the value. Thrown before any request, reservation
+ * or write.
+ */
 export function invalid(argument: string, value: unknown, expected: string): TxlaneError {
   return new TxlaneError(`Invalid ${redactText(argument)}: expected ${expected}, got ${show(value)}.`, {
     code: 'INVALID',
@@ -13,7 +16,7 @@ export function invalid(argument: string, value: unknown, expected: string): Txl
 
 const SHOWN_MAX = 80
 
-/** A value as it may stand in a message: short, with nothing that could be a key. */
+/** The form in which a value may appear in a message: short, and without parts that could be a key. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -29,7 +32,7 @@ export function show(value: unknown): string {
   }
 }
 
-// 32 bytes may be a private key that slipped into the wrong argument: never echo them.
+// 32 bytes may be a private key in the wrong argument, so they are never shown.
 const KEY_DIGITS = 60
 
 function showBigint(value: bigint): string {

@@ -1,2 +1,2 @@
-/** Named by each error and written into each recording. A test compares it with the package's own. */
+/** The version in each error and each recording. A test compares it with package.json. */
 export const PACKAGE_VERSION = '0.1.0'

@@ -14,7 +14,7 @@ const API_KEY = 'k3Xv9-Qw7LmZ2pR8tYb4NcD6'
 const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 const SIGNED = `0x02f8${'ab12'.repeat(60)}`
 
-describe('a redacted text has nothing that gives access to something', () => {
+describe('a redacted text contains nothing that gives access', () => {
   it.each<[what: string, text: string, secret: string]>([
     ['the path of a URL', `cannot reach https://rpc.example.com/v2/${API_KEY}`, API_KEY],
     ['a URL that goes on behind a bracket', `at https://rpc.example.com/v2/a(${API_KEY})b`, API_KEY],
@@ -41,7 +41,7 @@ describe('a redacted text has nothing that gives access to something', () => {
     ['a key some words on', `the private key of the account, (${KEY})`, KEY.slice(2)],
     ['a key that lost a digit', `cannot read ${KEY.slice(0, -1)}`, KEY.slice(2, -1)],
     ['a mnemonic after its first word', `mnemonic: ${PHRASE} is wrong`, 'winner'],
-    ['a mnemonic that nobody announced', `cannot sign with ${PHRASE}`, 'winner'],
+    ['a mnemonic without an announcement', `cannot sign with ${PHRASE}`, 'winner'],
     ['a mnemonic as a list', JSON.stringify(PHRASE.split(' ')), 'winner'],
     ['a short mnemonic that was announced', 'seed phrase: "legal winner thank"', 'winner'],
     ['signed bytes', `{"method":"eth_sendRawTransaction","params":["${SIGNED}"]}`, SIGNED.slice(10)],
@@ -53,14 +53,14 @@ describe('a redacted text has nothing that gives access to something', () => {
   })
 
   it.each([':', ' ', '=', ' (', '"', '\n', ',', ' is ', ' -> ', '#', '/'])(
-    'a private key that somebody else names behind %j',
+    'a private key that foreign text announces with %j',
     (separator) => {
       expect(redactForeign(`cannot sign with${separator}${KEY}`)).not.toContain(KEY.slice(2))
     },
   )
 })
 
-describe('words that help to understand a failure stay', () => {
+describe('words that help to understand a failure are kept', () => {
   it.each([
     `transaction ${HASH} was not found`,
     `{"hash":"${HASH}","blockHash":"${HASH}"}`,
@@ -84,22 +84,22 @@ describe('words that help to understand a failure stay', () => {
     expect(redactForeign(text)).toBe(text)
   })
 
-  it("a hash in the library's own words, whatever stands before it", () => {
+  it("a hash in the library's own text is kept after any word", () => {
     expect(redactText(`Sent as ${HASH}.`)).toBe(`Sent as ${HASH}.`)
     expect(redactForeign(`Sent as ${HASH}.`)).not.toContain(HASH)
   })
 
-  it('but nothing is a hash to those who know a key', () => {
+  it('no hash is kept in text of code that knows a key', () => {
     expect(redactForeign(`cannot sign transaction ${KEY}`, 'never')).not.toContain(KEY.slice(2))
   })
 
-  it('a text that was redacted stays as it is', () => {
+  it('redacting a redacted text changes nothing', () => {
     const once = redactForeign(`password=x https://h.example/${API_KEY} mnemonic: ${PHRASE}`)
     expect(redactForeign(once)).toBe(once)
   })
 })
 
-it('no word that tells prose from a mnemonic is a word of a mnemonic', () => {
+it('no prose word is a mnemonic word', () => {
   expect(english.filter((word) => PROSE.has(word))).toEqual([])
 })
 
@@ -110,7 +110,7 @@ it.each([
   ['host/v2/key', '<url>'],
   ['https://user:12#34@host', '<url>'],
   ['no URL at all', '<url>'],
-])('of the URL %s is left %s', (url, left) => {
+])('the URL %s is reduced to %s', (url, left) => {
   expect(redactUrl(url)).toBe(left)
 })
 
@@ -119,7 +119,10 @@ it.each([
 const base62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const letters = (from: string, min: number, max = min) =>
   fc.string({ unit: fc.constantFrom(...from), minLength: min, maxLength: max })
-/** Keys as providers hand them out: what has next to no digits and capitals cannot be told from a word. */
+/**
+ * Keys in the form that providers issue. A key with almost no digits and capitals cannot be distinguished
+ * from a word.
+ */
 const apiKey = letters(base62, 32).filter((key) => /\d.*\d.*\d.*\d/.test(key) && /[A-Z].*[A-Z]/.test(key))
 const hex = (chars: number) =>
   fc
@@ -176,7 +179,7 @@ const planted: Readonly<Record<string, fc.Arbitrary<Planted>>> = {
     )
     .map(([strength, joined]) => {
       const words = generateMnemonic(english, strength).split(' ')
-      // Two words in a row are what nothing else in the text has.
+      // No other part of the text contains these two consecutive words.
       return {
         text: `${words.join(joined)}.`,
         secrets: words.slice(1).map((word, at) => `${words[at]}${joined}${word}`),
@@ -195,7 +198,7 @@ const planted: Readonly<Record<string, fc.Arbitrary<Planted>>> = {
     })),
 }
 
-// Words of errors, and what breaks patterns. None of them calls what follows it a hash.
+// Texts of errors, and texts that break patterns. None of them calls the following value a hash.
 const NOISE = [
   'nonce too low',
   'the',
@@ -244,11 +247,11 @@ const edge = fc.constantFrom(...EDGES)
 const end = fc.constantFrom(' ', '\n', '"', "'", ')', ']', '}', '>', ', ', '. ', '')
 
 describe('no planted secret survives in hostile noise', () => {
-  it('a private key in base64, from somebody who knows it', () => {
+  it('a private key in base64, in text of code that knows it', () => {
     const key = fc
       .noBias(fc.uint8Array({ minLength: 32, maxLength: 32 }))
       .map((bytes) => Buffer.from(bytes))
-      // What repeats its bytes looks like no key.
+      // A value with repeated bytes does not look like a key.
       .filter((bytes) => new Set(bytes).size > 24)
     const encoding = fc.constantFrom('base64', 'base64url') as fc.Arbitrary<BufferEncoding>
     fc.assert(
@@ -279,7 +282,7 @@ describe('no planted secret survives in hostile noise', () => {
     )
   })
 
-  it.each(Object.entries(planted))('where the text is cut: %s', (_, secret) => {
+  it.each(Object.entries(planted))('if the text is truncated: %s', (_, secret) => {
     fc.assert(
       fc.property(secret, fc.integer({ min: -800, max: 800 }), ({ text, secrets }, shift) => {
         const ahead = 'nonce the '
@@ -339,7 +342,7 @@ const HOSTILE = [
   'ä',
 ]
 
-/** Without the cut, so that it can be seen how the time grows. */
+/** Runs without truncation, so that the growth of the time is visible. */
 function scan(text: string): string {
   const tokens = tokensOf(text)
   redactRuns(tokens)
@@ -348,8 +351,8 @@ function scan(text: string): string {
 }
 
 /**
- * How much longer a text of eight times the length takes. The least of a few rounds, since anything else that the machine
- * does makes them longer; no more of them than it takes to see that it is within the bound.
+ * The ratio of the times for a text of eight times the length. It takes the minimum of a few rounds, because
+ * other work of the machine only adds time, and stops once the ratio is within the bound.
  */
 function ratioOf(unit: string, bound: number): number {
   const [short, long] = [CHARS, CHARS * 8].map((chars) => unit.repeat(Math.ceil(chars / unit.length)))
@@ -363,7 +366,7 @@ function ratioOf(unit: string, bound: number): number {
   return longMs / Math.max(FLOOR_MS, shortMs)
 }
 
-/** Of the processor: what else runs on the machine does not count. */
+/** CPU time, so that other programs on the machine do not count. */
 function timeOf(text: string): number {
   const begun = process.cpuUsage()
   scan(text)
@@ -373,20 +376,20 @@ function timeOf(text: string): number {
 
 const CHARS = 8_000
 const ROUNDS_MAX = 12
-// What is that short is compared as if it had taken so long: a clock cannot tell.
+// Shorter times are rounded up to this, because the clock is too coarse for them.
 const FLOOR_MS = 1
 
-describe('the time grows with the length of the text, and no faster', () => {
-  // Eight times the text takes eight times as long, and 64 times where each character is looked at from every other.
+describe('the time grows at most linearly with the length of the text', () => {
+  // Eight times the text takes eight times as long, or 64 times with a quadratic algorithm.
   const RATIO_MAX = 28
 
   it.each(
     [...HOSTILE, ...HOSTILE.map((one) => `secret: "x ${one}`)].map((unit) => [JSON.stringify(unit), unit]),
-  )('in %s over and over', (_, unit) => {
+  )('for repeated %s', (_, unit) => {
     expect(ratioOf(unit as string, RATIO_MAX)).toBeLessThan(RATIO_MAX)
   })
 
-  it('and no more of a text is read than its maximum', () => {
+  it('and only the maximum length of a text is read', () => {
     const long = 'https://a.example/b '.repeat(1_000_000)
     expect(redactForeign(long).length).toBeLessThanOrEqual(REDACTED_CHARS_MAX + 1)
     expect(redactText(long).startsWith('https://a.example https://a.example')).toBe(true)

@@ -12,34 +12,36 @@ import {
 } from './secretWords.js'
 import { endOf, type Token } from './tokens.js'
 
-/** Which 32 bytes of hex are left: all that are not announced as a secret, those that are called a hash, or none. */
+/** The 32-byte hex values that are kept: all except announced secrets, those named as a hash, or none. */
 export type Hashes = 'all' | 'named' | 'never'
 
 export type Rule = {
   readonly hashes: Hashes
-  /** Parts of a path that look like an API key are hidden. */
+  /** If true, parts of a path that look like an API key are hidden. */
   readonly paths: boolean
 }
 
 const HIDDEN = '<redacted>'
 const BYTES = '<bytes>'
 
-// Words that a name announces a secret for: `private key of the account is 0x…`.
+// Number of preceding words in which a secret may be announced: `private key of the account is 0x…`.
 const ANNOUNCED_WORDS = 5
 
-/** What was read before a token, as far as it says what the token is. */
+/** The context before a token, as far as it affects the token. */
 type Before = {
-  /** Names, newest last. */
+  /** Recent names, newest last. */
   readonly names: string[]
-  /** A name with a colon or an equals sign announced it. */
+  /** Set if a name with a colon or an equals sign announced a value. */
   announced: 'value' | 'phrase' | undefined
-  /** Ends at the quote that closes a hidden value. */
+  /** The position of the quote that closes a hidden value. */
   hiddenTo: number
-  /** What was hidden ended there: what follows it without white space or a quote is part of it. */
+  /**
+   * The end of the last hidden value. Text directly after it, without white space or a quote, belongs to it.
+   */
   gluedTo: number
 }
 
-/** Gives each token what is shown in its place. One pass; a token is read a fixed number of times. */
+/** Sets the replacement text of each token. One pass; each token is read a fixed number of times. */
 export function redactTokens(text: string, tokens: readonly Token[], rule: Rule): void {
   const before: Before = { names: [], announced: undefined, hiddenTo: -1, gluedTo: -1 }
   const closing = createClosing(text)
@@ -55,11 +57,14 @@ export function redactTokens(text: string, tokens: readonly Token[], rule: Rule)
   }
 }
 
-// --- values that were announced --------------------------------------------------------------------------------------
+// --- announced values -------------------------------------------------------------------------------------
 
 type Closing = (token: Token) => number | undefined
 
-/** Where the quote closes that opens just before a token. Each kind of quote is looked for to the end of the text once. */
+/**
+ * Finds the quote that closes the quote just before a token. Each kind of quote is searched to the end of the
+ * text only once.
+ */
 function createClosing(text: string): Closing {
   const missing = new Set<string>()
   return ({ start, text: own }) => {
@@ -79,12 +84,12 @@ function createClosing(text: string): Closing {
 
 function hideAnnounced(token: Token, before: Before, closing: Closing): void {
   const { text } = token
-  // `"password" : "…"`: the value is the next one.
+  // In `"password" : "…"` the value is the next token.
   if (/^[:=>,-]+$/.test(text)) return
   const wasPhrase = before.announced === 'phrase'
   before.announced = undefined
   if (isHarmless(text)) return
-  // `Authorization: Bearer …`: the credential is the next one.
+  // In `Authorization: Bearer …` the credential is the next token.
   if (/^(?:bearer|basic)$/i.test(text)) {
     before.announced = 'value'
     return note(before, nameOf(text))
@@ -92,15 +97,17 @@ function hideAnnounced(token: Token, before: Before, closing: Closing): void {
   token.shown = HIDDEN
   const quoteAt = closing(token)
   if (quoteAt !== undefined) before.hiddenTo = quoteAt
-  // `?a= token="…"`: what looked like a value is a name, and announces the next one.
+  // In `?a= token="…"` the apparent value is a name, and announces the next one.
   if (announces(text)) before.announced = 'value'
-  // A phrase goes on as long as there are words.
+  // A phrase continues while words follow.
   else if (quoteAt === undefined && wasPhrase && /^\p{L}+,?$/u.test(text)) before.announced = 'phrase'
   else if (quoteAt === undefined) before.gluedTo = endOf(token)
   note(before, HIDDEN)
 }
 
-/** Text that follows what was hidden belongs to it; punctuation is left. */
+/**
+ * True if the token directly follows a hidden value and so belongs to it. Punctuation does not belong to it.
+ */
 function isGlued(text: string, token: Token, before: Before): boolean {
   if (before.gluedTo === -1) return false
   const isApart = /[\s"'`<>]/.test(text.slice(before.gluedTo, token.start))
@@ -122,10 +129,13 @@ function shownOf(token: Token, before: Before, rule: Rule): string {
   return parts
 }
 
-// 32 bytes take 43 characters.
+// 32 bytes take 43 characters of base64.
 const BASE64 = /[\w+/-]{40,}={0,2}/g
 
-/** Who knows a key may print it so. Slashes and pluses would break it into parts that look like words. */
+/**
+ * Code that knows a key may print it in base64. Slashes and pluses would split it into parts that look like
+ * words.
+ */
 function withoutBase64(text: string): string {
   return text.replace(BASE64, (run) => (looksRandom(run.replace(/[+/=]/g, '')) ? HIDDEN : run))
 }
@@ -136,7 +146,7 @@ function credentialShown(text: string, before: Before): string | undefined {
   return HIDDEN
 }
 
-/** A URL, with a scheme or without one, or `user:password@host`. */
+/** The replacement of a URL, with or without a scheme, or of `user:password@host`. */
 function placeShown(text: string, before: Before, rule: Rule): string | undefined {
   const schemeAt = schemeStart(text)
   if (schemeAt !== -1) {
@@ -152,15 +162,15 @@ function placeShown(text: string, before: Before, rule: Rule): string | undefine
   return hostShown(text, before, rule)
 }
 
-// A longer one is a value that something was glued to.
+// A longer one is a value glued to other text.
 const NAME_LENGTH_MAX = 24
 
-/** A name of its own, whose value comes next. */
+/** True if the token is only a name, whose value comes next. */
 function announces(text: string): boolean {
   return /[:=]$/.test(text) && text.length <= NAME_LENGTH_MAX && isSecretName(nameOf(text))
 }
 
-/** Behind `Bearer` and `Basic`: whatever is no word of the sentence. */
+/** True if the token after `Bearer` or `Basic` is not an ordinary word of the sentence. */
 function isCredential(text: string, { names }: Before): boolean {
   const scheme = names.at(-1)
   if (announces(text)) return false
@@ -175,7 +185,10 @@ const BEARER_PROSE: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Where the scheme of a URL begins in a token: letters, digits, `+`, `.` and `-` before `://`; -1 where there is none. */
+/**
+ * The position at which the scheme of a URL begins in a token: letters, digits, `+`, `.` and `-` before
+ * `://`; -1 if there is none.
+ */
 function schemeStart(text: string): number {
   const colon = text.indexOf('://')
   if (colon === -1) return WEB_SCHEME.exec(text)?.index ?? -1
@@ -184,14 +197,14 @@ function schemeStart(text: string): number {
   return start
 }
 
-// A slash was forgotten, or both: what reads URLs takes these as well.
+// A scheme with one or both slashes missing. URL parsers accept these as well.
 const WEB_SCHEME = /\b(?:https?|wss?):(?=[^\s.,;:])/i
 
-/** Undefined where nothing has to be hidden. */
+/** The replacement of a URL. Undefined if it contains nothing to hide. */
 function urlShown(url: string): string | undefined {
-  // A scheme alone, as in "begins with https://.".
+  // Only a scheme, as in "begins with https://.".
   if (!/[\p{L}\p{N}]/u.test(url.slice(url.indexOf(':') + 1))) return undefined
-  // Where code is: the lines of a stack.
+  // The location of code in a stack.
   if (/^file:\/\/\/[^?#]*$/i.test(url)) return undefined
   return redactUrl(url)
 }
@@ -210,7 +223,7 @@ function hostShown(text: string, before: Before, rule: Rule): string | undefined
 
 const BETWEEN_PARTS = /([:=&?,;|/#]+)/
 
-/** Names with their values, and parts of a path. */
+/** Redacts names with their values, and parts of a path. */
 function partsShown(text: string, before: Before, { hashes, paths }: Rule): string {
   const parts = text.split(BETWEEN_PARTS)
   const isPlace = paths && /[/?]/.test(text) && !CODE.test(text)
@@ -218,7 +231,7 @@ function partsShown(text: string, before: Before, { hashes, paths }: Rule): stri
   let hiding = false
   for (let at = 0; at < parts.length; at += 2) {
     const [ahead = '', part = '', between = ''] = [parts[at - 1], parts[at], parts[at + 1]]
-    // `base64==` and `user:password` are one value; `a=1&b=2` are two.
+    // `base64==` and `user:password` are one value each; `a=1&b=2` are two.
     if (hiding && !/[&,;|]/.test(ahead)) continue
     if (hiding) shown += ahead
     hiding = isNamed(part, between, before) || (/[?&]/.test(ahead) && between.startsWith('='))
@@ -255,7 +268,7 @@ function partShown(part: string, before: Before, hashes: Hashes, isPlace: boolea
 
 const RANDOM = /[\w-]{16,}/g
 
-// 30 bytes: a key that lost some digits is one all the same.
+// At least 30 bytes, because a key that lost some digits still has to be hidden.
 const HEX = /(?:0x)?[0-9a-f]{60,}/i
 const HEX_ALL = new RegExp(HEX, 'gi')
 const HASH = /^(?:0x)?[0-9a-f]{64}$/i

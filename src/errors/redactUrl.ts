@@ -1,23 +1,25 @@
 const URL_HIDDEN = '<url>'
-// Those that are in use are short: `mongodb+srv`. Anything else is a part of something that ended there by chance.
+// Real schemes are short: `mongodb+srv`. A longer one is part of other text.
 const SCHEME = /^[a-z][a-z0-9+.-]{0,15}:$/
 const LABEL = /^[a-z0-9-]+$/i
 
 /**
- * Cuts a URL to its origin, without user, password, path, query and fragment: each of them carries API keys. Of one
- * without a scheme (`host.example/v2/KEY`) the host and its port are left, and of what cannot be read nothing.
+ * Reduces a URL to its origin, without user, password, path, query and fragment, because each of these may
+ * contain API keys. For a URL without a scheme (`host.example/v2/KEY`) the host and port are kept; an
+ * unparsable URL is hidden completely.
  */
 export function redactUrl(url: string): string {
   const parsed = parse(url)
   if (parsed === undefined || parsed.host === '') return hostOf(url) ?? URL_HIDDEN
   const { protocol, host, username, password } = parsed
   if (!SCHEME.test(protocol)) return URL_HIDDEN
-  // A `/`, `?` or `#` in a password ends the host too early, and what is left of the password looks like a port.
+  // A `/`, `?` or `#` in a password ends the host too early, so that the start of the password looks like a
+  // port.
   if (username === '' && password === '' && url.includes('@')) return URL_HIDDEN
   return `${protocol}//${host}`
 }
 
-/** Host and port of a URL without a scheme; undefined for what does not begin with a host. */
+/** Host and port of a URL without a scheme; undefined if the text does not begin with a host. */
 export function hostOf(text: string): string | undefined {
   const end = text.search(/[/?#]/)
   const authority = end === -1 ? text : text.slice(0, end)

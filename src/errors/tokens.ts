@@ -1,12 +1,14 @@
-/** A piece of a text between white space, quotes, brackets and backslashes: what a URL may look like in a sentence. */
+/**
+ * A part of a text between white space, quotes, brackets and backslashes: the form of a URL in a sentence.
+ */
 export type Token = {
   readonly text: string
   readonly start: number
-  /** What is shown in its place. */
+  /** The replacement text. Undefined if the token is shown as it is. */
   shown: string | undefined
 }
 
-// Every character is part of one token or of none: no start is tried twice.
+// Every character belongs to at most one token, so no start is tried twice.
 const TOKEN = /[^\s"'`<>()[\]{}\\]+/g
 
 export function tokensOf(text: string): readonly Token[] {
@@ -20,7 +22,7 @@ export function textOf(text: string, tokens: readonly Token[]): string {
   let from = 0
   for (const token of tokens) {
     const between = text.slice(from, token.start)
-    // What is hidden as a whole leaves no gaps.
+    // The white space around a completely hidden token is dropped too.
     if (token.shown !== '' || between.trim() !== '') result += between
     result += token.shown ?? token.text
     from = endOf(token)

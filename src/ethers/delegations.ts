@@ -7,11 +7,12 @@ import type { TxRequest } from '../types/index.js'
 type Delegations = NonNullable<TxRequest['authorize']>
 
 /**
- * Signed authorizations (EIP-7702) as a lane takes them. One that the lane's own account signed is signed anew once
- * the nonce is known, since it was signed for a guess. One of another account goes as it is, as long as that account's
- * nonce is still the one it was signed for: the chain would skip it without a word.
+ * Converts signed authorizations (EIP-7702) for a lane. An authorization by the lane's own account is signed
+ * again once the nonce is known, because it was signed for a guess. An authorization of another account is
+ * used as it is, if that account still has the nonce that it was signed for; otherwise the chain would
+ * silently skip it.
  *
- * @throws TxlaneError `INVALID` for one that is good for another chain, or for every chain
+ * @throws TxlaneError `INVALID` for an authorization for another chain, or for every chain
  */
 export async function delegationsOf(
   tuples: readonly AuthorizationLike[],
@@ -42,11 +43,11 @@ function viemTuple({ address, chainId, nonce, signature }: AuthorizationLike): S
   }
 }
 
-/** An account that has signed this one tuple and signs nothing else. */
+/** An account that returns this signed tuple, and signs nothing else. */
 function signedBefore(address: Address, signed: SignedAuthorization): LocalAccount {
   const signAuthorization = async ({ nonce }: { nonce: number }): Promise<SignedAuthorization> => {
     if (nonce === signed.nonce) return signed
-    throw new Error(`It was signed for nonce ${signed.nonce}, and the account is at ${nonce}.`)
+    throw new Error(`It was signed for nonce ${signed.nonce}, and the account has the nonce ${nonce}.`)
   }
   return { address, type: 'local', signAuthorization } as unknown as LocalAccount
 }

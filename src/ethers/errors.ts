@@ -11,14 +11,16 @@ import { type Fate, isTxlaneError, type TxlaneError } from '../errors/base.js'
 import type { TxRequest } from '../types/index.js'
 
 /**
- * "May I send it again?", asked of an error of a `LaneSigner`, of one of its contracts or of `wait`: `notExecuted` yes,
- * it never ran and never will; `inFlight` no, it may still run; `executed` no, it ran. Undefined for errors that are
- * about no transaction: a failed `staticCall`, say, or arguments that do not fit the ABI, which nothing was sent for.
+ * The answer to "May I send it again?" for an error of a `LaneSigner`, of one of its contracts or of `wait`.
+ * `notExecuted`: yes, it did not execute and never will. `inFlight`: no, it may still execute. `executed`:
+ * no, it executed. Undefined for errors that concern no transaction: a failed `staticCall`, for example, or
+ * arguments that do not fit the ABI, for which nothing was sent.
  *
- * Errors that ethers makes itself carry the `TxlaneError` they stand for as `error.info.error`, where there is one: the
- * answer is its `fate`. There is none under `TIMEOUT` and a revert that `wait` found; this function knows them too.
+ * Errors that ethers creates itself contain the corresponding `TxlaneError` as `error.info.error`, if there
+ * is one; the result is its `fate`. `TIMEOUT` and a revert that `wait` found contain none; this function
+ * recognises them too.
  *
- * Not guaranteed: an answer for errors of another signer.
+ * Not guaranteed: a result for errors of another signer.
  *
  * @example
  * if (fateOf(error) === 'notExecuted') console.log('send it again')
@@ -29,22 +31,25 @@ export function fateOf(error: unknown): Fate | undefined {
   if (isTxlaneError(under)) return under.fate
   if (isError(error, 'CALL_EXCEPTION')) return error.receipt ? 'executed' : undefined
   if (isError(error, 'TRANSACTION_REPLACED')) return error.cancelled ? undefined : 'executed'
-  // The other ones are about requests, and name the operation.
+  // The other timeouts concern requests, and name the operation.
   if (isError(error, 'TIMEOUT')) return error.shortMessage === WAIT_TIMEOUT ? 'inFlight' : undefined
   return undefined
 }
 
-// In ethers' TransactionResponse.wait (src.ts/providers/provider.ts).
+// The text in ethers' TransactionResponse.wait (src.ts/providers/provider.ts).
 const WAIT_TIMEOUT = 'wait for transaction timeout'
 
 export type SendContext = {
   readonly request: TxRequest
   readonly from: string
-  /** Where custom errors are looked up. */
+  /** The interface that decodes custom errors. */
   readonly errors: Interface | undefined
 }
 
-/** What ethers' own signers would have thrown, with the lane's error in it; else the error itself. */
+/**
+ * The error that ethers' own signers would have thrown, with the lane's error in it; without an equivalent
+ * the error itself.
+ */
 export function sendError(error: unknown, context: SendContext): unknown {
   if (!isTxlaneError(error)) return error
   switch (error.code) {
@@ -59,14 +64,14 @@ export function sendError(error: unknown, context: SendContext): unknown {
   }
 }
 
-/** Why a transaction ended, in ethers' words where ethers has words for it. */
+/** The reason why a transaction ended, as an ethers error if there is an equivalent. */
 export function endError(error: unknown): unknown {
   if (!isTxlaneError(error)) return error
   switch (error.code) {
     case 'CANCELLED':
     case 'SUPERSEDED': {
       const reason = error.code === 'CANCELLED' ? 'cancelled' : 'replaced'
-      // What took the nonce is the lane's own business: nothing of it is known here.
+      // The transaction that took the nonce is not known here.
       const unknown = { replacement: null, hash: null, receipt: null }
       return carrying(
         error,
@@ -82,7 +87,7 @@ export function endError(error: unknown): unknown {
   }
 }
 
-/** A contract that was to have the address of one nonce, and was made at another. */
+/** The error for a contract whose address was computed from one nonce, but which was deployed at another. */
 export function movedError(hash: string, receipt: TransactionReceipt): Error {
   const message = `the deployment landed at another nonce: the contract is at ${receipt.contractAddress}`
   return ethersError(message, 'TRANSACTION_REPLACED', {
@@ -106,7 +111,7 @@ function wireOf({ request, from }: SendContext): { to: string | null; from: stri
   return { to: request.to ?? null, from, data: request.data ?? '0x' }
 }
 
-/** What the contract reverted with, from the node's answer; null where the node did not say. */
+/** The revert data in the node's answer; null if the node gave none. */
 function revertData(error: TxlaneError): string | null {
   let found: string | null = null
   error.walk((cause) => {
@@ -119,7 +124,7 @@ function revertData(error: TxlaneError): string | null {
 function hexOf(data: unknown): string | undefined {
   if (typeof data === 'string') return /^0x([0-9a-f]{2})*$/i.test(data) ? data : undefined
   if (typeof data !== 'object' || data === null) return undefined
-  // Hardhat and some gateways put it a level deeper.
+  // Hardhat and some gateways nest it one level deeper.
   return hexOf((data as { data?: unknown }).data)
 }
 
@@ -127,7 +132,7 @@ function ethersError(message: string, code: ErrorCode, fields: object): Error {
   return makeError(message, code, fields as never)
 }
 
-/** Set afterwards: what it is made with stands in its message. */
+/** Set after the construction, because the constructor arguments appear in the message. */
 function carrying<error extends Error>(error: TxlaneError, made: error): error {
   return Object.assign(made, { info: { error }, cause: error })
 }

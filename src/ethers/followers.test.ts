@@ -11,7 +11,7 @@ const HASH: Hash = `0x${'aa'.repeat(32)}`
 const OTHER: Hash = `0x${'bb'.repeat(32)}`
 const AT = '0x00000000000000000000000000000000000000AA'
 
-/** A transaction whose end the test tells. */
+/** A transaction whose end is controlled by the test. */
 function scripted() {
   let settle: (landed: Landed) => void = () => {}
   let fail: (error: unknown) => void = () => {}
@@ -55,7 +55,7 @@ function landedAt(nonce: number, contractAddress: string | null = null): Landed 
   return { id: 'a', nonce, hash: OTHER, stage: 'sealed', status: 'success', receipt } as unknown as Landed
 }
 
-describe('the words of a lane for callers that wait by a hash', () => {
+describe('errors of a lane for callers that wait by a hash', () => {
   let provider: JsonRpcProvider
   let view: Provider
   let landings: Landings
@@ -79,15 +79,15 @@ describe('the words of a lane for callers that wait by a hash', () => {
   const response = (fields: object = {}) =>
     new TransactionResponse({ hash: HASH, to: AT, nonce: 1, ...fields } as TransactionResponseParams, view)
 
-  test('every error that has no word in ethers reaches it as it is', async () => {
+  test('every error without an ethers equivalent is passed on unchanged', async () => {
     const waited = response().wait()
-    const error = new TxlaneError('nobody knows', { code: 'UNRESOLVED', fate: 'inFlight' })
+    const error = new TxlaneError('unknown', { code: 'UNRESOLVED', fate: 'inFlight' })
     one.fail(error)
     await expect(waited).rejects.toBe(error)
     await expect(response().wait()).rejects.toBe(error)
   })
 
-  test('so does a receipt that cannot be read', async () => {
+  test('an unreadable receipt is passed on unchanged', async () => {
     const waited = response().wait()
     const landed = landedAt(1)
     Object.assign(landed.receipt as object, { from: '0x12' })
@@ -95,7 +95,7 @@ describe('the words of a lane for callers that wait by a hash', () => {
     await expect(waited).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 
-  test('a listener that takes no receipt hears of a landing, and of no other end', async () => {
+  test('a listener without a parameter is called for a landing, and for no other end', async () => {
     const told: string[] = []
     await view.on(HASH, () => void told.push('landed'))
     await view.once(HASH, (receipt: { hash: string }) => void told.push(receipt.hash))
@@ -113,14 +113,14 @@ describe('the words of a lane for callers that wait by a hash', () => {
     expect(told).toEqual(['landed', OTHER])
   })
 
-  test('a listener that was taken away waits for nothing any more', async () => {
+  test('a removed listener waits for nothing any more', async () => {
     const told: unknown[] = []
     const listener = (receipt: unknown) => void told.push(receipt)
     await view.on(HASH, listener)
     await view.off(HASH, listener)
     await view.on(HASH, listener)
     await view.on(HASH, () => void told.push('other'))
-    // Its lookup is over as soon as a later one is.
+    // Its lookup has ended once a later one has.
     await view.getTransactionReceipt(HASH)
     await view.off(HASH)
     expect(one.waits.map(({ aborted }) => aborted)).toEqual([true, true])
@@ -129,7 +129,7 @@ describe('the words of a lane for callers that wait by a hash', () => {
     expect(told).toEqual([])
   })
 
-  test('a contract that was deployed at another nonce than its address follows from is no success', async () => {
+  test('a contract deployed at another nonce than the one for its address is no success', async () => {
     const sent = response({ to: null })
     landings.tell(one.tx, sent)
     const waited = sent.wait().catch((error: unknown) => error)
@@ -138,13 +138,13 @@ describe('the words of a lane for callers that wait by a hash', () => {
     expect(error).toMatchObject({ code: 'TRANSACTION_REPLACED', reason: 'repriced', cancelled: false })
     expect(error.receipt.contractAddress).toBe(AT)
     expect(fateOf(error)).toBe('executed')
-    // Nor once it is sealed.
+    // It has no receipt after it is sealed either.
     one.tx.stage = 'sealed'
     expect(await view.getTransactionReceipt(HASH)).toBeNull()
     await expect(sent.wait()).rejects.toMatchObject({ code: 'TRANSACTION_REPLACED' })
   })
 
-  test('one that landed where it was told to is a success, a contract among them', async () => {
+  test('a transaction that landed at its expected nonce is a success, also for a contract', async () => {
     const sent = response({ to: null })
     landings.tell(one.tx, sent)
     one.settle(landedAt(1, AT))
@@ -154,7 +154,7 @@ describe('the words of a lane for callers that wait by a hash', () => {
     expect(await transfer.wait()).toMatchObject({ hash: OTHER })
   })
 
-  test('of a closed lane the provider is asked, and who waits for more is told', async () => {
+  test('for a closed lane the provider is asked, and further waits get an error', async () => {
     const receipts: Record<string, object | null> = { [HASH]: null, [OTHER]: { hash: OTHER } }
     const asked: string[] = []
     Object.assign(provider, {
@@ -173,7 +173,7 @@ describe('the words of a lane for callers that wait by a hash', () => {
     expect(await sent.wait()).toBe(receipts[HASH])
   })
 
-  test('a provider that is behind keeps nobody waiting', async () => {
+  test('a lagging provider delays no caller', async () => {
     Object.assign(provider, { getBlockNumber: async () => 3 })
     one.settle(landedAt(1))
     one.tx.stage = 'sealed'

@@ -2,10 +2,10 @@ import { EventPayload, type Listener, type Provider, type TransactionReceipt } f
 import type { Tx } from '../types/index.js'
 import type { Landings, SealedReceipt } from './landings.js'
 
-/** Listeners for hashes: those of the lane's transactions hear from the lane, the others from the provider. */
+/** Listeners for hashes. The lane calls those for its own transactions, the provider calls the others. */
 export type Followers = {
   on(hash: string, listener: Listener, once: boolean): void
-  /** Without a listener: all of that hash. */
+  /** Without a listener: removes all listeners of the hash. */
   off(hash: string, listener?: Listener): void
 }
 
@@ -17,15 +17,15 @@ type Follower = {
 }
 
 /**
- * ethers' `wait` hangs on these listeners, and knows no way to be told that a transaction has ended. It looks at the
- * status of the receipt it is given, and hands on what that throws: so one that ended is told as a receipt whose every
- * field throws the reason.
+ * ethers' `wait` uses these listeners, and has no channel for a transaction that ended without a receipt. It
+ * reads the status of the receipt that it gets, and passes on errors thrown by that. So the end of a
+ * transaction is reported as a receipt whose every field throws the reason.
  */
 export function createFollowers(parts: {
   readonly provider: Provider
   readonly landings: Landings
   readonly receiptOf: (receipt: SealedReceipt) => TransactionReceipt
-  /** What listeners know as the provider. */
+  /** The provider that listeners see. */
   readonly view: () => Provider
 }): Followers {
   const { provider, landings, receiptOf } = parts
@@ -40,7 +40,7 @@ export function createFollowers(parts: {
     }
     if (follower.stopping.signal.aborted) return
     if (tx === undefined) {
-      // Not the lane's: ethers calls the listener as it would have.
+      // Not the lane's transaction: ethers calls the listener as usual.
       const { hash, listener, once } = follower
       const { signal } = follower.stopping
       await (once ? provider.once(hash, listener) : provider.on(hash, listener))
@@ -52,7 +52,9 @@ export function createFollowers(parts: {
     if (await tell(follower, tx)) again(follower, tx)
   }
 
-  /** Whether the listener is to hear more: `wait` counts confirmations by being told again with each block. */
+  /**
+   * Returns true if the listener needs further calls: `wait` counts confirmations by a call for each block.
+   */
   async function tell(follower: Follower, tx: Tx): Promise<boolean> {
     const { signal } = follower.stopping
     const landing = await landings.await(tx, signal, receiptOf)
@@ -68,7 +70,7 @@ export function createFollowers(parts: {
   async function end(follower: Follower, error: unknown): Promise<void> {
     if (follower.stopping.signal.aborted) return
     drop(follower)
-    // Who takes no receipt would take it for a success.
+    // A listener without a parameter would take the call for a success.
     if (follower.listener.length > 0) await call(follower, ended(error))
   }
 
@@ -79,7 +81,7 @@ export function createFollowers(parts: {
     void provider.on('block', next)
   }
 
-  /** As ethers calls listeners: what they throw is theirs. */
+  /** Calls a listener as ethers does: its errors are its own. */
   async function call({ hash, listener, once }: Follower, receipt: unknown): Promise<void> {
     const view = parts.view()
     try {
@@ -98,7 +100,7 @@ export function createFollowers(parts: {
     on(hash, listener, once) {
       const follower: Follower = { hash, listener, once, stopping: new AbortController() }
       followers.set(hash, (followers.get(hash) ?? new Set()).add(follower))
-      // It ends with the listener's own `off`.
+      // The follower ends with the listener's own `off`.
       follow(follower).catch(() => {})
     },
     off(hash, listener) {

@@ -4,36 +4,44 @@ import { isTxlaneError } from '../errors/base.js'
 import type { Landed, Sender, Tx } from '../types/index.js'
 import { endError, movedError } from './errors.js'
 
-/** A receipt as viem has it, of a sealed block. */
+/** viem's receipt of a sealed block. */
 export type SealedReceipt = Extract<Landed, { stage: 'sealed' | 'safe' | 'finalized' }>['receipt']
 
-/** How a transaction that is asked about by one of its hashes has ended: by another attempt's receipt, maybe. */
+/**
+ * The end of a transaction that was requested by one of its hashes. The receipt may be that of another
+ * attempt.
+ */
 export type Landing = { readonly receipt: TransactionReceipt } | { readonly error: unknown }
 
-/** What the lane knows of hashes. */
+/** Looks up the lane's transactions by hash. */
 export type Landings = {
   /**
-   * Undefined for what is not the lane's.
-   * @throws TxlaneError where the lane cannot be asked, closed as it is, about what it sent
+   * Undefined if the hash does not belong to the lane.
+   *
+   * @throws TxlaneError if the lane cannot be asked about its own transaction, for example because it is
+   *   closed
    */
   find(hash: string): Promise<Tx | undefined>
-  /** What the caller was told of a transaction: the address of a contract follows from it. */
+  /**
+   * Remembers the response given to the caller, because the expected address of a contract follows from it.
+   */
   tell(tx: Tx, response: TransactionResponse): void
-  /** Now, and nothing where it is in no sealed block. */
+  /** The current receipt; undefined if no sealed block contains the transaction. */
   now(tx: Tx): Promise<SealedReceipt | undefined>
-  /** Once it is over. Rejects with the signal alone. */
+  /** Waits for the end of the transaction. Rejects only by the signal. */
   await(tx: Tx, signal: AbortSignal, receiptOf: ReceiptOf): Promise<Landing>
 }
 
 type ReceiptOf = (receipt: SealedReceipt) => TransactionReceipt
 
-// Long enough for a receipt to be read; what a reorganisation took back meanwhile is not there.
+// Long enough to read a receipt. A transaction that a reorg removed meanwhile has none.
 const NOW_MS = 5_000
-// Hashes kept to know one's own by; an older one is the provider's business where the lane cannot be asked.
+// Number of own hashes that are remembered. If the lane cannot be asked, older hashes are left to the
+// provider.
 const OWN_MAX = 10_000
 
 export function createLandings(sender: Sender): Landings {
-  // Contracts that callers know the address of already, by the nonce that it follows from.
+  // The nonces of contracts whose address callers already know. The address follows from the nonce.
   const deployed = new WeakMap<Tx, number>()
   const own = new Set<string>()
 
@@ -61,7 +69,8 @@ export function createLandings(sender: Sender): Landings {
       if (!SEALED.has(tx.stage)) return undefined
       try {
         const landed = await tx.wait('sealed', { timeoutMs: NOW_MS })
-        // Nothing is known under a hash whose contract is elsewhere: who waits is told so.
+        // The contract is at another address than expected, so this hash has no receipt; waiting callers get
+        // an error.
         return hasMoved(tx, landed) ? undefined : (landed.receipt as SealedReceipt)
       } catch (error) {
         if (isTxlaneError(error) && error.code === 'WAIT_TIMEOUT') return undefined

@@ -26,15 +26,15 @@ type Overrides = Pick<
 >
 
 /**
- * The provider as a lane's signer shows it. What ethers asks it about a hash of the lane is answered by the lane,
- * whichever attempt landed: `wait` of the responses that contracts make does nothing else. All the rest is the
- * provider's own.
+ * The provider that a lane's signer shows. Requests of ethers about a hash of the lane are answered by the
+ * lane, whichever attempt landed; `wait` of the responses that contracts return uses only these. All other
+ * requests go to the given provider.
  */
 export function laneProvider(provider: Provider, landings: Landings): Provider {
   const receiptOf = (receipt: ConstructorParameters<typeof LaneReceipt>[0]) => new LaneReceipt(receipt, view)
   const followers = createFollowers({ provider, landings, receiptOf, view: () => view })
 
-  /** What a closed lane knew of it, the provider may know as well. */
+  /** If the lane is closed, the provider may know the transaction as well. */
   const find = (hash: string) => landings.find(hash).catch(() => undefined)
 
   async function getTransactionReceipt(hash: string): Promise<TransactionReceipt | null> {
@@ -74,7 +74,7 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
       if (!isOwn) return provider.waitForTransaction(hash, confirms, timeoutMs)
       const response = new TransactionResponse({ hash } as TransactionResponseParams, view)
       return response.wait(confirms ?? 1, timeoutMs ?? 0).catch((error: unknown) => {
-        // Here a revert is an answer.
+        // For this method a revert is a result, not an error.
         if (isCallException(error) && error.receipt) return error.receipt as TransactionReceipt
         throw error
       })
@@ -94,14 +94,15 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
 
   function read(name: string | symbol): unknown {
     if (Object.hasOwn(overrides, name)) return Reflect.get(overrides, name)
-    // ethers' providers keep what they are in private fields: their methods run on nothing else.
+    // ethers' providers have private fields, so their methods run only on the original object.
     const value: unknown = Reflect.get(provider, name, provider)
     if (typeof value !== 'function' || name === 'constructor') return value
     if (!bound.has(value)) bound.set(value, value.bind(provider))
     return bound.get(value)
   }
 
-  // In front of an empty object: a proxy has to repeat the fixed properties of what it stands for, and these differ.
+  // The proxy target is an empty object: a Proxy must report its target's non-configurable properties
+  // unchanged, and ours differ.
   const view: Provider = new Proxy(Object.create(Object.getPrototypeOf(provider) as object) as Provider, {
     get: (_, name) => read(name),
     set: (_, name, value) => Reflect.set(provider, name, value, provider),

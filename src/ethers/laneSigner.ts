@@ -26,46 +26,49 @@ import { requestOf } from './request.js'
 import { responseOf } from './response.js'
 import { createSigning, type Signing } from './signing.js'
 
-/** What `laneSigner` takes beside a sender. */
+/** The options of `laneSigner`. */
 export type LaneSignerOptions = {
   /**
-   * The sender's own account, for `signMessage`, `signTypedData` and `authorize`: a sender does not give it away.
-   * @default none: they are UNSUPPORTED
+   * The sender's own account, for `signMessage`, `signTypedData` and `authorize`, because a sender does not
+   * expose its account. @default none: these methods are UNSUPPORTED
    */
   account?: LocalAccount | undefined
   /**
-   * What custom errors are decoded with (`error.revert`) where a transaction reverts before it is sent: a signer does
-   * not know the contract. Without it `error.data` is there all the same, for `contract.interface.parseError`.
-   * @default none
+   * The interface that decodes custom errors (`error.revert`) if a transaction reverts before it is sent,
+   * because a signer does not know the contract. Without it `error.data` is still set, for
+   * `contract.interface.parseError`. @default none
    */
   errors?: Interface | InterfaceAbi | undefined
-  /** For all that it sends. `customData.txlane` of a transaction goes before it. @default none */
+  /**
+   * Send options for all its transactions. `customData.txlane` of a transaction takes precedence.
+   * @default none
+   */
   send?: LaneSendOptions | undefined
 }
 
 /**
- * An ethers `Signer` whose transactions go through a lane: contracts, factories and code that takes a signer keep
- * their calls, and get what the sender promises.
+ * Creates an ethers `Signer` that sends through a lane. Contracts, factories and other code that takes a
+ * signer work unchanged, with the guarantees of the sender.
  *
- * `sendTransaction` resolves once a node has accepted the transaction, with a `TransactionResponse`. Its `wait`, and
- * that of the responses of contracts, follows the transaction and not the hash: a bumped one resolves with the receipt
- * of the attempt that landed (`receipt.hash` is its hash), never with TRANSACTION_REPLACED. It resolves at the sealed
- * block, with the receipt that the lane has; the provider is asked for block numbers alone, to count further
- * confirmations. A revert rejects with CALL_EXCEPTION, as in ethers.
+ * `sendTransaction` resolves once a node has accepted the transaction, with a `TransactionResponse`. Its
+ * `wait`, and that of the responses of contracts, follows the transaction and not the hash. A bumped
+ * transaction resolves with the receipt of the attempt that landed (`receipt.hash` is its hash), never with
+ * TRANSACTION_REPLACED. It resolves at the sealed block, with the lane's receipt; the provider is asked only
+ * for block numbers, to count further confirmations. A revert rejects with CALL_EXCEPTION, as in ethers.
  *
- * `signer.provider` is the provider given, except that it knows the lane's transactions by any of their hashes:
- * `getTransaction`, `getTransactionReceipt`, `waitForTransaction` and listeners for a hash.
+ * `signer.provider` is the given provider, extended to know the lane's transactions by any of their hashes:
+ * in `getTransaction`, `getTransactionReceipt`, `waitForTransaction` and listeners for a hash.
  *
- * What differs from ethers' signers: a `nonce` is INVALID, whatever its value, since the lane owns it; `getNonce()`
- * says which one it would use next, and reserves nothing; `signTransaction` is UNSUPPORTED; gas and fees that are not
- * given are the lane's, so that a transaction costs no request of the provider. How errors are told, and where their
- * `fate` is: `fateOf`.
+ * Differences from ethers' signers: a `nonce` is INVALID, whatever its value is, because the lane assigns it.
+ * `getNonce()` returns the next nonce, and reserves nothing. `signTransaction` is UNSUPPORTED. Missing gas
+ * and fees are set by the lane, so a transaction makes no request to the provider. For errors and their
+ * `fate` see `fateOf`.
  *
- * Not guaranteed: that a contract is at the address that ethers has computed, where another wallet took the nonce and
- * its deployment went to another one. `waitForDeployment` rejects then with TRANSACTION_REPLACED, whose
- * `receipt.contractAddress` is where it is.
+ * Not guaranteed: that a contract is at the address that ethers has computed, if another wallet took the
+ * nonce and the deployment moved to another one. `waitForDeployment` rejects then with TRANSACTION_REPLACED,
+ * whose `receipt.contractAddress` is the actual address.
  *
- * @throws TxlaneError `INVALID` at once for an account or options that cannot work
+ * @throws TxlaneError `INVALID` at once for an invalid account or invalid options
  * @example
  * const signer = laneSigner(createSender({ client }), new JsonRpcProvider('https://node.example'))
  * const token = new Contract(to, ['function approve(address, uint256) returns (bool)'], signer)
@@ -104,12 +107,12 @@ type Parts = {
   readonly send: LaneSendOptions
 }
 
-/** Made by `laneSigner`. */
+/** The signer that `laneSigner` returns. */
 export class LaneSigner extends AbstractSigner {
   /** The sender's account. */
   readonly address: string
   readonly #parts: Parts
-  /** As it was given: `provider` is what it looks like from here. */
+  /** The provider as given. The property `provider` is the extended view of it. */
   readonly #provider: Provider | null
 
   constructor(parts: Parts, provider: Provider | null) {
@@ -129,9 +132,9 @@ export class LaneSigner extends AbstractSigner {
   }
 
   /**
-   * The same signer with options for what it sends: `priority`, `expires`, `feeCeiling` and the others of `send`. An
-   * `id` is for one transaction: `contract.connect(signer.with({ id }))`, or `{ customData: { txlane: { id } } }` as an
-   * override.
+   * The same signer with other send options: `priority`, `expires`, `feeCeiling` and the others of `send`. An
+   * `id` is for one transaction: `contract.connect(signer.with({ id }))`, or `{ customData: { txlane: { id }
+   * } }` as an override.
    */
   with(options: LaneSendOptions): LaneSigner {
     const send = { ...this.#parts.send, ...checkOptions('options', options) }
@@ -139,8 +142,8 @@ export class LaneSigner extends AbstractSigner {
   }
 
   /**
-   * The nonce that the lane would use next, without a tag or with `pending`; the chain's count with another one. It is
-   * not reserved: `createNonceAllocator` does that.
+   * Without a tag or with `pending`: the next nonce of the lane, which is not reserved
+   * (`createNonceAllocator` does that). With another tag: the chain's count.
    */
   override async getNonce(blockTag?: BlockTag): Promise<number> {
     if (blockTag !== undefined && blockTag !== 'pending') return super.getNonce(blockTag)
@@ -148,16 +151,16 @@ export class LaneSigner extends AbstractSigner {
     return holes[0] ?? cursor
   }
 
-  /** As in ethers, by asking the provider, and without a nonce: what it gives back may be sent. */
+  /** As in ethers, by asking the provider, but without a nonce, so that the result may be sent. */
   override async populateTransaction(tx: TransactionRequest): Promise<TransactionLike<string>> {
     if (tx.nonce != null) throw invalid('tx.nonce', tx.nonce, 'no nonce: the lane owns it')
     const { nonce: _, ...rest } = await super.populateTransaction({ ...tx, nonce: 0 })
     return rest
   }
 
-  /** @throws TxlaneError, or an ethers error that carries one: see `fateOf` */
+  /** @throws TxlaneError, or an ethers error that contains one: see `fateOf` */
   override async sendTransaction(asked: TransactionRequest): Promise<TransactionResponse> {
-    // The caller's object may be filled anew while the provider is asked.
+    // Copied, because the caller may reuse its object while the provider is asked.
     const tx = { ...asked }
     const { sender, landings, errors, providers, send } = this.#parts
     const provider = this.#connected('sendTransaction')
@@ -174,7 +177,10 @@ export class LaneSigner extends AbstractSigner {
     }
   }
 
-  /** @throws TxlaneError `UNSUPPORTED`: bytes with a nonce that the lane does not know of would collide with it */
+  /**
+   * @throws TxlaneError `UNSUPPORTED`, because bytes with a nonce that the lane does not know would collide
+   *   with it
+   */
   async signTransaction(): Promise<string> {
     throw unsupported('signTransaction', 'sendTransaction, or a nonce from createNonceAllocator')
   }
@@ -192,8 +198,8 @@ export class LaneSigner extends AbstractSigner {
   }
 
   /**
-   * A delegation (EIP-7702) of this account, by default for the lane's chain and the nonce it would use next. In
-   * `authorizationList` of a transaction of this signer it is signed anew, once the nonce is known.
+   * Signs a delegation (EIP-7702) of this account, by default for the lane's chain and its next nonce. In
+   * `authorizationList` of a transaction of this signer it is signed again, once the nonce is known.
    */
   override async authorize(asked: AuthorizationRequest): Promise<Authorization> {
     const address = await resolveAddress(asked.address, this)

@@ -2,18 +2,21 @@ import { invalid } from '../errors/invalid.js'
 import type { SendOptions } from '../types/index.js'
 
 /**
- * How a lane is to treat a transaction: `SendOptions` without `until`, since a `TransactionResponse` has a hash, and
- * there is none before the transaction was signed.
+ * The send options of a transaction: `SendOptions` without `until`, because a `TransactionResponse` needs a
+ * hash, which does not exist before the transaction is signed.
  */
 export type LaneSendOptions = Omit<SendOptions, 'until'>
 
-/** What a request carries for the lane: ethers hands `customData` on as it is, out of the overrides of a call as well. */
+/**
+ * The lane's options in a request. ethers passes `customData` on unchanged, also from the overrides of a
+ * call.
+ */
 export function optionsOf(customData: unknown): LaneSendOptions {
   const given = (customData as { txlane?: unknown } | null | undefined)?.txlane
   return given === undefined ? {} : checkOptions('tx.customData.txlane', given)
 }
 
-/** Its fields are checked with each send. */
+/** Checks only the form. Each send checks the fields. */
 export function checkOptions(argument: string, options: unknown): LaneSendOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw invalid(argument, options, 'an object')

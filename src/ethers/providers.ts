@@ -4,13 +4,14 @@ import type { Landings } from './landings.js'
 import { laneProvider } from './laneProvider.js'
 import { checkChain } from './request.js'
 
-/** What is done once for each provider, however many signers of the lane are made with it. */
+/** State per provider, shared by all signers of the lane that use it. */
 export type Providers = {
-  /** How a signer shows it. */
+  /** The view of a provider that a signer shows. */
   viewOf(provider: Provider): Provider
   /**
-   * A provider of another chain would read what the lane did not write. One that does not answer is asked again with
-   * the next transaction, and keeps none: the lane has its own endpoints.
+   * Checks the chain of a provider, because a provider on another chain would not see the lane's
+   * transactions. If it does not answer, it is asked again with the next transaction. It delays none, because
+   * the lane has its own endpoints.
    *
    * @throws TxlaneError `CHAIN_MISMATCH`
    */
@@ -24,7 +25,7 @@ export function createProviders({ chain }: Sender, landings: Landings): Provider
     viewOf(provider) {
       const view = views.get(provider) ?? laneProvider(provider, landings)
       views.set(provider, view)
-      // What is a view already stays one.
+      // The view of a view is the view itself.
       views.set(view, view)
       return view
     },

@@ -2,7 +2,7 @@ import { getAddress, type LogParams, type Provider, TransactionReceipt } from 'e
 import type { TransactionReceipt as ViemReceipt } from 'viem'
 
 /**
- * The receipt of a sealed block, from what the lane knows already: the provider is asked for nothing, and may be a
+ * The receipt of a sealed block, from the lane's own data. The provider is not asked, because it may be a
  * block behind.
  */
 export class LaneReceipt extends TransactionReceipt {
@@ -31,7 +31,7 @@ export class LaneReceipt extends TransactionReceipt {
     )
   }
 
-  /** At least 1, since it is in a sealed block: a provider that lags may not have it yet. */
+  /** At least 1, because the transaction is in a sealed block that a lagging provider may not have yet. */
   override async confirmations(): Promise<number> {
     return Math.max(1, await super.confirmations())
   }
@@ -39,7 +39,7 @@ export class LaneReceipt extends TransactionReceipt {
 
 const TYPES: readonly string[] = ['legacy', 'eip2930', 'eip1559', 'eip4844', 'eip7702']
 
-/** A type that viem has no name for stays the node's own hex. */
+/** A type unknown to viem remains the node's hex value. */
 function typeOf(type: string): number {
   const known = TYPES.indexOf(type)
   return known < 0 ? Number(type) : known

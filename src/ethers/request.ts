@@ -5,12 +5,12 @@ import { invalid } from '../errors/invalid.js'
 import type { TxRequest } from '../types/index.js'
 import { delegationsOf } from './delegations.js'
 
-// By ethers' numbers. What a lane cannot carry it refuses by its name.
+// By ethers' type numbers. The lane refuses a type that it does not support, by its name.
 const TYPES = ['legacy', 'eip2930', 'eip1559', 'eip4844', 'eip7702']
 
 /**
- * An ethers request as a lane takes it: addresses resolved, gas and fees as given, and left to the lane where they are
- * not.
+ * Converts an ethers request to a lane's request: addresses are resolved, gas and fees are passed on, and
+ * missing ones are left to the lane.
  *
  * @throws TxlaneError `INVALID` for a nonce or another sender, `CHAIN_MISMATCH` for another chain
  */

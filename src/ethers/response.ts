@@ -9,8 +9,8 @@ import { rawOf, transactionOf } from '../lane/transaction/txInternals.js'
 import type { Sender, Tx, TxRequest } from '../types/index.js'
 
 /**
- * What ethers calls a transaction that was sent: its newest attempt, read from the signed bytes. Another process may
- * have those, or nobody any more: then the provider is asked, once.
+ * The ethers response of a sent transaction: its newest attempt, parsed from the signed bytes. If another
+ * process has these, or they are no longer available, the provider is asked once.
  */
 export async function responseOf(
   tx: Tx,
@@ -25,7 +25,7 @@ export async function responseOf(
   return new TransactionResponse(found ?? fromRequest(tx, sent), provider)
 }
 
-/** Undefined for what ethers cannot read: types of one chain alone. */
+/** Undefined for a type that ethers cannot parse, which only one chain has. */
 function fromBytes(raw: string, from: string): TransactionResponseParams | undefined {
   let read: Transaction
   try {
@@ -38,7 +38,7 @@ function fromBytes(raw: string, from: string): TransactionResponseParams | undef
     hash: read.hash as string,
     type: read.type ?? 0,
     to: read.to,
-    // Known: recovering it would cost as much as a signature.
+    // Already known. Recovering it would cost as much as a signature.
     from,
     nonce: read.nonce,
     gasLimit: read.gasLimit,
@@ -56,7 +56,7 @@ function fromBytes(raw: string, from: string): TransactionResponseParams | undef
 
 const UNMINED = { blockNumber: null, blockHash: null, index: 0 } as never as { readonly index: number }
 
-/** What is known without the bytes: no signature. */
+/** The response without the bytes, and so without a signature. */
 function fromRequest(
   tx: Tx,
   { sender, request }: { readonly sender: Sender; readonly request: TxRequest },

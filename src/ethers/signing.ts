@@ -9,17 +9,17 @@ type TypedData = {
   readonly value: Parameters<typeof TypedDataEncoder.hash>[2]
 }
 
-/** What is signed beside transactions, with a viem account. */
+/** Signatures besides transactions, by a viem account. */
 export type Signing = {
   message(message: string | Uint8Array): Promise<string>
-  /** Names are resolved already. */
+  /** Names must already be resolved. */
   typedData(data: TypedData): Promise<string>
   authorization(asked: AuthorizationRequest & { readonly address: string }): Promise<AuthorizationParts>
 }
 
 export type AuthorizationParts = { address: string; nonce: bigint; chainId: bigint; signature: Signature }
 
-/** @throws TxlaneError `UNSUPPORTED` where there is no account, `SIGNER` where it fails or cannot */
+/** @throws TxlaneError `UNSUPPORTED` without an account, `SIGNER` if it fails or cannot sign */
 export function createSigning(account: LocalAccount | undefined): Signing {
   function own(what: string): LocalAccount {
     if (account !== undefined) return account
@@ -33,7 +33,7 @@ export function createSigning(account: LocalAccount | undefined): Signing {
     },
     typedData({ domain, types, value }) {
       const { signTypedData } = own('signTypedData')
-      // As JSON, in the one form that ethers and viem agree on: they take different values for the same thing.
+      // As JSON, the only form on which ethers and viem agree: they take different values for the same data.
       const payload = TypedDataEncoder.getPayload(domain, types, value) as unknown as TypedDataDefinition
       return signed(() => signTypedData(payload))
     },

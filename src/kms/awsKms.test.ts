@@ -46,7 +46,7 @@ const thrown = (promise: Promise<unknown>): Promise<TxlaneError> =>
   )
 
 describe('the account of a key in AWS KMS', () => {
-  test('is the account of its public key', async () => {
+  test('has the address of its public key', async () => {
     const { account } = await accountOf()
     const { address, publicKey } = plain
     expect(account).toMatchObject({ address, publicKey, source: 'awsKms', type: 'local', signsAs: address })
@@ -79,7 +79,7 @@ describe('the account of a key in AWS KMS', () => {
         type: 'eip7702',
         authorizationList: [{ address: plain.address, chainId: 1, nonce: 3, r: '0x1', s: '0x2', yParity: 0 }],
       }),
-    'what a chain serializes in its own way': (account) =>
+    'a transaction type with a serializer of its chain': (account) =>
       account.signTransaction({ ...transfer(1), type: 'cip64', feeCurrency: plain.address } as never, {
         serializer: celo.serializers.transaction as never,
       }),
@@ -101,12 +101,12 @@ describe('the account of a key in AWS KMS', () => {
     const { account } = await accountOf()
     const expected = await sign(plain)
     expect(expected).toBeDefined()
-    // The service gives the lower s the first time, and the higher one the second time.
+    // The service returns the lower s the first time, and the higher one the second time.
     expect(await sign(account)).toEqual(expected)
     expect(await sign(account)).toEqual(expected)
   })
 
-  test('hands a lane the hash with the bytes, also where many are signed in one turn', async () => {
+  test('gives a lane the hash with the bytes, even if many are signed in one turn', async () => {
     const { account, clock } = await accountOf({ ms: () => 50 })
     const signing = Promise.all(
       Array.from({ length: 40 }, (_, nonce) => account.signEnvelope(transfer(nonce))),
@@ -137,8 +137,8 @@ describe('the account of a key in AWS KMS', () => {
   })
 })
 
-describe('signatures at once', () => {
-  test('are as many as `concurrency` says, and begin in the order in which they were asked for', async () => {
+describe('concurrent signatures', () => {
+  test('are limited by `concurrency`, and start in the order of the calls', async () => {
     for (const concurrency of [1, 3, 16]) {
       const { account, client, clock } = await accountOf({ ms: () => 50 }, { concurrency })
       const begunMs = clock.now()
@@ -152,14 +152,14 @@ describe('signatures at once', () => {
     }
   })
 
-  test('are 16 without a word', async () => {
+  test('are limited to 16 by default', async () => {
     const { account, client, clock } = await accountOf({ ms: () => 50 })
     for (let nonce = 0; nonce < 40; nonce++) void account.signEnvelope(transfer(nonce))
     await clock.run()
     expect(client.under.most).toBe(16)
   })
 
-  test('go on beside one that is throttled, and after one that failed', async () => {
+  test('continue beside a throttled one, and after a failed one', async () => {
     const { account, clock } = await accountOf(
       { ms: () => 50, fails: (count) => (count === 0 ? awsError('DisabledException', 'no') : undefined) },
       { concurrency: 1 },
@@ -190,7 +190,7 @@ describe('a key that cannot sign for Ethereum', () => {
     ],
     ['without a public key', { KeySpec: 'SYMMETRIC_DEFAULT' }, 'KeySpec SYMMETRIC_DEFAULT'],
   ]
-  test.each(KEYS)('%s is refused at once, in the words of the service', async (_, answer, said) => {
+  test.each(KEYS)('%s is refused at once, with the message of the service', async (_, answer, said) => {
     const environment = virtualEnvironment()
     const client = { ...scriptedAws(environment.clock), getPublicKey: async () => answer }
     const error = await thrown(awsKmsAccountIn(environment, { client, keyId: 'key' }))
@@ -210,14 +210,14 @@ describe('a key that cannot sign for Ethereum', () => {
     },
   )
 
-  test('because it is another one by now is found with the first signature', async () => {
+  test('is detected at the first signature if it was replaced by another key', async () => {
     const { account } = await accountOf({ key: OTHER })
     const error = await thrown(account.signTransaction(transfer(0)))
     expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
     expect(error.message).toContain(plain.address)
   })
 
-  test('because the service gives no signature is an error, too', async () => {
+  test('is an error as well if the service returns no signature', async () => {
     const environment = virtualEnvironment()
     const client = { ...scriptedAws(environment.clock), sign: async () => ({}) }
     const account = await awsKmsAccountIn(environment, { client, keyId: 'key' })
@@ -225,7 +225,7 @@ describe('a key that cannot sign for Ethereum', () => {
   })
 })
 
-describe('an argument that cannot work', () => {
+describe('an invalid argument', () => {
   const client = scriptedAws(virtualEnvironment().clock)
   const WRONG: readonly (readonly [unknown, string])[] = [
     [undefined, 'Invalid parameters'],

@@ -7,9 +7,9 @@ import { signerError } from './signerError.js'
 
 type AwsCall = { readonly abortSignal?: AbortSignal }
 
-/** What is called of `KMS` of `@aws-sdk/client-kms`. */
+/** The used methods of `KMS` of `@aws-sdk/client-kms`. */
 export type AwsKmsClient = {
-  /** Gives the public key, in DER, and what it is for. */
+  /** Returns the public key in DER, with its key spec and usage. */
   getPublicKey(
     input: { KeyId: string },
     options?: AwsCall,
@@ -25,7 +25,7 @@ export type AwsKmsClient = {
   ): Promise<{ Signature?: Uint8Array | undefined }>
 }
 
-/** What `awsKmsAccount` takes. */
+/** The parameters of `awsKmsAccount`. */
 export type AwsKmsParameters = ServiceOptions & {
   /** A `KMS` of `@aws-sdk/client-kms`, version 3, with its region and credentials. */
   client: AwsKmsClient
@@ -36,15 +36,17 @@ export type AwsKmsParameters = ServiceOptions & {
 const NAMES = { client: true, keyId: true } as const
 
 /**
- * The account of a key in AWS KMS: an asymmetric one with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The
- * caller's role needs `kms:GetPublicKey` and `kms:Sign` on it. The public key is read once, here.
+ * Creates the account of a key in AWS KMS: an asymmetric key with the key spec `ECC_SECG_P256K1` and the
+ * usage `SIGN_VERIFY`. The caller's role needs `kms:GetPublicKey` and `kms:Sign` on it. The public key is
+ * read once, by this call.
  *
- * While the service throttles, fails or does not answer, a request is made again, at first after 50 to 100 ms, later after
- * 5 s at most, until `timeoutMs` is over. What it refuses fails at once. Not guaranteed: that other users of the key leave
- * enough of its quota.
+ * While the service throttles, fails or does not answer, a request is retried, first after 50 to 100 ms,
+ * later after at most 5 s, until `timeoutMs` is over. A refusal fails at once. Not guaranteed: that other
+ * users of the key leave enough of its quota.
  *
- * @throws TxlaneError `INVALID` for an argument that cannot work; `SIGNER` where the key is of another kind, disabled,
- * pending deletion or not to be had, with the words of the service. Signing throws `SIGNER` likewise
+ * @throws TxlaneError `INVALID` for an invalid argument; `SIGNER` if the key is of another kind, disabled,
+ *   pending deletion or unavailable, with the message of the service. Signing throws `SIGNER` in the same
+ *   cases
  * @example
  * const kms = new KMS({ region: 'eu-central-1' })
  * const relayer = await awsKmsAccount({ client: kms, keyId: 'alias/relayer' })
@@ -54,7 +56,7 @@ export async function awsKmsAccount(parameters: AwsKmsParameters): Promise<Servi
   return awsKmsAccountIn(systemEnvironment, parameters)
 }
 
-/** `awsKmsAccount` in another time. */
+/** `awsKmsAccount` with a given clock: for tests. */
 export async function awsKmsAccountIn(
   environment: KmsEnvironment,
   parameters: AwsKmsParameters,
@@ -71,7 +73,7 @@ export async function awsKmsAccountIn(
   if (publicKey === undefined || key.KeyUsage !== 'SIGN_VERIFY') {
     const said = `KeySpec ${key.KeySpec}, KeyUsage ${key.KeyUsage}`
     throw signerError(
-      'The key in AWS KMS cannot sign for Ethereum: that takes ECC_SECG_P256K1, SIGN_VERIFY.',
+      'The key in AWS KMS cannot sign for Ethereum: this needs ECC_SECG_P256K1, SIGN_VERIFY.',
       said,
     )
   }

@@ -7,11 +7,11 @@ import { signerError } from './signerError.js'
 
 type AzureCall = { readonly abortSignal?: AbortSignal }
 
-/** What is called of `KeyClient` of `@azure/keyvault-keys`. */
+/** The used methods of `KeyClient` of `@azure/keyvault-keys`. */
 export type AzureKeyClient = {
-  /** Gives the public key, as a JSON web key, and whether it may be used. */
+  /** Returns the public key as a JSON web key, and whether it is enabled. */
   getKey(name: string, options?: AzureCall & { version?: string }): Promise<AzureKey>
-  /** Makes what signs with one version of a key. */
+  /** Returns a client that signs with one version of a key. */
   getCryptographyClient(
     name: string,
     options?: { keyVersion?: string },
@@ -33,30 +33,33 @@ type AzureKey = {
   properties: { version?: string | undefined; enabled?: boolean | undefined }
 }
 
-/** What `azureKeyVaultAccount` takes. */
+/** The parameters of `azureKeyVaultAccount`. */
 export type AzureKeyVaultParameters = ServiceOptions & {
   /** A `KeyClient` of `@azure/keyvault-keys`, version 4, with the URL of the vault and a credential. */
   client: AzureKeyClient
   /** The name of the key in the vault. */
   keyName: string
-  /** Which version of it signs. @default the newest one when the account is made, which the account stays with */
+  /**
+   * The version of the key that signs. @default the newest one when the account is created; the account keeps
+   * that version
+   */
   keyVersion?: string | undefined
 }
 
 const NAMES = { client: true, keyName: true, keyVersion: true } as const
 
 /**
- * The account of a key in Azure Key Vault or Managed HSM: of the type `EC` or `EC-HSM`, on the curve `P-256K`, with the
- * operation `sign`. The caller needs the permissions `get` and `sign` on keys (the role Key Vault Crypto User has them).
- * The public key is read once, here, and the account stays with the version that it found: a rotation does not change its
- * address.
+ * Creates the account of a key in Azure Key Vault or Managed HSM: of the type `EC` or `EC-HSM`, on the curve
+ * `P-256K`, with the operation `sign`. The caller needs the permissions `get` and `sign` on keys (the role
+ * Key Vault Crypto User has them). The public key is read once, by this call, and the account keeps the
+ * version that it found: a rotation does not change its address.
  *
- * While the service throttles, fails or does not answer, a request is made again, at first after 50 to 100 ms, later after
- * 5 s at most, until `timeoutMs` is over. What it refuses fails at once. Not guaranteed: that other users of the vault leave
- * enough of its quota.
+ * While the service throttles, fails or does not answer, a request is retried, first after 50 to 100 ms,
+ * later after at most 5 s, until `timeoutMs` is over. A refusal fails at once. Not guaranteed: that other
+ * users of the vault leave enough of its quota.
  *
- * @throws TxlaneError `INVALID` for an argument that cannot work; `SIGNER` where the key is of another kind, disabled or
- * not to be had, with the words of the service. Signing throws `SIGNER` likewise
+ * @throws TxlaneError `INVALID` for an invalid argument; `SIGNER` if the key is of another kind, disabled or
+ *   unavailable, with the message of the service. Signing throws `SIGNER` in the same cases
  * @example
  * const keys = new KeyClient('https://relayers.vault.azure.net', new DefaultAzureCredential())
  * const relayer = await azureKeyVaultAccount({ client: keys, keyName: 'relayer' })
@@ -97,7 +100,7 @@ function publicKeyOf({ key, properties: { enabled } }: AzureKey) {
   const publicKey = crv === 'P-256K' && x && y ? fromCoordinates(x, y) : undefined
   if (publicKey && enabled !== false && keyOps?.includes('sign') !== false) return publicKey
   throw signerError(
-    'The key in Azure Key Vault cannot sign for Ethereum: that takes an enabled EC key on the curve P-256K with the operation sign.',
+    'The key in Azure Key Vault cannot sign for Ethereum: this needs an enabled EC key on the curve P-256K with the operation sign.',
     `kty ${kty}, crv ${crv}, key_ops ${keyOps?.join(' ')}, enabled ${enabled}`,
   )
 }

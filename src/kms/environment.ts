@@ -1,6 +1,6 @@
 import { type Clock, type Random, systemClock, systemRandom } from '../platform/clock.js'
 
-/** What an account of a service runs on. */
+/** The external dependencies of a service account. */
 export type KmsEnvironment = { readonly clock: Clock; readonly random: Random }
 
 export const systemEnvironment: KmsEnvironment = { clock: systemClock, random: systemRandom }

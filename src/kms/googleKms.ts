@@ -5,12 +5,12 @@ import { createService } from './service.js'
 import { type ServiceAccount, serviceAccountOf } from './serviceAccount.js'
 import { signerError } from './signerError.js'
 
-/** One try a call: what is made again is made again here. */
+/** The SDK makes one try per call, because this module retries by itself. */
 type GoogleCall = { readonly timeout?: number; readonly retry?: null }
 
-/** What is called of `KeyManagementServiceClient` of `@google-cloud/kms`. */
+/** The used methods of `KeyManagementServiceClient` of `@google-cloud/kms`. */
 export type GoogleKmsClient = {
-  /** Gives the public key, in PEM, and the algorithm of its version. */
+  /** Returns the public key in PEM, and the algorithm of its version. */
   getPublicKey(
     request: { name: string },
     options?: GoogleCall,
@@ -27,13 +27,13 @@ export type GoogleKmsClient = {
   ): Promise<readonly [{ signature?: Uint8Array | string | null | undefined }, ...(readonly unknown[])]>
 }
 
-/** What `googleKmsAccount` takes. */
+/** The parameters of `googleKmsAccount`. */
 export type GoogleKmsParameters = ServiceOptions & {
   /** A `KeyManagementServiceClient` of `@google-cloud/kms`, with its credentials. */
   client: GoogleKmsClient
   /**
    * The version of the key: `projects/…/locations/…/keyRings/…/cryptoKeys/…/cryptoKeyVersions/1`, as
-   * `client.cryptoKeyVersionPath` makes it.
+   * `client.cryptoKeyVersionPath` returns it.
    */
   keyVersion: string
 }
@@ -43,16 +43,17 @@ const VERSION =
   /^projects\/[^/]+\/locations\/[^/]+\/keyRings\/[^/]+\/cryptoKeys\/[^/]+\/cryptoKeyVersions\/\d+$/
 
 /**
- * The account of a key in Google Cloud KMS: a version of a key with the purpose `ASYMMETRIC_SIGN`, the algorithm
- * `EC_SIGN_SECP256K1_SHA256` and the protection level `HSM`. The caller needs the role `roles/cloudkms.signerVerifier` on
- * it. The public key is read once, here. The service is given the hash to sign in the place of a SHA-256 digest.
+ * Creates the account of a key in Google Cloud KMS: a version of a key with the purpose `ASYMMETRIC_SIGN`,
+ * the algorithm `EC_SIGN_SECP256K1_SHA256` and the protection level `HSM`. The caller needs the role
+ * `roles/cloudkms.signerVerifier` on it. The public key is read once, by this call. The service gets the hash
+ * to sign in place of a SHA-256 digest.
  *
- * While the service throttles, fails or does not answer, a request is made again, at first after 50 to 100 ms, later after
- * 5 s at most, until `timeoutMs` is over. What it refuses fails at once. Not guaranteed: that other users of the project
- * leave enough of its quota.
+ * While the service throttles, fails or does not answer, a request is retried, first after 50 to 100 ms,
+ * later after at most 5 s, until `timeoutMs` is over. A refusal fails at once. Not guaranteed: that other
+ * users of the project leave enough of its quota.
  *
- * @throws TxlaneError `INVALID` for an argument that cannot work; `SIGNER` where the key is of another kind, disabled,
- * destroyed or not to be had, with the words of the service. Signing throws `SIGNER` likewise
+ * @throws TxlaneError `INVALID` for an invalid argument; `SIGNER` if the key is of another kind, disabled,
+ *   destroyed or unavailable, with the message of the service. Signing throws `SIGNER` in the same cases
  * @example
  * const kms = new KeyManagementServiceClient()
  * const keyVersion = kms.cryptoKeyVersionPath('project', 'europe-west3', 'ring', 'relayer', '1')
@@ -72,7 +73,7 @@ export async function googleKmsAccount(
   const publicKey = fromPem(key.pem ?? '')
   if (publicKey === undefined)
     throw signerError(
-      'The key in Google Cloud KMS cannot sign for Ethereum: that takes the algorithm EC_SIGN_SECP256K1_SHA256.',
+      'The key in Google Cloud KMS cannot sign for Ethereum: this needs the algorithm EC_SIGN_SECP256K1_SHA256.',
       `algorithm ${key.algorithm}`,
     )
   return serviceAccountOf({
@@ -87,7 +88,7 @@ export async function googleKmsAccount(
   })
 }
 
-/** Bytes over gRPC; base64 where JSON came. */
+/** The signature is bytes over gRPC, and base64 over JSON. */
 function bytesOf(signature: Uint8Array | string | null | undefined): Uint8Array {
   if (typeof signature !== 'string') return Uint8Array.from(signature ?? [])
   return Uint8Array.from(atob(signature), (char) => char.charCodeAt(0))

@@ -15,7 +15,7 @@ export function virtualEnvironment(): VirtualEnvironment {
   return { clock: createVirtualClock(), random: createRandom(1) }
 }
 
-/** SubjectPublicKeyInfo in DER of a private key of secp256k1. */
+/** The SubjectPublicKeyInfo of a secp256k1 private key in DER. */
 export function spkiOf(key: Hex, isCompressed = false): Uint8Array {
   const point = secp256k1.getPublicKey(hexToBytes(key), isCompressed)
   const head = isCompressed
@@ -24,12 +24,12 @@ export function spkiOf(key: Hex, isCompressed = false): Uint8Array {
   return Uint8Array.from([...Buffer.from(head, 'hex'), ...point])
 }
 
-/** r and s in DER, with the higher of the two s where asked for: services give either. */
+/** A signature in DER. `isHigh` selects the higher of the two s values, because services return either. */
 export function derOf(key: Hex, hash: Uint8Array, isHigh = false): Uint8Array {
   return derWith(secp256k1.sign(hash, hexToBytes(key)).toCompactRawBytes(), isHigh)
 }
 
-/** The same from the r and s that were signed, of which s is the lower one. */
+/** The DER of a signed r and s, of which s is the lower one. */
 function derWith(rs: Uint8Array, isHigh: boolean): Uint8Array {
   const { r, s } = secp256k1.Signature.fromCompact(rs)
   return new secp256k1.Signature(r, isHigh ? secp256k1.CURVE.n - s : s).toDERRawBytes()
@@ -43,15 +43,15 @@ export function keyPair(namedCurve: string): {
 }
 
 export type ScriptedAws = AwsKmsClient & {
-  /** What each `sign` was asked for, in order. */
+  /** The requests to `sign`, in order. */
   readonly asked: readonly { readonly hash: Uint8Array; readonly atMs: number }[]
-  /** Requests under way, and the most that there ever were. */
+  /** The number of running requests, and its maximum. */
   readonly under: { now: number; most: number }
 }
 
 /**
- * A `KMS` of a key that takes its time. `fails` is asked before each signature, with how many were asked for before: what
- * it gives is thrown; `never` is no answer.
+ * A `KMS` client whose signatures take time. `fails` is called before each signature with the number of
+ * earlier requests. Its result is thrown; `never` means no answer.
  */
 export function scriptedAws(
   clock: VirtualClock,
@@ -89,7 +89,7 @@ export function scriptedAws(
   }
 }
 
-/** As the SDK for AWS throws. */
+/** An error as the AWS SDK throws it. */
 export function awsError(name: string, message: string, status = 400): Error {
   return Object.assign(new Error(message), {
     name,

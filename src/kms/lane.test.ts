@@ -7,7 +7,10 @@ import { awsError, scriptedAws } from './kms.fixture.js'
 const SIGN_MS = 50
 const THROTTLED = awsError('ThrottlingException', 'Rate exceeded')
 
-/** A lane whose key is in AWS KMS. The simulated chain reads no real bytes: the account of the lane gives its own for them. */
+/**
+ * A lane with its key in AWS KMS. The simulated chain does not parse real bytes, so the lane's account maps
+ * them to the simulation's own.
+ */
 async function openWith(options: Parameters<typeof scriptedAws>[1], given: object = {}) {
   const lane = await openLane()
   const client = scriptedAws(lane.clock, { ms: () => SIGN_MS, ...options })
@@ -23,12 +26,12 @@ async function openWith(options: Parameters<typeof scriptedAws>[1], given: objec
 
 const send = (lane: SimLane, marker: number) => lane.sender.send(transfer(marker), { id: String(marker) })
 
-/** Each nonce from the first to the last, once. */
+/** The nonces in the order in which they were first sent. */
 const noncesOf = (lane: SimLane) => [...new Set(lane.sent.map(({ nonce }) => nonce))]
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-describe('a lane whose key is in a service', () => {
-  test('signs a burst in the time that the service takes for it: 1,000 at 50 ms, 16 at once', async () => {
+describe('a lane with its key in a service', () => {
+  test('signs a burst at the speed of the service: 1,000 at 50 ms, 16 at once', async () => {
     const { lane, client } = await openWith({})
     await using _ = lane
     const begunMs = lane.clock.now()
@@ -38,7 +41,7 @@ describe('a lane whose key is in a service', () => {
     expect(noncesOf(lane)).toEqual(upTo(1_000))
   })
 
-  test('keeps the order of nonces where the signatures come in another one', async () => {
+  test('keeps the order of nonces if the signatures arrive in another order', async () => {
     const { lane } = await openWith({ ms: (count) => 20 + ((count * 37) % 90) })
     await using _ = lane
     await lane.settle(Promise.all(upTo(200).map((index) => send(lane, index + 1))))
@@ -47,7 +50,7 @@ describe('a lane whose key is in a service', () => {
     expect(lane.executed()).toEqual(upTo(200).map((index) => index + 1))
   })
 
-  test('sends all of a burst, each once and in order, while a third of its requests are throttled', async () => {
+  test('sends a burst completely, once and in order, while a third of the requests are throttled', async () => {
     const { lane } = await openWith({ fails: (count) => (count % 3 === 0 ? THROTTLED : undefined) })
     await using _ = lane
     await lane.settle(Promise.all(upTo(200).map((index) => send(lane, index + 1))))
@@ -57,7 +60,7 @@ describe('a lane whose key is in a service', () => {
   })
 })
 
-describe('a service that does not sign', () => {
+describe('a service that fails to sign', () => {
   const FAILURES: Readonly<Record<string, unknown>> = {
     'throttles for longer than there is time': THROTTLED,
     'does not answer': 'never',
@@ -68,7 +71,7 @@ describe('a service that does not sign', () => {
   }
 
   test.each(Object.entries(FAILURES))(
-    'and %s ends its transactions with SIGNER, notExecuted, and leaves no gap',
+    '%s ends its transactions with SIGNER, notExecuted, and leaves no gap',
     async (_, failure) => {
       let isDown = false
       const { lane } = await openWith(
@@ -96,7 +99,7 @@ describe('a service that does not sign', () => {
     },
   )
 
-  test('one of many fails alone: its nonce goes to the next, or to a no-op, and the words of the service are there', async () => {
+  test('fails one transaction of many alone: its nonce goes to the next one or to a no-op, and the error quotes the service', async () => {
     const { lane } = await openWith({
       fails: (count) =>
         count === 5 ? awsError('KMSInvalidStateException', 'the key is pending deletion') : undefined,

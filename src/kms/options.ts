@@ -2,26 +2,25 @@ import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import type { Logger } from '../types/index.js'
 
-/** How a service is asked for signatures. Every account of a service takes these. */
+/** Options of every service account for its requests. */
 export type ServiceOptions = {
   /**
-   * Signatures that the service is asked for at once; the others wait for their turn, in the order in which they were
-   * asked for. With 50 ms a signature, 16 at once make 320 a second: set it to what the service's quota allows.
-   * @default 16
+   * Maximum number of concurrent signatures; the others wait, in the order of the calls. With 50 ms per
+   * signature, 16 at once give 320 per second. Set it to the service's quota. @default 16
    */
   concurrency?: number | undefined
   /**
-   * Milliseconds that one signature may take, all requests for it together, from its turn on. After that it fails with
-   * `SIGNER`. @default 30_000
+   * Milliseconds that one signature may take, over all its requests, from its turn on. After that it fails
+   * with `SIGNER`. @default 30_000
    */
   timeoutMs?: number | undefined
-  /** Milliseconds until a request without an answer is given up and made again. @default 5_000 */
+  /** Milliseconds after which a request without an answer is aborted and retried. @default 5_000 */
   requestTimeoutMs?: number | undefined
-  /** Gets a line (`warn`) for each request that is made again: the service, its words, how long it waits. @default none */
+  /** Gets a line (`warn`) for each retry: the service, its message, and the pause. @default none */
   logger?: Logger | undefined
 }
 
-/** The options, each with its value. */
+/** The options with their defaults filled in. */
 export type ServiceSettings = {
   readonly concurrency: number
   readonly timeoutMs: number
@@ -44,7 +43,7 @@ const SERVICE_NAMES: ServiceNames = {
 }
 
 /**
- * The options of every service among the parameters of one, whose `own` names stand beside them.
+ * The service options among the parameters of an account function; `own` lists its own parameters.
  *
  * @throws TxlaneError `INVALID`, which names the option
  */
@@ -67,12 +66,12 @@ function checkWhole(argument: string, value: unknown, max: number): void {
     throw invalid(argument, value, `a whole number from 1 to ${max}`)
 }
 
-/** @throws TxlaneError `INVALID` where it is no text of this form */
+/** @throws TxlaneError `INVALID` if the value is not a text of this form */
 export function checkText(argument: string, value: unknown, expected: string, form = /\S/): void {
   if (typeof value !== 'string' || !form.test(value)) throw invalid(argument, value, expected)
 }
 
-/** @throws TxlaneError `INVALID` where the client of a service's SDK lacks a method that is called */
+/** @throws TxlaneError `INVALID` if the client of a service's SDK lacks a used method */
 export function checkClient(value: unknown, methods: readonly string[], expected: string): void {
   const client = value as Record<string, unknown> | null | undefined
   const isClient = typeof client === 'object' && client !== null

@@ -11,7 +11,7 @@ const EXPECTED = privateKeyToAccount(KEY).publicKey
 const hexOrNone = (key: Uint8Array | undefined) => key && hexOf(key)
 
 describe('a public key', () => {
-  test('is read as OpenSSL writes it, in DER, in PEM and as a JSON web key', () => {
+  test('is read from the DER, the PEM and the JSON web key of OpenSSL', () => {
     for (let count = 0; count < 20; count++) {
       const { publicKey } = keyPair('secp256k1')
       const spki = publicKey.export({ format: 'der', type: 'spki' })
@@ -27,13 +27,13 @@ describe('a public key', () => {
     }
   })
 
-  test('is read compressed, and without the first byte of its point', () => {
+  test('is read in compressed form, and without the first byte of its point', () => {
     expect(hexOrNone(fromSpki(spkiOf(KEY)))).toBe(EXPECTED)
     expect(hexOrNone(fromSpki(spkiOf(KEY, true)))).toBe(EXPECTED)
     expect(hexOrNone(fromPoint(spkiOf(KEY).subarray(-64)))).toBe(EXPECTED)
   })
 
-  test('of another curve, or of another kind, is none', () => {
+  test('of another curve or another kind is refused', () => {
     for (const curve of ['prime256v1', 'secp384r1', 'secp521r1', 'brainpoolP256r1'])
       expect(fromSpki(keyPair(curve).publicKey.export({ format: 'der', type: 'spki' }))).toBeUndefined()
     const pem = String(keyPair('prime256v1').publicKey.export({ format: 'pem', type: 'spki' }))
@@ -41,7 +41,7 @@ describe('a public key', () => {
       expect(fromPem(text)).toBeUndefined()
   })
 
-  test('whose point is not on the curve is none, and neither is one with coordinates that are too long', () => {
+  test('with a point off the curve, or with too long coordinates, is refused', () => {
     const spki = spkiOf(KEY)
     const [x, y] = [spki.subarray(-64, -32), spki.subarray(-32)]
     expect(fromCoordinates(x, x)).toBeUndefined()
@@ -49,7 +49,7 @@ describe('a public key', () => {
     expect(fromCoordinates(new Uint8Array(), new Uint8Array())).toBeUndefined()
   })
 
-  test('with any other byte, or any other length, is another key or none', () => {
+  test('with any other byte, or any other length, is another key or refused', () => {
     const spki = spkiOf(KEY)
     const changes = fc.record({ at: fc.nat(spki.length - 1), by: fc.integer({ min: 1, max: 255 }) })
     fc.assert(

@@ -22,8 +22,8 @@ const keys = fc.bigInt({ min: 1n, max: ORDER - 1n }).map((key): Hex => numberToH
 const hashes = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const publicKeyOf = (key: Hex) => secp256k1.getPublicKey(hexToBytes(key), false)
 
-describe.each(Object.entries(ENGINES))('a signature, found with %s code', (_, load) => {
-  test('has the lower s and the parity of its key, in whichever form the service gave it', async () => {
+describe.each(Object.entries(ENGINES))('a signature, converted with %s code', (_, load) => {
+  test('has the lower s and the parity of its key, in every form that a service returns', async () => {
     const engine = await load()
     const cases = fc.record({ key: keys, hash: hashes, isHigh: fc.boolean() })
     await fc.assert(
@@ -47,7 +47,7 @@ describe.each(Object.entries(ENGINES))('a signature, found with %s code', (_, lo
     expect(await recoverAddress({ hash: hexOf(hash), signature })).toBe(privateKeyToAccount(KEY).address)
   })
 
-  test('of another key, of another hash, or changed in any byte, is none', async () => {
+  test('is undefined if the key, the hash or any byte is different', async () => {
     const engine = await load()
     const cases = fc.record({ key: keys, hash: hashes, at: fc.nat(63), by: fc.integer({ min: 1, max: 255 }) })
     fc.assert(
@@ -66,7 +66,7 @@ describe.each(Object.entries(ENGINES))('a signature, found with %s code', (_, lo
     )
   })
 
-  test('that cannot be read is none', async () => {
+  test('is undefined if it cannot be parsed', async () => {
     const engine = await load()
     const hash = new Uint8Array(32)
     const der = derOf(KEY, hash)

@@ -4,16 +4,19 @@ import { bytesToBigInt } from 'viem'
 import type { Signature, SigningEngine } from '../signer/engine.js'
 import type { PublicKey } from './publicKey.js'
 
-/** A signature as services give it: in DER, or r and s in 32 bytes each, behind which anything may stand. */
+/**
+ * A signature in the forms that services return: DER, or r and s in 32 bytes each. Bytes behind these are
+ * ignored.
+ */
 export type Answered = { readonly der: Uint8Array } | { readonly rs: Uint8Array }
 
 type Scalars = ReturnType<typeof secp256k1.Signature.fromDER>
 
 /**
- * The signature in Ethereum's form. Its s is the lower of two (EIP-2): services give either. Its `yParity` is the one
- * for which the signature recovers to the key.
+ * The signature in Ethereum's form. Its s is the lower of two (EIP-2), because services return either. Its
+ * `yParity` is the one with which the signature recovers to the key.
  *
- * @returns undefined where it is no signature of this hash with this key
+ * @returns undefined if it is not a signature of this hash by this key
  */
 export function signatureFrom(
   answered: Answered,
@@ -52,14 +55,15 @@ function recoversTo(
     const recovered = engine.recover(hash, signature)
     return recovered?.every((byte, index) => publicKey[index] === byte) ?? false
   } catch {
-    // There is no point with this r and this parity.
+    // No point exists for this r and this parity.
     return false
   }
 }
 
 /**
- * The point R of a signature (SEC 1, section 4.1.4) has the parity, and r as its x where the signature is one of this
- * key: one multiplication says both, where recovering takes up to two and costs half as much again each.
+ * The parity of the point R of a signature (SEC 1, section 4.1.4), which has r as its x if the signature
+ * belongs to this key. One multiplication checks both. Recovery would need up to two, each half as expensive
+ * again.
  */
 function parityOf({ r, s }: Scalars, hash: Uint8Array, publicKey: PublicKey): number | undefined {
   const { n } = secp256k1.CURVE
@@ -67,6 +71,6 @@ function parityOf({ r, s }: Scalars, hash: Uint8Array, publicKey: PublicKey): nu
   const key = secp256k1.ProjectivePoint.fromHex(publicKey)
   const [ofBase, ofKey] = [mod(bytesToBigInt(hash) * inverse, n), mod(r * inverse, n)]
   const point = secp256k1.ProjectivePoint.BASE.multiplyAndAddUnsafe(key, ofBase, ofKey)?.toAffine()
-  // An r that is not x itself but x less the order, once in 2 to the 128th, has no form in an envelope.
+  // An r that equals x minus the curve order (probability 2^-128) cannot be expressed in an envelope.
   return point?.x === r ? Number(point.y & 1n) : undefined
 }

@@ -6,7 +6,7 @@ import { HttpFailure } from './transient.js'
 
 const THROTTLED = awsError('ThrottlingException', 'Rate exceeded')
 
-/** A service that is asked for one thing, which `answers` decides each time. */
+/** Calls a service whose answers are decided by `answers`. */
 function ask(answers: (count: number, signal: AbortSignal) => unknown, given: object = {}) {
   const environment = virtualEnvironment()
   const { clock } = environment
@@ -50,8 +50,8 @@ const failsTimes = (times: number, error: unknown) => (count: number) => {
   return 'signed'
 }
 
-describe('a service that throttles', () => {
-  test('is asked again after pauses that double, with a floor and a bound', async () => {
+describe('a throttling service', () => {
+  test('is retried after pauses that double, between a minimum and a maximum', async () => {
     const asking = ask(failsTimes(12, THROTTLED), { timeoutMs: 120_000 })
     expect((await asking.end()).value).toBe('signed')
     const pauses = asking.askedAtMs.slice(1).map((atMs, index) => atMs - (asking.askedAtMs[index] as number))
@@ -63,13 +63,13 @@ describe('a service that throttles', () => {
     expect(Math.max(...pauses)).toBeGreaterThan(2_500)
   })
 
-  test('is given the pause that it asks for', async () => {
+  test('gets the pause that it asks for', async () => {
     const asking = ask(failsTimes(1, new HttpFailure(429, 'slow down', '7')))
     expect((await asking.end()).value).toBe('signed')
     expect(asking.askedAtMs).toEqual([0, 7_000])
   })
 
-  test('has a logger told why nothing comes, each time', async () => {
+  test('reports each retry to the logger, with the reason', async () => {
     const asking = ask(failsTimes(2, THROTTLED))
     await asking.end()
     expect(asking.warned).toHaveLength(2)
@@ -84,7 +84,7 @@ describe('a service that throttles', () => {
     })
   })
 
-  test('for longer than the time that there is ends it, in time, with its words', async () => {
+  test('fails with its message if it throttles until the timeout', async () => {
     const { error, afterMs } = await ask(failsTimes(Number.POSITIVE_INFINITY, THROTTLED)).end()
     expect(error).toMatchObject({
       code: 'SIGNER',
@@ -97,15 +97,15 @@ describe('a service that throttles', () => {
     expect(afterMs).toBeGreaterThan(25_000)
   })
 
-  test('and asks for a longer pause than the time that is left is not waited for', async () => {
+  test('fails at once if it asks for a longer pause than the time left', async () => {
     const { error, afterMs } = await ask(failsTimes(1, new HttpFailure(503, '', '60'))).end()
     expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted', details: 'HttpFailure: HTTP 503' })
     expect(afterMs).toBe(0)
   })
 })
 
-describe('a service that refuses', () => {
-  test('is not asked again, and is quoted', async () => {
+describe('a refusing service', () => {
+  test('is not retried, and is quoted', async () => {
     const disabled = awsError(
       'DisabledException',
       'arn:aws:kms:eu-central-1:111122223333:key/1234 is disabled.',
@@ -120,12 +120,12 @@ describe('a service that refuses', () => {
     expect(asking.askedAtMs).toHaveLength(1)
   })
 
-  test('in words without end is quoted in part', async () => {
+  test('is quoted in part if its message is endless', async () => {
     const { error } = await ask(failsTimes(1, new Error('no '.repeat(10_000)))).end()
     expect(error?.details.length).toBeLessThan(600)
   })
 
-  test('with a key in its words gives it away to nobody', async () => {
+  test('does not disclose a key in its message', async () => {
     const secret = 'c0ffee5eed0badc0de1234567890abcdef00112233445566778899aabbccddee'
     const asking = ask((count) => {
       throw count === 0
@@ -137,8 +137,8 @@ describe('a service that refuses', () => {
   })
 })
 
-describe('a service that does not answer', () => {
-  test('is asked again, and what was asked is given up', async () => {
+describe('a service without an answer', () => {
+  test('is retried, and the open request is aborted', async () => {
     const signals: AbortSignal[] = []
     const asking = ask((count, signal) => {
       signals.push(signal)
@@ -150,7 +150,7 @@ describe('a service that does not answer', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false])
   })
 
-  test('at all ends in time, and what it says later changes nothing', async () => {
+  test('fails after the timeout, and its later answer changes nothing', async () => {
     const rejections: ((error: Error) => void)[] = []
     const asking = ask(() => new Promise((_, reject) => void rejections.push(reject)))
     const { error, afterMs } = await asking.end()
@@ -162,7 +162,7 @@ describe('a service that does not answer', () => {
     expect(asking.clock.pendingTimers).toBe(0)
   })
 
-  test('leaves no timer behind once it did', async () => {
+  test('leaves no timer behind after an answer', async () => {
     const asking = ask(() => 'signed')
     await asking.end()
     expect(asking.clock.pendingTimers).toBe(0)

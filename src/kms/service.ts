@@ -5,20 +5,24 @@ import type { ServiceSettings } from './options.js'
 import { signerError, wordsOf } from './signerError.js'
 import { isTransient, NoAnswer, retryAfterOf } from './transient.js'
 
-/** A key service, which may throttle, fail for a while or not answer. */
+/** A key service, which may throttle, fail temporarily or not answer. */
 export type Service = {
-  /** As errors name it. */
+  /** Its name in errors. */
   readonly name: string
   /**
-   * Asks for something, and again after a pause while the service throttles, fails or does not answer.
+   * Makes a request, and retries it after a pause while the service throttles, fails or does not answer.
    *
-   * @param what what the service is to do, for errors: `sign for 0x…`
-   * @throws TxlaneError `SIGNER`, which quotes the service: at once where it refuses, else when the time is over
+   * @param what the requested action, for errors: `sign for 0x…`
+   * @throws TxlaneError `SIGNER`, which quotes the service: at once for a refusal, otherwise after the
+   *   timeout
    */
   call<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
-/** Between two requests for the same: doubled with each, and up to half of it less, so that not all come at once. */
+/**
+ * The first pause between tries. It doubles with each try, and a random part of up to half is subtracted, so
+ * that retries do not coincide.
+ */
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 5_000
 
@@ -35,7 +39,7 @@ export function createService(
     return Math.max(askedForMs, fullMs * (1 - random() / 2))
   }
 
-  /** Rejects in its time, whether or not what is asked looks at the signal. */
+  /** Rejects after the timeout, even if the request ignores the signal. */
   function within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
     return new Promise<T>((resolve, reject) => {

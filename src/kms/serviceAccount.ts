@@ -11,15 +11,15 @@ import { type Answered, signatureFrom } from './recovery.js'
 import type { Service } from './service.js'
 import { signerError } from './signerError.js'
 
-/** A key that a service keeps. Goes wherever viem takes a local account. */
+/** The account of a key in a service. It can be used wherever viem takes a local account. */
 export type ServiceAccount<source extends string = string> = FullAccount<source>
 
-/** What is to be signed: 32 bytes, and what they are the hash of where that is known. */
+/** The 32 bytes to sign, and their preimage if it is known. */
 export type Signing = { readonly hash: Uint8Array; readonly preimage: (() => Hex) | undefined }
 
 /**
- * The viem account of a key that a service keeps. Its signatures are asked for at once, as many as `concurrency` says,
- * and begun in the order in which they were asked for. Each is held against the public key before it is used.
+ * The viem account of a key in a service. Up to `concurrency` signatures run at once, started in the order of
+ * the calls. Each is checked against the public key before it is used.
  */
 export async function serviceAccountOf<source extends string>(key: {
   readonly service: Service
@@ -43,13 +43,13 @@ export async function serviceAccountOf<source extends string>(key: {
     )
     const signature = signatureFrom(answered, signing.hash, publicKey, engine)
     if (signature !== undefined) return signature
-    const text = `${service.name} gave a signature that is not one of the key of ${address} for what it was asked to sign.`
-    throw signerError(text, 'It signed with another key, or something else.')
+    const text = `${service.name} returned a signature that does not belong to the key of ${address} and the requested hash.`
+    throw signerError(text, 'It signed with another key, or signed other bytes.')
   }
 
   async function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
     const plain = plainUnsigned(transaction, serializer)
-    // A copy: others are serialised where it stands before this one is signed.
+    // A copy, because other envelopes reuse the buffer before this one is signed.
     const unsigned = plain ? Uint8Array.from(plain) : await unsignedEnvelope(transaction, serializer)
     const signature = await sign(hexOf(keccak(unsigned)), () => hexOf(unsigned))
     const bytes = await signedEnvelope(unsigned, signature, { transaction, serializer })

@@ -4,7 +4,7 @@ import { HttpFailure, isTransient, NoAnswer, retryAfterOf } from './transient.js
 
 const withFields = (fields: object): Error => Object.assign(new Error('said'), fields)
 
-/** As the SDKs throw them. */
+/** Errors as the SDKs throw them. */
 const PASSES: Readonly<Record<string, unknown>> = {
   'AWS: throttled': awsError('ThrottlingException', 'Rate exceeded'),
   'AWS: a quota': awsError('LimitExceededException', 'Limit exceeded'),
@@ -43,21 +43,21 @@ const STAYS: Readonly<Record<string, unknown>> = {
   null: null,
 }
 
-describe('what a service throws', () => {
-  test.each(Object.entries(PASSES))('%s may pass', (_, error) => {
+describe('an error of a service', () => {
+  test.each(Object.entries(PASSES))('%s is transient', (_, error) => {
     expect(isTransient(error)).toBe(true)
   })
-  test.each(Object.entries(STAYS))('%s stays', (_, error) => {
+  test.each(Object.entries(STAYS))('%s is permanent', (_, error) => {
     expect(isTransient(error)).toBe(false)
   })
-  test('a cause that is its own cause is looked at to an end', () => {
+  test('with itself as its cause is read without an endless loop', () => {
     const error = new Error('no')
     error.cause = error
     expect(isTransient(error)).toBe(false)
   })
 })
 
-test('how long to wait is read where each SDK leaves the headers', () => {
+test('has the pause in the headers of each SDK', () => {
   expect(retryAfterOf(new HttpFailure(429, '', '7'))).toBe('7')
   expect(retryAfterOf(withFields({ response: { headers: new Headers({ 'Retry-After': '7' }) } }))).toBe('7')
   expect(retryAfterOf(withFields({ $response: { headers: { 'retry-after': '7' } } }))).toBe('7')

@@ -1,4 +1,4 @@
-/** A request without an answer in its time. */
+/** A request that timed out. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer'
   constructor(timeoutMs: number) {
@@ -6,7 +6,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** An answer over HTTP that is no success. */
+/** An HTTP answer without a success status. */
 export class HttpFailure extends Error {
   override name = 'HttpFailure'
   readonly status: number
@@ -19,7 +19,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** The fields by which the SDKs say what happened. */
+/** The fields in which the SDKs describe an error. */
 type Thrown = {
   readonly name?: unknown
   readonly code?: unknown
@@ -33,8 +33,8 @@ type Thrown = {
   readonly cause?: unknown
 }
 
-// AWS throttles with the status 400, and names it in the error (AWS KMS API reference, Sign, "Errors" and "Common
-// errors"; KeyUnavailableException: "You can retry the request"). LimitExceededException is a quota.
+// AWS throttles with the status 400 and a name in the error (AWS KMS API reference, Sign, "Errors" and
+// "Common errors"; KeyUnavailableException: "You can retry the request"). LimitExceededException is a quota.
 const AWS_NAMES: ReadonlySet<unknown> = new Set([
   'DependencyTimeoutException',
   'KMSInternalException',
@@ -52,7 +52,7 @@ const AWS_NAMES: ReadonlySet<unknown> = new Set([
 // google/rpc/code.proto: DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE.
 const GRPC_CODES: ReadonlySet<unknown> = new Set([4, 8, 10, 13, 14])
 
-// Node's names for a connection that failed, undici's, and the one that Azure's pipeline has for all of them.
+// Codes for a failed connection: Node's, undici's, and the common one of Azure's pipeline.
 const NETWORK_CODES: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -73,9 +73,9 @@ const NETWORK_CODES: ReadonlySet<unknown> = new Set([
 const CAUSES_MAX = 5
 
 /**
- * Whether the same request may succeed later: the service throttles, is not available or did not answer. A signature is
- * never used twice, so that a request may be made again whatever became of the first. Everything else (a key of the
- * wrong kind, a missing permission) stays as it is.
+ * True if the same request may succeed later: the service throttles, is unavailable or did not answer. A
+ * signature is never used twice, so repeating a request is safe, whatever its first result was. All other
+ * errors (a key of the wrong kind, a missing permission) are permanent.
  */
 export function isTransient(error: unknown, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > CAUSES_MAX) return false
@@ -92,12 +92,12 @@ function statusOf({ status, statusCode, $metadata }: Thrown): number | undefined
   return [status, statusCode, $metadata?.httpStatusCode].find((one): one is number => typeof one === 'number')
 }
 
-/** RFC 9110, section 15, and RFC 6585, section 4; 501 is a method that the service does not have. */
+/** RFC 9110, section 15, and RFC 6585, section 4. 501 means a method that the service does not have. */
 function isTransientStatus(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501)
 }
 
-/** The header `Retry-After` of the answer that an error is about. */
+/** The header `Retry-After` of the answer behind an error. */
 export function retryAfterOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { retryAfter, response, $response } = error as Thrown

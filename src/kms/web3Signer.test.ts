@@ -17,7 +17,7 @@ const thrown = (promise: Promise<unknown>): Promise<TxlaneError> =>
     (error: TxlaneError) => error,
   )
 
-/** A Web3Signer with these keys, of which the first one signs. */
+/** A Web3Signer with the listed keys, which signs with the first one. */
 function web3Signer(listed: unknown = [nameOf(plain.publicKey)]) {
   const requests: { url: string; init: RequestInit }[] = []
   const fetchFn = async (url: string, init: RequestInit) => {
@@ -34,7 +34,7 @@ function web3Signer(listed: unknown = [nameOf(plain.publicKey)]) {
 }
 
 describe('the account of a key in Web3Signer', () => {
-  test('asks below the path of its URL, with credentials as a header, and follows no redirection', async () => {
+  test('is requested below the path of its URL, with credentials as a header, and without following redirects', async () => {
     const { open, requests } = web3Signer()
     const account = await open({ url: 'https://me:pass@host.example/signer/', headers: { 'x-tenant': 'a' } })
     expect(await account.signMessage({ message: 'a' })).toBe(await plain.signMessage({ message: 'a' }))
@@ -50,7 +50,7 @@ describe('the account of a key in Web3Signer', () => {
     }
   })
 
-  test('is that of its only key, or of the one that has the address, however it is written', async () => {
+  test('has its only key, or the key with the address, in any notation', async () => {
     const names = [other.publicKey, plain.publicKey].map(nameOf)
     expect((await web3Signer().open()).address).toBe(plain.address)
     const address = plain.address.toLowerCase() as Hex
@@ -58,25 +58,25 @@ describe('the account of a key in Web3Signer', () => {
       expect((await web3Signer(listed).open({ address })).address).toBe(plain.address)
   })
 
-  test('is refused where it is not clear which key, or where the key is not there', async () => {
+  test('is refused if the key is ambiguous or missing', async () => {
     const names = [other.publicKey, plain.publicKey].map(nameOf)
     const several = await thrown(web3Signer(names).open())
     expect(several).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-    expect(several.message).toContain('It takes an address to choose one.')
+    expect(several.message).toContain('An address is needed to choose one.')
     expect(several.message).toContain(plain.address)
     const absent = await thrown(web3Signer([names[0]]).open({ address: plain.address }))
-    expect(absent.message).toContain(`None is of ${plain.address}.`)
+    expect(absent.message).toContain(`None of them has the address ${plain.address}.`)
     for (const listed of [[], {}, '<html>', '', 'null'])
       expect(await thrown(web3Signer(listed).open())).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
   })
 
-  test('signs no bare hash, and says what to do instead', async () => {
+  test('refuses to sign a bare hash, and names the alternatives', async () => {
     const account = await web3Signer().open()
     const error = await thrown(account.sign({ hash: hashMessage('a') }))
     expect(error).toMatchObject({ code: 'UNSUPPORTED', fate: 'notExecuted' })
   })
 
-  test('that cannot be reached says why, without the credentials of its URL', async () => {
+  test('reports why it cannot be reached, without the credentials of its URL', async () => {
     const down = async () => {
       const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9000'), { code: 'ECONNREFUSED' })
       throw new TypeError('fetch failed', { cause })
@@ -89,7 +89,7 @@ describe('the account of a key in Web3Signer', () => {
   })
 })
 
-describe('an argument that cannot work', () => {
+describe('an invalid argument', () => {
   const WRONG: readonly (readonly [() => Promise<unknown>, string])[] = [
     [() => web3SignerAccount({} as never), 'Invalid url'],
     [() => web3SignerAccount({ url: 'web3signer:9000' }), 'Invalid url'],
@@ -110,7 +110,7 @@ describe('an argument that cannot work', () => {
     [() => azureKeyVaultAccount({ client: azure, keyName: 'a', keyVersion: '' }), 'Invalid keyVersion'],
     [() => azureKeyVaultAccount({ client: azure, name: 'a' } as never), 'did you mean keyName?'],
   ]
-  test.each(WRONG)('is refused with its name, and nothing is asked for (%#)', async (open, said) => {
+  test.each(WRONG)('is refused with its name before any request (%#)', async (open, said) => {
     const error = await thrown(open())
     expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
     expect(error.message).toContain(said)

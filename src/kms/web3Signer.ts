@@ -13,34 +13,38 @@ import { type ServiceAccount, serviceAccountOf } from './serviceAccount.js'
 import { signerError } from './signerError.js'
 import { HttpFailure } from './transient.js'
 
-/** What `web3SignerAccount` takes. */
+/** The parameters of `web3SignerAccount`. */
 export type Web3SignerParameters = ServiceOptions & {
-  /** Where Web3Signer listens: `http://web3signer:9000`. User and password in it become Basic authentication. */
+  /** The URL of Web3Signer: `http://web3signer:9000`. User and password in it become Basic authentication. */
   url: string
-  /** Whose key signs. @default that of its only key */
+  /** The address of the signing key. @default the address of its only key */
   address?: Address | undefined
-  /** Sent with each request, for a proxy in front of it. */
+  /** Additional headers of each request, for a proxy in front of it. @default none */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Sends the requests: one of your own has client certificates, say. @default the global `fetch`, looked up each time */
+  /**
+   * The function that sends the requests. Use your own for client certificates, for example. @default the
+   * global `fetch`, looked up each time
+   */
   fetchFn?: typeof fetch | undefined
 }
 
 const NAMES = { url: true, address: true, headers: true, fetchFn: true } as const
-/** Of an answer: a list of some thousand keys. */
+/** Maximum size of an answer: a list of some thousand keys. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 
 /**
- * The account of a key in Web3Signer, which runs as `web3signer eth1`. It is asked over its REST API
- * (`/api/v1/eth1/publicKeys` and `/api/v1/eth1/sign/{identifier}`), which hashes the data that it is given with keccak and
- * signs that: transactions of every type, messages, typed data and authorizations, but no hash alone, so that
- * `account.sign` throws `UNSUPPORTED`. The public key is read once, here.
+ * Creates the account of a key in Web3Signer, which runs as `web3signer eth1`. Its REST API
+ * (`/api/v1/eth1/publicKeys` and `/api/v1/eth1/sign/{identifier}`) hashes the given data with keccak and
+ * signs the hash. So the account signs transactions of every type, messages, typed data and authorizations,
+ * but no bare hash: `account.sign` throws `UNSUPPORTED`. The public key is read once, by this call.
  *
- * While the service throttles, fails or does not answer, a request is made again, at first after 50 to 100 ms, later after
- * 5 s at most, or as long as its `Retry-After` says, until `timeoutMs` is over. What it refuses fails at once. Redirections
- * are not followed. Not guaranteed: that nobody else gets signatures there; it asks for no credentials by itself.
+ * While the service throttles, fails or does not answer, a request is retried, first after 50 to 100 ms,
+ * later after at most 5 s, or after the pause in its `Retry-After`, until `timeoutMs` is over. A refusal
+ * fails at once. Redirects are not followed. Not guaranteed: that other clients cannot get signatures there,
+ * because Web3Signer by itself asks for no credentials.
  *
- * @throws TxlaneError `INVALID` for an argument that cannot work; `SIGNER` where it does not have the key or is not to be
- * had, with the words of the service. Signing throws `SIGNER` likewise
+ * @throws TxlaneError `INVALID` for an invalid argument; `SIGNER` if the service does not have the key or is
+ *   unavailable, with its message. Signing throws `SIGNER` in the same cases
  * @example
  * const relayer = await web3SignerAccount({ url: 'http://web3signer:9000', address })
  * const sender = createSender({ client: baseClient, account: relayer })
@@ -55,7 +59,7 @@ export async function web3SignerAccount(
   const service = createService('Web3Signer', settings, systemEnvironment)
   const listed = await service.call('list its public keys', (signal) => request('publicKeys', { signal }))
   const publicKey = pick(listed, address)
-  // It names its keys without the first byte of the point.
+  // Web3Signer identifies its keys without the first byte of the point.
   const path = `sign/0x${hexOf(publicKey).slice(4)}`
   return serviceAccountOf({
     service,
@@ -89,7 +93,7 @@ function requesterOf({ url, headers: given, fetchFn }: Web3SignerParameters): Re
   }
 }
 
-/** @throws TxlaneError `INVALID`, which shows no value: it may be a token */
+/** @throws TxlaneError `INVALID`, without the value, which may be a token */
 function headersOf(given: unknown): Headers {
   try {
     const headers = new Headers((given ?? {}) as Record<string, string>)
@@ -100,24 +104,25 @@ function headersOf(given: unknown): Headers {
   }
 }
 
-/** @throws TxlaneError `SIGNER` where the key is not among those that it listed, or not clear */
+/** @throws TxlaneError `SIGNER` if the listed keys do not contain the key, or if the choice is ambiguous */
 function pick(listed: string, address: Address | undefined): PublicKey {
   const keys = keysIn(listed)
   const addresses = keys.map((key) => publicKeyToAddress(hexOf(key)))
   const at = address === undefined ? 0 : addresses.findIndex((one) => isAddressEqual(one, address))
   const key = keys[at]
   if (key !== undefined && (address !== undefined || keys.length === 1)) return key
-  const wanted = address === undefined ? 'It takes an address to choose one.' : `None is of ${address}.`
+  const wanted =
+    address === undefined ? 'An address is needed to choose one.' : `None of them has the address ${address}.`
   throw signerError(
     `Web3Signer has ${keys.length} keys of secp256k1. ${wanted}`,
-    `Its keys are of ${addresses.slice(0, 10).join(', ') || 'no address'}`,
+    `Its keys have the addresses ${addresses.slice(0, 10).join(', ') || 'none'}`,
   )
 }
 
 function keysIn(listed: string): readonly PublicKey[] {
   const names = parse(listed)
   if (!Array.isArray(names))
-    throw signerError('Web3Signer did not list its public keys.', `It said ${listed}`)
+    throw signerError('Web3Signer did not list its public keys.', `It answered ${listed}`)
   return names.flatMap((name: unknown) => {
     const isPoint = typeof name === 'string' && /^(?:0x)?[0-9a-f]{64,130}$/i.test(name)
     const key = isPoint ? fromPoint(hexToBytes(`0x${name.replace(/^0x/i, '')}`)) : undefined
@@ -133,7 +138,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** r, s and v in hex; v is found anew. */
+/** r, s and v in hex. v is not used, but computed again. */
 function signatureIn(text: string): Uint8Array {
   const digits = text.replace(/^"?0x|"$/g, '')
   return /^(?:[0-9a-f]{2}){64,}$/i.test(digits) ? bytesOf(`0x${digits}` as Hex) : new Uint8Array()
@@ -141,7 +146,7 @@ function signatureIn(text: string): Uint8Array {
 
 function noHashes(): TxlaneError {
   return new TxlaneError(
-    'Web3Signer signs no hash: it hashes what it is given. Use signMessage, signTypedData or signTransaction.',
+    'Web3Signer cannot sign a bare hash, because it hashes its input. Use signMessage, signTypedData or signTransaction.',
     { code: 'UNSUPPORTED', fate: 'notExecuted' },
   )
 }

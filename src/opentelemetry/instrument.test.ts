@@ -68,14 +68,14 @@ function scripted(options: InstrumentOptions = {}) {
 const stage = (name: string) => ({ 'txlane.stage': name })
 
 describe('counters and times', () => {
-  test('each stage counts once a transaction, with the time since it was queued, in seconds', async () => {
+  test('each stage counts once per transaction, with the time since it was queued, in seconds', async () => {
     const { tell } = scripted({ attributes: { 'service.instance.id': 'a' } })
     const tx = txOf('one')
     tell(tx, 'queued')
     tell(tx, 'signed', 250)
     tell(tx, 'accepted', 250)
     tell(tx, 'sealed', 1_500)
-    // A reorg took its block; it was sealed again.
+    // A reorg removed its block; it was sealed again.
     tell(tx, 'sealed', 2_000)
     const { value, sum } = await telemetry.collect()
     const all = { ...CHAIN, 'service.instance.id': 'a' }
@@ -87,7 +87,7 @@ describe('counters and times', () => {
     expect(value('txlane.transaction.time', stage('queued'))).toBeUndefined()
   })
 
-  test('one that was queued in an earlier life is counted and not timed', async () => {
+  test('a transaction that was queued in an earlier run is counted but not timed', async () => {
     const { tell } = scripted()
     tell(txOf('old'), 'sealed', 100)
     const { value } = await telemetry.collect()
@@ -104,7 +104,7 @@ describe('counters and times', () => {
     expect(value('txlane.transactions', { ...stage('failed'), 'error.type': 'STARVED' })).toBe(1)
   })
 
-  test('no id, hash or nonce stands on a metric, and each is in the docs with its unit', async () => {
+  test('no metric has an id, hash or nonce, and the docs list each metric with its unit', async () => {
     const { tell, events, health } = scripted()
     const about = { address: ADDRESS, sentence: '', operator: false } as const
     health.reasons = [{ for: 'endpoint', endpoint: 'http://a', role: 'both', ...about }]
@@ -147,30 +147,33 @@ describe('counters and times', () => {
 
 describe('unknown outcomes', () => {
   test.each<[string, (tell: (next: Stage) => void) => void, string]>([
-    ['taken by a node', (tell) => tell('accepted'), 'accepted'],
-    ['seen in a block before any node said so', (tell) => tell('sealed'), 'sealed'],
+    ['accepted by a node', (tell) => tell('accepted'), 'accepted'],
+    ['seen in a block before any node accepted it', (tell) => tell('sealed'), 'sealed'],
     ['cancelled', (tell) => tell('cancelled'), 'cancelled'],
     ['displaced, and signed at another nonce', (tell) => tell('signed'), 'queued'],
-  ])('one that is sent again before any node took it is unknown until it is %s', async (_, then, end) => {
-    const { tell, events } = scripted()
-    const tx = txOf('one')
-    tell(tx, 'queued')
-    tell(tx, 'signed')
-    events.emit('rebroadcast', { tx: tx as Tx })
-    events.emit('rebroadcast', { tx: tx as Tx })
-    const before = await telemetry.collect()
-    expect(before.value('txlane.rebroadcasts')).toBe(2)
-    expect(before.value('txlane.outcomes.unknown')).toBe(1)
-    expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
-    then((next) => tell(tx, next))
-    // What comes after that is no answer to it.
-    tell(tx, 'sealed')
-    const after = await telemetry.collect()
-    expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
-    expect(after.value('txlane.outcomes.resolved')).toBe(1)
-  })
+  ])(
+    'a transaction that is sent again before any node accepted it is unknown until it is %s',
+    async (_, then, end) => {
+      const { tell, events } = scripted()
+      const tx = txOf('one')
+      tell(tx, 'queued')
+      tell(tx, 'signed')
+      events.emit('rebroadcast', { tx: tx as Tx })
+      events.emit('rebroadcast', { tx: tx as Tx })
+      const before = await telemetry.collect()
+      expect(before.value('txlane.rebroadcasts')).toBe(2)
+      expect(before.value('txlane.outcomes.unknown')).toBe(1)
+      expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
+      then((next) => tell(tx, next))
+      // Later events do not resolve it again.
+      tell(tx, 'sealed')
+      const after = await telemetry.collect()
+      expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
+      expect(after.value('txlane.outcomes.resolved')).toBe(1)
+    },
+  )
 
-  test('one that a node took and that is sent again all the same has no unknown outcome', async () => {
+  test('a resend after a node accepted the transaction leaves no unknown outcome', async () => {
     const { tell, events } = scripted()
     const tx = txOf('one')
     tell(tx, 'queued')
@@ -182,8 +185,8 @@ describe('unknown outcomes', () => {
   })
 })
 
-describe('levels', () => {
-  test('queued, in flight and unresolved are what they are when they are read', async () => {
+describe('gauges', () => {
+  test('queued, in flight and unresolved have their values at the time of reading', async () => {
     const { tell, events, health } = scripted()
     const [first, second] = [txOf('one'), txOf('two')]
     tell(first, 'queued')
@@ -195,7 +198,7 @@ describe('levels', () => {
     const levels = (of: typeof before) =>
       ['queued', 'in_flight', 'unresolved'].map((n) => of.value(`txlane.${n}`))
     expect(levels(before)).toEqual([1, 1, 1])
-    // The operator's word ends it without an event.
+    // The operator's decision ends it without an event.
     second.stage = 'finalized'
     Object.assign(health, { queued: 0, inFlight: 0 })
     tell(first, 'signed')
@@ -203,7 +206,7 @@ describe('levels', () => {
     expect(telemetry.spans().map(({ attributes }) => attributes['txlane.stage'])).toEqual(['finalized'])
   })
 
-  test('ready and failing endpoints are what health() says; one that answers again is 0', async () => {
+  test('ready and failing endpoints match health(); a recovered endpoint is 0', async () => {
     const { health } = scripted()
     const levels = async () => {
       const { value } = await telemetry.collect()
@@ -226,7 +229,7 @@ describe('levels', () => {
     expect(await levels()).toEqual([1, 1])
   })
 
-  test('a hold is 1 while it lasts and 0 after it, also where the lane went to another process', async () => {
+  test('a hold is 1 while it lasts and 0 after it, also if another process took the lane', async () => {
     const { events } = scripted()
     const held = async () => {
       const { value } = await telemetry.collect()
@@ -243,7 +246,7 @@ describe('levels', () => {
 })
 
 describe('spans', () => {
-  test('one a transaction: stages and attempts as events, its place as attributes', () => {
+  test('one per transaction: stages and attempts are events, nonce and hash are attributes', () => {
     const { tell } = scripted()
     const tx = txOf('one')
     tell(tx, 'queued')
@@ -273,7 +276,7 @@ describe('spans', () => {
     expect(span?.attributes).toMatchObject({ 'error.type': 'REJECTED', 'txlane.fate': 'notExecuted' })
   })
 
-  test('a revert, told once the span has ended, is an error in the same trace, once', async () => {
+  test('a revert, reported after the span has ended, is an error in the same trace, once', async () => {
     const { tell, events } = scripted()
     const tx = txOf('one')
     tell(tx, 'queued')
@@ -287,7 +290,7 @@ describe('spans', () => {
     expect((await telemetry.collect()).value('txlane.reverted')).toBe(1)
   })
 
-  test("it belongs to the caller's span, unless that one is over: then it is a request of long ago", () => {
+  test("it is a child of the caller's span, unless that has ended and so belongs to an old request", () => {
     const { tell, off } = scripted()
     const tracer = telemetry.tracerProvider.getTracer('caller')
     tracer.startActiveSpan('request', (request) => {
@@ -302,8 +305,8 @@ describe('spans', () => {
   })
 })
 
-describe('bounds', () => {
-  test('above the limit a transaction is counted, and neither timed nor traced; an end makes room', async () => {
+describe('limits', () => {
+  test('above the limit a transaction is counted, but neither timed nor traced; an end makes room', async () => {
     const { tell, off } = scripted({ openMax: 1 })
     const [first, second, third] = [txOf('one'), txOf('two'), txOf('three')]
     tell(first, 'queued')
@@ -322,7 +325,7 @@ describe('bounds', () => {
     ])
   })
 
-  test('taken off, it ends the open spans as they are, listens no more and shows no level', async () => {
+  test('after removal the open spans end, no event is handled and no gauge is shown', async () => {
     const { tell, off } = scripted()
     const tx = txOf('one')
     tell(tx, 'queued')

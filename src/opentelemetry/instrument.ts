@@ -15,36 +15,39 @@ import { listenersOf, type Watched } from './lane.js'
 import { createSpans } from './spans.js'
 import { createTransactions } from './transactions.js'
 
-/** What `instrument` measures and traces with. */
+/** The options of `instrument`. */
 export type InstrumentOptions = {
-  /** Makes the metrics. @default the global one, as it is when `instrument` is called */
+  /** Creates the metrics. @default the global provider at the time of the call */
   meterProvider?: MeterProvider | undefined
-  /** Makes the spans. @default the global one */
+  /** Creates the spans. @default the global provider */
   tracerProvider?: TracerProvider | undefined
-  /** On every metric and span beside chain and address: a few values only, since each makes another time series. */
+  /**
+   * Additional attributes of every metric and span, beside chain and address. Use few different values,
+   * because each creates another time series. @default none
+   */
   attributes?: Attributes | undefined
   /**
-   * Transactions of a lane that are followed at once, each with its span. What comes in above it is counted, and
-   * neither timed nor traced. @default 100_000
+   * Maximum number of transactions per lane that are followed at once, each with its span. Further ones are
+   * counted, but neither timed nor traced. @default 100_000
    */
   openMax?: number | undefined
 }
 
 const OPEN_MAX = 100_000
 /**
- * Tells OpenTelemetry what a sender, or each sender of a pool, does: counters, a histogram of the time to each stage,
- * levels, and one span for each transaction, a child of the span that `send` was called in. The names are in
- * docs/metrics.md. Nothing is asked of a node or of the store for it.
+ * Reports a sender, or each sender of a pool, to OpenTelemetry: counters, a histogram of the time to each
+ * stage, gauges, and one span for each transaction, a child of the span in which `send` was called.
+ * docs/metrics.md lists the names. It makes no request to a node or to the store.
  *
- * Instrument a sender right after it was made, once for each lane of a process: what was told before is not counted,
- * and senders of one account share a lane, so each of them hears of everything in it.
+ * Instrument a sender right after its creation, once for each lane of a process: earlier events are not
+ * counted. Senders of one account share a lane, so each of them emits all events of the lane.
  *
- * Not guaranteed: that the end of a transaction is seen. One that is still open when the returned function is called
- * ends its span as `left`; call it after `close`. And where several processes share a lane, a transaction is told in
- * the one that took it and in the one that sends it.
+ * Not guaranteed: that the end of a transaction is seen. A transaction that is open when the returned
+ * function is called ends its span as `left`; call that function after `close`. If several processes share a
+ * lane, a transaction is reported in the process that accepted it and in the process that sends it.
  *
- * @returns takes all of it off again, and ends the spans that are open
- * @throws TxlaneError `INVALID` for what is no sender, or a limit that is no positive whole number
+ * @returns a function that removes the instrumentation and ends the open spans
+ * @throws TxlaneError `INVALID` if the argument is no sender, or the limit no positive whole number
  * @example
  * const sender = createSender({ client })
  * const off = instrument(sender, { attributes: { 'deployment.environment.name': 'production' } })
@@ -59,14 +62,14 @@ export function instrument<chain extends Chain>(
   return instrumentIn(systemClock, sender as unknown as Sender, options)
 }
 
-/** `instrument` in a given time: for tests. */
+/** `instrument` with a given clock: for tests. */
 export function instrumentIn(clock: Clock, sender: Watched, options: InstrumentOptions = {}): () => void {
   const { openMax = OPEN_MAX } = options
   if (typeof sender?.on !== 'function' || typeof sender.health !== 'function')
     throw invalid('sender', sender, 'a sender or a pool')
   if (!Number.isSafeInteger(openMax) || openMax < 1)
     throw invalid('openMax', openMax, 'a positive whole number')
-  // Each lane by itself: a pool would tell what happened, and not to which account.
+  // Each lane separately, because the events of a pool do not name the account.
   const lanes = (sender as { senders?: readonly Watched[] }).senders ?? [sender]
   const offs = lanes.map((lane) => instrumentLane(clock, lane, { ...options, openMax }))
   return () => {
@@ -74,7 +77,10 @@ export function instrumentIn(clock: Clock, sender: Watched, options: InstrumentO
   }
 }
 
-/** Seconds by endpoint, of those that fail now, since that was first read here; 0 for those that did. */
+/**
+ * Seconds for which each endpoint has been failing, since that was first read here; 0 for endpoints that have
+ * recovered.
+ */
 function createFailing(clock: Pick<Clock, 'now'>) {
   const firstReadMs = new Map<string, number>()
   return ({ reasons }: Health): ReadonlyMap<string, number> => {

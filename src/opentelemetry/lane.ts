@@ -4,12 +4,12 @@ import type { HoldReason, Sender, SenderEvents } from '../types/index.js'
 import type { Instruments } from './instruments.js'
 import type { Transactions } from './transactions.js'
 
-/** What of a sender is looked at. */
+/** The part of a sender that is observed. */
 export type Watched = Pick<Sender, 'chain' | 'address' | 'on' | 'health'>
 
 type Listeners = { readonly [event in keyof SenderEvents]: (payload: SenderEvents[event]) => void }
 
-/** One listener for every event there is: an event without one would be missing here. */
+/** One listener per event. The compiler reports a missing one. */
 export function listenersOf(
   instruments: Instruments,
   transactions: Transactions,
@@ -82,7 +82,7 @@ export function listenersOf(
     leaseGained: ({ takeover }) =>
       instruments.leasesGained.add(1, { ...attributes, 'txlane.lease.takeover': takeover }),
     leaseLost() {
-      // The books, and what holds them, are another process's from now on.
+      // Another process owns the lane and its holds from now on.
       for (const reason of held.keys()) held.set(reason, false)
       instruments.leasesLost.add(1, attributes)
     },

@@ -12,19 +12,19 @@ import {
 } from '@opentelemetry/api'
 import type { Stage, Tx } from '../types/index.js'
 
-/** The trace of one transaction, from when this process first heard of it to its end. */
+/** The trace of one transaction, from its first event in this process to its end. */
 export type TxSpan = {
-  /** Of what the caller may look up later: the span itself may be gone by then. */
+  /** The context of the span, for events after the span has ended. */
   readonly context: SpanContext
-  /** What happened to it; a newest attempt that was not told of yet is told of first. */
+  /** Adds an event. If the newest attempt has no event yet, one is added before it. */
   happened(name: string, attributes?: Attributes): void
-  /** `left`: nobody here follows it any more. It may still execute. */
+  /** `left`: this process no longer follows the transaction, which may still execute. */
   end(stage: Stage | 'left', failure?: { readonly code: string; readonly fate: string }): void
 }
 
 export type Spans = {
   begin(tx: Tx, resumed: boolean): TxSpan
-  /** It ran and reverted, as its receipt says: told when the receipt is read, which is after the span has ended. */
+  /** The transaction executed and reverted, by its receipt. The receipt is read after the span has ended. */
   reverted(tx: Tx, parent: SpanContext | undefined): void
 }
 
@@ -45,8 +45,8 @@ export function createSpans(tracer: Tracer, attributes: Attributes): Spans {
 }
 
 /**
- * The caller's span. What another process left in the store is told by a timer, which may carry the context of a
- * request that ended long ago: that one is nobody's parent.
+ * The caller's span. Transactions that another process left in the store are reported from a timer, which may
+ * carry the context of a request that ended long ago. Such a context is not used as a parent.
  */
 function parentOf(): Context {
   const active = trace.getActiveSpan()
@@ -91,7 +91,7 @@ function createTxSpan(tx: Tx, span: Span): TxSpan {
   }
 }
 
-/** Where it is: what may not stand on a metric, since there is one for each transaction. */
+/** Attributes that must not be on a metric, because each transaction has its own values. */
 function placeOf({ nonce, hash }: Pick<Tx, 'nonce' | 'hash'>): Attributes {
   return {
     ...(nonce === undefined ? {} : { 'txlane.nonce': nonce }),

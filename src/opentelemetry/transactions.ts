@@ -10,26 +10,31 @@ type Failure = { readonly code: string; readonly fate: string }
 /** A transaction that has not ended. */
 type Open = {
   readonly tx: Tx
-  /** Unknown for one that was queued before anybody listened, or in another process. */
+  /** Undefined if it was queued before `instrument` was called, or in another process. */
   readonly queuedAtMs: number | undefined
   readonly span: TxSpan
   readonly told: Set<Stage>
-  /** Sent again before any node had taken it: nobody knows what became of the first send. */
+  /**
+   * True if it was sent again before any node accepted it, so that the outcome of the first send is unknown.
+   */
   unknown: boolean
 }
 
-/** Follows transactions from queued to their ends: counts, times and spans. Asks nothing of a node or a store. */
+/**
+ * Follows transactions from queued to their end, for counts, times and spans. Makes no request to a node or a
+ * store.
+ */
 export type Transactions = {
-  /** It came to a stage. Each counts once, however often a reorg takes it back. */
+  /** The transaction reached a stage. Each stage counts once, however often a reorg undoes it. */
   reached(tx: Tx, stage: Stage, failure?: Failure): void
-  /** Something else happened to it. */
+  /** Another event of the transaction. */
   happened(tx: Tx | undefined, name: string, attributes?: Attributes): void
   rebroadcast(tx: Tx): void
   unresolved(tx: Tx): void
   reverted(tx: Tx): void
-  /** How many wait for an operator's word. */
+  /** The number of transactions that wait for an operator's decision. */
   readonly waitingForWord: number
-  /** Nobody listens any more: spans end as they are. */
+  /** Ends the spans in their current state, when observation stops. */
   stop(): void
 }
 
@@ -43,7 +48,8 @@ export function createTransactions(parts: {
   const { instruments, spans, attributes, clock, openMax } = parts
   const open = new Map<Tx, Open>()
   const unresolved = new Set<Tx>()
-  // Not to be counted again, and where a late word about them belongs. They are the lane's to keep or to forget.
+  // Ended transactions are not counted again, but late events are attached to their span. A WeakMap, so that
+  // the lane decides how long they are kept.
   const ended = new WeakMap<Tx, { readonly span: TxSpan | undefined; reverted: boolean }>()
 
   function begin(tx: Tx, stage: Stage): Open | undefined {
@@ -61,7 +67,7 @@ export function createTransactions(parts: {
     return one
   }
 
-  /** From now on, where it was not yet; not once it has ended. */
+  /** Starts to follow a transaction if it is not followed yet and has not ended. */
   function followed(tx: Tx, stage = tx.stage): Open | undefined {
     return open.get(tx) ?? (ended.has(tx) ? undefined : begin(tx, stage))
   }
@@ -82,7 +88,7 @@ export function createTransactions(parts: {
     const own = { ...attributes, 'txlane.stage': stage, ...(failure ? { 'error.type': failure.code } : {}) }
     instruments.transactions.add(1, own)
     if (one?.queuedAtMs === undefined || stage === 'queued') return
-    // Wall time may jump: a negative time would spoil the sum.
+    // Wall time may jump, and a negative duration would falsify the sum.
     instruments.time.record(Math.max(0, clock.now() - one.queuedAtMs) / 1_000, own)
   }
 
@@ -97,14 +103,17 @@ export function createTransactions(parts: {
     one?.span.end(stage, failure)
   }
 
-  /** An unknown outcome that is known now. `queued`: its nonce went to something else, and it has another one. */
+  /**
+   * An unknown outcome has become known. With `queued`, another transaction used its nonce, and it gets a new
+   * one.
+   */
   function resolve(one: Open, stage: Stage | 'unresolved'): void {
     if (!one.unknown || stage === 'signed') return
     one.unknown = false
     instruments.resolved.add(1, { ...attributes, 'txlane.stage': stage })
   }
 
-  /** An operator's word ends it without an event. */
+  /** An operator's decision ends it without an event. */
   function sweep(): void {
     for (const [tx, one] of open) {
       if (tx.stage !== 'finalized' && tx.stage !== 'safe') continue
@@ -128,7 +137,7 @@ export function createTransactions(parts: {
       const one = followed(tx)
       one?.span.happened('unresolved')
       if (one) resolve(one, 'unresolved')
-      // Beyond the limit an operator still sees that there are some.
+      // Above the limit the operator still sees that there are some.
       if (unresolved.size < openMax) unresolved.add(tx)
     },
     reverted(tx) {
@@ -150,7 +159,7 @@ export function createTransactions(parts: {
   }
 }
 
-/** Stages at which a nonce may be used without anybody knowing by what. */
+/** Stages at which it may be unknown which transaction used the nonce. */
 const UNDECIDED: ReadonlySet<Stage> = new Set<Stage>(['signed', 'accepted', 'preconfirmed'])
 
 function isEnd(stage: Stage): stage is End {

@@ -3,7 +3,7 @@ import { transactionIn } from '../store/contract/samples.js'
 import type { Store } from '../types/store.js'
 import { blockOf, LANE, openOutboxes } from './outbox.fixture.js'
 
-/** So many transactions that are sealed, at once. */
+/** Stores `count` sealed transactions at once. */
 async function sealMany(store: Store, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `t${index}`)
   const kept = await store.enqueue(ids.map((id) => transactionIn(LANE, id)))
@@ -15,7 +15,7 @@ async function sealMany(store: Store, count: number): Promise<void> {
   await store.write(lease, { slots: [], transactions, cursor: 0 })
 }
 
-test('what is more than a page is told once each', async () => {
+test('each of more transactions than fit on a page is delivered once', async () => {
   const { clock, store, started } = openOutboxes()
   const { calls, outbox } = await started()
   await sealMany(store, 950)
@@ -25,7 +25,7 @@ test('what is more than a page is told once each', async () => {
   expect(await outbox.snapshot()).toMatchObject({ waiting: 0, behind: 0 })
 })
 
-test('P9: no more than 10,000 deliveries and a page wait; the others wait in their lane, and are told', async () => {
+test('P9: at most 10,000 deliveries and a page wait; the others wait in their lane, and are delivered later', async () => {
   const { clock, store, started } = openOutboxes()
   let isDown = true
   const { calls, outbox } = await started({

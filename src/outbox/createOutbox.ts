@@ -3,28 +3,33 @@ import { randomId } from '../lane/admission/randomId.js'
 import type { CancelTimer } from '../platform/clock.js'
 import type { StoredDelivery } from '../types/outbox.js'
 import { type OutboxEnvironment, systemEnvironment } from './environment.js'
+import { LEASE_MS } from './leaseKeeper.js'
 import { createLog } from './log.js'
 import { settingsOf } from './options.js'
-import { createSession, LEASE_MS, type Session } from './session.js'
+import { createSession, type Session } from './session.js'
 import type { DeliveryStage, FailingDelivery, Outbox, OutboxOptions } from './types.js'
 
 /**
- * Calls a handler for each stage that a transaction of the store reaches, at least once, whichever process sent it and
- * whatever was killed in between. An outbox needs no sender: it reads the store. It begins at once; `ready` says from when
- * on nothing is left out.
+ * Calls a handler for each stage that a transaction of the store reaches, at least once, whichever process
+ * sent it and despite crashes. An outbox needs no sender: it reads the store. It starts at once; after
+ * `ready` no change is missed.
  *
- * Guaranteed, with a store that outlives the process, for as long as the store keeps the transaction (`retentionMs`):
- * - Each stage of `stages` that a transaction is at, or has passed on its way to execution, is told until the handler
- *   accepts it, or the delivery is given up. `sealed` comes before `settled`, and that before `finalized`, also where the
- *   outbox looks when all of them are over.
- * - The deliveries of one transaction come one after the other. No stage is told backwards, but where a reorg took back
- *   what was told: then `reorged` comes, or the stage that the transaction has now, or the same stage in another block.
- * - A delivery that fails is tried again, with pauses that double, and holds up no other transaction.
- * - Of several processes one delivers, by a lease of 10 s in the store; another goes on when it ends.
+ * Guaranteed, with a durable store, for as long as the store keeps the transaction (`retentionMs`):
  *
- * Not guaranteed: that a delivery comes once. It comes again after a crash, where its answer was lost, and where a process
- * was paused for longer than its lease; `key` tells. Nor an order between transactions. Nor what came and went between two
- * looks: a block that a reorg replaced, an end that `again: true` made undone. Nor stages before `sealed`.
+ * - Each stage in `stages` that a transaction has, or has passed on its way to execution, is delivered until
+ *   the handler accepts it or the delivery is given up. `sealed` comes before `settled`, and `settled` before
+ *   `finalized`, even if the outbox reads the transaction only after all of them.
+ * - The deliveries of one transaction are sequential. Stages never go backwards, unless a reorg removed a
+ *   delivered stage: then `reorged` is delivered, or the transaction's current stage, or the same stage in
+ *   another block.
+ * - A failed delivery is retried, with pauses that double, and does not delay other transactions.
+ * - Of several processes one delivers, by a lease of 10 s in the store. Another continues when the lease
+ *   ends.
+ *
+ * Not guaranteed: that a delivery comes only once. It is repeated after a crash, if its answer was lost, and
+ * if the process was paused for longer than its lease; `key` identifies repetitions. Also not guaranteed: an
+ * order between transactions; states that came and went between two reads (a block that a reorg replaced, an
+ * end that `again: true` undid); stages before `sealed`.
  *
  * @example
  * const { sqliteStore } = await import('txlane/sqlite')
@@ -38,16 +43,16 @@ import type { DeliveryStage, FailingDelivery, Outbox, OutboxOptions } from './ty
  * })
  * await outbox.ready()
  *
- * @throws `INVALID` for an option that cannot be
+ * @throws `INVALID` for an invalid option
  */
 export function createOutbox(options: OutboxOptions): Outbox {
   return createOutboxIn(systemEnvironment, options)
 }
 
-/** Between two tries to take what another process has. */
+/** The interval between attempts to take a lease that another process owns. */
 const TAKE_MS = 2_000
 const FAILING_MAX = 100
-/** Of so many the oldest trouble is looked for. */
+/** Maximum number of deliveries that are read to find the oldest failures. */
 const LOOKED_AT_MAX = 10_000
 
 export function createOutboxIn(environment: OutboxEnvironment, options: OutboxOptions): Outbox {

@@ -9,8 +9,8 @@ const fails =
   () =>
     Promise.reject(new Error(message))
 
-describe('what is told', () => {
-  test('each stage once, with the record, in the order in which they are reached', async () => {
+describe('deliveries', () => {
+  test('come once per stage, with the record, in the order of the stages', async () => {
     const { clock, put, started } = openOutboxes()
     const { outbox, calls, deliveries } = await started()
     await put('a', { stage: 'queued' })
@@ -35,7 +35,7 @@ describe('what is told', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('a stage that was passed before anybody looked is told, before the one after it', async () => {
+  test('include a stage that was passed before the first read, before the next stage', async () => {
     const { clock, put, started } = openOutboxes()
     const stages = ['sealed', 'settled', 'finalized'] as const
     const { calls, deliveries } = await started({ stages })
@@ -49,7 +49,7 @@ describe('what is told', () => {
     ])
   })
 
-  test('only the stages that are wanted, also of what is beyond them', async () => {
+  test('include only the wanted stages, also of transactions beyond them', async () => {
     const { clock, put, started } = openOutboxes()
     const sealed = await started({ stages: ['sealed'] })
     const ends = await started({ name: 'ends', stages: ['failed'] })
@@ -61,20 +61,20 @@ describe('what is told', () => {
     expect(ends.calls).toEqual(['c:failed'])
   })
 
-  test('a new name begins now, or with the oldest', async () => {
+  test('of a new name start now, or with the oldest transaction', async () => {
     const { clock, put, started } = openOutboxes()
     await put('a', SEALED)
     const now = await started()
     const oldest = await started({ name: 'all', from: 'oldest' })
     await clock.advance(2_000)
     expect([now.calls, oldest.calls]).toEqual([[], ['a:sealed']])
-    // What it had before the name was known is told with the next stage.
+    // A stage from before the name existed is delivered with the next stage.
     await put('a', FINALIZED)
     await clock.advance(2_000)
     expect(now.calls).toEqual(['a:sealed', 'a:finalized'])
   })
 
-  test('one chain, where one is named', async () => {
+  test('are limited to one chain, if one is given', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls, outbox } = await started({ chainId: 2 })
     await put('a', SEALED)
@@ -84,7 +84,7 @@ describe('what is told', () => {
     expect((await outbox.snapshot()).behind).toBe(0)
   })
 
-  test('an id that began anew is told anew', async () => {
+  test('start again for an id that restarted', async () => {
     const { clock, store, put, started } = openOutboxes()
     const { calls } = await started()
     await put('a', { stage: 'failed' })
@@ -100,7 +100,7 @@ describe('what is told', () => {
   })
 })
 
-test('what a transaction becomes while its handler runs is told after that', async () => {
+test("of changes during a handler's run come after it", async () => {
   const { clock, put, started } = openOutboxes()
   let accept = () => {}
   const slow = () =>
@@ -118,8 +118,8 @@ test('what a transaction becomes while its handler runs is told after that', asy
   expect(calls).toEqual(['a:sealed', 'a:finalized'])
 })
 
-describe('what a reorg takes back', () => {
-  test('what was told is taken back, and told again of another block', async () => {
+describe('a reorg', () => {
+  test('withdraws a delivered stage, which is delivered again for another block', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls, deliveries } = await started()
     await put('a', SEALED)
@@ -132,7 +132,7 @@ describe('what a reorg takes back', () => {
     expect(new Set(deliveries.map(({ key }) => key)).size).toBe(3)
   })
 
-  test('a block that was replaced between two looks is told as the other block', async () => {
+  test('that replaced a block between two reads is delivered as the other block', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls, deliveries } = await started()
     await put('a', SEALED)
@@ -143,7 +143,7 @@ describe('what a reorg takes back', () => {
     expect(deliveries[1]?.tx.block).toEqual(blockOf('2'))
   })
 
-  test('what failed after all takes the seal back by itself, and by `reorged` where failures are not wanted', async () => {
+  test('is implied by a later failure, or delivered as `reorged` if failures are not wanted', async () => {
     const { clock, put, started } = openOutboxes()
     const all = await started()
     const few = await started({ name: 'few', stages: ['sealed'] })
@@ -155,7 +155,7 @@ describe('what a reorg takes back', () => {
     expect(few.calls).toEqual(['a:sealed', 'a:reorged'])
   })
 
-  test('what was said to have failed, and stands in a block, is corrected', async () => {
+  test('corrects a delivered failure of a transaction that is in a block', async () => {
     const { clock, put, started } = openOutboxes()
     const all = await started()
     const few = await started({ name: 'few', stages: ['failed'] })
@@ -167,7 +167,7 @@ describe('what a reorg takes back', () => {
     expect(few.calls).toEqual(['a:failed', 'a:reorged'])
   })
 
-  test('what was refused may have been heard: it is taken back before anything else is told', async () => {
+  test('withdraws a refused delivery, which the receiver may have seen, before any other', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls } = await started({ onStage: scripted(fails()) })
     await put('a', SEALED)
@@ -178,8 +178,8 @@ describe('what a reorg takes back', () => {
   })
 })
 
-describe('a handler that fails', () => {
-  test('gets the same again after pauses that double, until it accepts; then what comes after it', async () => {
+describe('a failing handler', () => {
+  test('gets the same delivery after pauses that double until it accepts, and then the next one', async () => {
     const { clock, put, started } = openOutboxes()
     const times: number[] = []
     const step = scripted(fails(), fails(), fails())
@@ -203,7 +203,7 @@ describe('a handler that fails', () => {
     }
   })
 
-  test('never rests for longer than the bound', async () => {
+  test('is never left alone for longer than the maximum pause', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls } = await started({
       onStage: () => Promise.reject(new Error('no')),
@@ -215,7 +215,7 @@ describe('a handler that fails', () => {
     expect(calls.length).toBeGreaterThan(140)
   })
 
-  test('by throwing, or by a value that is no error, fails all the same', async () => {
+  test('fails by throwing, or by rejecting with a value that is no error', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls, outbox } = await started({
       onStage: scripted(
@@ -228,14 +228,14 @@ describe('a handler that fails', () => {
     await put('a', SEALED)
     await clock.advance(2_900)
     expect((await outbox.snapshot()).failing).toMatchObject([
-      { reason: 'It failed without a word.', tries: 2 },
+      { reason: 'It failed without a message.', tries: 2 },
     ])
     await clock.advance(5_000)
     expect(calls).toHaveLength(3)
     expect((await outbox.snapshot()).failing).toEqual([])
   })
 
-  test('holds up no other transaction, and neither does one that never answers', async () => {
+  test('does not delay other transactions, even if it never answers', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls } = await started({
       concurrency: 2,
@@ -252,7 +252,7 @@ describe('a handler that fails', () => {
     expect(calls.filter((call) => call.startsWith('t'))).toHaveLength(50)
   })
 
-  test('and is silent again and again leaves room for what was never tried', async () => {
+  test('that never answers leaves room for deliveries that were never tried', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls } = await started({
       concurrency: 4,
@@ -268,7 +268,7 @@ describe('a handler that fails', () => {
     }
   })
 
-  test('in silence is told so by its signal, and is tried again', async () => {
+  test('that does not answer is notified by its signal, and called again', async () => {
     const { clock, put, started } = openOutboxes()
     const aborted: boolean[] = []
     const { calls, outbox } = await started({
@@ -284,7 +284,7 @@ describe('a handler that fails', () => {
     expect(calls).toEqual(['a:sealed', 'a:sealed'])
   })
 
-  test('for good is given up, shown, logged, and taken up again by `retry`, or when the transaction changes', async () => {
+  test('that fails for good is given up, shown, logged, and retried by `retry` or when the transaction changes', async () => {
     const { clock, put, started } = openOutboxes()
     const gone = () => Promise.reject(new DeliveryError('It is gone.', { isFinal: true }))
     const { calls, outbox, lines } = await started({ onStage: scripted(gone, gone) })
@@ -306,7 +306,7 @@ describe('a handler that fails', () => {
     expect(await outbox.snapshot()).toMatchObject({ waiting: 0, stopped: 0, failing: [] })
   })
 
-  test('too often is given up', async () => {
+  test('that fails too often is given up', async () => {
     const { clock, put, started } = openOutboxes()
     const { calls, outbox } = await started({ triesMax: 3, onStage: fails() })
     await put('a', SEALED)
@@ -329,7 +329,7 @@ describe('a handler that fails', () => {
     expect(calls).toHaveLength(3)
   })
 
-  test('is logged from the third time on, alike ones as a number, and without secrets', async () => {
+  test('is logged from the third failure on, similar failures as a count, and without secrets', async () => {
     const { clock, put, started } = openOutboxes()
     const lines: (readonly [object, string | undefined])[] = []
     const logger = {

@@ -8,7 +8,7 @@ import type { StoredDelivery } from '../types/outbox.js'
 import type { StoredTransaction } from '../types/store.js'
 import type { Delivery, DeliveryStage, OutboxOptions } from './types.js'
 
-/** What a handler is given, without the receipt. */
+/** The delivery that the handler gets, without the receipt. */
 export function deliveryOf(name: string, delivery: StoredDelivery, stored: StoredTransaction): Delivery {
   const { next, count, tries } = delivery
   const transaction = fromStored(stored)
@@ -23,7 +23,10 @@ export function deliveryOf(name: string, delivery: StoredDelivery, stored: Store
 
 const KEY_DIGITS = 40
 
-/** The same for the same news, whoever tells it and however often. No caller can choose one: an id is part of a hash. */
+/**
+ * The key is the same for every repetition of a delivery, from any process. A caller cannot choose a key,
+ * because an id is only a part of the hash.
+ */
 function keyOf(name: string, { chain, id, next, count }: StoredDelivery): string {
   const { stage, life, block = null } = next ?? {}
   const text = JSON.stringify([name, chain.chainId, chain.genesisHash, id, count, stage, life, block])
@@ -33,9 +36,9 @@ function keyOf(name: string, { chain, id, next, count }: StoredDelivery): string
 const NEEDS_RECEIPT: ReadonlySet<DeliveryStage> = new Set(['sealed', 'settled', 'finalized'])
 
 /**
- * With the status and costs that its receipt has, where they are missing and can be had.
+ * Adds the status and costs of the receipt, if they are missing and a receipt is available.
  *
- * @throws where the receipt may be had later
+ * @throws if the receipt may become available later
  */
 export async function withReceipt(
   delivery: Delivery,
@@ -56,7 +59,7 @@ export async function withReceipt(
   return { ...delivery, tx: merged(tx, found.toJSON()) }
 }
 
-/** A receipt of another block says nothing of this one. */
+/** A receipt from another block does not apply to this one. */
 function merged(tx: TxRecord, { block, status, costs, error }: TxRecord): TxRecord {
   if (block?.hash !== tx.block?.hash) return tx
   return { ...tx, ...(status && { status }), ...(costs && { costs }), ...(error && { error }) }

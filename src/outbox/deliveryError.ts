@@ -1,26 +1,26 @@
 import { isTxlaneError } from '../errors/base.js'
 import { redactForeign } from '../errors/redact.js'
 
-/** What a handler can say of its failure. */
+/** The details that a handler can give about its failure. */
 export type DeliveryErrorParameters = {
-  /** The delivery is given up: it would fail again. @default false */
+  /** True if the delivery is to be given up, because it would fail again. @default false */
   isFinal?: boolean | undefined
-  /** Milliseconds that the receiver wants to be left alone, an hour at most. @default none */
+  /** Milliseconds for which the receiver wants to be left alone, at most an hour. @default none */
   retryAfterMs?: number | undefined
-  /** What was caught. Not shown by the outbox. */
+  /** The caught error. The outbox does not show it. */
   cause?: unknown
 }
 
 /**
- * A handler rejects with it where it knows more than that the delivery failed. Every other error means: again, after a
- * pause.
+ * A handler rejects with this error to say more than that the delivery failed. Every other error means a
+ * retry after a pause.
  */
 export class DeliveryError extends Error {
-  /** Recognises the errors of every copy of the package. */
+  /** The name identifies the errors of every copy of the package. */
   override name = 'DeliveryError'
-  /** The delivery is given up. */
+  /** True if the delivery is given up. */
   readonly isFinal: boolean
-  /** Milliseconds that the receiver wants to be left alone. */
+  /** Milliseconds for which the receiver wants to be left alone. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, parameters: DeliveryErrorParameters = {}) {
@@ -30,7 +30,7 @@ export class DeliveryError extends Error {
   }
 }
 
-/** What the outbox makes of what a handler threw. */
+/** The outbox's reading of a value that a handler threw. */
 export type Failure = { readonly reason: string; readonly isFinal: boolean; readonly retryAfterMs: number }
 
 const REASON_CHARS_MAX = 500
@@ -44,7 +44,7 @@ export function failureOf(error: unknown): Failure {
   const isOwn = name === 'DeliveryError'
   const restMs = isOwn && Number.isFinite(retryAfterMs) ? Number(retryAfterMs) : 0
   return {
-    reason: redactForeign(String(said || 'It failed without a word.')).slice(0, REASON_CHARS_MAX),
+    reason: redactForeign(String(said || 'It failed without a message.')).slice(0, REASON_CHARS_MAX),
     isFinal: isOwn && isFinal === true,
     retryAfterMs: Math.min(RETRY_AFTER_MS_MAX, Math.max(0, restMs)),
   }

@@ -1,12 +1,12 @@
 import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../platform/clock.js'
 
-/** What an outbox takes from outside. */
+/** The external dependencies of an outbox. */
 export type OutboxEnvironment = {
   readonly clock: Clock
-  /** For what stands for no unfinished work: its timers keep no process alive. */
+  /** A clock for background work: its timers do not keep the process alive. */
   readonly background: Clock
   readonly random: Random
-  /** A line for the people who run the process. */
+  /** Prints a line for operators. */
   readonly warn: (line: string) => void
 }
 

@@ -4,7 +4,7 @@ import type { LaneKey, Store } from '../types/store.js'
 import { blockOf, LANE, OTHER_LANE, openOutboxes } from './outbox.fixture.js'
 import type { Delivery } from './types.js'
 
-/** So many transactions of a group that are sealed, at once. */
+/** Stores `count` sealed transactions of a group at once. */
 async function sealMany(store: Store, lane: LaneKey, group: string, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `${group}${index}`)
   const kept = await store.enqueue(ids.map((id) => ({ ...transactionIn(lane, id), group })))
@@ -20,7 +20,7 @@ const silence = () => new Promise<void>(() => {})
 const countOf = (calls: readonly string[], group: string) =>
   new Set(calls.filter((call) => call.startsWith(group))).size
 
-test('a receiver that never answers holds up its own group: of another one all are told meanwhile', async () => {
+test('a receiver that never answers delays only its own group: another group gets all deliveries meanwhile', async () => {
   const { clock, store, started } = openOutboxes()
   const onStage = ({ tx }: Delivery) => (tx.group === 'mallory' ? silence() : undefined)
   const { calls } = await started({ onStage })
@@ -32,20 +32,20 @@ test('a receiver that never answers holds up its own group: of another one all a
   expect(countOf(calls, 'mallory')).toBe(2)
 })
 
-test('eight groups that never answer have half of the places once that is known', async () => {
+test('eight groups that never answer have half of the places once they are known as failing', async () => {
   const { clock, store, started } = openOutboxes()
   const onStage = ({ tx }: Delivery) => (tx.group === 'alice' ? undefined : silence())
   const { calls } = await started({ onStage })
   const lane = (index: number) => ({ ...LANE, address: `0x${String(index).repeat(40)}` }) as const
   for (let index = 1; index <= 8; index++) await sealMany(store, lane(index), `m${index}-`, 50)
-  // Two calls in each place at most, by the time that each of them has failed once.
+  // At most two calls in each place, by the time that each of them has failed once.
   await clock.advance(70_000)
   await sealMany(store, OTHER_LANE, 'alice', 200)
   await clock.advance(5_000)
   expect(countOf(calls, 'alice')).toBe(200)
 })
 
-test('a group whose deliveries fail takes no room of the others: what is more is given up, and shown', async () => {
+test('a group whose deliveries fail takes no room from the others: the surplus is given up, and shown', async () => {
   const { clock, store, started } = openOutboxes()
   let isDown = true
   const onStage = ({ tx }: Delivery) => {

@@ -7,7 +7,7 @@ import type { Delivery, OutboxOptions } from './types.js'
 
 const random = createRandom(5)
 
-/** The outbox of a process, which reads receipts through the sender there. */
+/** The outbox of a process, which reads receipts through the sender of that process. */
 function outboxOf({ environment, store, sender }: Process, options: Partial<OutboxOptions> = {}) {
   const { clock } = environment
   const deliveries: Delivery[] = []
@@ -33,8 +33,8 @@ const all = (stage: string) => ids.map((id) => `${id}:${stage}`).toSorted()
 const queueAll = ({ sender }: Process) =>
   Promise.all(ids.map((id, marker) => sender.send(transfer(marker), { id, until: 'queued' })))
 
-describe('transactions that nobody waits for', () => {
-  test('are told as sealed, with their status, and as final', async () => {
+describe('transactions without a waiting caller', () => {
+  test('are delivered as sealed, with their status, and as final', async () => {
     await using processes = await openProcesses()
     const { lane } = processes
     const [first] = await processes.pair()
@@ -51,14 +51,14 @@ describe('transactions that nobody waits for', () => {
     await lane.settle(outbox.close())
   })
 
-  test('are told by the other process where the one that sent them is killed between the stage and the call', async () => {
+  test('are delivered by the other process if the sending one is killed between the stage and the call', async () => {
     await using processes = await openProcesses()
     const { lane } = processes
     const [first, second] = await processes.pair()
     let killed = false
     const former = outboxOf(first, {
       onStage() {
-        // In the middle of its calls: nothing that it asks for is done any more.
+        // In the middle of its calls. None of its later requests has an effect.
         killed = true
         first.freeze()
         return new Promise(() => {})
@@ -79,7 +79,7 @@ describe('transactions that nobody waits for', () => {
     await lane.settle(Promise.all([former.outbox.close(), next.outbox.close()]))
   })
 
-  test('are told as cancelled, superseded or failed, with the reason', async () => {
+  test('are delivered as cancelled, superseded or failed, with the reason', async () => {
     await using processes = await openProcesses()
     const { lane } = processes
     const [first] = await processes.pair()
@@ -107,7 +107,7 @@ describe('transactions that nobody waits for', () => {
     await lane.settle(outbox.close())
   })
 
-  test('are taken back by a reorg, and told anew from the block that has them then', async () => {
+  test('are withdrawn by a reorg, and delivered again for their new block', async () => {
     await using processes = await openProcesses({ lossDepth: 12 })
     const { lane } = processes
     const [first] = await processes.pair()

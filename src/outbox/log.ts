@@ -5,20 +5,20 @@ import type { OutboxLease, StoredDelivery } from '../types/outbox.js'
 import type { OutboxEnvironment } from './environment.js'
 import type { OutboxSettings } from './options.js'
 
-/** What the people who run the process are told. */
+/** Reports for operators. */
 export type OutboxLog = {
-  /** `restMs`: until it is tried again; undefined where it was given up. */
+  /** `restMs`: milliseconds until the next try; undefined if the delivery was given up. */
   failed(delivery: StoredDelivery, restMs: number | undefined): void
-  /** What the store said; undefined where it did what it was asked. */
+  /** Called with an error of the store; with undefined after success. */
   noted(error: unknown): void
   taken(lease: OutboxLease): void
   lost(lease: OutboxLease): void
-  /** Why the store is not read or written now. */
+  /** The reason why the store cannot be read or written now. */
   readonly trouble: string | undefined
   stop(): void
 }
 
-/** The first failures may be a restart of the receiver. */
+/** The first failures may come from a restart of the receiver. */
 const TRIES_TOLD_FROM = 3
 
 type Line = {

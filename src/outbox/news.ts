@@ -2,14 +2,14 @@ import type { StoredDelivery, ToldStage } from '../types/outbox.js'
 import type { StoredTransaction } from '../types/store.js'
 import type { DeliveryStage, OutboxStage } from './types.js'
 
-/** What decides which news there are. */
+/** The fields that determine the next delivery. */
 export type Reached = Pick<StoredTransaction, 'stage' | 'life' | 'block' | 'verdict'>
 
-// The way of a transaction that executes.
+// The stages of a transaction that executes.
 const EXECUTED: readonly OutboxStage[] = ['sealed', 'settled', 'finalized']
 const ENDED: ReadonlySet<string> = new Set<OutboxStage>(['failed', 'cancelled', 'superseded'])
 
-/** How far it is on that way: 0 where no sealed block has it. */
+/** The position among these stages; 0 if no sealed block contains the transaction. */
 function depthOf({ stage, verdict }: Reached): number {
   if (stage === 'finalized') return 3
   if (stage !== 'sealed' && stage !== 'safe') return 0
@@ -19,9 +19,9 @@ function depthOf({ stage, verdict }: Reached): number {
 const depthTold = ({ stage }: ToldStage) => EXECUTED.indexOf(stage as OutboxStage) + 1
 
 /**
- * The next thing to tell of a transaction, after what was told of it. On its way up no stage is left out, however far it
- * is by now. What was told and is not so any more is taken back: by the stage that it has now, where that is wanted, else
- * by `reorged`.
+ * The next stage to deliver after the delivered ones. On the way up no stage is skipped, however far the
+ * transaction is by now. A delivered stage that no longer holds is withdrawn: by the current stage if it is
+ * wanted, else by `reorged`.
  */
 function newsOf(
   toldBefore: ToldStage | undefined,
@@ -29,7 +29,7 @@ function newsOf(
   wanted: ReadonlySet<OutboxStage>,
 ): ToldStage | undefined {
   const life = record.life ?? 0
-  // What was told of an earlier life of the id says nothing of this one.
+  // Deliveries from before a restart of the id do not count.
   const told = toldBefore?.life === life ? toldBefore : undefined
   const depth = depthOf(record)
   const block = record.block?.hash
@@ -56,15 +56,20 @@ export function isSameNews(a: ToldStage | undefined, b: ToldStage | undefined): 
   return a?.stage === b?.stage && a?.life === b?.life && a?.block === b?.block
 }
 
-/** It was heard, or may have been: from here on it counts as told. */
+/** The receiver has seen `next`, or may have: from here on it counts as delivered. */
 export function withHeard({ chain, id, next, told, count }: StoredDelivery): StoredDelivery {
   const heard = next ?? told
   return { chain, id, state: 'told', ...(heard && { told: heard }), count: count + 1, tries: 0 }
 }
 
+/** The delivery without its failures. */
+export function reopened({ chain, id, told, next, count }: StoredDelivery): StoredDelivery {
+  return { chain, id, state: 'open', ...(told && { told }), ...(next && { next }), count, tries: 0 }
+}
+
 /**
- * The delivery as it is by the newest record: the same object where nothing is to be written. News that may have been
- * heard and that is not so any more counts as told, so that it is taken back.
+ * The delivery after the newest record; the same object if there is nothing to write. If the receiver may
+ * have seen a stage that no longer holds, it counts as delivered, so that it is withdrawn.
  */
 export function advance(
   delivery: StoredDelivery,

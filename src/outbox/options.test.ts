@@ -5,7 +5,7 @@ import type { OutboxOptions } from './types.js'
 
 const given: OutboxOptions = { store: memoryStore(), name: 'orders', onStage() {} }
 
-test('what is left out has its default', () => {
+test('missing options have their defaults', () => {
   const { wanted, ...settings } = settingsOf(given)
   expect([...wanted]).toEqual(['sealed', 'finalized', 'failed', 'cancelled', 'superseded'])
   expect(settings).toMatchObject({
@@ -41,7 +41,7 @@ test.each<[string, unknown]>([
   ['triesMax', { ...given, triesMax: 0 }],
   ['logger', { ...given, logger: {} }],
   ['options.onStages', { ...given, onStages() {} }],
-])('a wrong %s is INVALID, and named', (argument, options) => {
+])('an invalid %s is INVALID, and the error names it', (argument, options) => {
   const make = () => settingsOf(options as OutboxOptions)
   expect(make).toThrow(argument)
   expect(make).toThrow(expect.objectContaining({ code: 'INVALID', fate: 'notExecuted' }))

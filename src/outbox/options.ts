@@ -6,7 +6,7 @@ import type { Store } from '../types/store.js'
 import { checkLogger, checkVerbs, MS_MAX, object, oneOf, whole } from '../validate/validate.js'
 import type { DeliveryHandler, OutboxOptions, OutboxStage } from './types.js'
 
-/** The options, each with its value. */
+/** The options with their defaults filled in. */
 export type OutboxSettings = {
   readonly store: Store
   readonly name: string

@@ -33,13 +33,13 @@ export type Running = {
 export type Outboxes = {
   readonly clock: VirtualClock
   readonly store: Store
-  /** Keeps a transaction, or what it is now. */
+  /** Stores a transaction, or a new state of it. */
   put(id: string, over: Partial<StoredTransaction>, lane?: LaneKey): Promise<void>
   start(options?: Partial<OutboxOptions>): Running
-  /** As `start`, once the name is in the store. */
+  /** As `start`, but resolves once the name is in the store. */
   started(options?: Partial<OutboxOptions>): Promise<Running>
   settle<T>(promise: Promise<T>): Promise<T>
-  /** What is kept of one transaction. */
+  /** The stored delivery of one transaction. */
   kept(id: string, name?: string): Promise<unknown>
 }
 
@@ -47,7 +47,7 @@ export type Outboxes = {
 export function openOutboxes(given?: Store): Outboxes {
   const clock = createVirtualClock()
   const store: Store = given ?? { ...memoryStore({ now: clock.wallNow }), durable: true }
-  // Shared: processes that draw alike would have one name.
+  // Shared, because processes with equal random numbers would have the same name.
   const random = createRandom(1)
   const leases = new Map<string, Lease>()
   const placed = new Map<string, StoredTransaction>()
@@ -118,7 +118,7 @@ export function openOutboxes(given?: Store): Outboxes {
   return outboxes
 }
 
-/** A handler that does what the first of the list says, then the second, then nothing. */
+/** A handler that runs the steps one after the other, and then succeeds. */
 export function scripted(...steps: readonly (() => unknown)[]): () => unknown {
   const left = [...steps]
   return () => left.shift()?.()

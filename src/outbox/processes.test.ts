@@ -8,7 +8,7 @@ const FINALIZED = { ...SEALED, stage: 'finalized', verdict: 'landed' } as const
 const never = () => new Promise(() => {})
 
 describe('a process that is killed', () => {
-  test('between the stage and the call loses nothing: the next one tells it', async () => {
+  test('between the stage and the call loses nothing: the next process delivers it', async () => {
     const { clock, put, started } = openOutboxes()
     const first = await started()
     first.kill()
@@ -20,7 +20,7 @@ describe('a process that is killed', () => {
     expect(second.calls.toSorted()).toEqual(['a:sealed', 'b:failed'])
   })
 
-  test('while its handler runs is heard once more, by the same key', async () => {
+  test('while its handler runs delivers once more, with the same key', async () => {
     const { clock, put, started } = openOutboxes()
     const first = await started({ onStage: never })
     await put('a', SEALED)
@@ -32,7 +32,7 @@ describe('a process that is killed', () => {
     expect(second.deliveries[0]?.key).toBe(first.deliveries[0]?.key)
   })
 
-  test('while its handler runs, and before a reorg, is taken back by the next one', async () => {
+  test('while its handler runs, and before a reorg, is corrected by the next process', async () => {
     const { clock, put, started } = openOutboxes()
     const first = await started({ onStage: never })
     await put('a', SEALED)
@@ -44,7 +44,7 @@ describe('a process that is killed', () => {
     expect(second.calls).toEqual(['a:reorged'])
   })
 
-  test('at any of its writes loses nothing, and tells nothing backwards', async () => {
+  test('at any of its writes loses nothing, and never delivers backwards', async () => {
     for (let writes = 0; writes < 14; writes++) {
       const inner = memoryStore({ now: () => clock.wallNow() })
       let left = writes
@@ -76,7 +76,7 @@ describe('a process that is killed', () => {
     }
   })
 
-  test('leaves what failed, with its reason and its tries, to the next one', async () => {
+  test('leaves failed deliveries, with their reason and their tries, to the next process', async () => {
     const { clock, put, started } = openOutboxes()
     const first = await started({ onStage: () => Promise.reject(new Error('no')) })
     await put('a', SEALED)
@@ -91,7 +91,7 @@ describe('a process that is killed', () => {
 })
 
 describe('two processes with one name', () => {
-  test('one delivers; the other goes on at once where it closes', async () => {
+  test('share the work: one delivers, and the other continues at once when the first closes', async () => {
     const { clock, put, started, settle } = openOutboxes()
     const first = await started()
     const second = await started()
@@ -110,7 +110,7 @@ describe('two processes with one name', () => {
     expect(second.calls).toEqual(['b:sealed'])
   })
 
-  test('close waits for the handler that runs, and what it accepts is not told again', async () => {
+  test('close waits for the running handler, and an accepted delivery is not repeated', async () => {
     const { clock, put, started, settle } = openOutboxes()
     let accept = () => {}
     const first = await started({
@@ -126,7 +126,7 @@ describe('two processes with one name', () => {
     const closing = first.outbox.close().then(() => {
       isClosed = true
     })
-    // Longer than its lease.
+    // Longer than the lease.
     await clock.advance(20_000)
     expect(isClosed).toBe(false)
     expect(second.calls).toEqual([])
@@ -137,7 +137,7 @@ describe('two processes with one name', () => {
     await expect(first.outbox.retry()).rejects.toMatchObject({ code: 'CLOSED' })
   })
 
-  test('one that was paused for longer than its lease changes nothing of what the other has told', async () => {
+  test("a process that was paused for longer than its lease does not change the other's deliveries", async () => {
     const { clock, put, started, kept } = openOutboxes()
     let accept = () => {}
     const first = await started({
@@ -155,7 +155,7 @@ describe('two processes with one name', () => {
     await clock.advance(3_000)
     expect(second.calls).toEqual(['a:sealed', 'a:finalized'])
     const told = await kept('a')
-    // Its write is on the way when it wakes up.
+    // Its write is in transit when it wakes up.
     accept()
     await clock.settle()
     first.cont()
@@ -165,7 +165,7 @@ describe('two processes with one name', () => {
     expect((await first.outbox.snapshot()).delivers).toBe(false)
   })
 
-  test('names are apart: each of two outboxes tells everything', async () => {
+  test('names are separate: each of two outboxes delivers everything', async () => {
     const { clock, put, started } = openOutboxes()
     const first = await started()
     const second = await started({ name: 'mail' })
@@ -178,8 +178,8 @@ describe('two processes with one name', () => {
   })
 })
 
-describe('a store that fails', () => {
-  test('is told of, and what was not kept meanwhile is told once it answers', async () => {
+describe('a failing store', () => {
+  test('is reported, and deliveries that were not stored meanwhile are made once it answers', async () => {
     const inner = memoryStore({ now: () => 0 })
     let isDown = false
     const down = <T>(verb: () => Promise<T>) =>
@@ -204,7 +204,7 @@ describe('a store that fails', () => {
     expect((await outbox.snapshot()).trouble).toBeUndefined()
   })
 
-  test('in the middle of a write writes it again: what was accepted is not told again', async () => {
+  test('in the middle of a write gets the write again: an accepted delivery is not repeated', async () => {
     const inner = memoryStore({ now: () => 0 })
     let failures = 0
     const store: Store = {
@@ -224,7 +224,7 @@ describe('a store that fails', () => {
     await settle(first.outbox.close())
   })
 
-  test('slowly loses nothing that changes while it is read', async () => {
+  test('that is slow loses no change made while it is read', async () => {
     const inner = memoryStore({ now: () => 0 })
     let isSlow = false
     let go = () => {}
@@ -253,7 +253,7 @@ describe('a store that fails', () => {
     expect(calls).toEqual(['a:sealed', 'a:finalized'])
   })
 
-  test('keeps what may be heard before it is said', async () => {
+  test('gets the state of a delivery before its call', async () => {
     const inner = memoryStore({ now: () => 0 })
     let isStuck = true
     const store: Store = {
@@ -276,7 +276,7 @@ describe('a store that fails', () => {
     expect(calls).toEqual(['a:sealed', 'a:reorged'])
   })
 
-  test('for longer than the lease ends it here: nothing more is told before it is taken again', async () => {
+  test('that fails for longer than the lease ends the deliveries until the lease is taken again', async () => {
     const inner = memoryStore({ now: () => 0 })
     let isDown = false
     const store: Store = {

@@ -1,14 +1,14 @@
 import type { CancelTimer, Clock } from '../platform/clock.js'
 import type { OutboxLane, StoredDelivery } from '../types/outbox.js'
 import { type LaneKey, laneName, type StoredTransaction } from '../types/store.js'
-import { type Courier, OPEN_MAX, reopened } from './courier.js'
-import { advance, isSameNews } from './news.js'
+import { type Courier, OPEN_MAX } from './courier.js'
+import { advance, isSameNews, reopened } from './news.js'
 import type { OutboxSettings } from './options.js'
 import { nameOf, type Writer } from './writer.js'
 
-/** Reads what changed in the lanes, and keeps what is to be told of it before it goes on. */
+/** Reads changes in the lanes, and stores the resulting deliveries before it continues. */
 export type Reader = {
-  /** Looks at once. */
+  /** Reads at once. */
   wake(): void
   stop(): void
 }
@@ -18,17 +18,17 @@ export type ReaderParts = {
   readonly settings: OutboxSettings
   readonly writer: Pick<Writer, 'write'>
   readonly courier: Pick<Courier, 'offer' | 'note' | 'size' | 'withoutRoom'>
-  /** A delivery was given up before it was tried. */
+  /** Called when a delivery was given up before it was tried. */
   readonly givenUp: (delivery: StoredDelivery) => void
-  /** The name is in the store. */
+  /** Called when the name is in the store. */
   readonly known: () => void
-  /** Each look that failed, or `undefined` for one that did not. */
+  /** Called with the error of each failed read, and with `undefined` after a successful one. */
   readonly noted: (error: unknown) => void
 }
 
-/** How often it looks where no hint comes. */
+/** The polling interval without hints. */
 const EVERY_MS = 1_000
-/** Between two looks, however many hints come. */
+/** Minimum pause between two reads, regardless of hints. */
 const REST_MS = 20
 const PAGE = 200
 
@@ -72,7 +72,7 @@ export function createReader(parts: ReaderParts): Reader {
     for (const one of lanes) if (chainId === undefined || one.lane.chainId === chainId) await readLane(one)
   }
 
-  /** The first time of this name: from here on nothing is left out. */
+  /** Stores a new name. From here on no change is missed. */
   function begin(behind: readonly OutboxLane[]): Promise<boolean> {
     const passed = settings.from === 'now' ? behind : []
     return writer.write({ read: passed, deliveries: [] })
@@ -86,11 +86,12 @@ export function createReader(parts: ReaderParts): Reader {
     }
   }
 
-  /** Up to the revision that it had: what is newer is read the next time. */
+  /** Reads a lane up to the revision that it had. Newer changes are read the next time. */
   async function readLane({ lane, revision, read }: OutboxLane): Promise<void> {
     for (let after = read; after < revision && !stopped && courier.size < OPEN_MAX; ) {
       const page = await store.changes(lane, after, PAGE)
-      // A page that is not full shows all that there was: the newest changes may be of transactions that are gone.
+      // A partly filled page contains all changes: the newest ones may belong to transactions that were
+      // deleted.
       const upTo = page.transactions.length < PAGE ? Math.max(revision, page.revision) : page.revision
       const news = await newsIn(lane, page.transactions)
       const deliveries = news.map(({ delivery }) => delivery)
@@ -115,7 +116,10 @@ export function createReader(parts: ReaderParts): Reader {
     })
   }
 
-  /** The same where there is nothing to tell. That it changed is a reason to try once more what was given up. */
+  /**
+   * The delivery after a change; the same object if there is nothing to deliver. A change is a reason to
+   * retry a delivery that was given up.
+   */
   function changedBy(before: StoredDelivery, record: StoredTransaction): StoredDelivery {
     const delivery = advance(before, record, wanted)
     if (delivery.state === 'told') return delivery

@@ -1,26 +1,26 @@
 import type { CancelTimer } from '../platform/clock.js'
 import type { OutboxLease } from '../types/outbox.js'
-import { createCourier, OPEN_MAX, reopened } from './courier.js'
+import { createCourier, OPEN_MAX } from './courier.js'
 import type { OutboxEnvironment } from './environment.js'
+import { keepLease, RENEW_MS } from './leaseKeeper.js'
 import type { OutboxLog } from './log.js'
+import { reopened } from './news.js'
 import type { OutboxSettings } from './options.js'
 import { createReader } from './reader.js'
 import { createWriter } from './writer.js'
 
-/** The time in which this process delivers. */
+/** The time in which this process owns the lease and delivers. */
 export type Session = {
-  /** Takes up what was given up. */
+  /** Retries deliveries that were given up. */
   retry(): Promise<number>
-  /** What runs comes to its end, and is written. */
+  /** Lets running calls finish, and writes their results. */
   close(): Promise<void>
 }
 
-export const LEASE_MS = 10_000
-const RENEW_MS = 3_000
-/** What is left to be written has so long at the end, where the store does not answer. */
+/** Maximum time for the last write at the end if the store does not answer. */
 const LAST_WRITE_MS = 5_000
 
-/** `lost`: another process delivers from now on, or may do so. Called once. */
+/** Starts to deliver. `lost` is called once, when another process owns the lease or may own it. */
 export function createSession(parts: {
   readonly environment: OutboxEnvironment
   readonly settings: OutboxSettings
@@ -37,10 +37,7 @@ export function createSession(parts: {
   const { failed, noted } = log
   const courier = createCourier({ environment, settings, store, writer, failed, noted })
   let reader: ReturnType<typeof createReader> | undefined
-  let renewing: CancelTimer | undefined
   let beginning: CancelTimer | undefined
-  let heldUntilMs = parts.takenMs + LEASE_MS
-  let over: CancelTimer | undefined
   let ended = false
   let closing = false
 
@@ -54,37 +51,12 @@ export function createSession(parts: {
   }
 
   function halt(): void {
-    renewing?.()
+    stopKeeping()
     beginning?.()
-    over?.()
     reader?.stop()
   }
 
-  /** What runs out while the store does not answer may be another's: nothing is told any more. */
-  function watchEnd(): void {
-    over?.()
-    over = background.setTimer(end, Math.max(0, heldUntilMs - clock.now()))
-  }
-
-  function renewLater(): void {
-    renewing = background.setTimer(() => void renew(), RENEW_MS)
-  }
-
-  async function renew(): Promise<void> {
-    const askedMs = clock.now()
-    try {
-      const again = await store.takeOutbox(name, lease.holder, LEASE_MS)
-      if (ended) return
-      if (again?.epoch !== lease.epoch) return end()
-      heldUntilMs = askedMs + LEASE_MS
-      watchEnd()
-    } catch (error) {
-      noted(error)
-    }
-    if (!ended) renewLater()
-  }
-
-  /** What an earlier process has left comes first: nothing of it may be overtaken. */
+  /** Deliveries that an earlier process left come first, so that no new one overtakes them. */
   async function begin(): Promise<void> {
     try {
       const open = await store.deliveries(name, { state: 'open', limit: 2 * OPEN_MAX })
@@ -105,8 +77,8 @@ export function createSession(parts: {
     }
   }
 
-  watchEnd()
-  renewLater()
+  const { takenMs } = parts
+  const stopKeeping = keepLease({ store, lease, takenMs, clock, background, lost: end, noted })
   void begin()
 
   return {
@@ -127,7 +99,7 @@ export function createSession(parts: {
       halt()
       courier.stop()
       writer.stop()
-      // It runs out by itself.
+      // If the release fails, the lease expires by itself.
       await store.releaseOutbox(lease).catch(noted)
     },
   }

@@ -1,10 +1,10 @@
 import { invalid } from '../errors/invalid.js'
 
 /**
- * The scheme of Standard Webhooks 1.0.0, symmetric, which its libraries for other languages verify too
- * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, "Signature scheme" and
- * "Webhook headers"): HMAC-SHA256 over `id.timestamp.body`, in base64 behind `v1,`; several signatures with a blank
- * between them; secrets of 24 to 64 bytes in base64 behind `whsec_`.
+ * The symmetric scheme of Standard Webhooks 1.0.0, which its libraries for other languages verify too
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, "Signature
+ * scheme" and "Webhook headers"): HMAC-SHA256 over `id.timestamp.body`, in base64 after `v1,`; several
+ * signatures are separated by a space; secrets are 24 to 64 bytes in base64 after `whsec_`.
  */
 export const HEADERS = {
   id: 'webhook-id',
@@ -18,10 +18,10 @@ const SECRET_BYTES_MAX = 64
 const EXPECTED = `\`whsec_\` and ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes in base64`
 const SECRETS_MAX = 8
 
-/** Makes the signatures of a message, one for each secret. */
+/** Computes the signatures of a message, one for each secret. */
 export type Signer = (id: string, timestamp: string, body: Uint8Array) => Promise<readonly Uint8Array[]>
 
-/** @throws TxlaneError `INVALID`, which shows no secret */
+/** @throws TxlaneError `INVALID`, without any secret */
 export function createSigner(secret: unknown): Signer {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
   if (secrets.length === 0 || secrets.length > SECRETS_MAX)
@@ -44,11 +44,11 @@ function secretBytes(argument: string, secret: unknown): Uint8Array<ArrayBuffer>
   const [, text] = typeof secret === 'string' ? (SECRET.exec(secret) ?? []) : []
   const bytes = text === undefined ? undefined : decoded(text)
   if (bytes && bytes.length >= SECRET_BYTES_MIN && bytes.length <= SECRET_BYTES_MAX) return bytes
-  // Whatever it is, it may be most of a secret.
+  // The value is not shown, because it may be most of a secret.
   throw invalid(argument, typeof secret === 'string' ? '<hidden>' : secret, EXPECTED)
 }
 
-/** Undefined for what is no base64. */
+/** Undefined if the text is not base64. */
 export function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
@@ -69,7 +69,7 @@ async function macOf(key: CryptoKey, message: Uint8Array<ArrayBuffer>): Promise<
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, message))
 }
 
-/** In a time that depends on the lengths alone. */
+/** The time depends on the lengths only. */
 export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length
   for (let index = 0; index < b.length; index++) difference |= (a[index] ?? 0) ^ (b[index] ?? 0)

@@ -28,7 +28,7 @@ async function take(store: Store): Promise<Lease> {
   return lease
 }
 
-test('a file outlives the process: what was accepted is not told again, and what was not is', async () => {
+test('after a restart accepted deliveries are not repeated, and the others are made', async () => {
   const path = newPath()
   const [ours, lanes] = [sqliteStore({ path }), sqliteStore({ path })]
   const calls: string[] = []
@@ -68,12 +68,12 @@ test('a file outlives the process: what was accepted is not told again, and what
   await lanes.close()
 })
 
-test('a delivery is forgotten with its transaction', async () => {
+test('a delivery is deleted with its transaction', async () => {
   const store = sqliteStore({ path: newPath(), retentionMs: 1, synchronous: 'NORMAL' })
   const lease = await take(store)
   const [kept] = await store.enqueue([transactionIn(LANE, 'a')])
   const outbox = await store.takeOutbox('orders', 'me', 60_000)
-  if (outbox === undefined || kept === undefined) throw new Error('nobody has it')
+  if (outbox === undefined || kept === undefined) throw new Error('a free outbox cannot be taken')
   const open = { chain: CHAIN, id: 'a', state: 'open', count: 0, tries: 0 } as const
   await store.writeOutbox(outbox, { read: [], deliveries: [open] })
   const write = (transactions: (typeof kept.transaction)[]) =>
@@ -87,7 +87,7 @@ test('a delivery is forgotten with its transaction', async () => {
     })
     .toBeUndefined()
   expect((await store.readOutbox('orders')).open).toBe(0)
-  // The id's next owner is somebody else.
+  // A new transaction with the same id must not inherit the delivery.
   await store.enqueue([transactionIn(LANE, 'a')])
   expect(await store.deliveries('orders', { chain: CHAIN, ids: ['a'] })).toEqual([])
   await store.close()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTurns, NO_GROUP, type Turn, type Turns } from './turns.js'
 
-/** So many of a group that wait, each with its number. */
+/** Adds `count` waiting deliveries of a group, each with its number. */
 function waiting(turns: Turns<string>, group: string, count: number, isAgain = false): void {
   for (let index = 0; index < count; index++) {
     turns.join(group)
@@ -9,7 +9,7 @@ function waiting(turns: Turns<string>, group: string, count: number, isAgain = f
   }
 }
 
-/** All that may begin now. */
+/** All deliveries that may start now. */
 function begun(turns: Turns<string>): Turn<string>[] {
   const all: Turn<string>[] = []
   for (let turn = turns.next(); turn !== undefined; turn = turns.next()) all.push(turn)
@@ -19,7 +19,7 @@ function begun(turns: Turns<string>): Turn<string>[] {
 const items = (some: readonly Turn<string>[]) => some.map(({ item }) => item)
 
 describe('groups take turns', () => {
-  test('one delivery each, however many the first of them has', () => {
+  test('with one delivery each, however many the first of them has', () => {
     const turns = createTurns<string>(4)
     waiting(turns, 'a', 100)
     waiting(turns, 'b', 2)
@@ -27,7 +27,7 @@ describe('groups take turns', () => {
     expect(items(begun(turns))).toEqual(['a0', 'b0', 'c0', 'a1'])
   })
 
-  test('a group begins with two calls at a time, and doubles them with each that is accepted', () => {
+  test('a group starts with two concurrent calls, and doubles them with each accepted call', () => {
     const turns = createTurns<string>(8)
     waiting(turns, 'a', 100)
     const [first, second] = begun(turns)
@@ -38,7 +38,7 @@ describe('groups take turns', () => {
     expect(begun(turns)).toHaveLength(0)
   })
 
-  test('what has no group has all places at once, and keeps them when it fails', () => {
+  test('deliveries without a group use all places at once, and keep them after failures', () => {
     const turns = createTurns<string>(8)
     waiting(turns, NO_GROUP, 100)
     const all = begun(turns)
@@ -48,20 +48,20 @@ describe('groups take turns', () => {
   })
 })
 
-describe('groups that fail', () => {
-  test('have half of the places together, and the others the rest', () => {
+describe('failing groups', () => {
+  test('have half of the places together, and the other groups the rest', () => {
     const turns = createTurns<string>(8)
     const silent = ['s', 't', 'u', 'v']
     for (const name of silent) waiting(turns, name, 100)
     for (const { end } of begun(turns)) end(false)
-    // Their first failure is over: from now on they are known.
+    // Their first failure is over, so they are known as failing from now on.
     const held = begun(turns)
     expect(held).toHaveLength(4)
     waiting(turns, 'good', 10)
     expect(items(begun(turns))).toEqual(['good0', 'good1'])
   })
 
-  test('have two places each, one of them for what failed before', () => {
+  test('have two places each, one of them for retries', () => {
     const turns = createTurns<string>(16)
     waiting(turns, 'a', 100)
     for (const { end } of begun(turns)) end(true)
@@ -74,7 +74,7 @@ describe('groups that fail', () => {
     expect(begun(only)).toHaveLength(1)
   })
 
-  test('are themselves again after one call that is accepted', () => {
+  test('recover fully after one accepted call', () => {
     const turns = createTurns<string>(2)
     waiting(turns, 'a', 10)
     for (const { end } of begun(turns)) end(false)
@@ -85,7 +85,7 @@ describe('groups that fail', () => {
 })
 
 describe('a crowded group', () => {
-  test('fails, and has more members than there is room for others', () => {
+  test('is one that fails, and has more members than there is room', () => {
     const turns = createTurns<string>(2)
     waiting(turns, 'a', 10)
     const [one, two] = begun(turns)
@@ -99,7 +99,7 @@ describe('a crowded group', () => {
     ])
   })
 
-  test('is none any more once its members have left', () => {
+  test('is no longer crowded once its members have left', () => {
     const turns = createTurns<string>(2)
     waiting(turns, 'a', 2)
     for (const { end } of begun(turns)) end(false)

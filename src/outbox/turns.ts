@@ -1,26 +1,26 @@
 /**
- * Whose turn it is. The groups that have something to deliver take turns, so that many deliveries of one do not hold up
- * another. A group begins with two calls at a time, which double with each one that is accepted; after a failure it has
- * two again: a receiver that is silent takes no more places than that. What has no group has no such bound: nothing says
- * that its calls go to one receiver.
+ * Decides whose turn it is. Groups with pending deliveries take turns, so that a group with many does not
+ * delay the others. A group starts with two concurrent calls. They double with each accepted call and fall
+ * back to two after a failure, so that a silent receiver takes no more places. Deliveries without a group
+ * have no such limit, because they need not go to one receiver.
  */
 export type Turns<T> = {
-  /** How many run. */
+  /** The number of running calls. */
   readonly running: number
-  /** One more delivery is known of the group: it counts until it leaves. */
+  /** Adds a delivery to the group. It counts until `leave`. */
   join(group: string): void
   leave(group: string): void
-  /** `isAgain`: it failed before. */
+  /** `isAgain`: the delivery failed before. */
   wait(item: T, group: string, isAgain: boolean): void
-  /** The next one, which runs from now on. Undefined where nothing may begin now. */
+  /** Starts the next item. Undefined if none may start now. */
   next(): Turn<T> | undefined
-  /** The last call of the group failed, and it has more deliveries than there is room for others. */
+  /** True if the last call of the group failed, and the group has more deliveries than there is room. */
   isCrowded(group: string, room: number): boolean
 }
 
 export type Turn<T> = {
   readonly item: T
-  /** It runs no more. `accepted` is undefined where nothing was called. */
+  /** Ends a turn. `accepted` is undefined if there was no call. */
   end(accepted: boolean | undefined): void
 }
 
@@ -34,15 +34,18 @@ type Group<T> = {
   isFailing: boolean
 }
 
-/** What has no group. No caller can name it. */
+/** The group of deliveries without a group. Callers cannot use this name. */
 export const NO_GROUP = ''
 
-/** One for what was never tried, and one for what failed. */
+/** One for deliveries that were never tried, and one for retries. */
 const WINDOW_MIN = 2
 
 const half = (count: number) => Math.max(1, Math.floor(count / 2))
 
-/** `concurrency`: so many run at once; of those that failed before, or whose group fails, at most half, and one. */
+/**
+ * `concurrency`: maximum number of running calls. Retries and failing groups get at most half of them, but at
+ * least one.
+ */
 export function createTurns<T>(concurrency: number): Turns<T> {
   const doubtfulMax = half(concurrency)
   // In the order of their turns.
@@ -59,7 +62,7 @@ export function createTurns<T>(concurrency: number): Turns<T> {
     return group
   }
 
-  /** What was never tried goes first: what fails holds up no more than its own. */
+  /** Deliveries that were never tried go first, so that a failure delays only its own delivery. */
   function pick(): { name: string; group: Group<T>; isRetry: boolean; isDoubtful: boolean } | undefined {
     for (const isRetry of [false, true])
       for (const [name, group] of groups) {
@@ -93,7 +96,7 @@ export function createTurns<T>(concurrency: number): Turns<T> {
       if (picked === undefined) return undefined
       const { name, group, isRetry, isDoubtful } = picked
       const item = (isRetry ? group.again : group.fresh).shift() as T
-      // Behind all others.
+      // Moves the group behind all others.
       groups.delete(name)
       groups.set(name, group)
       const count = (by: 1 | -1) => {

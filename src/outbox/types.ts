@@ -2,37 +2,40 @@ import type { Logger, Tx, TxRecord } from '../types/index.js'
 import type { Store } from '../types/store.js'
 
 /**
- * A stage that an outbox can tell. `sealed`: a sealed block has the transaction. `settled`: that block is `lossDepth` deep,
- * so that the outcome is known. `finalized`: the transaction is beyond every reorg. `failed`, `cancelled`, `superseded`:
- * the transaction ended without execution. Stages before `sealed` are not in the store at the time that they are reached:
- * the events of a sender tell them, without a guarantee.
+ * A stage that an outbox can deliver. `sealed`: a sealed block contains the transaction. `settled`: that
+ * block is `lossDepth` deep, so that the outcome is certain. `finalized`: the transaction is beyond every
+ * reorg. `failed`, `cancelled`, `superseded`: the transaction ended without execution. Stages before `sealed`
+ * are not in the store when they are reached; the events of a sender report them, without a guarantee.
  */
 export type OutboxStage = 'sealed' | 'settled' | 'finalized' | 'failed' | 'cancelled' | 'superseded'
 
-/** What is told: one of the stages, or `reorged`: what was told before is not so any more. */
+/** A delivered stage: one of the outbox stages, or `reorged`, which withdraws the previous one. */
 export type DeliveryStage = OutboxStage | 'reorged'
 
-/** One piece of news of one transaction. */
+/** One delivery: a stage of one transaction. */
 export type Delivery = {
-  /** Names this piece of news. It is the same each time the news is told: a receiver that has seen it leaves it out. */
+  /** Identifies the delivery. It is the same for every repetition, so that a receiver can drop duplicates. */
   key: string
-  /** What the transaction has reached; `reorged` takes back what was told before it. */
+  /** The stage that the transaction has reached; `reorged` withdraws the stage delivered before it. */
   stage: DeliveryStage
-  /** The place among all news of this transaction under this name, from 1. A gap means nothing. */
+  /** The position among all deliveries of this transaction under this name, from 1. A gap has no meaning. */
   number: number
-  /** How often this news was told, this time counted, from 1. */
+  /** The number of this attempt, from 1. */
   attempt: number
-  /** The transaction as it is now: it may be further than `stage`. */
+  /** The current state of the transaction, which may be further than `stage`. */
   tx: TxRecord
 }
 
-/** What a handler is given beside the delivery. */
+/** The second argument of a handler. */
 export type DeliveryContext = {
-  /** Aborted when `timeoutMs` is over, or another process delivers: the result of the call is not looked at any more. */
+  /** Aborted after `timeoutMs`, or when another process delivers. The result of the call is ignored then. */
   signal: AbortSignal
 }
 
-/** Takes a delivery. It is accepted once the promise resolves; a handler that rejects, or throws, gets it again. */
+/**
+ * Handles a delivery. It is accepted once the promise resolves. If the handler rejects or throws, the
+ * delivery is repeated.
+ */
 export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => unknown
 
 /** Finds transactions and reads their receipts: a sender or a pool. */
@@ -41,109 +44,123 @@ export type ReceiptSource = {
   get(id: string): Promise<Pick<Tx, 'wait' | 'toJSON'> | undefined>
 }
 
-/** What `createOutbox` takes. */
+/** The options of `createOutbox`. */
 export type OutboxOptions = {
-  /** The store of the senders whose transactions are told. One that does not outlive the process loses what waits. */
+  /**
+   * The store of the senders whose transactions are delivered. With a store that does not survive the
+   * process, pending deliveries are lost with it.
+   */
   store: Store
   /**
-   * Names the outbox in the store: 1 to 100 characters. Processes with the same name share the work, and must be given
-   * the same options; outboxes with different names each tell everything.
+   * The name of the outbox in the store: 1 to 100 characters. Processes with the same name share the work,
+   * and must have the same options. Outboxes with different names each deliver everything.
    */
   name: string
-  /** Gets each delivery. */
+  /** The handler that gets each delivery. */
   onStage: DeliveryHandler
-  /** What is told. `reorged` comes by itself. @default all but `settled` */
+  /** The stages to deliver. `reorged` is always delivered. @default all but `settled` */
   stages?: readonly OutboxStage[] | undefined
   /**
-   * Where a name begins that the store does not know yet: with what changes from `now` on, or with the `oldest`
-   * transaction that is kept. @default 'now'
+   * The start of a name that the store does not know yet: with changes from `now` on, or with the `oldest`
+   * transaction in the store. @default 'now'
    */
   from?: 'now' | 'oldest' | undefined
-  /** Only transactions of the chain with this id are told. @default those of all chains in the store */
+  /** If given, only transactions of the chain with this id are delivered. @default all chains in the store */
   chainId?: number | undefined
   /**
-   * Reads the receipt of an executed transaction whose record has no `status`, before it is told: the sender or the pool, or
-   * a function that picks one. Where no endpoint has the receipt (`NO_RECEIPT`) the transaction is told without it. @default
-   * no receipt is read, and `status` is missing where nobody has waited for the transaction
+   * Reads the receipt of an executed transaction whose record has no `status`, before the delivery: the
+   * sender or the pool, or a function that picks one. If no endpoint has the receipt (`NO_RECEIPT`), the
+   * delivery is made without it. @default no receipt is read, and `status` is missing if no caller waited for
+   * the transaction
    */
   receipts?: ReceiptSource | ((tx: TxRecord) => ReceiptSource | undefined) | undefined
   /**
-   * How many handlers run at once, from 1 to 1,000: by turns of the groups of the transactions, at most half of them, and one,
-   * for what failed before. A group whose last delivery failed has two of them, and all such groups together half.
-   * @default 8
+   * Maximum number of concurrent handler calls, from 1 to 1,000. The groups of the transactions take turns.
+   * Retries get at most half of the calls, but at least one. A group whose last delivery failed gets two
+   * calls, and all such groups together half. @default 8
    */
   concurrency?: number | undefined
-  /** Milliseconds that a handler has. After that the call has failed, and its `signal` aborts. @default 30_000 */
+  /**
+   * Milliseconds that a handler call may take. After that it has failed, and its `signal` aborts.
+   * @default 30_000
+   */
   timeoutMs?: number | undefined
-  /** Milliseconds until a delivery that failed once is tried again; doubled with each try. @default 1_000 */
+  /** Milliseconds until the first retry; doubled with each further one. @default 1_000 */
   retryMinMs?: number | undefined
-  /** The longest that a delivery rests between two tries, in milliseconds. A `Retry-After` may ask for more. @default 300_000 */
+  /** Maximum milliseconds between two tries. A `Retry-After` may ask for more. @default 300_000 */
   retryMaxMs?: number | undefined
-  /** After so many tries a delivery is given up: `snapshot().stopped` counts it. @default none: it is tried for ever */
+  /**
+   * Number of tries after which a delivery is given up; `snapshot().stopped` counts it. @default unlimited
+   */
   triesMax?: number | undefined
   /**
-   * Gets a line where deliveries keep failing, where one is given up, and where the store fails. Without it the console
-   * gets a line for each delivery that is given up. `false` silences it.
+   * Gets a line if deliveries keep failing, if one is given up, and if the store fails. `false` disables
+   * this. @default the console gets a line for each delivery that is given up
    */
   logger?: Logger | false | undefined
 }
 
-/** A delivery that fails. */
+/** A failing delivery. */
 export type FailingDelivery = {
   /** The id of the transaction. */
   id: string
-  /** The chain of the transaction. */
+  /** The chain id of the transaction. */
   chainId: number
-  /** What is to be told. */
+  /** The stage to deliver. */
   stage: DeliveryStage
-  /** How often it failed. */
+  /** The number of failed tries. */
   tries: number
-  /** Why it failed last: a sentence without URLs and secrets, of at most 500 characters. */
+  /** The reason of the last failure: a sentence without URLs and secrets, of at most 500 characters. */
   reason: string
-  /** When it failed first, as ISO 8601. */
+  /** The time of the first failure, as ISO 8601. */
   since: string
-  /** It was given up, and is not tried again by itself. */
+  /** True if the delivery was given up, and is not retried automatically. */
   isStopped: boolean
 }
 
-/** How an outbox stands. */
+/** The state of an outbox. */
 export type OutboxSnapshot = {
-  /** As in the options. */
+  /** The name from the options. */
   name: string
-  /** This process delivers. Of several with one name, one does. */
+  /** True if this process delivers. Of several processes with one name, one does. */
   delivers: boolean
-  /** Some process delivers. */
+  /** True if any process delivers. */
   isHeld: boolean
-  /** How many deliveries are to be made, those that fail among them. */
+  /** The number of pending deliveries, including failing ones. */
   waiting: number
-  /** How many deliveries were given up. */
+  /** The number of deliveries that were given up. */
   stopped: number
-  /** How many accounts have changes that were not looked at yet. More than 0 for long: `waiting` is at its bound of 10,000. */
+  /** The number of accounts with unread changes. If it stays above 0, `waiting` is at its limit of 10,000. */
   behind: number
-  /** The deliveries that fail or were given up, the oldest trouble first; at most 100 of each kind. */
+  /** The deliveries that fail or were given up, longest failing first; at most 100 of each kind. */
   failing: FailingDelivery[]
-  /** Why this process does not read or write the store now; missing while it does. */
+  /** The reason why this process cannot read or write the store now; missing while it can. */
   trouble?: string
 }
 
-/** Tells what became of transactions. */
+/** Delivers the stages of transactions. */
 export type Outbox = {
   /**
-   * Resolves once the name is in the store: all that changes after that is told. Rejects with `CLOSED` where the outbox is
-   * closed before.
+   * Resolves once the name is in the store: all later changes are delivered. Rejects with `CLOSED` if the
+   * outbox is closed before.
    */
   ready(): Promise<void>
-  /** How it stands, for all processes, as the store says. @throws `STORE` */
+  /**
+   * The state for all processes, as stored.
+   *
+   * @throws `STORE`
+   */
   snapshot(): Promise<OutboxSnapshot>
   /**
-   * Takes up what was given up, and makes what waits after a failure due at once. Resolves with how many those are.
+   * Retries deliveries that were given up, and makes deliveries that pause after a failure due at once.
+   * Resolves with their number.
    *
-   * @throws `LEASE_LOST` where another process delivers, `CLOSED` where the outbox is closed
+   * @throws `LEASE_LOST` if another process delivers, `CLOSED` if the outbox is closed
    */
   retry(): Promise<number>
   /**
-   * Begins nothing more, waits for the handlers that run (for `timeoutMs` at most) and gives the name to the next process.
-   * What was not accepted is told there. The store stays open.
+   * Starts no more calls, waits for running handlers (at most `timeoutMs`), and releases the name to the next
+   * process, which makes the remaining deliveries. The store stays open.
    */
   close(): Promise<void>
 }

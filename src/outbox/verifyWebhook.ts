@@ -5,36 +5,39 @@ import { object, whole } from '../validate/validate.js'
 import { createSigner, decoded, HEADERS, isEqual } from './signature.js'
 import type { WebhookPayload } from './webhook.js'
 
-/** What `verifyWebhook` takes. */
+/** The parameters of `verifyWebhook`. */
 export type VerifyWebhookOptions = {
-  /** The body as it came, before anything parsed it: a body that was parsed and written anew is another one. */
+  /** The raw body, before parsing. A parsed and re-serialised body may differ. */
   body: string | Uint8Array
-  /** The headers of the request: those of `fetch`, or Node's. */
+  /** The headers of the request, in the form of `fetch` or Node. */
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** As the sender has it; with several, one of them has to fit. */
+  /** The sender's secret. If several are given, one of them has to match. */
   secret: string | readonly string[]
-  /** How far the timestamp may be from the time here, in both directions, in milliseconds. @default 300_000 */
+  /**
+   * Maximum difference between the timestamp and the local time, in both directions, in milliseconds.
+   * @default 300_000
+   */
   toleranceMs?: number | undefined
-  /** The time to compare with, in milliseconds since the epoch. @default the machine's */
+  /** The local time in milliseconds since the epoch. @default the machine's */
   nowMs?: number | undefined
 }
 
-/** Why a request is not to be believed. */
+/** The reason why a request was rejected. */
 export type WebhookErrorReason =
   /** A header is missing. */
   | 'missing'
-  /** A header or the body is not what it should be. */
+  /** A header or the body is malformed. */
   | 'malformed'
-  /** The request is too old, or from the future: it may be a recorded one. */
+  /** The request is too old, or from the future. It may be a replay. */
   | 'timestamp'
-  /** No signature fits: another secret, another body, or somebody else. */
+  /** No signature matches: the secret or the body differs, or the request is from another sender. */
   | 'signature'
 
-/** A request that is not to be believed. Answer it with 400 or 401. */
+/** The error for a request that must not be trusted. Answer it with 400 or 401. */
 export class WebhookError extends Error {
-  /** Recognises the errors of every copy of the package. */
+  /** The name identifies the errors of every copy of the package. */
   override name = 'WebhookError'
-  /** What is wrong. */
+  /** The reason for the rejection. */
   readonly reason: WebhookErrorReason
 
   constructor(reason: WebhookErrorReason, message: string) {
@@ -55,11 +58,12 @@ const TOLERANCE_MS = 300_000
 const SIGNATURES_MAX = 32
 
 /**
- * Whether a request comes from a `webhook` with the same secret, as the scheme of Standard Webhooks 1.0.0 says. Signatures
- * are compared in a time that does not depend on where they differ.
+ * Verifies that a request comes from a `webhook` with the same secret, by the scheme of Standard Webhooks
+ * 1.0.0. Signatures are compared in constant time.
  *
- * Not guaranteed: that it is the first time. Within `toleranceMs` a recorded request is accepted again, and the outbox itself
- * may send one twice: keep `data.key` (the header `webhook-id`) of what was done.
+ * Not guaranteed: that the request comes for the first time. Within `toleranceMs` a replayed request is
+ * accepted again, and the outbox itself may send one twice: store `data.key` (the header `webhook-id`) of
+ * processed requests.
  *
  * @example
  * const { createServer } = await import('node:http')
@@ -74,8 +78,8 @@ const SIGNATURES_MAX = 32
  *   )
  * })
  *
- * @returns what was delivered
- * @throws `WebhookError` for a request that is not to be believed, and `INVALID` for an argument that cannot be
+ * @returns the delivered payload
+ * @throws `WebhookError` for a request that must not be trusted, and `INVALID` for an invalid argument
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookPayload> {
   checkNames('options', object('options', options), NAMES)
@@ -98,11 +102,11 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
     .filter((one) => one.startsWith('v1,'))
     .flatMap((one) => decoded(one.slice('v1,'.length)) ?? [])
   const expected = await sign(id, timestamp, bytes)
-  // All are compared, whichever fits.
+  // All pairs are compared, so that the time does not depend on the match.
   const fits = expected.flatMap((one) => given.map((other) => isEqual(other, one))).filter(Boolean)
-  if (fits.length === 0) throw new WebhookError('signature', 'No signature of the webhook fits.')
+  if (fits.length === 0) throw new WebhookError('signature', 'No signature of the webhook matches.')
   if (!/^\d{1,12}$/.test(timestamp))
-    throw new WebhookError('malformed', 'The timestamp is no number of seconds.')
+    throw new WebhookError('malformed', 'The timestamp is not a number of seconds.')
   if (Math.abs(nowMs - Number(timestamp) * 1_000) > toleranceMs)
     throw new WebhookError('timestamp', 'The webhook was signed too long ago, or its clock is ahead.')
   return payloadIn(bytes)
@@ -127,6 +131,6 @@ function payloadIn(bytes: Uint8Array): WebhookPayload {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as WebhookPayload
   } catch {
-    throw new WebhookError('malformed', 'The body is no JSON.')
+    throw new WebhookError('malformed', 'The body is not JSON.')
   }
 }

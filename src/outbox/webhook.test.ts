@@ -36,7 +36,7 @@ afterEach(async () => {
   }
 })
 
-/** A receiver on loopback. Without an answer for it a request gets a 204. */
+/** A receiver on loopback. A request without a scripted answer gets a 204. */
 async function receiver(...answers: readonly Answer[]) {
   const left = [...answers]
   const requests: Request[] = []
@@ -88,7 +88,7 @@ describe('a webhook', () => {
     expect(payload).toEqual({ type: 'transaction.sealed', timestamp: DELIVERY.tx.updatedAt, data })
   })
 
-  test('signs with each of several secrets, so that a receiver with one of them believes it', async () => {
+  test('signs with each of several secrets, so that a receiver with one of them accepts it', async () => {
     const { port, requests } = await receiver()
     await post(port, { secret: [OTHER, SECRET] })
     const { headers, body } = requests[0] as Request
@@ -128,7 +128,7 @@ describe('a webhook', () => {
     expect(await failure(post(port, { triesMax: 3 }, { attempt }))).toMatchObject({ isFinal })
   })
 
-  test('follows no redirection: neither another host nor another path gets the body', async () => {
+  test('follows no redirect: neither another host nor another path gets the body', async () => {
     const elsewhere = await receiver()
     const { port, requests } = await receiver(
       says(307, { location: `http://127.0.0.1:${elsewhere.port}/steal` }),
@@ -140,19 +140,19 @@ describe('a webhook', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('that is refused a connection fails, in the words of the system', async () => {
+  test("fails with the system's error if the connection is refused", async () => {
     const port = await freePort()
     const error = await failure(post(port))
-    expect(error.message).toBe(`http://127.0.0.1:${port} was not reached: ECONNREFUSED.`)
+    expect(error.message).toBe(`http://127.0.0.1:${port} could not be reached: ECONNREFUSED.`)
     expect(error.isFinal).toBe(false)
   })
 
-  test('whose connection is cut fails', async () => {
+  test('fails if the connection is cut', async () => {
     const { port } = await receiver((response) => response.destroy())
-    expect((await failure(post(port))).message).toContain('was not reached')
+    expect((await failure(post(port))).message).toContain('could not be reached')
   })
 
-  test('that gets no answer ends in its time, and where the outbox says so', async () => {
+  test('fails after its timeout, and when the outbox aborts it', async () => {
     const { port } = await receiver(
       () => {},
       () => {},
@@ -165,7 +165,7 @@ describe('a webhook', () => {
     expect(await posted).toBeInstanceOf(DeliveryError)
   })
 
-  test('reads no more of an answer than it quotes: neither an endless one nor a slow one holds it up', async () => {
+  test('reads only the quoted part of an answer: neither an endless nor a slow one delays it', async () => {
     let written = 0
     const endless: Answer = (response) => {
       response.writeHead(500)
@@ -189,7 +189,7 @@ describe('a webhook', () => {
     await post(port)
   })
 
-  test('shows neither the secret nor what is in the URL behind its host', async () => {
+  test('shows neither the secret nor the part of the URL after the host', async () => {
     const echo: Answer = (response, { path, headers }) =>
       response.writeHead(400).end(`${path} https://x:y@z.example/tok3n?key=s3cret ${headers.authorization}`)
     const { port } = await receiver(echo, says(500))
@@ -238,9 +238,9 @@ describe('a webhook', () => {
   })
 })
 
-describe('a request is believed', () => {
+describe('a request is accepted', () => {
   const NOW_S = 1_614_265_330
-  // Of the tests of the libraries of Standard Webhooks.
+  // From the tests of the Standard Webhooks libraries.
   const KNOWN = {
     body: '{"test": 2432232314}',
     headers: {
@@ -257,7 +257,7 @@ describe('a request is believed', () => {
       (error: unknown) => (error as WebhookError).reason,
     )
 
-  test('as the libraries of Standard Webhooks sign it', async () => {
+  test('if the Standard Webhooks libraries signed it', async () => {
     expect(await verifyWebhook(KNOWN)).toEqual({ test: 2432232314 })
     expect(await reasonOf({ headers: new Headers(KNOWN.headers) })).toBe('believed')
     expect(await reasonOf({ body: Buffer.from(KNOWN.body) })).toBe('believed')
@@ -287,11 +287,11 @@ describe('a request is believed', () => {
     ['without an id', { headers: without('Webhook-Id') }, 'missing'],
     ['without a time', { headers: without('webhook-timestamp') }, 'missing'],
     ['without a signature', { headers: without('webhook-signature') }, 'missing'],
-  ])('but not one %s', async (_, over, reason) => {
+  ])('but not %s', async (_, over, reason) => {
     expect(await reasonOf(over)).toBe(reason)
   })
 
-  test('within the tolerance that is asked for', async () => {
+  test('within the given tolerance', async () => {
     expect(await reasonOf({ nowMs: (NOW_S + 360) * 1_000, toleranceMs: 400_000 })).toBe('believed')
     expect(await reasonOf({ nowMs: (NOW_S + 2) * 1_000, toleranceMs: 1_000 })).toBe('timestamp')
   })
@@ -309,7 +309,7 @@ describe('a request is believed', () => {
   })
 })
 
-test('an outbox posts until the receiver accepts, in order, by one key', async () => {
+test('an outbox posts until the receiver accepts, in order, with one key', async () => {
   const { port, requests } = await receiver(
     says(500),
     says(429, { 'retry-after': '1' }),

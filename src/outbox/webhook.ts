@@ -9,38 +9,47 @@ import { DeliveryError } from './deliveryError.js'
 import { createSigner, encoded, HEADERS } from './signature.js'
 import type { Delivery, DeliveryHandler, DeliveryStage } from './types.js'
 
-/** What `webhook` takes. */
+/** The parameters of `webhook`. */
 export type WebhookOptions = {
   /**
-   * Where deliveries go, `https:` or `http:`. User and password in it become Basic authentication. Nothing of it but its
-   * origin is in an error or a log.
+   * The URL of the receiver, `https:` or `http:`. User and password in it become Basic authentication. Errors
+   * and logs contain only its origin.
    */
   url: string
   /**
-   * `whsec_` and 24 to 64 random bytes in base64, as Standard Webhooks has them. With several, each signs: a receiver
-   * that knows one of them accepts the delivery, so that secrets can be changed while it runs.
+   * `whsec_` and 24 to 64 random bytes in base64, the format of Standard Webhooks. If several are given, each
+   * signs: a receiver that knows one of them accepts the delivery, so that secrets can be changed without
+   * downtime.
    */
   secret: string | readonly string[]
-  /** Sent with each request, for a proxy in front of the receiver. They do not replace those of the webhook itself. */
+  /**
+   * Additional headers of each request, for a proxy in front of the receiver. They do not replace the
+   * webhook's own. @default none
+   */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Milliseconds that the receiver has for its answer. Not above `timeoutMs` of the outbox. @default 15_000 */
+  /**
+   * Milliseconds within which the receiver has to answer. At most `timeoutMs` of the outbox. @default 15_000
+   */
   timeoutMs?: number | undefined
   /**
-   * After so many tries a refusal (a status of 4xx, or a redirection) is final, and the delivery is given up. A 410 is
-   * final at once; 408, 425, 429, 5xx and silence never are. @default 10
+   * Number of tries after which a refusal (a status of 4xx, or a redirect) is final and the delivery is given
+   * up. A 410 is final at once; 408, 425, 429, 5xx and no answer never are. @default 10
    */
   triesMax?: number | undefined
-  /** Sends the requests. @default the global `fetch`, looked up each time */
+  /** The function that sends the requests. @default the global `fetch`, looked up each time */
   fetchFn?: typeof fetch | undefined
 }
 
-/** The JSON that a receiver gets. */
+/** The JSON body that a receiver gets. */
 export type WebhookPayload = {
-  /** What happened: `transaction.sealed`, say. */
+  /** The type of the event, for example `transaction.sealed`. */
   type: `transaction.${DeliveryStage}`
-  /** When the transaction changed last, as ISO 8601. */
+  /** The time of the transaction's last change, as ISO 8601. */
   timestamp: string
-  /** The delivery, without the count of its tries: each try has the same body as long as the transaction is the same. */
+  /**
+   * The delivery without its number of tries, so that every try has the same body unless the transaction
+   * changed.
+   */
   data: Omit<Delivery, 'attempt'>
 }
 
@@ -55,22 +64,22 @@ const NAMES = {
 
 const TIMEOUT_MS = 15_000
 const TRIES_MAX = 10
-/** Of an answer that is no success: as much of it is quoted, and read. */
+/** Maximum number of characters that are read and quoted of an unsuccessful answer. */
 const QUOTED_CHARS_MAX = 200
 const READ_BYTES_MAX = 1_024
 
 /**
- * A handler for `createOutbox` that posts each delivery as JSON, signed by the scheme of Standard Webhooks 1.0.0: the
- * headers `webhook-id` (the `key` of the delivery), `webhook-timestamp` (seconds since the epoch) and `webhook-signature`
- * (`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64). `verifyWebhook` is its other half, and so are the
- * libraries of Standard Webhooks for other languages.
+ * A handler for `createOutbox` that posts each delivery as JSON, signed by the scheme of Standard Webhooks
+ * 1.0.0: the headers `webhook-id` (the `key` of the delivery), `webhook-timestamp` (seconds since the epoch)
+ * and `webhook-signature` (`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64). `verifyWebhook` and
+ * the Standard Webhooks libraries for other languages verify it.
  *
- * A status of 2xx accepts the delivery. Silence, connections that fail, 408, 425, 429 and 5xx are tried again by the outbox,
- * no sooner than `Retry-After` says. 410 gives the delivery up, and so does any other answer after `triesMax` tries.
- * Redirections are not followed: what is signed goes to the one host that was named.
+ * A status of 2xx accepts the delivery. After no answer, a failed connection, 408, 425, 429 and 5xx the
+ * outbox retries, no sooner than `Retry-After` says. 410 gives the delivery up, and so does any other answer
+ * after `triesMax` tries. Redirects are not followed, so signed bodies reach only the given host.
  *
- * Not guaranteed: that the host is one that may be asked. Where users name URLs, check that they lead to no address of
- * your own network.
+ * Not guaranteed: that the host is safe to call. If users supply URLs, check that these do not lead to
+ * addresses of your own network.
  *
  * @example
  * const { createOutbox } = await import('txlane/outbox')
@@ -78,7 +87,7 @@ const READ_BYTES_MAX = 1_024
  * const onStage = webhook({ url: 'https://example.com/txlane', secret: process.env.WEBHOOK_SECRET ?? '' })
  * createOutbox({ store: memoryStore(), name: 'orders', onStage })
  *
- * @throws `INVALID` for an option that cannot be; it shows neither the secret nor the path of the URL
+ * @throws `INVALID` for an invalid option; it shows neither the secret nor the path of the URL
  */
 export function webhook(options: WebhookOptions): DeliveryHandler {
   const clock: Clock = systemClock
@@ -117,7 +126,7 @@ export function webhook(options: WebhookOptions): DeliveryHandler {
     const request = await requestOf(delivery)
     const send = fetchFn ?? fetch
     const response = await send(url, { ...request, signal }).catch((error: unknown) => {
-      throw new DeliveryError(`${place} was not reached: ${wordsOf(error)}.`)
+      throw new DeliveryError(`${place} could not be reached: ${wordsOf(error)}.`)
     })
     const { status } = response
     if (status >= 200 && status < 300) return void discard(response)
@@ -140,7 +149,7 @@ export function webhook(options: WebhookOptions): DeliveryHandler {
 
 class NoAnswer extends Error {}
 
-/** Rejects in its time, whether or not what is asked looks at the signal. */
+/** Rejects after the timeout, even if the request ignores the signal. */
 function within(
   clock: Clock,
   timeoutMs: number,
@@ -166,11 +175,11 @@ function within(
 
 function checkUrl(url: unknown): asserts url is string {
   const isUrl = typeof url === 'string' && /^https?:\/\//i.test(url) && URL.canParse(url)
-  // A URL that is nearly right may hold a password.
+  // A nearly valid URL may contain a password.
   if (!isUrl) throw invalid('url', typeof url === 'string' ? '<hidden>' : url, 'an http(s) URL')
 }
 
-/** @throws TxlaneError `INVALID`, which shows no value: it may be a token */
+/** @throws TxlaneError `INVALID`, without the value, which may be a token */
 function headersOf(given: unknown): Headers {
   try {
     return new Headers((given ?? {}) as Record<string, string>)
@@ -188,22 +197,25 @@ function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500
 }
 
-/** The system's name for it, which is short and quotes nothing. */
+/** The system's code for the error, which is short and quotes nothing. */
 function wordsOf(error: unknown): string {
   const { code, cause, name } = error as { code?: unknown; cause?: { code?: unknown }; name?: unknown }
   const found = [cause?.code, code].find((one): one is string => typeof one === 'string')
   return found ?? (typeof name === 'string' ? name : 'unknown error')
 }
 
-/** Its rest is not read: the connection is not kept for it. */
+/** The rest is not read, so the connection is not kept for it. */
 function discard({ body }: Response): void {
   body?.cancel().catch(() => {})
 }
 
-/** Shorter ones are words that an answer may have by chance, and no secrets. */
+/** Shorter texts may occur in an answer by chance, and are no secrets. */
 const HIDDEN_CHARS_MIN = 4
 
-/** What an answer may repeat of the request and nobody is to read: what the URL has behind its host, and the headers. */
+/**
+ * The parts of the request that an answer may repeat and that must not be shown: the URL after its host, and
+ * the headers.
+ */
 function secretsOf(url: string, headers: Headers): readonly string[] {
   const { username, password, pathname, searchParams } = new URL(url)
   const raw = [
@@ -227,7 +239,7 @@ function unescaped(text: string): string {
   }
 }
 
-/** The beginning of what it said. */
+/** The beginning of the answer. */
 async function quoteOf(response: Response, hidden: readonly string[]): Promise<string> {
   const reader = response.body?.getReader()
   if (reader === undefined) return ''
@@ -241,7 +253,7 @@ async function quoteOf(response: Response, hidden: readonly string[]): Promise<s
       text += decoder.decode(value.subarray(0, READ_BYTES_MAX), { stream: true })
     }
   } catch {
-    // The status says enough.
+    // The status is sufficient.
   }
   reader.cancel().catch(() => {})
   const safe = hidden.reduce((cut, secret) => cut.replaceAll(secret, '<redacted>'), text)

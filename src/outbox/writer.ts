@@ -3,29 +3,32 @@ import type { Clock } from '../platform/clock.js'
 import type { OutboxLease, StoredDelivery } from '../types/outbox.js'
 import { type LaneKey, laneName, type Store, transactionName } from '../types/store.js'
 
-/** Writes what is known of deliveries, one write at a time: what comes meanwhile shares the next one. */
+/** Writes delivery states, one write at a time. Changes that arrive meanwhile share the next write. */
 export type Writer = {
-  /** Resolves with true once it is in the store, and with false where this process does not deliver any more. */
+  /**
+   * Resolves with true once the change is in the store, and with false if this process does not deliver any
+   * more.
+   */
   write(change: {
     readonly read?: readonly { readonly lane: LaneKey; readonly revision: number }[] | undefined
     readonly deliveries: readonly StoredDelivery[]
   }): Promise<boolean>
-  /** Nothing is written any more. */
+  /** Stops all writes. */
   stop(): void
 }
 
 const PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200, 5_000] as const
 
-/** The name of a transaction among all of a store. */
+/** The name of a transaction within a store. */
 export const nameOf = ({ chain, id }: Pick<StoredDelivery, 'chain' | 'id'>) => transactionName(chain, id)
 
 export function createWriter(parts: {
   readonly store: Pick<Store, 'writeOutbox'>
   readonly lease: OutboxLease
   readonly clock: Pick<Clock, 'setTimer'>
-  /** Another process delivers. */
+  /** Called when another process delivers. */
   readonly lost: () => void
-  /** Each write that failed, or `undefined` for one that did not. */
+  /** Called with the error of each failed write, and with `undefined` after a successful one. */
   readonly noted: (error: unknown) => void
 }): Writer {
   const { store, lease, clock, lost, noted } = parts
@@ -50,7 +53,7 @@ export function createWriter(parts: {
     try {
       await store.writeOutbox(lease, { read: [...lanes.values()], deliveries: [...puts.values()] })
     } catch (error) {
-      // What came meanwhile is newer.
+      // The changes that arrived meanwhile are newer.
       read = new Map([...lanes, ...read])
       deliveries = new Map([...puts, ...deliveries])
       waiting = [...told, ...waiting]

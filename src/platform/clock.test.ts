@@ -8,9 +8,10 @@ afterEach(() => {
 
 const LINKS_MAX = 100
 
-test('a timer of 0 lets the loop go round first, however long the work takes that it cuts', async () => {
+test('a timer of 0 lets the event loop poll for I/O, even between long parts of work', async () => {
   let wentRound = false
-  // In microtasks, longer than it takes until a timer of 0 is due, and with others set: so a lane signs a burst.
+  // The links run in microtasks, take longer than a timer of 0, and set other timers meanwhile, as a lane
+  // does that signs a burst.
   const links = await new Promise<number>((done) => {
     const link = (number: number) => {
       if (number === 1) setImmediate(() => (wentRound = true))
@@ -24,7 +25,7 @@ test('a timer of 0 lets the loop go round first, however long the work takes tha
   expect(links).toBe(2)
 })
 
-test('one that is taken back never fires', async () => {
+test('a cancelled timer never fires', async () => {
   const fired: number[] = []
   const cancel = systemClock.setTimer(() => fired.push(1), 0)
   cancel()
@@ -39,7 +40,7 @@ test.each([
   ['systemClock', systemClock],
   ['backgroundClock', backgroundClock],
   ['a stoppable clock', stoppableClock(systemClock)],
-])('%s: a timer may be longer than JavaScript takes, and fires once, at its time', async (_, clock) => {
+])('%s: a timer longer than setTimeout supports fires once, at its time', async (_, clock) => {
   vi.useFakeTimers()
   let fired = 0
   clock.setTimer(() => fired++, 2 * LONGEST_MS + 5_000)
@@ -53,7 +54,7 @@ test.each([
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('elapsed time goes on where the wall clock is set back, and 0 is long ago', () => {
+test('elapsed time advances when the wall clock is set back, and 0 is long ago', () => {
   const [before, wallBefore] = [systemClock.now(), systemClock.wallNow()]
   const wall = Date.now
   vi.spyOn(Date, 'now').mockImplementation(() => wall() - 3_600_000)

@@ -1,49 +1,54 @@
-/** A timer that has been set and can be taken back. Calling it twice, or after it fired, does nothing. */
+/** Cancels a timer. Calling it twice, or after the timer fired, has no effect. */
 export type CancelTimer = () => void
 
 /**
- * The only way txlane looks at the time. Injected everywhere, so that the real sender runs in virtual time
- * against a simulated chain.
+ * The only source of time in txlane. It is injected everywhere, so that the real sender can run in virtual
+ * time against a simulated chain.
  */
 export type Clock = {
   /**
-   * Milliseconds on a clock that only moves forward, also where the machine's wall clock is set back: for elapsed time.
-   * Its values mean nothing outside the process. They are large from the start, so that 0 is long ago.
+   * Milliseconds of a monotonic clock, for elapsed time. It does not go back when the machine's wall clock
+   * does. Its values have no meaning outside the process. They are large from the start, so that 0 is long
+   * ago.
    */
   now(): number
   /**
-   * Milliseconds since the epoch, by the machine's wall clock, which may step in both directions (NTP, a virtual machine
-   * that is resumed). For deadlines that a caller gave in wall time, and for timestamps that are kept or shown.
+   * Milliseconds since the epoch, by the machine's wall clock, which may step in both directions (NTP, a
+   * resumed virtual machine). Used for deadlines that a caller gave in wall time, and for timestamps that are
+   * stored or shown.
    */
   wallNow(): number
   /**
-   * Calls `fn` once, `delayMs` of elapsed time from now, however long that is; with 0, once what has arrived meanwhile is
-   * taken in. Never synchronously.
+   * Calls `fn` once, after `delayMs` of elapsed time, which may be of any length. With 0, `fn` runs once the
+   * event loop has handled the I/O that has arrived meanwhile. `fn` is never called synchronously.
    */
   setTimer(fn: () => void, delayMs: number): CancelTimer
 }
 
-/** A number in [0, 1). Injected beside the clock, so that a run replays from its seed. */
+/** A number in [0, 1). Injected beside the clock, so that a run can be replayed from its seed. */
 export type Random = () => number
 
-/** The longest delay that `setTimeout` takes; it calls back after 1 ms where it is given a longer one. */
+/** The longest delay that `setTimeout` supports. With a longer one it fires after 1 ms. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
-/** `performance.now()` begins at 0: what happened "at 0" would seem to have happened just now. */
+/**
+ * `performance.now()` starts at 0. Without this offset an event with the time 0 would seem to have happened
+ * just now.
+ */
 const ORIGIN_MS = 10 ** 9
 
 /**
- * Node's: after a look at what has arrived. A timer is not: one of 0 is due after a millisecond, and where the work that
- * set it takes longer and any other timer is set meanwhile, which moves libuv's clock on, it fires before Node looks
- * anywhere else (`uv__run_timers`, seen with libuv 1.46 in Node 20). Work that is cut by such timers keeps the loop to
- * itself all the same.
+ * Node's `setImmediate` runs after the event loop has polled for I/O. A timer of 0 does not: it is due after
+ * a millisecond. If the work that set it takes longer and another timer is set meanwhile, which advances
+ * libuv's clock, it fires before Node polls for I/O (`uv__run_timers`, seen with libuv 1.46 in Node 20). Work
+ * that is split by such timers still blocks the event loop.
  */
 const immediate = globalThis as {
   setImmediate?: (fn: () => void) => unknown
   clearImmediate?: (handle: unknown) => void
 }
 
-/** `set` with a delay of any length: a delay that it does not take is cut into several timers. */
+/** Calls `set` with a delay of any length: a delay above `TIMER_MS_MAX` is split into several timers. */
 function setLong(
   set: (fn: () => void, delayMs: number) => CancelTimer,
   fn: () => void,
@@ -64,12 +69,12 @@ function setTimeoutOf(fn: () => void, delayMs: number): CancelTimer {
 
 function setUnreferenced(fn: () => void, delayMs: number): CancelTimer {
   const timer: unknown = setTimeout(fn, delayMs)
-  // A number in browsers, where nothing is kept alive by it.
+  // In browsers the timer is a number, and timers keep no process alive.
   if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
   return () => clearTimeout(timer as ReturnType<typeof setTimeout>)
 }
 
-/** The machine's own clock. Its timers keep a Node process alive, since each stands for unfinished work. */
+/** The machine's own clock. Its timers keep a Node process alive, because each stands for unfinished work. */
 export const systemClock: Clock = {
   now: () => ORIGIN_MS + performance.now(),
   wallNow: () => Date.now(),
@@ -82,13 +87,16 @@ export const systemClock: Clock = {
   },
 }
 
-/** The machine's own clock for what stands for no unfinished work: its timers let a Node process end. */
+/** The machine's own clock for background work: its timers do not keep a Node process alive. */
 export const backgroundClock: Clock = {
   ...systemClock,
   setTimer: (fn, delayMs) => setLong(setUnreferenced, fn, delayMs),
 }
 
-/** Resolves once the event loop has taken in what has arrived meanwhile: between parts of long work. */
+/**
+ * Resolves once the event loop has handled the I/O that has arrived meanwhile. Called between the parts of
+ * long work.
+ */
 export function nextTurn(clock: Pick<Clock, 'setTimer'>): Promise<void> {
   return new Promise((resolve) => void clock.setTimer(resolve, 0))
 }
@@ -101,16 +109,16 @@ export function momentOf(clock: Pick<Clock, 'now' | 'wallNow'>): Moment {
 }
 
 /**
- * True where it is certain that no more than `ms` have passed since: both clocks agree. The steady one stands still while
- * a machine sleeps (CLOCK_MONOTONIC of Linux does not count the time suspended, clock_gettime(2)); the wall clock shows
- * that when it is set forward afterwards.
+ * True if certainly at most `ms` have passed since then, that is, if both clocks agree. The monotonic clock
+ * stops while a machine sleeps (Linux's CLOCK_MONOTONIC does not count suspended time, clock_gettime(2)). The
+ * wall clock shows the sleep once it is set forward.
  */
 export function isWithin(clock: Pick<Clock, 'now' | 'wallNow'>, since: Moment, ms: number): boolean {
   const wallPassedMs = clock.wallNow() - since.wallMs
   return clock.now() - since.atMs <= ms && wallPassedMs >= 0 && wallPassedMs <= ms
 }
 
-/** A clock whose timers are all taken back at once, when what set them has stopped. */
+/** A clock whose timers are all cancelled at once when their owner stops. */
 export function stoppableClock(clock: Clock): Clock & { stop(): void } {
   const pending = new Set<CancelTimer>()
   let stopped = false
@@ -137,5 +145,5 @@ export function stoppableClock(clock: Clock): Clock & { stop(): void } {
   }
 }
 
-/** The machine's own randomness: used for jitter and for generated ids, never for secrets. */
+/** The machine's own randomness. Used for jitter and for generated ids, never for secrets. */
 export const systemRandom: Random = () => Math.random()

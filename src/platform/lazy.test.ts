@@ -4,7 +4,7 @@ import { createLoader, whenLoaded } from './lazy.js'
 
 const CODE = { name: 'the code' }
 
-test('nothing is loaded before it is asked for, once for all who ask, and then it is there at once', async () => {
+test('code is loaded on the first call only, once for all callers, and later calls get it synchronously', async () => {
   let loads = 0
   const load = createLoader('The code', async () => {
     loads++
@@ -17,7 +17,7 @@ test('nothing is loaded before it is asked for, once for all who ask, and then i
   expect(loads).toBe(1)
 })
 
-test('code that could not be loaded is told with a typed error, and asked for again by the next call', async () => {
+test('a failed load rejects with a typed error, and the next call loads again', async () => {
   let loads = 0
   const load = createLoader('The code', async () => {
     if (++loads === 1) throw new TypeError('Failed to fetch dynamically imported module')
@@ -36,7 +36,7 @@ test('code that could not be loaded is told with a typed error, and asked for ag
   expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted', details: 'offline' })
 })
 
-test('code that is loaded is used in the turn of the call, and code that is not is waited for', async () => {
+test('loaded code is used synchronously, and code that is still loading is awaited', async () => {
   const used: string[] = []
   const use = async ({ name }: typeof CODE) => void used.push(name)
   const now = whenLoaded(CODE, use)

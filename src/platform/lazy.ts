@@ -1,11 +1,10 @@
 import { TxlaneError } from '../errors/base.js'
 
 /**
- * Code that nobody needs before the first call that uses it: loaded by that call, once for all who ask, and there in
- * the turn of the call from then on.
+ * Loads code on the first call that needs it, once for all callers. Later calls get the code synchronously.
  *
- * @throws TxlaneError `REJECTED` where it cannot be loaded: a page is offline, say, or its server has a newer version
- *   by now. That is not kept: the next call asks for it again.
+ * @throws TxlaneError `REJECTED` if the code cannot be loaded, for example because a page is offline or its
+ *   server has a newer version. The failure is not cached: the next call tries again.
  */
 export function createLoader<code>(what: string, load: () => Promise<code>): () => code | Promise<code> {
   let loaded: code | undefined
@@ -32,7 +31,7 @@ export function createLoader<code>(what: string, load: () => Promise<code>): () 
   }
 }
 
-/** In the turn of the call where it is loaded. */
+/** Calls `use` synchronously if the code is already loaded. */
 export function whenLoaded<code extends object, T>(
   code: code | Promise<code>,
   use: (code: code) => Promise<T>,

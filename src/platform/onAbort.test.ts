@@ -9,7 +9,7 @@ function heard(signal: AbortSignal, amount: number) {
 }
 
 describe('onAbort', () => {
-  test('a thousand that wait are told, by one listener', () => {
+  test('calls a thousand listeners through one event listener', () => {
     const controller = new AbortController()
     const { told } = heard(controller.signal, 1_000)
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
@@ -19,7 +19,7 @@ describe('onAbort', () => {
     expect(told).toHaveLength(1_000)
   })
 
-  test('who has called off is not told, nor who is called off by another', () => {
+  test('does not call a removed listener, even if another listener removed it during the abort', () => {
     const controller = new AbortController()
     const offs: (() => void)[] = []
     onAbort(controller.signal, () => offs[1]?.())
@@ -30,18 +30,18 @@ describe('onAbort', () => {
     expect(told).toEqual([2])
   })
 
-  test('once all have called off, nothing listens', () => {
+  test('keeps no event listener once all listeners are removed', () => {
     const { signal } = new AbortController()
     const { offs } = heard(signal, 3)
     for (const off of offs) off()
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
     heard(signal, 2)
-    // Called off before: it is no business of those that came after it.
+    // This listener was removed before. Removing it again must not affect the listeners added after it.
     offs[0]!()
     expect(getEventListeners(signal, 'abort')).toHaveLength(1)
   })
 
-  test('each signal has its own', () => {
+  test('keeps the listeners of each signal apart', () => {
     const [one, other] = [new AbortController(), new AbortController()]
     const [first, second] = [heard(one.signal, 1), heard(other.signal, 1)]
     other.abort()

@@ -3,8 +3,9 @@ type Listening = { readonly listeners: Set<() => void>; readonly stop: () => voi
 const signals = new WeakMap<AbortSignal, Listening>()
 
 /**
- * Calls `listener` once when the signal aborts, unless it is called off before. However many wait for one signal, it
- * has one listener from here: Node warns of a leak above ten, and a batch waits for one with thousands of items.
+ * Calls `listener` once when the signal aborts. The returned function removes the listener. All listeners of
+ * one signal share one event listener: Node warns of a leak above ten, and a batch adds thousands of
+ * listeners to one signal.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   const { listeners, stop } = signals.get(signal) ?? listen(signal)
@@ -19,7 +20,7 @@ function listen(signal: AbortSignal): Listening {
   const abort = () => {
     stop()
     for (const listener of listeners) {
-      // Unless one before it has called it off.
+      // An earlier listener may have removed this one.
       if (listeners.delete(listener)) listener()
     }
   }

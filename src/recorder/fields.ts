@@ -3,12 +3,12 @@ import { redactForeign, redactText } from '../errors/redact.js'
 import type { SenderEvents, Tx } from '../types/index.js'
 import type { EventFields, RecordedAttempt, RecordedError } from './schema.js'
 
-/** What each event says, as it is written. One entry an event: the compiler misses the one that is not there. */
+/** The written fields of each event. One entry per event; the compiler reports a missing one. */
 export type FieldsOf = {
   readonly [event in keyof SenderEvents]: (payload: SenderEvents[event]) => EventFields
 }
 
-/** Attempts are written once. The map lives as long as the transactions do. */
+/** Each attempt is written once. The map lives as long as the transactions do. */
 export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsOf {
   const ofTx = ({ tx }: { readonly tx: Tx }): EventFields => txFields(tx, told)
   const ofEnd = ({ tx, error }: SenderEvents['failed']): EventFields => ({
@@ -73,7 +73,8 @@ function untold(tx: Tx, told: WeakMap<Tx, string>): readonly RecordedAttempt[] {
   const last = told.get(tx)
   if (newest === undefined || newest.hash === last) return []
   told.set(tx, newest.hash)
-  // At another nonce, or read from the store, the last one told may be gone: all there are is told then.
+  // After a change of nonce, or a read from the store, the last written attempt may be missing. Then all
+  // attempts are written.
   const from = attempts.findIndex(({ hash }) => hash === last) + 1
   return attempts.slice(from).map(({ nonce, hash, fees }) => ({ nonce, hash, ...feesText(fees) }))
 }
@@ -91,11 +92,11 @@ function feesText(fees: Tx['attempts'][number]['fees']): Omit<RecordedAttempt, '
 
 type NoncePayload = SenderEvents['foreign']
 
-/** The hash is the event's own: of a foreign transaction, say. */
+/** The hash is that of the event, for example of a foreign transaction. */
 function ofNonce({ nonce, hash, tx }: NoncePayload): EventFields {
   return {
     ...(tx === undefined ? {} : { id: tx.id, stage: tx.stage }),
-    // Where nobody knows the nonce the event carries a negative one.
+    // If the nonce is not known, the event has a negative one.
     ...(nonce < 0 ? {} : { nonce }),
     ...(hash === undefined ? {} : { hash }),
   }
@@ -109,7 +110,7 @@ function transactionOf(error: unknown): EventFields {
 
 const MESSAGE_MAX = 400
 
-/** A sentence that may quote an endpoint: without URLs and secrets, and cut, whoever wrote it. */
+/** A sentence that may quote an endpoint: truncated, without URLs and secrets, whichever code wrote it. */
 function textOf<name extends 'detail' | 'reason' | 'said'>(
   name: name,
   sentence: string | undefined,
@@ -120,13 +121,13 @@ function textOf<name extends 'detail' | 'reason' | 'said'>(
 
 const cut = (text: string) => (text.length > MESSAGE_MAX ? `${text.slice(0, MESSAGE_MAX)}…` : text)
 
-/** What may be kept of an error: no stack, no cause, no URL beyond its origin, no bytes. */
+/** The recorded part of an error: without stack, cause and bytes, and only the origin of URLs. */
 export function describeError(error: unknown): RecordedError {
   const { name, shortMessage, message } = (error ?? {}) as Readonly<Record<string, unknown>>
   const text =
     [shortMessage, message, error].find((one) => typeof one === 'string' && one !== '') ?? 'unknown'
   const [line = ''] = String(text).split('\n', 1)
-  // Ours may name a hash.
+  // Our own errors may name a hash.
   const safe = isTxlaneError(error) ? redactText(line) : redactForeign(line)
   return {
     name: typeof name === 'string' ? name : 'Error',

@@ -16,25 +16,25 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the file', () => {
-  test('is there at once, readable by its owner only', async () => {
+  test('is created at once, readable by its owner only', async () => {
     await using recorder = recordTo(path)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(recorder.path).toBe(path)
   })
 
-  test('holds one life after the other', async () => {
+  test('contains several runs, one after the other', async () => {
     for (let life = 0; life < 2; life++) await recordTo(path).close()
     const events = parse(readFileSync(path, 'utf8')).map(({ event }) => event)
     expect(events).toEqual(['recording', 'closed', 'recording', 'closed'])
   })
 
-  test('keeps what was there, and begins a line of its own', async () => {
+  test('keeps its content, and starts a new line', async () => {
     writeFileSync(path, '{"torn')
     await recordTo(path).close()
     expect(readFileSync(path, 'utf8')).toMatch(/^\{"torn\n\{"at":\d+,"event":"recording"/)
   })
 
-  test('is set aside when it has grown, in place of the one before', async () => {
+  test('is renamed when it reaches its maximum size, replacing the one before', async () => {
     const { sender, emit } = createStubSender()
     const recorder = recordTo(path, { rotateBytes: 1_024 })
     recorder.follow(sender)
@@ -51,7 +51,7 @@ describe('the file', () => {
     }
   })
 
-  test('that cannot be opened is an error at once, which names the path and the reason', () => {
+  test('throws at once if it cannot be opened, with the path and the reason', () => {
     const nowhere = join(folder, 'missing', 'run.jsonl')
     const error = (() => {
       try {
@@ -67,7 +67,7 @@ describe('the file', () => {
   })
 
   test.skipIf(!existsSync('/dev/full'))(
-    'on a full disk (skipped where there is no /dev/full) is given up, once',
+    'on a full disk (skipped without /dev/full) is given up, once',
     async () => {
       const errors: Error[] = []
       const recorder = recordTo('/dev/full', { onError: (error) => void errors.push(error) })
@@ -87,12 +87,12 @@ describe('the options', () => {
     ['bufferBytesMax', 'run.jsonl', { bufferBytesMax: Number.NaN }],
     ['rotateBytes', 'run.jsonl', { rotateBytes: 10 }],
     ['onError', 'run.jsonl', { onError: 1 as never }],
-  ])('names %s where it cannot work', (name, given, options) => {
+  ])('include an error for an invalid %s', (name, given, options) => {
     expect(() => recordTo(given, options)).toThrow(`Invalid ${name}`)
   })
 })
 
-test('the version that is written is the package’s own', () => {
+test('the recorded version is the package’s own', () => {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string
   }

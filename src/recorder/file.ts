@@ -1,20 +1,20 @@
 import { close, closeSync, fstatSync, open, openSync, readSync, rename, write } from 'node:fs'
 import { promisify } from 'node:util'
 
-/** A file that is only appended to. The one place that touches the disk, so that a test can have it fail. */
+/** An append-only file. The only code that touches the disk, so that a test can make it fail. */
 export type AppendFile = {
-  /** Bytes in it now. */
+  /** Its size in bytes. */
   readonly size: number
-  /** It does not end with a line break: somebody was cut off in the middle of a line. */
+  /** True if it does not end with a line break, because a process was killed in the middle of a line. */
   readonly torn: boolean
-  /** Resolves once all of it was handed to the system. */
+  /** Resolves once the whole text was handed to the operating system. */
   append(text: string): Promise<void>
-  /** Moves what there is aside, in place of what was moved aside before, and goes on in an empty file. */
+  /** Renames the file, replacing the one renamed before, and continues in an empty file. */
   rotate(): Promise<void>
   close(): Promise<void>
 }
 
-// Readable by its owner only: it says who sends what to whom, and when.
+// Readable only by its owner, because it shows the senders, recipients and times of transactions.
 const MODE = 0o600
 const LINE_BREAK = 10
 
@@ -25,16 +25,16 @@ const [writeAsync, closeAsync, openAsync, renameAsync] = [
   promisify(rename),
 ]
 
-/** @throws what `openSync` throws */
+/** @throws the errors of `openSync` */
 export function openAppendFile(path: string): AppendFile {
-  // `a+`, since the last byte is read.
+  // `a+`, because the last byte is read.
   let descriptor = openSync(path, 'a+', MODE)
   let { size, torn } = lookAt(descriptor)
 
   async function append(text: string): Promise<void> {
     const bytes = Buffer.from(text)
     for (let written = 0; written < bytes.length; ) {
-      // A full disk takes a part first, and refuses the rest with the next call.
+      // A full disk accepts a part first, and refuses the rest with the next call.
       const { bytesWritten } = await writeAsync(descriptor, bytes, written, bytes.length - written, null)
       written += bytesWritten
       size += bytesWritten
@@ -67,7 +67,7 @@ export function openAppendFile(path: string): AppendFile {
 function lookAt(descriptor: number): { size: number; torn: boolean } {
   try {
     const stat = fstatSync(descriptor)
-    // A pipe or a device has no size to speak of, and nothing in it to read.
+    // A pipe or a device has no useful size, and nothing to read.
     if (!stat.isFile() || stat.size === 0) return { size: 0, torn: false }
     const last = Buffer.alloc(1)
     readSync(descriptor, last, 0, 1, stat.size - 1)

@@ -1,13 +1,13 @@
 import type { CancelTimer, Clock } from '../platform/clock.js'
 import type { AppendFile } from './file.js'
 
-/** Lines on their way into a file. Taking one never waits and never throws. */
+/** Writes lines into a file. Accepting a line never waits and never throws. */
 export type LineWriter = {
-  /** Takes a line without its line break, or drops it where there is no room. */
+  /** Accepts a line without its line break, or drops it if there is no room. */
   write(line: string): void
-  /** A line that could not be made is missing like one that found no room. */
+  /** Counts a line that could not be made as dropped. */
   drop(): void
-  /** Resolves once everything taken so far is in the file, or nothing more will be. */
+  /** Resolves once all lines accepted so far are in the file, or no more can be written. */
   flush(): Promise<void>
   /** Flushes, and closes the file. */
   close(): Promise<void>
@@ -20,15 +20,15 @@ export type LineWriterOptions = {
   readonly flushIntervalMs: number
   readonly bufferBytesMax: number
   readonly rotateBytes: number
-  /** The first lines of a file that is gone on in. */
+  /** The first lines of each file after a rotation. */
   readonly opening: () => readonly string[]
-  /** The line that says how many are missing. */
+  /** The line that reports the number of missing lines. */
   readonly missing: (count: number) => string
-  /** The file cannot be written any more. Called once; nothing is written after it. */
+  /** Called once, when the file cannot be written any more. No line is written after that. */
   readonly failed: (error: unknown) => void
 }
 
-// As much in one write as is quick to hand over, without waiting for the interval.
+// The size of one write. With this many bytes waiting, it starts without waiting for the interval.
 const CHUNK_BYTES = 65_536
 
 export function createLineWriter(options: LineWriterOptions): LineWriter {
@@ -50,7 +50,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     tellMissing()
     take(line, bytes)
     if (waitingBytes >= CHUNK_BYTES) start()
-    // Set while something waits only. It keeps the process alive: what waits is unfinished work.
+    // Set only while lines are waiting. It keeps the process alive, because they are unfinished work.
     else timer ??= clock.setTimer(start, options.flushIntervalMs)
   }
 
@@ -76,7 +76,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     timer = undefined
     writing ??= writeAll().finally(() => {
       writing = undefined
-      // Taken between the last look at what waits and here.
+      // Lines may have arrived since the last check.
       if (waiting.length > 0) start()
     })
   }
@@ -110,7 +110,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   }
 
   async function flush(): Promise<void> {
-    // A write that is under way took what there was when it began.
+    // A running write covers only the lines that were there when it started.
     await writing
     if (waiting.length > 0) start()
     await writing

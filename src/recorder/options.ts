@@ -4,21 +4,21 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import type { Sender } from '../types/index.js'
 
-/** How `recordTo` writes. */
+/** The options of `recordTo`. */
 export type RecordToOptions = {
-  /** Milliseconds that an event waits at most before it is written. @default 250 */
+  /** Maximum milliseconds that an event waits before it is written. @default 250 */
   flushIntervalMs?: number | undefined
   /**
-   * Bytes that may wait for the disk. Events beyond that are dropped, counted, and their number is written.
-   * @default 4_194_304
+   * Maximum number of bytes that wait for the disk. Further events are dropped and counted, and the count is
+   * written. @default 4_194_304
    */
   bufferBytesMax?: number | undefined
   /**
-   * When the file has so many bytes it is renamed to `path.1`, in place of the former one, and a new one is begun: the
-   * disk holds twice as much at most. About 250 bytes an event. @default 536_870_912
+   * When the file has this many bytes it is renamed to `path.1`, replacing the former one, and a new file is
+   * started. So the disk holds at most twice as much. An event takes about 250 bytes. @default 536_870_912
    */
   rotateBytes?: number | undefined
-  /** Called once, when the file cannot be written any more. @default a warning of the process */
+  /** Called once, when the file cannot be written any more. @default a process warning */
   onError?: ((error: TxlaneError) => void) | undefined
 }
 
@@ -57,7 +57,11 @@ function warn(error: TxlaneError): void {
   process.emitWarning(error.message, 'TxlaneRecorderWarning')
 }
 
-/** The senders of a pool, or the one that it is. @throws `INVALID` */
+/**
+ * The senders of a pool, or the given sender.
+ *
+ * @throws `INVALID`
+ */
 export function sendersOf(source: unknown): readonly Sender[] {
   const { senders } = (source ?? {}) as { senders?: unknown }
   const all = Array.isArray(senders) ? (senders as unknown[]) : [source]

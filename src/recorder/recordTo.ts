@@ -4,39 +4,48 @@ import type { Sender } from '../types/index.js'
 import { type RecordToOptions, settingsOf } from './options.js'
 import { createRecorderIn } from './recorder.js'
 
-/** Writes what senders tell into a file. */
+/** Writes the events of senders into a file. */
 export interface Recorder extends AsyncDisposable {
-  /** Where it writes, absolute. */
+  /** The absolute path of the file. */
   readonly path: string
-  /** Lines that are not in the file: the buffer was full, or the file could not be written. */
+  /**
+   * The number of lines that are not in the file, because the buffer was full or the file could not be
+   * written.
+   */
   readonly dropped: number
   /**
-   * Writes every event of this sender, or of each sender of this pool, from now on. Several may be followed, at any
-   * time; one that is followed already is written once. Two senders of one lane tell the same events: follow one.
-   * @returns takes it back; calling it again does nothing
+   * Records every event of this sender, or of each sender of this pool, from now on. Several senders may be
+   * followed, at any time; a sender followed twice is recorded once. Two senders of one lane emit the same
+   * events, so follow only one of them.
+   *
+   * @returns a function that stops following; calling it again has no effect
    */
   follow<chain extends Chain>(source: Sender<chain>): () => void
-  /** Resolves once what was heard so far is written. Never rejects. */
+  /** Resolves once all events so far are written. Never rejects. */
   flush(): Promise<void>
-  /** Follows nobody any more, writes what is left and closes the file. Never rejects. Calling it again does nothing. */
+  /**
+   * Stops following, writes the remaining lines and closes the file. Never rejects. Calling it again has no
+   * effect.
+   */
   close(): Promise<void>
 }
 
 /**
- * Records what senders and pools do: each event as one line of JSON, for `txlane report`, or for tools of your own. The
- * lines are described in docs/recorder.md; they hold ids, nonces, hashes, fees and times, and no calldata, no values, no
- * keys, and of URLs the origin alone.
+ * Records the events of senders and pools, each as one line of JSON, for `txlane report` or your own tools.
+ * docs/recorder.md describes the lines. They contain ids, nonces, hashes, fees and times, but no calldata,
+ * values or keys, and only the origin of URLs.
  *
- * The file is made readable by its owner only, and appended to where it exists: it may hold several lives of a process.
- * Give each process a file of its own.
+ * The file is readable only by its owner. An existing file is appended to, so it may contain several runs of
+ * a process. Give each process its own file.
  *
- * Sending is never held up. Events wait in a bounded buffer for the disk; those that find no room are dropped, and their
- * number is written. Where the file cannot be written any more, the recording stops, and `onError` is told once.
+ * Sending is never delayed. Events wait for the disk in a limited buffer; events without room are dropped,
+ * and their number is written. If the file cannot be written any more, the recording stops, and `onError` is
+ * called once.
  *
- * Not guaranteed: that an event is on the disk when it is told, or after the machine loses power. A process that is killed
- * loses the last `flushIntervalMs`. Events from before `follow` are not known.
+ * Not guaranteed: that an event is on the disk when it is emitted, or after a loss of power. A killed process
+ * loses the last `flushIntervalMs`. Events before `follow` are not recorded.
  *
- * @throws TxlaneError `INVALID` at once where the file cannot be opened, or an option cannot work
+ * @throws TxlaneError `INVALID` at once if the file cannot be opened, or an option is invalid
  * @example
  * const recorder = recordTo('./run.jsonl')
  * const sender = createSender({ client })

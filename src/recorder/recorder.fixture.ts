@@ -9,12 +9,12 @@ import { type RecordToOptions, settingsOf } from './options.js'
 import { createRecorderIn } from './recorder.js'
 import type { Recorder } from './recordTo.js'
 
-/** A file in memory: slow or broken when it is told to be. */
+/** A file in memory that can be made slow or broken. */
 export type StubFile = AppendFile & {
   text: string
-  /** What the next writes fail with. */
+  /** The error of the next writes. */
   broken: Error | undefined
-  /** Writes wait while it is shut. */
+  /** Writes wait while it is true. */
   shut: boolean
   open(): void
   rotated: string[]
@@ -59,7 +59,7 @@ export function createStubFile(text = ''): StubFile {
 const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const LANE = `31337:${ADDRESS}`
 
-/** Of a sender: what a recorder looks at. */
+/** The parts of a sender that a recorder reads. */
 export function createStubSender(address = ADDRESS) {
   const emitter = createEmitter({ chainId: 31_337, address: ADDRESS }, () => {})
   const sender = { chain: { id: 31337 }, address, on: emitter.on } as unknown as Sender
@@ -83,7 +83,7 @@ export type Recording = {
   readonly file: StubFile
   readonly clock: VirtualClock
   readonly errors: Error[]
-  /** The lines so far, read back. */
+  /** The lines so far, parsed. */
   lines(): Promise<Record<string, unknown>[]>
 }
 
@@ -111,7 +111,7 @@ export function parse(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** One payload of each event there is. */
+/** One payload of each event. */
 export function everyPayload(tx: Tx): { readonly [event in keyof LaneEvents]: LaneEvents[event] } {
   const ofTx = { tx }
   const ofEnd = { tx, error: new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }) }

@@ -18,7 +18,7 @@ const attempt = (hash: `0x${string}`, maxFeePerGas: bigint) =>
   ({ nonce: 7, hash, fees: { maxFeePerGas, maxPriorityFeePerGas: 1n } }) as Tx['attempts'][number]
 
 describe('a recording', () => {
-  test('begins with what it is, and says whom it follows', async () => {
+  test('begins with its format, and names the followed lanes', async () => {
     const { recorder, lines, clock } = record()
     recorder.follow(createStubSender().sender)
     const at = clock.wallNow()
@@ -35,7 +35,7 @@ describe('a recording', () => {
     ])
   })
 
-  test('holds every event that a sender can tell of', async () => {
+  test('contains every event of a sender', async () => {
     const { recorder, lines } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -46,7 +46,7 @@ describe('a recording', () => {
     expect(written.sort()).toEqual([...eventNames].sort())
   })
 
-  test('says what each event says, with the time it was heard', async () => {
+  test('contains the payload of each event, with its time', async () => {
     const { recorder, lines, clock } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -79,7 +79,7 @@ describe('a recording', () => {
     ])
   })
 
-  test('carries the sentences of holds and endpoints, and how often a nonce was lost', async () => {
+  test('contains the sentences of holds and endpoints, and the number of lost nonces', async () => {
     const { recorder, lines } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -96,7 +96,7 @@ describe('a recording', () => {
     ])
   })
 
-  test('cuts a sentence that is long', async () => {
+  test('truncates a long sentence', async () => {
     const { recorder, lines } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -104,7 +104,7 @@ describe('a recording', () => {
     expect(String((await lines()).at(-1)?.detail)).toHaveLength(401)
   })
 
-  test('has each attempt once, with the first event after it was made', async () => {
+  test('contains each attempt once, with the first event after it was signed', async () => {
     const { recorder, lines } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -124,7 +124,7 @@ describe('a recording', () => {
     ])
   })
 
-  test('says why a transaction ended, with the time of its end', async () => {
+  test('contains the reason why a transaction ended, with the time of its end', async () => {
     const { recorder, lines, clock } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -149,15 +149,15 @@ describe('a recording', () => {
     })
   })
 
-  test('goes on after an earlier life, even one that was cut off in the middle of a line', async () => {
+  test('continues an earlier file, even one that ends in the middle of a line', async () => {
     const { file, recorder } = record({}, createStubFile('{"at":1,"ev'))
     await recorder.flush()
     expect(file.text.startsWith('{"at":1,"ev\n{"at":')).toBe(true)
   })
 })
 
-describe('who is followed', () => {
-  test('each sender of a pool, under its own lane', async () => {
+describe('following', () => {
+  test('covers each sender of a pool, under its own lane', async () => {
     const { recorder, lines } = record()
     const [one, two] = [createStubSender(), createStubSender('0x00000000000000000000000000000000000000b0')]
     recorder.follow({ ...one.sender, senders: [one.sender, two.sender] } as never)
@@ -170,7 +170,7 @@ describe('who is followed', () => {
     ])
   })
 
-  test('one sender once, however often it is asked for, until the last asker is gone', async () => {
+  test('covers a sender once, however often it is followed, until the last follower is removed', async () => {
     const { recorder, lines } = record()
     const { sender, emit, heard } = createStubSender()
     const offs = [recorder.follow(sender), recorder.follow(sender)]
@@ -183,11 +183,11 @@ describe('who is followed', () => {
     expect((await lines()).slice(2).map(({ event }) => event)).toEqual(['held', 'released'])
   })
 
-  test('nothing that is not a sender', () => {
+  test('refuses a value that is not a sender', () => {
     expect(() => record().recorder.follow({} as never)).toThrow(/Invalid sender/)
   })
 
-  test('nobody after the end', async () => {
+  test('stops after close', async () => {
     const { recorder, file } = record()
     const { sender, heard } = createStubSender()
     recorder.follow(sender)
@@ -263,7 +263,7 @@ describe('the buffer', () => {
     expect(parse(file.text)).toHaveLength(3)
   })
 
-  test('is bounded: what finds no room behind a slow disk is dropped, counted, and the number written', async () => {
+  test('is limited: lines without room behind a slow disk are dropped and counted, and the count is written', async () => {
     const { recorder, file, lines } = record({ bufferBytesMax: 2_048 })
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -282,7 +282,7 @@ describe('the buffer', () => {
     expect(recorder.dropped).toBe(dropped)
   })
 
-  test('tells at the end how many are missing, where nothing came after them', async () => {
+  test('reports the number of missing lines at the end if no line comes after them', async () => {
     const { recorder, file } = record({ bufferBytesMax: 1_024 })
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -292,10 +292,10 @@ describe('the buffer', () => {
   })
 })
 
-describe('a disk that fails', () => {
+describe('a failing disk', () => {
   const FULL = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 
-  test('is told once, stops the recording, and disturbs nobody', async () => {
+  test('is reported once, stops the recording, and affects no other part', async () => {
     const { recorder, file, errors, clock } = record()
     const { sender, emit, heard } = createStubSender()
     recorder.follow(sender)
@@ -314,7 +314,7 @@ describe('a disk that fails', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('may have a listener that throws', async () => {
+  test('may have an error handler that throws', async () => {
     const { recorder, file, clock } = record({
       onError: () => {
         throw new Error('the listener is broken too')
@@ -325,7 +325,7 @@ describe('a disk that fails', () => {
     await expect(recorder.close()).resolves.toBeUndefined()
   })
 
-  test('a transaction that cannot be read is one event less, and nothing else', async () => {
+  test('an unreadable transaction costs one event, and has no other effect', async () => {
     const { recorder, lines } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
@@ -340,8 +340,8 @@ describe('a disk that fails', () => {
   })
 })
 
-describe('a file that has grown', () => {
-  test('is set aside, and what follows begins with what it is and whom it follows', async () => {
+describe('a file that has reached its maximum size', () => {
+  test('is renamed, and the next one begins with its format and the followed lanes', async () => {
     const { recorder, file, lines } = record({ rotateBytes: 1_024 })
     const { sender, emit } = createStubSender()
     recorder.follow(sender)

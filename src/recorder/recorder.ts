@@ -12,7 +12,7 @@ import { RECORDING_FORMAT, RECORDING_VERSION, type RecordingLine } from './schem
 
 export type RecorderEnvironment = {
   readonly clock: Clock
-  /** @throws where the file cannot be written */
+  /** @throws if the file cannot be written */
   readonly openFile?: (path: string) => AppendFile
 }
 
@@ -35,7 +35,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     missing: (count) => text({ at: clock.wallNow(), event: 'dropped', count }),
     failed: tellFailure,
   })
-  // What was cut off stays a line by itself.
+  // An incomplete last line stays a line by itself.
   writer.write(`${file.torn ? '\n' : ''}${header()}`)
 
   function header(): string {
@@ -82,7 +82,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     try {
       writer.write(text({ at: clock.wallNow(), event, lane, ...fieldsOf[event](payload) }))
     } catch {
-      // Nothing that is wrong with a recording may reach the lane.
+      // A problem with a recording must not affect the lane.
       writer.drop()
     }
   }
@@ -98,7 +98,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     for (const { off } of followed.values()) off()
     const error = new TxlaneError('The recording cannot be written any more, and has stopped.', {
       code: 'STORE',
-      // It is about no transaction: nobody is to send one again for it.
+      // The error concerns no transaction, so it must not lead a caller to send one again.
       fate: 'inFlight',
       cause,
       details: describeError(cause).message,
@@ -106,7 +106,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     try {
       settings.onError(error)
     } catch {
-      // The caller's own.
+      // The caller's own handler threw.
     }
   }
 

@@ -1,32 +1,35 @@
 import type { HoldReason, SenderEvents, Stage, WaitCause } from '../types/index.js'
 
-/** What the header of a recording says it is. */
+/** The format name in the header of a recording. */
 export const RECORDING_FORMAT = 'txlane-recording'
 
 /**
- * Major and minor. A minor one adds events or fields, which older readers leave out; a major one changes what is there.
+ * Major and minor version. A minor version adds events or fields, which older readers ignore. A major version
+ * changes existing ones.
  */
 export const RECORDING_VERSION = '1.0'
 
-/** Lines that the recorder writes of itself. Each line has the wall time in milliseconds and the name of an event. */
+/**
+ * Lines that the recorder writes about itself. Each line has the wall time in milliseconds and an event name.
+ */
 export type RecorderLine = {
   /** Wall time in milliseconds since the epoch. */
   readonly at: number
 } & (
   | {
-      /** The first line of each life of the recorder, and of each file that it goes on in. */
+      /** The first line of each run of the recorder, and of each file after a rotation. */
       readonly event: 'recording'
-      /** What kind of file this is. */
+      /** The format of the file. */
       readonly format: typeof RECORDING_FORMAT
-      /** Of the format: major and minor. */
+      /** The version of the format: major and minor. */
       readonly version: string
-      /** Version of the package that wrote it. */
+      /** The version of the package that wrote it. */
       readonly package: string
-      /** When this life of the recorder began, in wall time. */
+      /** The start of this run of the recorder, in wall time. */
       readonly startedAt: number
     }
   | {
-      /** From here on the events of this lane are in the file. */
+      /** From here on the file contains the events of this lane. */
       readonly event: 'following'
       /** `chainId:address`, as in each event. */
       readonly lane: string
@@ -35,79 +38,85 @@ export type RecorderLine = {
       /** The lane's account. */
       readonly address: string
     }
-  /** So many events are missing here: the buffer was full. */
+  /** This many events are missing here, because the buffer was full. */
   | { readonly event: 'dropped'; readonly count: number }
-  /** The recorder was closed. A life without it was cut off. */
+  /** The recorder was closed. A run without this line was killed. */
   | { readonly event: 'closed' }
 )
 
-/** An attempt, told once: with the first event after it was signed. Fees are wei per gas, as decimal text. */
+/**
+ * An attempt, written once, with the first event after it was signed. Fees are wei per gas, as decimal
+ * digits.
+ */
 export type RecordedAttempt = {
-  /** The nonce that it was signed for. */
+  /** The nonce in the signed transaction. */
   readonly nonce: number
-  /** Of the signed transaction. */
+  /** The hash of the signed transaction. */
   readonly hash: string
-  /** Of a legacy transaction. */
+  /** Set for a legacy transaction. */
   readonly gasPrice?: string
-  /** Of any other. */
+  /** Set for all other types. */
   readonly maxFeePerGas?: string
-  /** Of any other. */
+  /** Set for all other types. */
   readonly maxPriorityFeePerGas?: string
 }
 
 /** An error, without its stack and causes. */
 export type RecordedError = {
-  /** `TxlaneError`, or the name of a foreign one. */
+  /** `TxlaneError`, or the name of a foreign error. */
   readonly name: string
-  /** Of a `TxlaneError`. */
+  /** Set for a `TxlaneError`. */
   readonly code?: string
-  /** Of a `TxlaneError`: whether the transaction may be sent again. */
+  /** Set for a `TxlaneError`: whether the transaction may be sent again. */
   readonly fate?: string
-  /** The short message: no URL beyond its origin, no key, no bytes. */
+  /** The short message: without keys and bytes, and only the origin of URLs. */
   readonly message: string
 }
 
-/** What an event may carry besides its time, its name and its lane. */
+/** The optional fields of an event, beside its time, its name and its lane. */
 export type EventFields = {
-  /** Of the transaction. */
+  /** The id of the transaction. */
   readonly id?: string
-  /** How far the transaction had come. */
+  /** The stage of the transaction. */
   readonly stage?: Stage
   /** The nonce that the event is about. */
   readonly nonce?: number
-  /** Of the transaction's newest attempt, or of what used the nonce. */
+  /** The hash of the transaction's newest attempt, or of the transaction that used the nonce. */
   readonly hash?: string
-  /** Attempts that no line before tells of. */
+  /** Attempts that no earlier line contains. */
   readonly attempts?: readonly RecordedAttempt[]
-  /** Of `held` and `released`, the hold. Of `endpoint`, a sentence: what was answered, and what contradicts it. */
+  /**
+   * For `held` and `released`: the hold. For `endpoint`: a sentence with the answer, and the fact that
+   * contradicts it.
+   */
   readonly reason?: HoldReason | (string & {})
-  /** Of `held`, a sentence: what was read, and what lifts the hold. */
+  /** For `held`: a sentence with the reading that caused the hold, and the event that lifts it. */
   readonly detail?: string
-  /** How often the transaction has lost its nonce. */
+  /** The number of times that the transaction has lost its nonce. */
   readonly times?: number
-  /** What an endpoint said whose answers are of no use. */
+  /** The unusable answer of an endpoint. */
   readonly said?: string
-  /** What the transaction waits for. */
+  /** The kind of reason for which the transaction waits. */
   readonly waitingFor?: WaitCause['for']
-  /** Origin of its URL. */
+  /** The origin of the endpoint's URL. */
   readonly endpoint?: string
-  /** Of the endpoint: `both`, `read` or `send`. */
+  /** The role of the endpoint: `both`, `read` or `send`. */
   readonly role?: string
-  /** What changed at the endpoint. */
+  /** The kind of change at the endpoint. */
   readonly change?: string
-  /** Of the lease that was gained or lost. */
+  /** The epoch of the lease that was gained or lost. */
   readonly epoch?: number
-  /** Somebody else had the lane before. */
+  /** True if another process, or an earlier run, owned the lease before. */
   readonly takeover?: boolean
-  /** Why it ended, or what failed. */
+  /** The error that ended the transaction, or the failure. */
   readonly error?: RecordedError
 }
 
-/** One event of a sender. `lane` is `chainId:address`, so that each line stands by itself. */
+/** One event of a sender. `lane` is `chainId:address`, so that each line is self-contained. */
 export type EventLine = {
   /** Wall time in milliseconds since the epoch. */
   readonly at: number
-  /** As in `sender.on`. */
+  /** The event name, as in `sender.on`. */
   readonly event: keyof SenderEvents
   /** `chainId:address`. */
   readonly lane: string

@@ -26,7 +26,7 @@ type Kind = Exclude<BatchAnswer['kind'], 'answered'>
 
 const twice = (reply: RpcReply) => [reply, reply]
 
-describe('a batch of which at least one call has an answer of its own', () => {
+describe('a batch with at least one call that has an answer of its own', () => {
   test.each<readonly [string, readonly RpcReply[], readonly number[]]>([
     ['results', [OK, OK], []],
     ['errors that differ in their words', [rpc(-32000, 'nonce too low'), rpc(-32000, 'already known')], []],
@@ -54,12 +54,12 @@ describe('a batch of which at least one call has an answer of its own', () => {
       [http(403, error('nonce too low')), http(403, error('already known')), http(403)],
       [2],
     ],
-  ])('is answered, and those without one are open: %s', (_, replies, open) => {
+  ])('is answered, and its calls without an answer are open: %s', (_, replies, open) => {
     expect(readBatchAnswer(replies)).toEqual({ kind: 'answered', open })
   })
 })
 
-describe('a call that went alone', () => {
+describe('a single call', () => {
   test.each<readonly [string, RpcReply]>([
     ['a result', OK],
     ['an error', rpc(-32000, 'no')],
@@ -77,7 +77,7 @@ describe('a call that went alone', () => {
     ['HTTP 422', http(422)],
     ['an invalid request', rpc(-32600, 'no')],
     ['words about a batch', rpc(-32000, 'batch too large')],
-  ])('is answered by %s as well, though a batch is refused with it', (_, reply) => {
+  ])('is answered by %s as well, although it refuses a batch', (_, reply) => {
     expect(readSingleAnswer(reply)).toBe('word')
     expect(readBatchAnswer(twice(reply))).toEqual({ kind: 'refused' })
   })
@@ -102,7 +102,7 @@ describe('a call that went alone', () => {
     ['cut', 'an answer that is too large', CUT],
     ['over', 'a time limit', TIMEOUT],
     ['over', 'the end that a caller set', ABORTED],
-  ])('ends what is asked: %s, with %s', (kind, _, reply) => {
+  ])('ends the requests: %s, with %s', (kind, _, reply) => {
     expect(readBatchAnswer([reply])).toEqual({ kind })
     expect(readSingleAnswer(reply)).toBe('ends')
   })
@@ -140,7 +140,7 @@ describe('a batch without a result', () => {
     ],
     limited: [
       ['a rate limit for each', twice(rpc(-32016, 'over rate limit'))],
-      ['a limit that says of what', twice(rpc(-32005, 'limit exceeded for 10 calls a second'))],
+      ['a limit that names its unit', twice(rpc(-32005, 'limit exceeded for 10 calls a second'))],
       ['a limit that goes on after a colon', twice(rpc(-32005, 'limit exceeded: 10 a second'))],
       ['HTTP 429', twice(http(429))],
       ['limits in different words', [rpc(-32005, 'limit exceeded'), rpc(-32005, 'request limit exceeded')]],
@@ -175,13 +175,13 @@ describe('two failures', () => {
     TIMEOUT,
   ]
 
-  test('are the same where kind, code and words are', () => {
+  test('are the same if their kind, code and message are equal', () => {
     for (const [at, one] of DIFFERENT.entries())
       for (const [beside, other] of DIFFERENT.entries())
         expect(isSameFailure(one, structuredClone(other)), `${at} and ${beside}`).toBe(at === beside)
   })
 
-  test('are not the same where one of them is none', () => {
+  test('are not the same if one of them is missing', () => {
     for (const failure of DIFFERENT)
       for (const none of [undefined, OK]) {
         expect(isSameFailure(failure, none)).toBe(false)

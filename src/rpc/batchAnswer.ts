@@ -3,33 +3,36 @@ import { isRateLimit } from './errors.js'
 import type { RpcFailure, RpcReply } from './port.js'
 
 /**
- * What the replies to one request say of the batch that it was.
+ * The result of a batch, read from the replies to its calls.
  *
- * - `answered`: at least one call has an answer of its own. `open`: the positions of those that have none, or whose
- *   answer speaks of the batch: they are to be asked again.
- * - `refused`: the batch itself is refused, in words or by a status that says so.
- * - `alike`: no call has a result, and every error says the same. It is about each call, or about the batch.
- * - `silent`: no call has an answer, and nothing tells whether the batch or the endpoint is to blame.
- * - `limited`: the endpoint is asked too often.
+ * - `answered`: at least one call has an answer of its own. `open` lists the positions of the calls without
+ *   an answer, or with an answer about the batch; these are to be asked again.
+ * - `refused`: the endpoint refused the batch itself, in words or by a status code.
+ * - `alike`: no call has a result, and all errors are identical. The error concerns each call, or the batch.
+ * - `silent`: no call has an answer, and it is unknown whether the batch or the endpoint is to blame.
+ * - `limited`: a rate limit was hit.
  * - `cut`: the answer is larger than the port reads.
- * - `over`: nothing more is to be asked: the time is up, or the caller gave up.
+ * - `over`: no further request is to be made: the time is up, or the caller gave up.
  */
 export type BatchAnswer =
   | { readonly kind: 'answered'; readonly open: readonly number[] }
   | { readonly kind: 'refused' | 'alike' | 'silent' | 'limited' | 'cut' | 'over' }
 
-/** One reply: an answer to its call, or what it says in place of one. `limit`: the limit of a rate, or of a batch. */
+/**
+ * The meaning of one reply: `word` is an answer to its call. `limit` is either a rate limit or a batch limit.
+ */
 type Sense = 'word' | 'limited' | 'limit' | 'refused' | 'silent' | 'cut' | 'over'
 
-// Gateways refuse a request with these for what it is, not for who asks or how often.
+// Gateways use these statuses to refuse the content of a request, not its sender or its rate.
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422])
 const SERVER_ERROR_MIN = 500
-// geth answers a batch that is too large with -32600 for its first call and nothing for the others (rpc/handler.go);
-// to a request that is no batch it never says so.
+// geth answers a too large batch with -32600 for its first call and nothing for the others (rpc/handler.go).
+// It never uses that code for a single request.
 const INVALID_REQUEST = -32600
-// geth ends a batch whose answer would be too large with "response too large" for the calls that are left.
+// geth ends a batch whose answer would be too large with "response too large" for the remaining calls.
 const OF_BATCH = /\bbatch|response too large|too many (?:calls|requests) in/i
-// Said of calls a second as well as of calls in a batch, with -32005 as a rule (EIP-1474).
+// This text is used for a limit of calls per second as well as for calls per batch, usually with -32005
+// (EIP-1474).
 const SOME_LIMIT = /^(?:request )?limit exceeded\W*$/i
 
 export function readBatchAnswer(replies: readonly RpcReply[]): BatchAnswer {
@@ -47,7 +50,7 @@ export function readBatchAnswer(replies: readonly RpcReply[]): BatchAnswer {
   return { kind: 'answered', open }
 }
 
-/** Two failures that say the same, word for word. */
+/** True if two failures are identical, word for word. */
 export function isSameFailure(one: RpcReply | undefined, other: RpcReply | undefined): boolean {
   return one?.ok === false && other?.ok === false && wordsOf(one.failure) === wordsOf(other.failure)
 }
@@ -60,7 +63,7 @@ function isAlike(replies: readonly RpcReply[], senses: readonly Sense[]): boolea
   )
 }
 
-/** Calls through a custom transport go one by one, whatever is asked together. */
+/** Calls through a custom transport are sent one by one, even if they were given as a batch. */
 const isNodesWord = (reply: RpcReply): boolean =>
   !reply.ok && (reply.failure.kind === 'rpc' || reply.failure.kind === 'http')
 
@@ -70,8 +73,8 @@ function wordsOf(failure: RpcFailure): string {
 }
 
 /**
- * What the reply to a call that went alone says for the calls that wait behind it. `ends`: a rate limit, an answer that
- * is too large, a time limit or the caller's end: nothing more is to be asked.
+ * The consequence of the reply to a single call for the calls queued behind it. `ends` stands for a rate
+ * limit, a too large answer, a time limit or an abort by the caller: no further request is to be made.
  */
 export function readSingleAnswer(reply: RpcReply): 'word' | 'silent' | 'ends' {
   const sense = senseOf(reply, ALONE)
@@ -79,10 +82,13 @@ export function readSingleAnswer(reply: RpcReply): 'word' | 'silent' | 'ends' {
   return sense === 'word' || sense === 'refused' ? 'word' : 'ends'
 }
 
-/** How the calls went, and what came back. */
+/** A summary of the replies to a batch. */
 type Shape = {
   readonly isBatch: boolean
-  /** One answer for all calls, as a proxy gives it beside its status; else each call has an error of its own. */
+  /**
+   * True if a proxy gave one answer for all calls beside its status. Otherwise each call has an error of its
+   * own.
+   */
   readonly isOneAnswer: boolean
 }
 
@@ -124,7 +130,8 @@ function senseOfStatus(
   if (OF_BATCH.test(rpc?.message ?? message) || REFUSING_STATUSES.has(status)) return 'refused'
   if (status === 429) return 'limited'
   if (rpc !== undefined && !isOneAnswer) return senseOfError(rpc.code, rpc.message)
-  // Gateways have many ways to refuse a batch: 403, 404, 405, 431. Of a call alone such a status is an answer.
+  // Gateways refuse a batch with various statuses (403, 404, 405, 431). For a single call such a status is an
+  // answer.
   return isBatch || status >= SERVER_ERROR_MIN ? 'silent' : 'word'
 }
 

@@ -3,16 +3,19 @@ import { chainMismatch, resultOf } from './errors.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
 
 export type BatchReadsOptions = BatchOptions & {
-  /** Asked along where given: an endpoint may have strayed to another chain since it was probed. */
+  /**
+   * If given, the batch also asks for the chain id, because an endpoint may have moved to another chain since
+   * it was probed.
+   */
   readonly chainId?: number | undefined
 }
 
 const CHAIN_ID: RpcCall = { method: 'eth_chainId', params: [] }
 
 /**
- * Reads in order, in one request where the port takes batches of that size.
+ * Reads in order, in one request if the port accepts batches of that size.
  *
- * @throws with `chainId` only: `CHAIN_MISMATCH`, or a typed error where the endpoint does not say which chain it is on
+ * @throws with `chainId` only: `CHAIN_MISMATCH`, or a typed error if the endpoint does not report its chain
  */
 export async function batchReads(
   port: Port,

@@ -1,31 +1,37 @@
 import type { EndpointProfile } from './profile.js'
 
-/** What requests have shown of the batches that an endpoint takes. */
+/** An observation about the batches that an endpoint accepts. */
 export type BatchObservation =
-  /** Every call of a batch had an answer. */
+  /** Every call of the batch had an answer. */
   | { readonly kind: 'batchAnswered'; readonly size: number }
-  /** The endpoint refused the batch for being one, or for its size. */
+  /** The endpoint refused the batch because it was a batch, or because of its size. */
   | { readonly kind: 'batchRefused'; readonly size: number }
-  /** The batch had no answer, while a call alone has one. It may have got lost. */
+  /** The batch had no answer, although a single call gets one. The batch may have been lost. */
   | { readonly kind: 'batchLost'; readonly size: number }
-  /** A part of the calls had no answer: they may have got lost, or the endpoint breaks off. */
+  /** Some of the calls had no answer: they were lost, or the endpoint truncates batches. */
   | { readonly kind: 'batchBroken'; readonly size: number }
-  /** The batch was refused for the rate of requests: an endpoint that counts calls may never take one of this size. */
+  /**
+   * The endpoint refused the batch with a rate limit. An endpoint that counts calls may never accept one of
+   * this size.
+   */
   | { readonly kind: 'batchLimited'; readonly size: number }
 
-/** What has been seen of batches but does not suffice yet. */
+/** Observations about batches that do not suffice for a decision yet. */
 export type BatchEvidence = {
-  /** The largest batch that was answered, below any that counts as refused. */
+  /** The largest answered batch, below the smallest size that counts as refused. */
   readonly taken: number
-  /** Batches in a row that were lost although they were no larger than one that was answered, or answered in part. */
+  /**
+   * Number of consecutive batches that were lost, or answered in part, although they were no larger than an
+   * answered one.
+   */
   readonly lost: number
-  /** The smallest of them: an answer to one of its size ends the row. */
+  /** The size of the smallest of them. An answer to a batch of this size ends the run. */
   readonly lostSize: number
-  /** Batches in a row that were refused for the rate. */
+  /** Number of consecutive batches that were refused with a rate limit. */
   readonly limited: number
-  /** Batches of the largest size in a row that were answered. */
+  /** Number of consecutive answered batches of the largest size. */
   readonly full: number
-  /** So many of them, and twice the size is tried. */
+  /** Number of full batches after which twice the size is tried. */
   readonly fullWanted: number
 }
 
@@ -41,16 +47,16 @@ export const noBatchEvidence: BatchEvidence = {
 type Batch = EndpointProfile['batch']
 type BatchState = { readonly batch: Batch; readonly evidence: BatchEvidence }
 
-/** A size that was answered before counts as refused only after so many losses in a row. */
+/** A size that was answered before counts as refused only after this many consecutive losses. */
 const LOST_MAX = 3
-/** A rate limit passes; one that comes again for the same batch may not. */
+/** A rate limit passes. One that recurs for the same batch may not. */
 const LIMITED_MAX = 2
-/** A size that keeps being refused is tried less and less often: after so many full batches in the end. */
+/** A size that keeps being refused is tried less and less often; in the end after this many full batches. */
 const FULL_WANTED_MAX = 1_024
 
 /**
- * The largest batch halves when one is refused, and doubles after a run of full ones: a refusal may have been a passing
- * one, and limits change. Pure.
+ * Halves the largest batch size after a refusal, and doubles it after a run of full batches, because a
+ * refusal may be temporary and limits change. Pure.
  */
 export function reduceBatch({ batch, evidence }: BatchState, { kind, size }: BatchObservation): BatchState {
   switch (kind) {
@@ -88,7 +94,7 @@ function answered({ batch, evidence }: BatchState, size: number): BatchState {
   const next: BatchEvidence = {
     ...evidence,
     taken: Math.max(evidence.taken, size),
-    // A smaller batch says nothing of the larger ones that were lost.
+    // A smaller batch proves nothing about the larger ones that were lost.
     lost: size >= evidence.lostSize ? 0 : evidence.lost,
     limited: size > 1 ? 0 : evidence.limited,
     full: grows ? 0 : full,
@@ -100,7 +106,7 @@ function answered({ batch, evidence }: BatchState, size: number): BatchState {
 
 function halved({ batch, evidence }: BatchState, size: number): BatchState {
   const half = Math.max(1, Math.floor(size / 2))
-  // A size that was tried because smaller ones had gone well is tried again later than the last time.
+  // If a size was tried after success with smaller ones and failed, it is tried again later than last time.
   const wasTried = batch.sizeMax !== undefined && size === batch.sizeMax && size > evidence.taken
   return {
     batch: {

@@ -48,7 +48,7 @@ describe('the outcome of each row of the table', () => {
     }
   })
 
-  it('a rule that the bytes alone break on every fork is intrinsic: signature, nonce, tip above the cap, empty lists', () => {
+  it('a rule that depends on the bytes alone on every fork is intrinsic: signature, nonce, tip above the cap, empty lists', () => {
     const messages = [
       'invalid transaction v, r, s values',
       'nonce has max value',
@@ -75,7 +75,7 @@ describe('the outcome of each row of the table', () => {
       expect(tell(message)).toEqual({ outcome: 'refused', reason, counted: true })
   })
 
-  it('wrong chain id: refused, since it is the node that is on another chain than the lane signs for', () => {
+  it('wrong chain id: refused, because the node is on another chain than the one that the lane signs for', () => {
     for (const message of ['invalid sender: invalid chain id for signer: have 1 want 8453', 'Wrong chainId'])
       expect(tell(message)).toEqual({ outcome: 'refused', reason: 'wrongChain', counted: false })
   })
@@ -92,7 +92,7 @@ describe('the outcome of each row of the table', () => {
     }
   })
 
-  it('nonce too low: refused, with the next nonce as a hint, on a resend too', () => {
+  it('nonce too low: refused, with the next nonce as a hint, for a resend too', () => {
     const expected = { outcome: 'refused', reason: 'nonceTooLow', counted: false }
     expect(tell('nonce too low')).toEqual(expected)
     expect(tell('nonce too low: next nonce 7, tx nonce 5')).toEqual({ ...expected, expectedNonce: 7 })
@@ -157,7 +157,7 @@ describe('the outcome of each row of the table', () => {
     expect(classifySendError(rpc(-32000, 'over rate limit')).outcome).toBe('unknown')
   })
 
-  it('sync send: a receipt and code 4 are accepted, 5 unknown, 6 refused with a hint, -32601 not known', () => {
+  it('sync send: a receipt and code 4 are accepted, 5 unknown, 6 refused with a hint, -32601 unknown', () => {
     expect(classifyReply({ ok: true, result: { transactionHash: HASH, status: '0x1' } }, HASH).outcome).toBe(
       'accepted',
     )
@@ -181,7 +181,7 @@ describe('the outcome of each row of the table', () => {
 })
 
 describe('a success reply', () => {
-  it('is unknown with another hash than the one computed, or with no hash', () => {
+  it('is unknown with another hash than the computed one, or without a hash', () => {
     const results = [
       OTHER,
       '0x',
@@ -231,10 +231,10 @@ describe('near misses', () => {
     }
   })
 
-  it("leave a contract's revert unknown where only the data tells of it", () => {
+  it("leave a contract's revert unknown if only the data shows it", () => {
     const data = `0x08c379a0${'00'.repeat(96)}`
     expect(classifySendError(rpc(3, 'nonce too low', data)).outcome).toBe('unknown')
-    // zkSync Era gives code 3, and the data "0x", to what its pool refuses.
+    // zkSync Era gives code 3 and the data "0x" to every refusal of its pool.
     const message = 'nonce too low. allowed nonce range: 427 - 447, actual: 426'
     expect(classifySendError(rpc(3, message, '0x'))).toMatchObject({
       reason: 'nonceTooLow',
@@ -244,7 +244,7 @@ describe('near misses', () => {
 })
 
 describe('errors of libraries', () => {
-  it("reads the node's word below what viem calls it", () => {
+  it("reads the node's message below viem's interpretation", () => {
     const error = { code: -32000, message: 'already known' }
     const cause = new RpcRequestError({ body: {}, error, url: 'http://127.0.0.1' })
     const wrapped = {
@@ -255,7 +255,7 @@ describe('errors of libraries', () => {
     expect(classifySendError(wrapped).reason).toBe('alreadyKnown')
   })
 
-  it('believes the deepest layer, and finds it behind cycles', () => {
+  it('uses the deepest layer, and finds it behind cycles', () => {
     const node = { code: -32000, message: 'already known' }
     expect(classifySendError({ message: 'insufficient funds', error: node }).reason).toBe('alreadyKnown')
     let cause: unknown = node
@@ -267,7 +267,7 @@ describe('errors of libraries', () => {
     expect(classifySendError(cause).reason).toBe('alreadyKnown')
   })
 
-  it("tells viem's HTTP errors by their status, their body and their Retry-After", () => {
+  it("classifies viem's HTTP errors by their status, their body and their Retry-After", () => {
     const http = (status: number, details: string, headers = new Headers()) =>
       new HttpRequestError({ body: {}, details, headers, status, url: 'http://127.0.0.1' })
     const headers = new Headers({ 'Retry-After': '2' })
@@ -283,7 +283,7 @@ describe('errors of libraries', () => {
     expect(classifySendError(new TimeoutError({ body: {}, url: 'http://127.0.0.1' })).outcome).toBe('unknown')
   })
 
-  it("reads viem's LimitExceededRpcError as a rate limit only with such a message", () => {
+  it("reads viem's LimitExceededRpcError as a rate limit only with a matching message", () => {
     const limit = (message: string) => {
       const error = { code: -32005, message }
       return new LimitExceededRpcError(new RpcRequestError({ body: {}, error, url: 'http://127.0.0.1' }))
@@ -293,7 +293,7 @@ describe('errors of libraries', () => {
     expect(classifySendError(limit('something else')).outcome).toBe('unknown')
   })
 
-  it("takes ethers' codes only where the node's message is gone", () => {
+  it("uses ethers' codes only if the node's message is missing", () => {
     const code = 'NONCE_EXPIRED'
     const message = 'nonce has already been used'
     expect(classifySendError({ code, message }).reason).toBe('nonceTooLow')
@@ -302,7 +302,7 @@ describe('errors of libraries', () => {
     expect(classifySendError({ code: 'CALL_EXCEPTION', message: 'nonce too low' }).outcome).toBe('unknown')
   })
 
-  it('counts what a custom transport rejects with as unknown, and tells what the words would mean', () => {
+  it('treats a rejection of a custom transport as unknown, and gives the reason that its message would mean', () => {
     const failure: RpcFailure = {
       kind: 'custom',
       message: 'rejected',
@@ -317,7 +317,7 @@ describe('errors of libraries', () => {
   })
 })
 
-describe('whatever it is given', () => {
+describe('for any input', () => {
   const throwing = (kind: ProxyHandler<object>) => new Proxy({}, kind)
   const bad = () => {
     throw new Error('no')
@@ -352,7 +352,7 @@ describe('whatever it is given', () => {
     () => bad,
     () => Symbol('nonce too low'),
   )
-  // Made inside of the property: fast-check itself looks at the values that it draws.
+  // Created inside the property, because fast-check itself inspects the values that it draws.
   const plain = fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true })
   const maker = fc.oneof(
     plain.map((value) => () => value),
@@ -371,7 +371,7 @@ describe('whatever it is given', () => {
   )
   const outcomes = ['accepted', 'intrinsic', 'refused', 'unknown']
 
-  it('it never throws, and answers with an outcome', () => {
+  it('it never throws, and returns an outcome', () => {
     fc.assert(
       fc.property(maker, fc.boolean(), (make, resend) => {
         const error = make()

@@ -15,30 +15,28 @@ import { property, readStatements, type Statement } from './statements.js'
 
 export type { SendOutcome, SendReason } from './outcome.js'
 
-/** What is known of the bytes that the error is about. */
+/** The context of the raw transaction that the error is about. */
 export type ClassifySendErrorOptions = {
   /**
-   * These bytes, or other bytes with the same nonce, may have been sent before. The outcome stays the same: "nonce
-   * too low" is no evidence then either, whoever used the nonce. An intrinsic refusal is `counted` then, since it no
-   * longer frees the nonce.
-   * @default false
+   * Set if these bytes, or other bytes with the same nonce, may have been sent before. The outcome does not
+   * change: "nonce too low" does not show which transaction used the nonce. An intrinsic refusal becomes
+   * `counted`, because it no longer frees the nonce. @default false
    */
   readonly resend?: boolean | undefined
 }
 
 /**
- * What an error that came back from sending a raw transaction means.
+ * Classifies an error of sending a raw transaction.
  *
- * Takes anything: a port's `RpcFailure`, a viem error (recognised by its shape, so that duplicate installs do not
- * matter), an ethers error, a JSON-RPC error object, a string. Never throws.
+ * Accepts any value: a port's `RpcFailure`, a viem error (recognised by its shape, so that duplicate installs
+ * do not matter), an ethers error, a JSON-RPC error object, a string. Never throws.
  *
- * `unknown` is the default: it is the answer for every message that is not in the table of `messages.ts`, for time
- * limits, lost connections and HTTP 5xx, and for a port's `custom` failure (its `reason` tells what the words would
- * mean). After it the bytes may be anywhere.
+ * `unknown` is the default. It applies to every message that is not in the table of `messages.ts`, to time
+ * limits, lost connections and HTTP 5xx, and to a port's `custom` failure (`reason` then gives the meaning of
+ * its words). After `unknown` the bytes may be anywhere.
  *
- * NOT guaranteed: that a refused transaction never lands, since another node may have the bytes; that an accepted
- * one is pooled; that the numbers of `expectedNonce`, `nonceMax` and
- * `needs` are right.
+ * NOT guaranteed: that a refused transaction never lands, because another node may have the bytes; that an
+ * accepted one is in a pool; that the numbers of `expectedNonce`, `nonceMax` and `needs` are right.
  *
  * @example
  * const { outcome, reason } = classifySendError(error)
@@ -55,9 +53,9 @@ export function classifySendError(error: unknown, options?: ClassifySendErrorOpt
 }
 
 /**
- * What a reply to `eth_sendRawTransaction` or `eth_sendRawTransactionSync` means, for the transaction whose hash was
- * computed before it was sent. Another hash than that one, and a result that is neither hash nor receipt, mean
- * `unknown`. An accepted reply has the reason `unknown`: there is nothing to tell.
+ * Classifies a reply to `eth_sendRawTransaction` or `eth_sendRawTransactionSync`. `sentHash` is the hash
+ * computed before the send. A different hash in the reply, or a result that is neither hash nor receipt,
+ * means `unknown`. An accepted reply has the reason `unknown`, because there is nothing to explain.
  */
 export function classifyReply(
   reply: RpcReply,
@@ -72,7 +70,7 @@ export function classifyReply(
   return typeof hash === 'string' && !isHash(hash, sentHash) ? unknown() : outcome
 }
 
-// A plain result is the hash; that of the Sync form is the receipt.
+// A plain result is the hash. The result of the Sync method is the receipt.
 function hashOf(result: unknown): unknown {
   return typeof result === 'string' ? result : property(result, 'transactionHash')
 }
@@ -81,10 +79,10 @@ function isHash(value: unknown, sentHash: Hex): boolean {
   return typeof value === 'string' && value.toLowerCase() === sentHash.toLowerCase()
 }
 
-// Failures of a port in which no word of a node is to be had. `aborted` may have been written all the same.
+// Port failures that carry no answer of a node. An `aborted` request may have been written nevertheless.
 const WORDLESS: ReadonlySet<unknown> = new Set(['timeout', 'network', 'malformed', 'aborted'])
 
-// A page or a line of a proxy: no JSON-RPC error object, so that nothing but the status counts.
+// A page or a line of a proxy. It contains no JSON-RPC error object, so only the status counts.
 function isBareHttp(error: unknown): boolean {
   return property(error, 'kind') === 'http' && property(error, 'rpc') === undefined
 }
@@ -93,15 +91,16 @@ function notTheNodesWord({ kind, status }: Statement): boolean {
   return kind === 'custom' || (status ?? 0) >= 500
 }
 
-// zkSync Era gives code 3 to every refusal, with the data "0x": only data beside it tells of a revert.
+// zkSync Era gives code 3 to every refusal, with the data "0x". So code 3 means a revert only with other
+// data.
 function tellsRevert({ texts, code, data }: Statement): boolean {
   if (code === 'CALL_EXCEPTION') return true
   if (code === 3 && typeof data === 'string' && data.length > 2) return true
   return texts.some((text) => tellsOfRevert(normalise(text)))
 }
 
-// The deepest layer first: that is the node's, the outer ones are what libraries made of it. viem, for one, calls
-// "already known" a NonceTooLowError.
+// The deepest layer comes first: it is the node's message, and the outer layers are interpretations by
+// libraries. viem, for example, turns "already known" into a NonceTooLowError.
 function byMessage(statements: readonly Statement[]): SendOutcome | undefined {
   for (const { texts } of [...statements].reverse()) {
     for (const text of texts) {
@@ -119,7 +118,7 @@ function byMessage(statements: readonly Statement[]): SendOutcome | undefined {
 
 type Hints = Pick<SendOutcome, 'expectedNonce' | 'nonceMax' | 'needs'>
 
-/** The numbers that a message states about what it refuses. */
+/** The numbers that a message states about the refused transaction. */
 function hintsOf(reason: SendReason, normalised: string): Hints {
   if (reason === 'nonceTooLow' || reason === 'nonceTooHigh') {
     const expectedNonce = nonceHint(normalised)
@@ -134,7 +133,7 @@ function hintsOf(reason: SendReason, normalised: string): Hints {
   return needs === undefined ? {} : { needs }
 }
 
-// Codes are not portable, hence last, and only these.
+// Codes are not portable, so they come last, and only these are used.
 function byCode(statements: readonly Statement[]): SendOutcome | undefined {
   if (statements.some(tellsRateLimit)) {
     const retryAfterMs = statements.find((statement) => statement.retryAfterMs !== undefined)?.retryAfterMs
@@ -160,15 +159,18 @@ function tellsRateLimit({ code, status, texts }: Statement): boolean {
 }
 
 const CODES: ReadonlyMap<unknown, SendOutcome> = new Map([
-  // EIP-7966 and what was added to it; 5 ("not ready") may or may not have been added to the pool.
+  // EIP-7966 and its later additions. With code 5 ("not ready") the transaction may or may not be in the
+  // pool.
   [4, outcomeOf('accepted', 'syncTimeout')],
   [5, unknown()],
   [6, outcomeOf('refused', 'nonceTooHigh')],
-  // JSON-RPC 2.0: the endpoint does not know the method. A balancer may have tried it elsewhere: not refused.
+  // JSON-RPC 2.0: the endpoint does not know the method. This is no refusal, because a balancer may have
+  // tried other backends.
   [-32601, unknown('methodMissing')],
 ])
 
-// ethers finds its codes by loose words in the node's message, so they count only where that message is gone.
+// ethers derives its codes from loose words in the node's message, so they count only if that message is
+// missing.
 const ETHERS_CODES: ReadonlyMap<unknown, SendOutcome> = new Map([
   ['NONCE_EXPIRED', outcomeOf('refused', 'nonceTooLow')],
   ['REPLACEMENT_UNDERPRICED', outcomeOf('refused', 'replacementUnderpriced')],
@@ -181,7 +183,7 @@ function byEthersCode(statements: readonly Statement[]): SendOutcome | undefined
   return ETHERS_CODES.get(outer.code)
 }
 
-// The expected nonce in the data of code 6: a number, decimal or hex text, or an object that holds one.
+// The expected nonce in the data of code 6: a number, decimal or hex text, or an object that contains one.
 function nonceOf(data: unknown): number | undefined {
   const value = typeof data === 'object' ? (property(data, 'expectedNonce') ?? property(data, 'nonce')) : data
   const isText = typeof value === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|\d{1,16})$/.test(value)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { classifySendError } from './classify.js'
 import { ALL } from './corpus/index.fixture.js'
 
-describe('words that are not those of the node', () => {
+describe("a message that is not the node's", () => {
   const words = ALL.flatMap(({ said }) => Object.values(said).flat())
   const CARRIERS: readonly (readonly [string, (message: string) => object])[] = [
     ['a timeout', (message) => ({ kind: 'timeout', message })],
@@ -18,14 +18,14 @@ describe('words that are not those of the node', () => {
     ['HTTP 502', (message) => ({ kind: 'http', status: 502, message, rpc: { code: -32000, message } })],
   ]
 
-  it.each(CARRIERS)('are not believed inside of %s: it stays unknown', (_, carry) => {
+  it.each(CARRIERS)('is not believed inside %s: the outcome stays unknown', (_, carry) => {
     for (const { message } of words) {
       const { outcome, counted } = classifySendError(carry(message))
       expect({ message, outcome, counted }).toEqual({ message, outcome: 'unknown', counted: false })
     }
   })
 
-  it('an HTTP error that carries a JSON-RPC error has the word of the node', () => {
+  it("an HTTP error with a JSON-RPC error carries the node's message", () => {
     const failure = {
       kind: 'http',
       status: 400,

@@ -23,11 +23,11 @@ describe('an outcome', () => {
     ],
     ['a rate limit without a time', rpc(-32_005, 'rate limit exceeded'), refused('rateLimited')],
     ['a gap without a nonce', rpc(6, 'transaction is not ready'), refused('nonceTooHigh')],
-  ])('has no property of which nothing is known: %s', (_, failure, outcome) => {
+  ])('omits the properties that are not known: %s', (_, failure, outcome) => {
     expect(classifySendError(failure)).toStrictEqual(outcome)
   })
 
-  test('of a hash that the endpoint gives back has nothing to tell', () => {
+  test('for a hash in the reply has no reason', () => {
     expect(classifyReply({ ok: true, result: HASH }, HASH)).toStrictEqual({
       outcome: 'accepted',
       reason: 'unknown',
@@ -35,11 +35,11 @@ describe('an outcome', () => {
     })
   })
 
-  test.each([undefined, null, 7, true])('of the error %j, which says nothing, is unknown', (error) => {
+  test.each([undefined, null, 7, true])('for the error %j, which has no content, is unknown', (error) => {
     expect(classifySendError(error)).toStrictEqual({ outcome: 'unknown', reason: 'unknown', counted: false })
   })
 
-  test("is unknown where any layer of an error is a port's failure without a word of the node", () => {
+  test("is unknown if any layer of an error is a port's failure without an answer of the node", () => {
     const failure: RpcFailure = { kind: 'timeout', message: 'nonce too low' }
     expect(classifySendError({ ok: false, failure }).outcome).toBe('unknown')
     expect(classifySendError({ message: 'nonce too low', cause: failure }).outcome).toBe('unknown')
@@ -47,7 +47,7 @@ describe('an outcome', () => {
 })
 
 describe('the code of an error', () => {
-  test('counts from the deepest layer that has one', () => {
+  test('comes from the deepest layer that has one', () => {
     const gap = rpc(6, 'transaction is not ready', 7)
     expect(classifySendError({ code: 4, cause: gap })).toStrictEqual({
       outcome: 'refused',
@@ -63,7 +63,7 @@ describe('the code of an error', () => {
     expect(classifySendError({ code: 4, cause: notReady }).outcome).toBe('unknown')
   })
 
-  test.each([undefined, null, '0x', {}])('3 tells of no revert beside the data %j', (data) => {
+  test.each([undefined, null, '0x', {}])('3 means no revert with the data %j', (data) => {
     expect(classifySendError(rpc(3, 'nonce too low', data)).reason).toBe('nonceTooLow')
   })
 
@@ -71,7 +71,7 @@ describe('the code of an error', () => {
     ['NONCE_EXPIRED', 'nonceTooLow'],
     ['REPLACEMENT_UNDERPRICED', 'replacementUnderpriced'],
     ['INSUFFICIENT_FUNDS', 'insufficientFunds'],
-  ])("of ethers' %s is a refusal where no layer has the node's message", (code, reason) => {
+  ])("ethers' %s is a refusal if no layer has the node's message", (code, reason) => {
     const refused = { outcome: 'refused', reason, counted: false }
     expect(classifySendError({ code, message: 'words of ethers' })).toStrictEqual(refused)
     expect(classifySendError({ code, message: 'words of ethers', info: {} })).toStrictEqual(refused)
@@ -79,7 +79,7 @@ describe('the code of an error', () => {
 })
 
 describe('a rate limit', () => {
-  test('keeps the time that an inner layer asks for', () => {
+  test('keeps the pause that an inner layer asks for', () => {
     const cause = { status: 429, message: 'Too Many Requests', retryAfterMs: 1_500 }
     expect(classifySendError({ message: 'could not send', cause })).toStrictEqual({
       outcome: 'refused',
@@ -89,7 +89,7 @@ describe('a rate limit', () => {
     })
   })
 
-  test('needs its words in one of the texts of a layer', () => {
+  test('needs a matching message in one of the texts of a layer', () => {
     const error = { code: -32_005, reason: 'processing response error', message: 'rate limit exceeded' }
     expect(classifySendError(error).reason).toBe('rateLimited')
   })
@@ -109,7 +109,7 @@ describe('the data of code 6', () => {
     [{ expectedNonce: 1_234 }, 1_234],
     [{ nonce: '1234' }, 1_234],
     [{ expectedNonce: '0x4d2', nonce: 1 }, 1_234],
-  ])('%j tells the next nonce', (data, expectedNonce) => {
+  ])('%j gives the next nonce', (data, expectedNonce) => {
     expect(hint(data)).toStrictEqual({ ...gap, expectedNonce })
   })
 
@@ -134,7 +134,7 @@ describe('the data of code 6', () => {
     { expectedNonce: ['7'] },
     { expectedNonce: true },
     { nonce: '' },
-  ])('%j tells no nonce', (data) => {
+  ])('%j gives no nonce', (data) => {
     expect(hint(data)).toStrictEqual(gap)
   })
 
@@ -142,7 +142,7 @@ describe('the data of code 6', () => {
     [4, 'accepted', 'syncTimeout'],
     [5, 'unknown', 'unknown'],
     [-32_601, 'unknown', 'methodMissing'],
-  ])('tells no nonce beside the code %i', (code, outcome, reason) => {
+  ])('gives no nonce with the code %i', (code, outcome, reason) => {
     expect(classifySendError(rpc(code, 'words', 7))).toStrictEqual({ outcome, reason, counted: false })
   })
 })

@@ -38,7 +38,7 @@ describe('a block selector', () => {
     ['safe', 'safe'],
     ['finalized', 'finalized'],
     ['earliest', 'earliest'],
-  ] as const)('%s goes over the wire as %s', (selector, wire) => {
+  ] as const)('%s is encoded as %s', (selector, wire) => {
     expect(encodeBlock(selector as never)).toBe(wire)
   })
 
@@ -57,7 +57,7 @@ describe('a block selector', () => {
     null,
     undefined,
     {},
-  ])('that is not one (%s) is an INVALID error that names the argument', (selector) => {
+  ])('is INVALID if it is malformed (%s), and the error names the argument', (selector) => {
     expect(() => encodeBlock(selector as never)).toThrow(
       expect.objectContaining({ code: 'INVALID', message: expect.stringContaining('Invalid block') }),
     )
@@ -78,7 +78,7 @@ describe('a header', () => {
     })
   })
 
-  test('is null where no block was found', () => {
+  test('is null if no block was found', () => {
     expect(decodeHeader(null)).toBeNull()
   })
 
@@ -98,7 +98,7 @@ describe('a header', () => {
     expect(header({ baseFeePerGas: undefined }).baseFeePerGas).toBeUndefined()
   })
 
-  test('takes the hashes from full transaction objects, and in lower case', () => {
+  test('takes the hashes from full transaction objects, and converts them to lower case', () => {
     const transactions = [{ hash: hashOf('A'), from: '0x1' }, hashOf('2')]
     expect(header({ transactions }).hashes).toEqual([hashOf('a'), hashOf('2')])
   })
@@ -117,7 +117,7 @@ describe('a header', () => {
     ['gasUsed', undefined],
     ['transactions', {}],
     ['transactions', [5]],
-  ])('with a bad %s (%s) is an error that names the method and the field', (field, value) => {
+  ])('with an invalid %s (%s) is an error that names the method and the field', (field, value) => {
     expect(() => header({ [field]: value })).toThrow(
       expect.objectContaining({
         failure: 'malformed',
@@ -134,7 +134,7 @@ describe('a header', () => {
 
 describe('a quantity', () => {
   test.each(['0x', '5', '', '0xg', 5, null, undefined, {}, '0x-1'])(
-    'that is %s is an error that names the method',
+    'is an error that names the method if it is %s',
     (value) => {
       expect(() => decodeQuantity(value, 'eth_chainId')).toThrow(
         expect.objectContaining({ method: 'eth_chainId' }),
@@ -145,29 +145,32 @@ describe('a quantity', () => {
     },
   )
 
-  test('beyond 2^53 is no number', () => {
+  test('above 2^53 is no number', () => {
     expect(() => decodeNumber('0x20000000000000', 'm')).toThrow(expect.objectContaining({ method: 'm' }))
   })
 })
 
 describe('a word of storage', () => {
-  test("Ganache's 0x for a slot that is not set is zero, as viem reads it", () => {
+  test("is zero for Ganache's 0x of an unset slot, as in viem", () => {
     expect(decodeWord('0x', 'eth_getStorageAt')).toBe(hashOf('0'))
   })
 
-  test('leading zeros may be missing, and an odd number of digits is a number all the same', () => {
+  test('may lack leading zeros, and may have an odd number of digits', () => {
     expect(decodeWord('0x5', 'eth_getStorageAt')).toBe(`0x${'0'.repeat(63)}5`)
     expect(decodeWord('0xABCD', 'eth_getStorageAt')).toBe(`0x${'0'.repeat(60)}abcd`)
     expect(decodeWord(hashOf('f'), 'eth_getStorageAt')).toBe(hashOf('f'))
   })
 
-  test.each(['', '5', '0xg', `${hashOf('1')}0`, null, undefined, 5, {}])('%j is none', (value) => {
-    expect(() => decodeWord(value, 'eth_getStorageAt')).toThrow('eth_getStorageAt')
-  })
+  test.each(['', '5', '0xg', `${hashOf('1')}0`, null, undefined, 5, {}])(
+    'is invalid if it is %j',
+    (value) => {
+      expect(() => decodeWord(value, 'eth_getStorageAt')).toThrow('eth_getStorageAt')
+    },
+  )
 })
 
 describe('the code of an account', () => {
-  test('0x and 0x0 both say that there is none', () => {
+  test('is empty for both 0x and 0x0', () => {
     expect(decodeCode('0x', 'eth_getCode')).toBe('0x')
     expect(decodeCode('0x0', 'eth_getCode')).toBe('0x')
     expect(decodeCode('0xEF01', 'eth_getCode')).toBe('0xef01')
@@ -184,7 +187,7 @@ describe('two readings of the pending block', () => {
     expect(sameContents(header({}), header({ hash: hashOf('c') }))).toBe(false)
   })
 
-  test('without a hash are compared by what they hold', () => {
+  test('without a hash are compared by their contents', () => {
     const bare = { hash: null }
     expect(sameContents(header(bare), header(bare))).toBe(true)
     expect(sameContents(header(bare), header({ ...bare, transactions: [hashOf('1'), hashOf('3')] }))).toBe(
@@ -195,7 +198,7 @@ describe('two readings of the pending block', () => {
 })
 
 describe('the pending block is the latest one', () => {
-  test('by its hash, where it has one', () => {
+  test('is recognised by its hash, if it has one', () => {
     expect(isLatestBlock(header({}), header({}))).toBe(true)
     expect(isLatestBlock(header({ hash: hashOf('c') }), header({}))).toBe(false)
     expect(isLatestBlock(header({ number: '0x11' }), header({}))).toBe(false)
@@ -206,8 +209,11 @@ describe('the pending block is the latest one', () => {
     ['another parent', { parentHash: hashOf('c') }],
     ['other contents', { transactions: [hashOf('1'), hashOf('3')] }],
     ['other gas', { gasUsed: '0x5209' }],
-  ])('by its parent and its contents, where its hash is left out: %s is another block', (_, other) => {
-    expect(isLatestBlock(header({ hash: null }), header({}))).toBe(true)
-    expect(isLatestBlock(header({ hash: null, ...other }), header({}))).toBe(false)
-  })
+  ])(
+    'is recognised by its parent and its contents if its hash is missing: %s is another block',
+    (_, other) => {
+      expect(isLatestBlock(header({ hash: null }), header({}))).toBe(true)
+      expect(isLatestBlock(header({ hash: null, ...other }), header({}))).toBe(false)
+    },
+  )
 })

@@ -3,18 +3,23 @@ import { invalid } from '../errors/invalid.js'
 import { malformed } from './errors.js'
 import type { RpcCall } from './port.js'
 
-/** The tags a block can be asked by. */
+/** The tags that select a block. */
 export const blockTags = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
 export type BlockSelectorTag = (typeof blockTags)[number]
 
 /** A block: a tag, or its number as hex, bigint or number. Not a block hash. */
 export type BlockSelector = BlockSelectorTag | Hex | bigint | number
 
-/** What the engine needs of a block, with its transactions' hashes in order, in lower case. */
+/**
+ * The fields of a block that the engine needs, with the hashes of its transactions in order, in lower case.
+ */
 export type LightHeader = {
-  /** `null` where a node gives its pending block none. */
+  /** `null` if the node gives its pending block no number. */
   readonly number: number | null
-  /** `null` for the pending block of nodes that answer null or 32 zero bytes; else it changes with the contents. */
+  /**
+   * `null` for the pending block of nodes that answer null or 32 zero bytes. Otherwise it changes with the
+   * contents.
+   */
   readonly hash: Hex | null
   readonly parentHash: Hex
   /** Seconds since the epoch. */
@@ -23,11 +28,14 @@ export type LightHeader = {
   readonly gasLimit: bigint
   readonly gasUsed: bigint
   readonly hashes: readonly Hex[]
-  /** The newest fork that the header's own fields show: `withdrawalsRoot` came with Shanghai, `requestsHash` with Prague. */
+  /**
+   * The newest fork that the header fields show: `withdrawalsRoot` came with Shanghai, `requestsHash` with
+   * Prague.
+   */
   readonly fork?: 'shanghai' | 'prague' | undefined
 }
 
-/** 32 zero bytes: what Base answers as the hash of a block that is not sealed. */
+/** 32 zero bytes: Base's hash of a block that is not sealed. */
 const zeroHash: Hex = `0x${'0'.repeat(64)}`
 
 const TAGS: ReadonlySet<string> = new Set(blockTags)
@@ -39,7 +47,8 @@ const BLOCK_NUMBER_MAX = 2n ** 64n - 1n
 
 /**
  * The wire form of a block selector.
- * @throws `INVALID`, naming `argument`, for anything that is not a selector.
+ *
+ * @throws `INVALID`, naming `argument`, if the value is not a selector
  */
 export function encodeBlock(selector: BlockSelector, argument = 'block'): string {
   if (typeof selector === 'string' && TAGS.has(selector)) return selector
@@ -78,15 +87,16 @@ export function countCall(address: Hex, selector: BlockSelector): RpcCall {
 }
 
 /**
- * A hex quantity as bigint. Leading zeros are tolerated.
- * @throws a typed error that names the method and `what`.
+ * Decodes a hex quantity to a bigint. Leading zeros are tolerated.
+ *
+ * @throws a typed error that names the method and `what`
  */
 export function decodeQuantity(value: unknown, method: string, what = 'result'): bigint {
   if (typeof value === 'string' && QUANTITY.test(value)) return BigInt(value)
   throw malformed(method, `${what} is not a hex quantity`)
 }
 
-/** A hex quantity that must fit a JavaScript number: nonces, block numbers, timestamps. */
+/** Decodes a hex quantity that must fit a JavaScript number: a nonce, block number or timestamp. */
 export function decodeNumber(value: unknown, method: string, what = 'result'): number {
   if (typeof value === 'string' && QUANTITY.test(value)) {
     const number = Number(value)
@@ -95,15 +105,15 @@ export function decodeNumber(value: unknown, method: string, what = 'result'): n
   throw malformed(method, `${what} is not a hex quantity below 2^53`)
 }
 
-/** 32 bytes of hex, in lower case. */
+/** Decodes 32 bytes of hex to lower case. */
 export function decodeHash(value: unknown, method: string, what = 'result'): Hex {
   if (typeof value === 'string' && HASH.test(value)) return value.toLowerCase() as Hex
   throw malformed(method, `${what} is not 32 bytes of hex`)
 }
 
 /**
- * A word of storage: 32 bytes in lower case, with the leading zeros that some nodes leave out. Ganache 7.9 answers `0x`
- * for a slot that is not set (asked).
+ * Decodes a storage word to 32 bytes in lower case, and adds the leading zeros that some nodes leave out.
+ * Ganache 7.9 answers `0x` for an unset slot (checked on a running node).
  */
 export function decodeWord(value: unknown, method: string, what = 'result'): Hex {
   if (typeof value === 'string' && WORD.test(value))
@@ -112,7 +122,7 @@ export function decodeWord(value: unknown, method: string, what = 'result'): Hex
 }
 
 /**
- * The code of an account, in lower case. ganache-core 2.2 answers `0x0` for an account that has none
+ * Decodes the code of an account to lower case. ganache-core 2.2 answers `0x0` for an account without code
  * (MetaMask/metamask-extension shared/modules/contract-utils.ts).
  */
 export function decodeCode(value: unknown, method: string): Hex {
@@ -136,7 +146,7 @@ export function decodeObject(
   throw malformed(method, `${what} is not an object`)
 }
 
-/** A block's hash, or null for the forms in which nodes say that there is none yet. */
+/** Decodes a block hash, or null for the forms in which nodes express that there is no hash yet. */
 export function decodeHashOrNull(value: unknown, method: string, what: string): Hex | null {
   if (value === null || value === undefined) return null
   const hash = decodeHash(value, method, what)
@@ -144,10 +154,11 @@ export function decodeHashOrNull(value: unknown, method: string, what: string): 
 }
 
 /**
- * A block as `eth_getBlockByNumber` answers it, reduced to what the engine needs; `null` where no block was found.
- * Strict on what must be there, tolerant of what pending blocks of real nodes lack (number, hash), and of full
- * transaction objects in place of hashes.
- * @throws a typed error that names the method and the field.
+ * Reduces an answer of `eth_getBlockByNumber` to the fields that the engine needs; `null` if no block was
+ * found. Strict about required fields. Tolerates fields that real pending blocks lack (number, hash), and
+ * full transaction objects instead of hashes.
+ *
+ * @throws a typed error that names the method and the field
  */
 export function decodeHeader(result: unknown, method = 'eth_getBlockByNumber'): LightHeader | null {
   if (result === null) return null
@@ -181,11 +192,11 @@ const PRAGUE = { fork: 'prague' } as const
 const SHANGHAI = { fork: 'shanghai' } as const
 const NO_FORK = {}
 
-/** The hashes of a block's transactions, whether it was answered with hashes or with full objects. */
+/** The hashes of a block's transactions, from an answer with hashes or with full objects. */
 export function decodeHashes(transactions: unknown, method: string): readonly Hex[] {
   if (!Array.isArray(transactions)) throw malformed(method, 'transactions is not an array')
-  // Thousands of hashes, every 200 ms: the array that was parsed is handed on unless something must be changed,
-  // and the length stands for the full check of each hash.
+  // Called with thousands of hashes every 200 ms: the parsed array is returned as it is unless a hash must
+  // change, and the length stands in for a full check of each hash.
   for (const item of transactions) {
     if (typeof item !== 'string' || item.length !== 66 || item !== item.toLowerCase()) {
       return transactions.map((each) => decodeHash(hashOf(each), method, 'a transaction hash'))
@@ -199,9 +210,9 @@ function hashOf(item: unknown): unknown {
 }
 
 /**
- * Whether the pending block is the latest one. geth, and what is made from it, leaves out the hash of whatever it answers
- * for `pending` (`RPCMarshalBlock` of `internal/ethapi`): there the parent and the contents tell. A `latest` that is too
- * high has the number of the pending block as well.
+ * True if the pending block is the latest block. geth and its forks omit the hash of every `pending` block
+ * (`RPCMarshalBlock` of `internal/ethapi`); then the parent and the contents decide. If `latest` is too high,
+ * it also has the number of the pending block.
  */
 export function isLatestBlock(pending: LightHeader, latest: LightHeader): boolean {
   if (pending.hash !== null) return pending.number === latest.number && pending.hash === latest.hash
@@ -209,8 +220,8 @@ export function isLatestBlock(pending: LightHeader, latest: LightHeader): boolea
 }
 
 /**
- * True where two readings of a block show the same contents. A partial hash changes with the contents; nodes
- * without one are compared by what they hold.
+ * True if two readings of a block show the same contents. A partial hash changes with the contents; blocks
+ * without a hash are compared by their contents.
  */
 export function sameContents(a: LightHeader, b: LightHeader): boolean {
   if (a.number !== b.number || a.hash !== b.hash || a.parentHash !== b.parentHash) return false

@@ -19,7 +19,7 @@ const tell = ({ code, data }: Said, message: string) =>
   classifySendError({ kind: 'rpc', code, message, data })
 const meant = ({ outcome, reason, counted }: Said) => ({ outcome, reason, counted })
 
-/** What stands before a node's words on their way through gateways, clients and libraries. */
+/** Texts that gateways, clients and libraries put before a node's message. */
 const PREFIXES = [
   '',
   'err: ',
@@ -52,8 +52,8 @@ const CASES: readonly ((text: string) => string)[] = [
   (text) => text.toLowerCase(),
 ]
 
-describe("a client's words on their way", () => {
-  it('keep their meaning in any case, behind wrappers and before numbers and hashes', () => {
+describe("a client's message in transit", () => {
+  it('keeps its meaning in any case, behind wrappers and before numbers and hashes', () => {
     const parts = [
       fc.constantFrom(...NODES),
       fc.constantFrom(...PREFIXES),
@@ -69,7 +69,7 @@ describe("a client's words on their way", () => {
     )
   })
 
-  it('keep the nonce that they tell', () => {
+  it('keeps its nonce', () => {
     for (const said of NODES) {
       if (said.expectedNonce === undefined) continue
       for (const prefix of PREFIXES)
@@ -77,7 +77,7 @@ describe("a client's words on their way", () => {
     }
   })
 
-  it('are nothing to go by where a contract says them', () => {
+  it('has no effect if a contract says it', () => {
     const quotes = [
       (words: string) => `execution reverted: ${words}`,
       (words: string) => `execution reverted: "${words}"`,
@@ -93,8 +93,9 @@ describe("a client's words on their way", () => {
     }
   })
 
-  it('are nothing to go by where a contract signs them, or in the middle of a sentence', () => {
-    // A word and a colon is how Solidity signs; a message with colons or lines of its own is cut there, as from any wrapper.
+  it('has no effect if a contract signs it, or in the middle of a sentence', () => {
+    // Solidity code signs its messages with a word and a colon. Messages with colons or lines of their own
+    // are split there, like those of any wrapper, so they are left out.
     const plain = NODES.filter(({ message }) => !/: |\] | - |; | = |, |\n/.test(message))
     expect(plain.length).toBeGreaterThan(100)
     const around = [
@@ -145,7 +146,7 @@ describe('near misses', () => {
     'spammers are welcome',
   ]
 
-  it('are unknown, whatever wraps them', () => {
+  it('are unknown, with any wrapper', () => {
     for (const near of NEAR) {
       for (const prefix of PREFIXES) {
         const message = `${prefix}${near}`
@@ -155,7 +156,7 @@ describe('near misses', () => {
     }
   })
 
-  it("stay unknown behind a contract's name, whatever comes between", () => {
+  it("stay unknown behind a contract's name, with any text between", () => {
     for (const between of ['', 'err: ', 'error - ', 'failed: ']) {
       for (const prefix of PREFIXES) {
         const message = `${prefix}Vault: ${between}nonce too low`
@@ -176,7 +177,7 @@ describe('near misses', () => {
   })
 })
 
-describe('texts that are made to be slow', () => {
+describe('texts made to be slow to match', () => {
   const LENGTH = 400_000
   const units = [
     ' ',
@@ -197,10 +198,10 @@ describe('texts that are made to be slow', () => {
     'nonce too low, ',
     'code = ',
   ]
-  // A search that goes back and forth would take minutes here.
+  // A backtracking search would take minutes here.
   const TIME_MS_MAX = 1_500
 
-  it('are told within a bounded time', () => {
+  it('are classified within a bounded time', () => {
     for (const unit of units) {
       const text = unit.repeat(LENGTH / unit.length)
       const before = performance.now()

@@ -7,7 +7,7 @@ import { MESSAGES } from './messages.js'
 
 const saidBy = ({ said }: { said: Readonly<Record<string, readonly Said[]>> }) => Object.values(said).flat()
 
-/** As a port gives it to the classifier: code, message and data of the JSON-RPC error. */
+/** The form in which a port gives it to the classifier: code, message and data of the JSON-RPC error. */
 const rpc = ({ message, code, data }: Said, standard = -32_000) => ({
   kind: 'rpc',
   code: code ?? standard,
@@ -15,9 +15,9 @@ const rpc = ({ message, code, data }: Said, standard = -32_000) => ({
   data,
 })
 
-describe("every client's words", () => {
+describe('the messages of each client', () => {
   for (const corpus of ALL) {
-    it(`${corpus.client}: each message means what it should`, () => {
+    it(`${corpus.client}: each message has the expected meaning`, () => {
       for (const said of saidBy(corpus)) {
         const { message } = said
         expect({ message, ...meaningOf(classifySendError(rpc(said, corpus.code))) }).toEqual({
@@ -29,7 +29,7 @@ describe("every client's words", () => {
   }
 
   for (const corpus of PROVIDERS) {
-    it(`${corpus.provider}: each message means what it should`, () => {
+    it(`${corpus.provider}: each message has the expected meaning`, () => {
       for (const said of corpus.said) {
         const { message } = said
         expect({ message, ...meaningOf(classifySendError(rpc(said))) }).toEqual({
@@ -41,7 +41,7 @@ describe("every client's words", () => {
   }
 
   for (const corpus of CLIENTS) {
-    it(`${corpus.client}: says each reason, or is known to have no words for it`, () => {
+    it(`${corpus.client}: the corpus has a message for each reason, or states why not`, () => {
       const reasons = new Set(saidBy(corpus).map(({ reason }) => reason))
       for (const reason of NODE_REASONS) {
         const silent = corpus.silent[reason] !== undefined
@@ -52,7 +52,7 @@ describe("every client's words", () => {
 })
 
 describe('the table of messages', () => {
-  it('has no row that no client says: each was read somewhere', () => {
+  it('has a source for each row', () => {
     const texts = [...ALL.flatMap(saidBy), ...PROVIDERS.flatMap(({ said }) => said)].map(({ message }) =>
       message.toLowerCase(),
     )

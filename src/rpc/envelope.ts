@@ -1,26 +1,26 @@
 import type { RpcCall, RpcFailure, RpcReply } from './port.js'
 
-/** The JSON-RPC error object as it stands in a failure. */
+/** The JSON-RPC error object, as kept in a failure. */
 export type RpcErrorObject = { readonly code: number; readonly message: string; readonly data?: unknown }
 
 /**
- * A batch of several calls that was answered with one error object of its own. It says nothing of any call: parts
- * of the batch may have run. So it is `malformed` for each call (unknown, for a send), with the error beside it for
- * who wants to know why.
+ * A batch of several calls that was answered with one error object. It does not concern a single call,
+ * because parts of the batch may have run. So each call gets a `malformed` failure (unknown, for a send) that
+ * carries the error as an explanation.
  */
 export type BatchRefusal = Extract<RpcFailure, { kind: 'malformed' }> & { readonly ofBatch: RpcErrorObject }
 
-/** The error with which the server answered the whole batch, if this failure is of that sort. */
+/** The error with which the server answered the whole batch, if this failure is of that kind. */
 export function batchRefusal(failure: RpcFailure): RpcErrorObject | undefined {
   return failure.kind === 'malformed' && 'ofBatch' in failure ? (failure as BatchRefusal).ofBatch : undefined
 }
 
-/** Whether the answer was larger than the port takes: a smaller batch may have one that is not. */
+/** True if the answer was larger than the port accepts. A smaller batch may get a smaller answer. */
 export function isCut(failure: RpcFailure): boolean {
   return failure.kind === 'malformed' && failure.cut === true
 }
 
-/** One request's text: an object for a single call, an array for several; ids count up from `firstId`. */
+/** The body of one request: an object for a single call, an array for several; ids ascend from `firstId`. */
 export function encodeCalls(calls: readonly RpcCall[], firstId: number): string {
   const requests = calls.map(({ method, params }, index) => {
     return { jsonrpc: '2.0', id: firstId + index, method, params }
@@ -29,8 +29,8 @@ export function encodeCalls(calls: readonly RpcCall[], firstId: number): string 
 }
 
 /**
- * Sorts what a server answered to `count` calls with ids from `firstId` on. Answers may come in any order, in
- * part, or with ids echoed as strings; the first answer to an id counts.
+ * Assigns a server's answers to `count` calls with ids from `firstId`. Answers may come in any order, in
+ * part, or with ids echoed as strings. The first answer to an id counts.
  */
 export function decodeAnswers(body: unknown, firstId: number, count: number): RpcReply[] {
   if (Array.isArray(body)) return decodeArray(body, firstId, count)
@@ -61,7 +61,7 @@ const NO_PART: RpcReply = {
   failure: { kind: 'malformed', message: 'no answer has the id of this call' },
 }
 
-/** The answer to a call that went alone: an error may lack the id (a server that could not read it sends null). */
+/** The answer to a single call. An error may lack the id (a server that could not read the id sends null). */
 function decodeOnly(body: unknown, id: number): RpcReply {
   if (positionOf(body, id, 1) === 0) return decodeAnswer(body)
   const error = errorObject(body)
@@ -84,7 +84,7 @@ function decodeAnswer(item: unknown): RpcReply {
   }
 }
 
-/** Which call an answer belongs to: its id counted from the first one of the request. */
+/** The position of the call that an answer belongs to: its id minus the first id of the request. */
 function positionOf(item: unknown, firstId: number, count: number): number | undefined {
   if (typeof item !== 'object' || item === null) return undefined
   const { id } = item as { id?: unknown }
@@ -95,7 +95,7 @@ function positionOf(item: unknown, firstId: number, count: number): number | und
   return Number.isInteger(position) && position >= 0 && position < count ? position : undefined
 }
 
-/** The error object of an answer, if it has a proper one. */
+/** The error object of an answer, if it is well-formed. */
 export function errorObject(item: unknown): RpcErrorObject | undefined {
   const error = typeof item === 'object' && item !== null ? (item as { error?: unknown }).error : undefined
   if (typeof error !== 'object' || error === null) return undefined

@@ -1,38 +1,38 @@
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import type { RpcFailure, RpcReply } from './port.js'
 
-/** What a failed read carries beside its code: safe to print and to branch on. */
+/** The fields of a failed read beside its code. They are safe to print and to branch on. */
 export type RpcErrorContext = {
-  /** The JSON-RPC method that was asked. */
+  /** The JSON-RPC method that was called. */
   readonly method: string
-  /** How it failed: the kind of the port's failure, or `malformed` for an answer that cannot be decoded. */
+  /** The kind of the port's failure, or `malformed` for an answer that cannot be decoded. */
   readonly failure: RpcFailure['kind']
-  /** The HTTP status, where there was one other than 2xx. */
+  /** The HTTP status, if it was not 2xx. */
   readonly status?: number
-  /** The code of the JSON-RPC error object, where there was one. */
+  /** The code of the JSON-RPC error object, if there was one. */
   readonly rpcCode?: number
-  /** How long the server asked to be left alone. */
+  /** The pause in milliseconds that the server asked for. */
   readonly retryAfterMs?: number
 }
 
-/** A read that brought no result. `fate` is `notExecuted`: a read changes nothing and may be asked again. */
+/** A read without a result. `fate` is `notExecuted`: a read changes nothing and may be repeated. */
 export type RpcError = TxlaneError & RpcErrorContext
 
-/** The node answered, and did not do what was asked of it. */
+/** The node answered, but did not do the requested work. */
 const READ_FAILED: TxlaneErrorCode = 'REJECTED'
 
 // -32601: JSON-RPC 2.0. -32004: EIP-1474. 4200: EIP-1193.
 const UNSUPPORTED_CODES: ReadonlySet<number> = new Set([-32601, -32004, 4200])
-// Gateways that answer a method they do not offer with a code of their own still say it in words.
+// Some gateways answer an unsupported method with a code of their own, but still name the reason in words.
 const UNSUPPORTED_MESSAGE =
   /method\b.{0,60}\b(?:not (?:found|supported|available|allowed|enabled|whitelisted)|does not exist|is disabled|unsupported)|unsupported method/i
 
-/** True where the node says that it does not offer the method, or the gateway forbids it. */
+/** True if the node reports that it does not support the method, or the gateway forbids it. */
 export function isMethodRefused(method: string, failure: RpcFailure): boolean {
   const { status, rpcCode, message } = wordOf(failure)
   if (rpcCode !== undefined && UNSUPPORTED_CODES.has(rpcCode)) return true
   if (rpcCode !== undefined && UNSUPPORTED_MESSAGE.test(message)) return true
-  // Base's public endpoints forbid block receipts this way; for other methods 403 is a matter of credentials.
+  // Base's public endpoints forbid block receipts with 403. For other methods 403 means missing credentials.
   return status === 403 && method === 'eth_getBlockReceipts'
 }
 
@@ -40,12 +40,15 @@ const RATE_LIMIT_CODES: ReadonlySet<number> = new Set([429, -32007])
 const RATE_LIMIT_MESSAGE =
   /rate.?limit|too many requests|requests? per|request limit|(?<!batch )limit exceeded/i
 
-/** True for the error objects with which endpoints say "too often": -32005 and -32016 mean it only by their text. */
+/**
+ * True for error objects that report a rate limit. -32005 and -32016 mean a rate limit only if their text
+ * says so.
+ */
 export function isRateLimit(code: number, message: string): boolean {
   return RATE_LIMIT_CODES.has(code) || RATE_LIMIT_MESSAGE.test(message)
 }
 
-/** The JSON-RPC error in which a failure was told, where it was told in one. */
+/** The JSON-RPC error that a failure contains, if any. */
 export function rpcErrorOf(
   failure: RpcFailure,
 ): { readonly code: number; readonly message: string; readonly data?: unknown } | undefined {
@@ -53,7 +56,7 @@ export function rpcErrorOf(
   return failure.kind === 'http' ? failure.rpc : undefined
 }
 
-/** The typed error for a failed call: `UNSUPPORTED` where the endpoint does not offer the method. */
+/** The typed error for a failed call; `UNSUPPORTED` if the endpoint does not support the method. */
 export function rpcError(method: string, failure: RpcFailure): RpcError {
   const { status, rpcCode, message, retryAfterMs } = wordOf(failure)
   const context: RpcErrorContext = {
@@ -75,7 +78,7 @@ export function rpcError(method: string, failure: RpcFailure): RpcError {
   return make(`${method} failed: ${KIND_TEXT[failure.kind]}.`, code, said, context, causeOf(failure))
 }
 
-/** Nothing of the node's own came back: silence, or the word of a gateway that it cannot be asked now. */
+/** True if the node itself gave no answer: silence, or a gateway's message that it cannot be asked now. */
 function isUnanswered(
   kind: RpcFailure['kind'],
   status: number | undefined,
@@ -85,7 +88,9 @@ function isUnanswered(
   return status !== undefined && status >= 500 && rpcCode === undefined
 }
 
-/** The typed error for an answer that cannot be what the interface documents. Names the method and the field. */
+/**
+ * The typed error for an answer that violates the documented interface. It names the method and the field.
+ */
 export function malformed(method: string, what: string): RpcError {
   return make(`${method} was answered with something that cannot be decoded: ${what}.`, READ_FAILED, what, {
     method,
@@ -93,18 +98,25 @@ export function malformed(method: string, what: string): RpcError {
   })
 }
 
-/** What a call brought. @throws a typed error that names the method where it brought nothing */
+/**
+ * The result of a call.
+ *
+ * @throws a typed error that names the method if the call has no result
+ */
 export function resultOf(method: string, reply: RpcReply | undefined): unknown {
   if (reply?.ok) return reply.result
   throw readError(method, reply)
 }
 
-/** Why a call brought nothing; undefined: the batch had no part for it. */
+/**
+ * The error of a call without a result. Undefined as reply means that the batch answer had no part for the
+ * call.
+ */
 export function readError(method: string, reply: Exclude<RpcReply, { ok: true }> | undefined): RpcError {
   return reply ? rpcError(method, reply.failure) : malformed(method, 'no answer')
 }
 
-/** The endpoint is not on the chain that was asked for. */
+/** The error for an endpoint on another chain than the expected one. */
 export function chainMismatch(name: string, what: string, expected: string, got: string): TxlaneError {
   return new TxlaneError(`${name} is on another chain: expected ${what} ${expected}, got ${got}.`, {
     code: 'CHAIN_MISMATCH',
@@ -112,7 +124,7 @@ export function chainMismatch(name: string, what: string, expected: string, got:
   })
 }
 
-/** Nothing came of what was waited for, in time. It may still come: `fate` is `inFlight`. */
+/** The error for a wait that timed out. The awaited event may still happen, so `fate` is `inFlight`. */
 export function waitTimeout(what: string, timeoutMs: number, cause?: unknown): TxlaneError {
   return new TxlaneError(`Waited ${timeoutMs} ms for ${what}.`, {
     code: 'WAIT_TIMEOUT',
@@ -121,10 +133,13 @@ export function waitTimeout(what: string, timeoutMs: number, cause?: unknown): T
   })
 }
 
-/** The caller's signal ended a read (`notExecuted`) or a wait (`inFlight`: what was waited for may still come). */
+/**
+ * The error for a read (`notExecuted`) or a wait (`inFlight`, because the event may still happen) that the
+ * caller's signal ended.
+ */
 export function aborted(what: string, fate: Fate, signal: AbortSignal): TxlaneError {
   const reason: unknown = signal.reason
-  // By its words: a DOMException, which is the usual reason, cannot be copied as a cause.
+  // Only the text is kept: a DOMException, the usual reason, cannot be copied as a cause.
   const details = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)
   return new TxlaneError(`Gave up ${what}: the signal was aborted.`, { code: 'ABORTED', fate, details })
 }
@@ -135,7 +150,7 @@ const KIND_TEXT: Readonly<Record<RpcFailure['kind'], string>> = {
   timeout: 'no answer in time',
   network: 'the connection failed',
   malformed: 'the answer is not JSON-RPC or has no part for this call',
-  aborted: 'given up before it was asked',
+  aborted: 'aborted before it was sent',
   custom: 'the transport rejected',
 }
 
@@ -160,7 +175,9 @@ type Word = {
   readonly retryAfterMs?: number | undefined
 }
 
-/** What was said, wherever it stands: in the failure itself, beside the HTTP status, or in a thrown error. */
+/**
+ * The reported status and code, from the failure itself, from beside the HTTP status, or from a thrown error.
+ */
 function wordOf(failure: RpcFailure): Word {
   switch (failure.kind) {
     case 'rpc':
@@ -179,7 +196,8 @@ function wordOf(failure: RpcFailure): Word {
   }
 }
 
-// viem's errors are recognised by shape through their causes, since several copies of viem may be installed.
+// viem's errors are recognised by their shape through their causes, because several copies of viem may be
+// installed.
 const CAUSES_MAX = 8
 
 function thrownWord(thrown: unknown): { status?: number; rpcCode?: number } {
@@ -187,7 +205,7 @@ function thrownWord(thrown: unknown): { status?: number; rpcCode?: number } {
   let error = thrown
   for (let depth = 0; depth < CAUSES_MAX && typeof error === 'object' && error !== null; depth++) {
     const { code, status, cause } = error as { code?: unknown; status?: unknown; cause?: unknown }
-    // viem's code -1 stands for "unknown": the cause below may know more.
+    // viem's code -1 means "unknown". The cause below may have the real code.
     if (typeof code === 'number' && code !== -1) word.rpcCode ??= code
     if (typeof status === 'number') word.status ??= status
     error = cause

@@ -7,7 +7,7 @@ import type { RpcFailure, RpcReply } from './port.js'
 const UNLISTED = 'the moon is in the wrong house'
 const saidBy = (message: string, code = -32_000) => isExplicit({ kind: 'rpc', code, message })
 
-describe('words of a node that the table of messages does not have', () => {
+describe('a message of a node that is not in the table', () => {
   test.each([
     'header not found',
     'block not found: latest',
@@ -33,7 +33,7 @@ describe('words of a node that the table of messages does not have', () => {
     'node is shutting down',
     'consensus client not connected',
     'Something went wrong',
-  ])('"%s" is about the endpoint: the same bytes may be taken a moment later', (message) => {
+  ])('"%s" is about the endpoint: it may accept the same bytes a moment later', (message) => {
     expect(saidBy(message)).toBe(false)
   })
 
@@ -50,18 +50,18 @@ describe('words of a node that the table of messages does not have', () => {
   })
 
   test.each([4, 5, 429, -32_601, -32_603, -32_005, -32_007, -32_012, -32_016, -32_090])(
-    'the code %i is about the endpoint, whatever the words',
+    'with the code %i is about the endpoint, whatever its text is',
     (code) => {
       expect(saidBy(UNLISTED, code)).toBe(false)
     },
   )
 
-  test.each(['', '   ', '\n'])('the blank message %j is about nothing', (message) => {
+  test.each(['', '   ', '\n'])('is about neither if it is blank: %j', (message) => {
     expect(saidBy(message)).toBe(false)
   })
 
   test.each([`execution reverted: ${UNLISTED}`, `VM Exception while processing transaction: ${UNLISTED}`])(
-    '"%s" is the word of a contract',
+    '"%s" comes from a contract',
     (message) => {
       expect(saidBy(message)).toBe(false)
     },
@@ -76,11 +76,11 @@ describe('an HTTP error', () => {
     [499, true],
     [500, false],
     [502, false],
-  ])('with the status %i and a JSON-RPC error is a word on the bytes: %s', (status, isWord) => {
+  ])('with the status %i and a JSON-RPC error is about the bytes: %s', (status, isWord) => {
     expect(isExplicit({ kind: 'http', status, message: `HTTP ${status}`, rpc })).toBe(isWord)
   })
 
-  test('without a JSON-RPC error is a word of a proxy', () => {
+  test('without a JSON-RPC error comes from a proxy', () => {
     expect(isExplicit({ kind: 'http', status: 400, message: UNLISTED })).toBe(false)
   })
 })
@@ -91,7 +91,7 @@ describe('a reply to a send', () => {
   const unlisted = refused({ kind: 'rpc', code: -32_000, message: UNLISTED })
   const isRefusal = (reply: RpcReply) => isExplicitRefusal(reply, classifyReply(reply, HASH))
 
-  test("is a refusal of the node's own where the table does not have its words", () => {
+  test('is an explicit refusal of the node if the table does not contain its message', () => {
     expect(isRefusal(unlisted)).toBe(true)
   })
 
@@ -107,7 +107,7 @@ describe('a reply to a send', () => {
     ['an error of a custom transport', refused({ kind: 'custom', message: UNLISTED, cause: UNLISTED })],
   ]
 
-  test.each(OTHERS)('is no such refusal with %s', (_, reply) => {
+  test.each(OTHERS)('is no explicit refusal with %s', (_, reply) => {
     expect(isRefusal(reply)).toBe(false)
   })
 
@@ -118,11 +118,11 @@ describe('a reply to a send', () => {
     { outcome: 'unknown', reason: 'gasLimit', counted: false },
   ]
 
-  test.each(outcomes)('is no such refusal where it is known: $outcome, $reason', (outcome) => {
+  test.each(outcomes)('is no explicit refusal if its meaning is known: $outcome, $reason', (outcome) => {
     expect(isExplicitRefusal(unlisted, outcome)).toBe(false)
   })
 
-  test('is no such refusal where there is none', () => {
+  test('is no explicit refusal if it is missing', () => {
     expect(isExplicitRefusal(undefined, { outcome: 'unknown', reason: 'unknown', counted: false })).toBe(
       false,
     )

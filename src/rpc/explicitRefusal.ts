@@ -3,8 +3,9 @@ import type { SendOutcome } from './outcome.js'
 import type { RpcFailure, RpcReply } from './port.js'
 
 /**
- * Words about the endpoint and not about the bytes: it, or a proxy before it, could not do its work now. After them the
- * bytes may be anywhere, and the same request may be answered otherwise a moment later.
+ * Messages about the state of the endpoint, not about the bytes: it, or a proxy before it, could not process
+ * the request. After them the bytes may be anywhere, and the same request may get another answer a moment
+ * later.
  */
 const PASSING_WORDS: readonly string[] = [
   'internal',
@@ -42,13 +43,14 @@ const PASSING_WORDS: readonly string[] = [
   'crash',
   'database',
   'went wrong',
-  // The state or the block that a check of the bytes needs is missing: a backend that lags, prunes or starts.
+  // The state or the block that is needed to check the bytes is missing: a backend lags, prunes or is
+  // starting.
   'not found',
   'not available',
   'missing trie',
   'in progress',
   'unknown block',
-  // A backend's own line to another one.
+  // A backend's own connection to another backend failed.
   'closed',
   'eof',
   'econn',
@@ -57,23 +59,23 @@ const PASSING_WORDS: readonly string[] = [
   'no such host',
 ]
 
-// The code 5 of EIP-7966 and a method that is missing are no word on the bytes; the others are rate limits (classify.ts),
-// and -32603 is the internal error of JSON-RPC 2.0.
+// Codes 4 and 5 of EIP-7966 and a missing method say nothing about the bytes. The others are rate limits
+// (classify.ts), and -32603 is the internal error of JSON-RPC 2.0.
 const PASSING_CODES: ReadonlySet<number> = new Set([
   4, 5, 429, -32601, -32603, -32005, -32007, -32012, -32016, -32090,
 ])
 
 /**
- * Whether a node answered a send with a refusal of its own, in words that the table of messages does not have. A
- * timeout, an HTTP error without a JSON-RPC error, a malformed answer, a rate limit, a revert and what a custom
- * transport rejects with are none.
+ * True if a node refused a send explicitly, in a message that the table does not contain. A timeout, an HTTP
+ * error without a JSON-RPC error, a malformed answer, a rate limit, a revert and the rejection of a custom
+ * transport are no explicit refusals.
  */
 export function isExplicitRefusal(reply: RpcReply | undefined, { outcome, reason }: SendOutcome): boolean {
   if (outcome !== 'unknown' || reason !== 'unknown') return false
   return reply !== undefined && !reply.ok && isExplicit(reply.failure)
 }
 
-/** Whether a failure is the node's own word on what was asked for, and not one on the endpoint's own state. */
+/** True if a failure is the node's answer about the request, not about the endpoint's own state. */
 export function isExplicit(failure: RpcFailure): boolean {
   const error = rpcErrorOf(failure)
   return error !== undefined && !PASSING_CODES.has(error.code) && isAboutTheRequest(error.message)

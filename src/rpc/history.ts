@@ -8,22 +8,22 @@ import { readStatements, says } from './statements.js'
 const NO_HISTORY =
   /missing ?trie ?node|\bprun|historical state|world ?state|\bstate\b.{0,80}(?:\bnot |\bun)available|no state available|\barchive\b/i
 
-// Gateways say these with any code when they are busy: that is no word on history.
+// Busy gateways use these phrases with any code. They say nothing about history.
 const BUSY =
   /rate.?limit|too many|limit (?:exceeded|reached)|over capacity|capacity|overload|throttl|busy|time[d ]?-? ?out|try again/i
 
 // -32005: EIP-1474. -32016: Base's public endpoints, "over rate limit". 429: gateways that repeat the HTTP status.
 const BUSY_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, 429])
 
-// What is missing is a state: a header is in none.
+// A missing state must be named. A header does not belong to a state.
 const OF_STATE = /\btrie|\bstate\b|world ?state/i
 
-/** True where the node says, in words we know, that it no longer has a block. */
+/** True if the node reports, in known words, that it no longer has a block. */
 export function isBlockGone(failure: RpcFailure): boolean {
   return isHistoryGone(failure) && !says(readStatements(failure), OF_STATE)
 }
 
-/** True where the node says, in words we know, that it no longer has what was asked. */
+/** True if the node reports, in known words, that it no longer has the requested data. */
 function isHistoryGone(failure: RpcFailure): boolean {
   return (
     (failure.kind === 'rpc' || failure.kind === 'http' || failure.kind === 'custom') &&
@@ -32,9 +32,9 @@ function isHistoryGone(failure: RpcFailure): boolean {
 }
 
 /**
- * True where the node itself says that it does not serve what was asked. Clients put it in too many words to list,
- * so that any error object counts, save those that tell of a rate limit or a deadline; where the node's word can
- * only be guessed at (an HTTP error, a custom transport), it must be one of the words known.
+ * True if the node itself reports that it does not serve the requested data. Clients phrase this in too many
+ * ways to list, so any error object counts, unless it reports a rate limit or a deadline. If the node's
+ * message has to be guessed (an HTTP error, a custom transport), it must be in known words.
  */
 export function isHistoryRefused(failure: RpcFailure): boolean {
   if (isHistoryGone(failure)) return true

@@ -1,18 +1,19 @@
 import type { MessageGroup } from './messages.js'
 
 /**
- * Rules that the bytes alone break, on every fork that knows their type: no client may ever include them, so that the
- * nonce is free again. Each row names a rule of consensus:
+ * Rules that depend on the bytes alone, on every fork that knows their transaction type. No client may ever
+ * include a transaction that breaks one, so its nonce is free again. Each row names a consensus rule:
  *
  * - The signature recovers no key, or its s is in the upper half of the curve (EIP-2, since Homestead).
  * - The nonce is 2^64 - 1 or above (EIP-2681, in force for every block since genesis).
  * - The tip is above the fee cap (EIP-1559: a condition of type 2 itself, and of the later types).
- * - A value or a fee is negative or above 2^256 - 1, or value + gas * fee is: RLP and the balance, which is a 256-bit
- *   number, have no room for them (yellow paper, appendix B and section 6.2).
+ * - A value or a fee is negative or above 2^256 - 1, or value + gas * fee is: RLP and the balance, which is a
+ *   256-bit number, have no room for them (yellow paper, appendix B and section 6.2).
  * - A blob transaction names no blob, or creates a contract (EIP-4844: conditions of type 3 itself).
- * - A delegating transaction names no authorization, or creates a contract (EIP-7702: conditions of type 4 itself).
+ * - A delegating transaction names no authorization, or creates a contract (EIP-7702: conditions of type 4
+ *   itself).
  *
- * What depends on the fork (gas, sizes, the number of blobs, which types there are), on the chain that the node is on
+ * A refusal that depends on the fork (gas, sizes, the number of blobs, supported types), on the node's chain
  * (a bare "invalid sender"), or on the policy of a pool, is a counted refusal: the nonce stays bound.
  */
 export const INTRINSIC: MessageGroup = {
@@ -59,10 +60,11 @@ export const INTRINSIC: MessageGroup = {
 }
 
 /**
- * Gas below what the transaction costs before it runs. The schedule changes with forks: EIP-2028 (Istanbul) lowered the
- * price of data, EIP-3860 (Shanghai) added that of init code, EIP-7623 (Prague) the floor, and EIP-2780 proposes a lower
- * base. Nitro says it also where the L1 part of the gas is short, which moves with the L1 price; its words do not tell
- * (OffchainLabs/nitro execution/gethexec/tx_pre_checker.go).
+ * The gas limit is below the cost of the transaction before it runs. The schedule changes with forks:
+ * EIP-2028 (Istanbul) lowered the price of data, EIP-3860 (Shanghai) added that of init code, EIP-7623
+ * (Prague) the floor, and EIP-2780 proposes a lower base. Nitro uses the same message if the L1 part of the
+ * gas is too low, which depends on the L1 price; the message does not distinguish the two (OffchainLabs/nitro
+ * execution/gethexec/tx_pre_checker.go).
  */
 export const GAS_TOO_LOW: MessageGroup = {
   outcome: 'refused',
@@ -84,9 +86,9 @@ export const GAS_TOO_LOW: MessageGroup = {
 }
 
 /**
- * Sizes. Those of a whole transaction are limits of pools: Hardhat and Ganache mine what geth calls oversized. That of
- * init code is a rule of consensus since Shanghai (EIP-3860), raised by later forks (EIP-7907) and by nodes that are told
- * to. The limits of 2^64 - 1 are those of zkSync Era's fee model.
+ * Size limits. The limit for a whole transaction is a pool policy: Hardhat and Ganache mine transactions that
+ * geth calls oversized. The limit for init code is a consensus rule since Shanghai (EIP-3860), raised by
+ * later forks (EIP-7907) and by node options. The limits of 2^64 - 1 belong to zkSync Era's fee model.
  */
 export const TOO_LARGE: MessageGroup = {
   outcome: 'refused',

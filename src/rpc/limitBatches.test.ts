@@ -22,7 +22,7 @@ const CUT: RpcFailure = { kind: 'malformed', message: 'too large', cut: true }
 const rpc = (code: number, message: string): RpcFailure => ({ kind: 'rpc', code, message })
 const http = (status: number, message = `HTTP ${status}`): RpcFailure => ({ kind: 'http', status, message })
 
-/** How endpoints refuse a batch that is too large for them. */
+/** The ways in which endpoints refuse a batch that is too large for them. */
 const refusals: Readonly<Record<string, (batch: readonly RpcCall[], limit: number) => StubAnswer[]>> = {
   'HTTP 413': (batch) => all(batch, http(413)),
   'HTTP 400': (batch) => all(batch, http(400)),
@@ -61,10 +61,10 @@ const refusals: Readonly<Record<string, (batch: readonly RpcCall[], limit: numbe
     ),
 }
 
-describe('an endpoint that takes batches of a few calls', () => {
+describe('an endpoint that accepts only small batches', () => {
   const limits = Array.from({ length: 10 }, (_, index) => index + 1)
 
-  test.each(Object.entries(refusals))('and says so with %s, answers every call', async (_, refuse) => {
+  test.each(Object.entries(refusals))('answers every call if it refuses with %s', async (_, refuse) => {
     for (const limit of limits) {
       const plain = createStubPort((batch) => (batch.length > limit ? refuse(batch, limit) : own(batch)))
       const port = limitBatches(plain)
@@ -77,7 +77,7 @@ describe('an endpoint that takes batches of a few calls', () => {
     }
   })
 
-  test.each(Object.entries(refusals))('is asked in sizes that fit from then on: %s', async (_, refuse) => {
+  test.each(Object.entries(refusals))('gets batches of fitting sizes from then on: %s', async (_, refuse) => {
     for (const limit of [1, 2, 3, 7, 10]) {
       let refused = 0
       const plain = createStubPort((batch) => {
@@ -87,12 +87,13 @@ describe('an endpoint that takes batches of a few calls', () => {
       })
       const port = limitBatches(plain)
       for (let round = 0; round < 60; round++) await port.batch(callsOf(20))
-      // Each size is given up after three answers that break off at most, and twice the size is tried now and then.
+      // Each size is given up after at most three truncated answers, and twice the size is tried from time to
+      // time.
       expect(refused, `limit ${limit}`).toBeLessThanOrEqual(24)
     }
   })
 
-  test('is asked for more again once it takes more', async () => {
+  test('gets larger batches again once it accepts them', async () => {
     let limit = 2
     const plain = createStubPort((batch) =>
       batch.length > limit ? all(batch, one(-32600, 'batch too large')) : own(batch),
@@ -107,8 +108,8 @@ describe('an endpoint that takes batches of a few calls', () => {
   })
 })
 
-describe('a batch that the endpoint does not answer', () => {
-  test('is ended after one call alone where the endpoint is away, and the next begins with one', async () => {
+describe('a batch without an answer', () => {
+  test('ends after one single call if the endpoint is down, and the next batch begins with a single call', async () => {
     for (const failure of [
       http(503),
       http(500),
@@ -135,7 +136,7 @@ describe('a batch that the endpoint does not answer', () => {
     expect(plain.batches.map(({ length }) => length)).toEqual([10, 1, 1, 9, 10])
   })
 
-  test('says nothing of the size where it got lost and the size was answered before', async () => {
+  test('proves nothing about its size if that size was answered before', async () => {
     const plain = createStubPort((batch, number) =>
       number === 2 ? all(batch, { kind: 'network', message: 'reset' }) : own(batch),
     )
@@ -145,8 +146,8 @@ describe('a batch that the endpoint does not answer', () => {
     expect(plain.batches.at(-1)).toHaveLength(10)
   })
 
-  test('is the fault of the batch where each closes the socket and a call alone finds it closed', async () => {
-    // A WebSocket takes a while to open again: what is asked at once after it was closed fails as well.
+  test('is to blame if each batch closes the socket and a single call finds it closed', async () => {
+    // A WebSocket takes a while to reopen, so a request made directly after the close fails as well.
     const limit = 3
     let isOpen = true
     const plain = createStubPort((batch) => {
@@ -164,8 +165,8 @@ describe('a batch that the endpoint does not answer', () => {
   })
 })
 
-describe('a call without an answer in a batch that is answered', () => {
-  test('is asked again by itself', async () => {
+describe('a call without an answer in an answered batch', () => {
+  test('is repeated alone', async () => {
     for (const lacking of [0, 4, 9]) {
       const plain = createStubPort((batch, number) =>
         own(batch).map((answer, index) =>
@@ -178,7 +179,7 @@ describe('a call without an answer in a batch that is answered', () => {
     }
   })
 
-  test('that never has one ends as it was answered, and the others are answered', async () => {
+  test('keeps its result if it never gets an answer, and the others are answered', async () => {
     const plain = createStubPort((batch) =>
       own(batch).map((answer, index) => (batch[index]?.params[0] === 4 ? { failure: NO_PART } : answer)),
     )
@@ -187,7 +188,7 @@ describe('a call without an answer in a batch that is answered', () => {
     expect(plain.batches.length).toBeLessThanOrEqual(10)
   })
 
-  test('keeps the refusals that are words of its own', async () => {
+  test('is not repeated if the node refused it explicitly', async () => {
     const plain = createStubPort((batch) =>
       batch.map((_, index) => (index === 0 ? { failure: rpc(-32000, 'nonce too low') } : { result: 1 })),
     )
@@ -197,10 +198,10 @@ describe('a call without an answer in a batch that is answered', () => {
   })
 })
 
-describe('calls that are all answered with the same error', () => {
+describe('calls that all get the same error', () => {
   const SAME = rpc(-32000, 'transaction indexing is in progress')
 
-  test('have it as their answer where a call alone has it too: one request more', async () => {
+  test('keep it if a single call gets it too, after one more request', async () => {
     for (const failure of [SAME, rpc(-32005, 'limit exceeded'), http(403)]) {
       const plain = createStubPort((batch) => all(batch, failure))
       const port = limitBatches(plain)
@@ -210,7 +211,7 @@ describe('calls that are all answered with the same error', () => {
     }
   })
 
-  test('have it where some had no answer at all', async () => {
+  test('keep it if some of them had no answer at all', async () => {
     const plain = createStubPort((batch) =>
       batch.map((_, index) => ({ failure: index === 1 ? NO_PART : SAME })),
     )
@@ -218,7 +219,7 @@ describe('calls that are all answered with the same error', () => {
     expect(plain.batches.length).toBeLessThanOrEqual(3)
   })
 
-  test('are asked once where the errors differ', async () => {
+  test('are not repeated if the errors differ', async () => {
     const plain = createStubPort((batch) =>
       batch.map((_, index) => ({ failure: rpc(-32000, `no ${index}`) })),
     )
@@ -244,7 +245,7 @@ test('a rate limit or a timeout ends the batch after one request', async () => {
   }
 })
 
-test('an endpoint that counts calls, and refuses every batch above its rate, is asked in smaller ones', async () => {
+test('an endpoint that counts calls, and refuses every batch above its rate, gets smaller batches', async () => {
   const plain = createStubPort((batch) =>
     batch.length > 5 ? all(batch, one(-32005, 'rate limit exceeded')) : own(batch),
   )
@@ -255,7 +256,7 @@ test('an endpoint that counts calls, and refuses every batch above its rate, is 
   expect(answered).toBe(true)
 })
 
-test('batches that were refused for the rate while they were on their way together say no more than one of them', async () => {
+test('batches that were in flight together and hit a rate limit count as one observation', async () => {
   const plain = createStubPort((batch) => all(batch, one(-32005, 'rate limit exceeded')))
   const port = limitBatches(plain)
   await Promise.all(Array.from({ length: 5 }, () => port.batch(callsOf(8))))
@@ -265,7 +266,7 @@ test('batches that were refused for the rate while they were on their way togeth
   expect(profileOf(port).current().batch.sizeMax).toBe(4)
 })
 
-test('no batch is larger than the limit that is given, and a limit of the user is never exceeded', async () => {
+test('no batch is larger than the given limit, and a limit of the user is never exceeded', async () => {
   for (const batchMax of [1, 3, 10]) {
     const plain = createStubPort(own)
     const port = limitBatches(plain, batchMax)
@@ -282,13 +283,13 @@ test('calls are posted in order', async () => {
   expect(posted).toEqual([[0, 1, 2, 3, 4], [0, 1], [2, 3], [4]])
 })
 
-test('a port that is limited already is not limited twice', () => {
+test('a limited port is not limited twice', () => {
   const port = limitBatches(createStubPort(own), 3)
   expect(limitBatches(port, 100)).toBe(port)
 })
 
-describe('answers that are too large to be read', () => {
-  test('are read in halves, which says nothing of the size of batches', async () => {
+describe('answers above the size limit', () => {
+  test('are read in halves, which proves nothing about the size of batches', async () => {
     const plain = createStubPort((batch) => (batch.length > 2 ? all(batch, CUT) : own(batch)))
     const port = limitBatches(plain)
     expect(results(await port.batch(callsOf(5)))).toEqual([0, 1, 2, 3, 4])
@@ -296,7 +297,7 @@ describe('answers that are too large to be read', () => {
     expect(profileOf(port).current().batch.sizeMax).toBeUndefined()
   })
 
-  test('are given up where one alone is too large: an endless one is read a few times, not once a call', async () => {
+  test('are given up if a single one is too large: an endless answer is read a few times, not once per call', async () => {
     const plain = createStubPort((batch) => all(batch, CUT))
     expect(results(await limitBatches(plain).batch(callsOf(500)))).toEqual(
       callsOf(500).map(() => 'malformed'),
@@ -304,7 +305,7 @@ describe('answers that are too large to be read', () => {
     expect(plain.batches.length).toBeLessThanOrEqual(10)
   })
 
-  test('leave what was answered before as it was', async () => {
+  test('do not affect the answers received before', async () => {
     const plain = createStubPort((batch) =>
       batch.some(({ params }) => params[0] === 3) ? all(batch, CUT) : own(batch),
     )

@@ -3,21 +3,25 @@ import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
 import type { ProfileWatch } from './profile.js'
 import { profileOf, setProfile } from './profileOf.js'
 
-/** Calls in one batch of reads, whatever larger batches of transactions the endpoint takes: they take the node longer. */
+/**
+ * Maximum number of calls in one batch of reads, even if the endpoint accepts larger batches of transactions:
+ * reads cost the node more time.
+ */
 export const READ_BATCH_MAX = 100
 
 const limited = new WeakSet<Port>()
 
 /**
- * A port that takes batches of any size. It asks in parts, one after another and in order, none larger than `batchMax`
- * and than what the endpoint is known to take. A batch that the endpoint refuses is asked again in halves, down to
- * single calls; a call without an answer in an answered batch is asked again. The profile remembers the sizes.
+ * A port that accepts batches of any size. It splits them into parts, sent one after another and in order,
+ * each at most `batchMax` and at most the size that the endpoint is known to accept. A refused batch is
+ * repeated in halves, down to single calls. A call without an answer in an answered batch is repeated. The
+ * profile remembers the sizes.
  *
- * Where no call has an answer (HTTP 500, a closed socket), or all have the same error, the first call is asked alone.
- * Another answer than that shows that the batch is to blame; a failure ends the batch after one request more. A rate limit
- * and a timeout end it at once.
+ * If no call has an answer (HTTP 500, a closed socket), or all have the same error, the first call is
+ * repeated alone. A different answer to it shows that the batch is to blame; a failure ends the batch after
+ * one more request. A rate limit or a timeout ends it at once.
  *
- * Each call may be posted several times, so that it is not for the bytes of transactions.
+ * A call may be posted several times, so this port is not for raw transactions.
  */
 export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): Port {
   if (limited.has(port)) return port
@@ -28,7 +32,7 @@ export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): P
   return limitedPort
 }
 
-/** The same endpoint, with the same profile, asked in another way. */
+/** The same endpoint with the same profile and another `batch` function. */
 export function derivedPort(port: Port, batch: Port['batch']): Port {
   const derived: Port = {
     get name() {
@@ -40,7 +44,7 @@ export function derivedPort(port: Port, batch: Port['batch']): Port {
     close: () => port.close(),
   }
   setProfile(derived, profileOf(port))
-  // A port over one that is limited is limited.
+  // A port derived from a limited port is limited too.
   if (limited.has(port)) limited.add(derived)
   return derived
 }
@@ -49,9 +53,12 @@ type Parts = {
   readonly port: Port
   readonly profile: ProfileWatch
   readonly batchMax: number
-  /** The last batch, and its first call alone, had no answer: the next batch begins with a call alone. */
+  /**
+   * True if the last batch, and its first call alone, had no answer. The next batch then begins with a single
+   * call.
+   */
   doubted: boolean
-  /** Batches that were refused for the rate; those that were on their way together count once. */
+  /** Number of batches refused with a rate limit. Batches that were in flight together count once. */
   limited: number
 }
 
@@ -63,12 +70,12 @@ async function postInParts(
   const { port, profile } = parts
   const replies = new Array<RpcReply | undefined>(calls.length).fill(undefined)
   let open: number[] = [...calls.keys()]
-  // For the rest of these calls: the user may have given another size for good.
+  // Applies to the rest of these calls only: the user may have set another size permanently.
   let sizeMax = parts.batchMax
-  // The batch that had no answer of its own: its first call is asked alone.
+  // A batch without an answer of its own. Its first call is repeated alone.
   let suspect: Suspect | undefined
   let isAlone = parts.doubted && calls.length > 1
-  // The last request was a call alone, and had an answer.
+  // True if the last request was a single call and had an answer.
   let isAlive = false
   let silent = 0
 
@@ -85,7 +92,7 @@ async function postInParts(
   }
   return replies as RpcReply[]
 
-  /** False where nothing more is to be asked. */
+  /** Returns false if no further request is to be made. */
   function takeSingle([index = 0]: readonly number[], [answer = NO_ANSWER]: readonly RpcReply[]): boolean {
     replies[index] = answer
     const sense = readSingleAnswer(answer)
@@ -106,7 +113,7 @@ async function postInParts(
     return true
   }
 
-  /** It is no word on the batch, but on each call that was answered so. */
+  /** The error does not concern the batch, but each call that got it. */
   function takeAlike({ part, answers }: Suspect, answer: RpcReply): void {
     for (const [at, index] of part.entries())
       if (isSameFailure(answers[at], answer)) replies[index] ??= answers[at]
@@ -136,7 +143,7 @@ async function postInParts(
         }
         return true
       case 'cut':
-        // It says nothing of batches as such: the next one asks for something else.
+        // The limit does not concern batches as such: the next batch has other calls.
         sizeMax = Math.floor(part.length / 2)
         return true
       case 'limited':
@@ -174,10 +181,12 @@ async function postInParts(
   }
 }
 
-/** A batch without a result, and what came back. */
+/** A batch without a result, and its replies. */
 type Suspect = { readonly part: readonly number[]; readonly answers: readonly RpcReply[] }
 
-/** Calls in a row, each asked alone, without an answer: the others are not asked. */
+/**
+ * Maximum number of consecutive single calls without an answer. After that the remaining calls are not sent.
+ */
 const SILENT_MAX = 2
 const NO_ANSWER: RpcReply = { ok: false, failure: { kind: 'malformed', message: 'no answer' } }
 

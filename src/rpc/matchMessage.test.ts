@@ -15,13 +15,13 @@ describe('the layout of a message', () => {
     ['a number and a colon before the words', '-32000 : "nonce too low"'],
     ['a number and brackets before the words', '-32000: [{"nonce too low"}]'],
     ['a code behind the words', 'nonce too low-32000'],
-    ['whom the words are about', 'nonce too low for address 0x33'],
-    ['whom the words are about, with an article', 'nonce too low for the address 0x33'],
+    ['the subject after the words', 'nonce too low for address 0x33'],
+    ['the subject after the words, with an article', 'nonce too low for the address 0x33'],
     ['a hash before the words', '0x7f657507aee0511e: nonce too low'],
     ['a request id before the words', '3b1f0c9e-11ab-4c02-9d5e-0242ac120002: nonce too low'],
     ['a sentence of unknown words before the words', 'we tried it at the moon: nonce too low'],
     ['an unknown word in brackets before the words', '[moon] nonce too low'],
-  ])('hides no refusal: %s', (_, message) => {
+  ])('does not hide a refusal: %s', (_, message) => {
     expect({ message, ...tell(message) }).toMatchObject({
       message,
       outcome: 'refused',
@@ -33,7 +33,7 @@ describe('the layout of a message', () => {
     ['a hash', '0x7f657507aee0511e: nonce has max value'],
     ['an id', '3b1f0c9e-11ab-4c02-9d5e-0242ac120002: nonce has max value'],
     ['a number and a comma', '-32000, nonce has max value'],
-  ])('hides no intrinsic refusal behind %s', (_, message) => {
+  ])('does not hide an intrinsic refusal behind %s', (_, message) => {
     expect(tell(message).outcome).toBe('intrinsic')
   })
 
@@ -44,12 +44,12 @@ describe('the layout of a message', () => {
     ['a contract behind a number and a bracket', '-32000: [ Vault: nonce too low'],
     ['words that a dash and a letter follow', 'already known-issue'],
     ["a result's name inside of the words", 'nonce invalid, too low'],
-  ])('makes no words of a node out of others: %s', (_, message) => {
+  ])("does not turn other text into a node's message: %s", (_, message) => {
     expect({ message, ...tell(message) }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
   })
 })
 
-describe('the length of a message', () => {
+describe('the text of a message', () => {
   test('is read up to 4,096 characters', () => {
     const behindZeros = (chars: number) => tell(`${'0'.repeat(chars)}: nonce too low`).outcome
     const words = ': nonce too low'.length

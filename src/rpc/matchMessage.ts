@@ -9,42 +9,51 @@ import {
 } from './messagePatterns.js'
 import { MESSAGES, type MessageGroup } from './messages.js'
 
-// Longer than every message of a node; what is behind it (calldata, traces) says nothing.
+// Longer than every message of a node. The text behind it (calldata, traces) is irrelevant.
 const TEXT_CHARS_MAX = 4_096
 
-/** A message as it is compared: lower case, cut to a length that is cheap to search. */
+/** The form in which messages are compared: lower case, truncated to a length that is cheap to search. */
 export function normalise(text: string): string {
   return text.slice(0, TEXT_CHARS_MAX).toLowerCase()
 }
 
-/** True where a text tells of a contract's revert: whatever else it quotes is the contract's word, not the pool's. */
+/**
+ * True if a text reports a contract's revert. Then the rest of the text may be quoted from the contract, not
+ * from the pool.
+ */
 export function tellsOfRevert(normalised: string): boolean {
   const text = normalised.replace(NOT_RUN, '')
   return REVERT_WORDS.some((words) => text.includes(words))
 }
 
-/** True where a text speaks of a rate limit. Says nothing alone: see the codes that must stand beside it. */
+/**
+ * True if a text mentions a rate limit. Not sufficient alone: one of the rate limit codes must accompany it.
+ */
 export function tellsOfRateLimit(normalised: string): boolean {
   return RATE_LIMIT_WORDS.some((words) => normalised.includes(words))
 }
 
 /**
- * The first group of the table with a row whose words stand at the start of a clause of the text, after nothing
- * but what wrappers put there. Words in the middle of a sentence do not count, so that a message that mentions a
- * nonce in passing stays unknown; nor do words after the name of a contract ("Vault: nonce too low").
- * A text that tells of a revert is not for this table: ask `tellsOfRevert` first.
+ * The first group of the table with a row that matches the start of a clause of the text, after nothing but
+ * words of wrappers. Words in the middle of a sentence do not count, so a message that mentions a nonce in
+ * passing stays unknown. Words after the name of a contract ("Vault: nonce too low") do not count either. For
+ * a text that reports a revert, check `tellsOfRevert` first.
  */
 export function matchMessage(normalised: string): MessageGroup | undefined {
   const lines = normalised.split(/[\r\n]+/, LINES_MAX)
   const clauses = lines.flatMap((line) => clausesOf(line.replace(/\s+/g, ' ').trim()))
   return MESSAGES.find((group) => {
-    // A wrong "intrinsic" would free a nonce that may be live: what stands before must be known to be a wrapper's.
+    // A wrong "intrinsic" would free a nonce that may be live, so the preceding words must be known wrapper
+    // words.
     const readable = group.outcome === 'intrinsic' ? clauses.filter(({ known }) => known) : clauses
     return group.rows.some((says) => readable.some(({ text }) => stands(text, says)))
   })
 }
 
-/** Whether a message that states both nonces is about one above the account's; undefined where it states none. */
+/**
+ * For a message that states both nonces: true if the transaction's nonce is above the account's. Undefined if
+ * it does not state them.
+ */
 export function isAboveAccount(normalised: string): boolean | undefined {
   for (const { words, tx, account } of NONCE_SIDES) {
     const found = words.exec(normalised)
@@ -53,12 +62,12 @@ export function isAboveAccount(normalised: string): boolean | undefined {
   return undefined
 }
 
-/** The next nonce that a message about a nonce tells, where it tells one. */
+/** The account's next nonce, if the message states one. */
 export function nonceHint(normalised: string): number | undefined {
   return firstNonce(NONCE_HINTS, normalised)
 }
 
-/** The highest nonce that the node takes now, where a message tells a range. */
+/** The highest nonce that the node accepts now, if the message states a range. */
 export function nonceMaxHint(normalised: string): number | undefined {
   return firstNonce([NONCE_MAX_HINT], normalised)
 }
@@ -71,20 +80,20 @@ function firstNonce(hints: readonly RegExp[], normalised: string): number | unde
   return undefined
 }
 
-// A text from the start of a clause to the end of its line, and whether nothing stands before it but what is known to
-// be a wrapper's. Otherwise there are also sentences that nobody knows.
+// A text from the start of a clause to the end of its line. `known` is true if only known wrapper words
+// precede it; otherwise unknown sentences may precede it.
 type Clause = { readonly text: string; readonly known: boolean }
 
 const LINES_MAX = 32
 const CLAUSES_MAX = 16
 
-// What a wrapper puts between its own words and those that it hands on: "err: ", "[rpc] ", "(code 1) ",
-// "error - ", and gRPC's "desc = ".
+// Separators between a wrapper's own words and the wrapped message: "err: ", "[rpc] ", "(code 1) ", "error -
+// ", and gRPC's "desc = ".
 const SEPARATOR = /: |\] |\) | - |; | = /g
-// A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low". op-geth
-// quotes what it was told: "error message: 'nonce too low'".
+// A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low".
+// op-geth quotes the inner message: "error message: 'nonce too low'".
 const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s["'`[({\s]*)?/
-// Nethermind's name of the result, before what is wrong.
+// Nethermind's name of the result, which precedes the reason.
 const RESULT = /^(?:transaction )?invalid, /
 
 function clausesOf(line: string): Clause[] {
@@ -111,33 +120,34 @@ function clausesOf(line: string): Clause[] {
   return clauses
 }
 
-// True where what stands before a separator is a wrapper's for certain. A sentence of unknown words may be one.
+// True if the words before a separator certainly belong to a wrapper. A sentence of unknown words may not.
 function isWrapper(clause: string): boolean {
   const words = clause.split(/[^a-z0-9_-]/).filter((word) => /[a-z]/.test(word) && !IDENTIFIER.test(word))
   const executes = words.some((word) => EXECUTION.test(word))
   return !executes && (words.length === 0 || words.some(isWrapperWord))
 }
 
-// One unknown word and a colon is how Solidity code signs its messages: surely no wrapper's.
+// Solidity code signs its messages with one unknown word and a colon. This is certainly no wrapper.
 const SIGNATURE = /^[^\s:]+: /
 
 function isWrapperWord(word: string): boolean {
   return word.split('-').some((part) => WRAPPER_WORDS.has(part))
 }
 
-// Hashes, addresses and request ids say nothing of who speaks.
+// Hashes, addresses and request ids do not identify the speaker.
 const IDENTIFIER = /^(?:0x)?(?=.*\d)[0-9a-f-]+$/
 
-// What follows may be a contract's word, handed on by a node that tried the transaction out: "pre-execution failed",
-// "eth_estimateGas". A name that ends in EVM is that of a chain.
+// The text after these words may come from a contract, passed on by a node that tried the transaction out:
+// "pre-execution failed", "eth_estimateGas". A name that ends in EVM is the name of a chain.
 const EXECUTION = /^evm|contract|execut|simulat|estimat|userop/
 
-// After the words: the end, punctuation, a number or address, or whom it is about. "already known issue" is none.
+// After the matched words: the end, punctuation, a number or address, or the subject. "already known issue"
+// does not match.
 const TAIL =
   /^(?:$|[^a-z0-9_ -]|-[^a-z]| [^a-z]| (?:for|from|of|by|at) (?:the )?(?:account|address|sender|tx|transaction|nonce|chain|0x))/
 const TAIL_CHARS = 40
 
-// True where the clause starts with `says`. A "…" in it stands for anything, at its end for any tail.
+// True if the clause starts with `says`. A "…" in it stands for any text, at its end for any tail.
 function stands(clause: string, says: string): boolean {
   const [first = '', ...rest] = says.split('…')
   if (!clause.startsWith(first)) return false

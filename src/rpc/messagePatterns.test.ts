@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { classifySendError } from './classify.js'
 
-describe('a word of a wrapper before a message', () => {
+describe("a wrapper's word before a message", () => {
   const FRAMES =
     'err error errors rpc jsonrpc json-rpc failed rejected invalid sender details pool txpool mempool sequencer ' +
     'code message msg desc server client backend gateway proxy response request internal call transaction tx cause ' +
@@ -18,7 +18,7 @@ describe('a word of a wrapper before a message', () => {
     ["Erigon's results", RESULTS],
     ['the clients', CLIENTS],
     ['the providers', PROVIDERS],
-  ])('leaves the message its meaning: each of %s', (_, names) => {
+  ])('does not change the meaning of the message: each of %s', (_, names) => {
     for (const name of names.split(' ')) {
       expect({ name, ...classifySendError(`${name}: nonce too low`) }).toEqual({
         name,
@@ -43,7 +43,7 @@ describe('a word of a wrapper before a message', () => {
     'eth_sendUserOperation error',
     'subcontract call failed',
     'EVM error',
-  ])('proves no intrinsic refusal where the node may have run a contract: "%s"', (before) => {
+  ])('proves no intrinsic refusal if the node may have run a contract: "%s"', (before) => {
     expect(classifySendError(`${before}: nonce has max value`).outcome).toBe('unknown')
   })
 
@@ -77,7 +77,7 @@ describe('the numbers of a message about a nonce', () => {
     ['invalid nonce; got 100, expected 12: invalid sequence', 'nonceTooHigh', 12],
   ]
 
-  test.each(REPLIES)('count with all their digits: "%s"', (message, reason, expectedNonce, nonceMax) => {
+  test.each(REPLIES)('are read with all their digits: "%s"', (message, reason, expectedNonce, nonceMax) => {
     expect(classifySendError(message)).toStrictEqual({
       outcome: 'refused',
       reason,
@@ -87,15 +87,15 @@ describe('the numbers of a message about a nonce', () => {
     })
   })
 
-  test("say that a nonce which equals the account's is not above it", () => {
+  test("do not classify a nonce equal to the account's as above it", () => {
     expect(classifySendError(`${GANACHE}7 tx has nonce of: 7`).reason).toBe('nonceTooLow')
   })
 
-  test('change the reason of no message that is about something else', () => {
+  test('do not change the reason of a message about another subject', () => {
     expect(classifySendError('already known: invalid nonce; got 9, expected 8').reason).toBe('alreadyKnown')
   })
 
-  test('give no hint where JavaScript has no exact integer for them', () => {
+  test('give no hint if JavaScript cannot represent them exactly', () => {
     const message = 'nonce too low: next nonce 99999999999999999999, tx nonce 5'
     expect(classifySendError(message)).toStrictEqual({
       outcome: 'refused',

@@ -1,4 +1,4 @@
-/** Words of an executed or simulated contract: whatever else the message quotes is not the pool's word. */
+/** Messages of an executed or simulated contract. The rest of such a message is not the pool's. */
 export const REVERT_WORDS: readonly string[] = [
   'revert',
   'vm exception',
@@ -6,11 +6,11 @@ export const REVERT_WORDS: readonly string[] = [
   'error function_selector',
 ]
 
-/** Ganache 7.9 calls an exception what it refused before it ran anything. */
+/** Ganache 7.9 calls a refusal before execution an exception. */
 export const NOT_RUN =
   /vm exception while processing transaction: (?=transaction's (?:maxfeepergas|gasprice) \()/
 
-/** Words of a rate limit. They count only beside one of the codes or the HTTP status that stand for one. */
+/** Phrases for a rate limit. They count only together with one of the rate limit codes or the HTTP status. */
 export const RATE_LIMIT_WORDS: readonly string[] = [
   'rate limit',
   'rate-limit',
@@ -31,7 +31,7 @@ export const RATE_LIMIT_WORDS: readonly string[] = [
   'quota',
 ]
 
-/** Where a message about a nonce tells the account's next one. */
+/** Patterns for the account's next nonce in a message about a nonce. */
 export const NONCE_HINTS: readonly RegExp[] = [
   /next nonce:? (\d+)/, // geth, reth
   /gapped nonce (\d+)/, // geth's blob pool
@@ -46,23 +46,23 @@ export const NONCE_HINTS: readonly RegExp[] = [
 ]
 
 /**
- * Messages that are the same for a nonce below and above the account's, and state both numbers: which groups hold the
- * transaction's nonce and the account's.
+ * Messages that are the same for a nonce below and above the account's, and state both numbers. `tx` and
+ * `account` are the capture groups of the transaction's nonce and the account's.
  */
 export const NONCE_SIDES: readonly { readonly words: RegExp; readonly tx: 1 | 2; readonly account: 1 | 2 }[] =
   [
-    // Ganache 7.9, asked
+    // Ganache 7.9, checked on a running node
     { words: /account has nonce of: (\d+) tx has nonce of: (\d+)/, tx: 2, account: 1 },
     // cosmos/evm ante/evm/09_increment_sequence.go
     { words: /invalid nonce; got (\d+), expected (\d+)/, tx: 1, account: 2 },
   ]
 
-/** The highest nonce that a node takes now: zkSync Era core/node/api_server/src/tx_sender/result.rs. */
+/** The highest nonce that a node accepts now: zkSync Era core/node/api_server/src/tx_sender/result.rs. */
 export const NONCE_MAX_HINT = /allowed nonce range: \d+ - (\d+)/
 
 /**
- * Words of a clause that a wrapper puts before a node's message. A word with dashes ("op-geth", "json-rpc") is one where
- * a part of it is.
+ * Words of a clause that a wrapper puts before a node's message. A word with dashes ("op-geth", "json-rpc")
+ * counts if one of its parts is listed.
  */
 export const WRAPPER_WORDS: ReadonlySet<string> = new Set([
   ...['err', 'error', 'errors', 'rpc', 'jsonrpc', 'failed', 'rejected', 'invalid', 'sender', 'details'],
@@ -92,7 +92,7 @@ export const WRAPPER_WORDS: ReadonlySet<string> = new Set([
     'transaction',
   ],
   ...['tx', 'eth_sendrawtransaction', 'eth_sendrawtransactionsync', 'cause'],
-  // Names of Erigon's results, which stand before its words.
+  // Names of Erigon's results, which precede its messages.
   ...['internal_error', 'already_exists', 'fee_too_low', 'stale', 'success'],
   ...['geth', 'reth', 'base', 'erigon', 'besu', 'nethermind', 'anvil', 'hardhat', 'nitro'],
   ...[

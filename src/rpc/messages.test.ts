@@ -9,13 +9,13 @@ import { MESSAGES } from './messages.js'
 
 const ROWS = MESSAGES.flatMap((group) => group.rows.map((says) => ({ ...group, says })))
 
-/** A message as a node would fill the row in. */
+/** A message as a node would fill in the row. */
 const filled = (says: string) => says.replaceAll('…', '0x8c7e4b21')
 const raw = (message: string) => ({ code: -32000, message })
 
 const account = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 
-/** The very chain of errors that viem's `sendRawTransaction` and `sendTransaction` throw. */
+/** The same chain of errors that viem's `sendRawTransaction` and `sendTransaction` throw. */
 function viemError(message: string): Error {
   const request = new RpcRequestError({
     body: { method: 'x' },
@@ -26,7 +26,7 @@ function viemError(message: string): Error {
   return new TransactionExecutionError(cause, { account })
 }
 
-/** As viem's, of another copy of the package: nothing is an instance of ours. */
+/** As viem's error, but of another copy of the package, so that `instanceof` fails. */
 function foreignViemError(message: string): object {
   const inner = {
     name: 'RpcRequestError',
@@ -42,7 +42,7 @@ function foreignViemError(message: string): object {
   return { name: 'TransactionExecutionError', details: message, cause: { ...middle, cause: inner } }
 }
 
-/** The shape of an ethers 6 error, with the loose code that ethers gives to everything like it. */
+/** The shape of an ethers 6 error, with the generic code that ethers gives to every such error. */
 function ethersError(message: string): Error {
   const error = raw(message)
   const text = `could not coalesce error (error=${JSON.stringify(error)}, code=UNKNOWN_ERROR, version=6.13.0)`
@@ -82,13 +82,13 @@ const SHAPES: Record<string, (message: string) => unknown> = {
 }
 
 describe('the table of messages', () => {
-  it('says nothing twice, and everything in lower case', () => {
+  it('has no duplicate row, and is in lower case', () => {
     const said = ROWS.map(({ says }) => says)
     expect(new Set(said).size).toBe(said.length)
     for (const says of said) expect(says).toBe(says.toLowerCase().trim())
   })
 
-  it('marks as counted only refusals', () => {
+  it('marks only refusals as counted', () => {
     expect(MESSAGES.filter((group) => group.counted && group.outcome !== 'refused')).toEqual([])
   })
 
@@ -139,14 +139,14 @@ describe('the table of messages', () => {
     )
   })
 
-  it('matches no row inside of a sentence', () => {
+  it('matches no row in the middle of a sentence', () => {
     for (const { says } of ROWS) {
       const told = classifySendError(`the caller was told ${filled(says)} by somebody`)
       expect({ says, ...told }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
     }
   })
 
-  it('matches no row in the words of a contract', () => {
+  it("matches no row in a contract's message", () => {
     const quotes = [
       (words: string) => `execution reverted: ${words}`,
       (words: string) => `VM Exception while processing transaction: reverted with reason string '${words}'`,
@@ -161,7 +161,7 @@ describe('the table of messages', () => {
     }
   })
 
-  it('finds no intrinsic refusal behind words that are not known to be a wrapper', () => {
+  it('finds no intrinsic refusal behind unknown wrapper words', () => {
     const unsure = ['while trying the bundle out: ', 'simulation failed: ', 'contract call failed: ']
     for (const { says, outcome } of ROWS) {
       if (outcome !== 'intrinsic') continue

@@ -2,19 +2,20 @@ import { GAS_TOO_LOW, INTRINSIC, TOO_LARGE } from './intrinsicRules.js'
 import type { SendOutcome, SendReason } from './outcome.js'
 import { WRONG_CHAIN } from './wrongChain.js'
 
-/** The messages that mean the same. */
+/** Messages with the same meaning. */
 export type MessageGroup = {
   readonly outcome: SendOutcome['outcome']
   readonly reason: SendReason
   readonly counted?: true
-  /** The words in lower case, "…" for anything (at the end: any tail). */
+  /** The message in lower case. "…" stands for any text (at the end: for any tail). */
   readonly rows: readonly string[]
 }
 
 /**
- * The table of messages. Read from top to bottom, and within a group too: what is specific stands before what is
- * generic. A message that is not here is *unknown*. To extend it, add a row, and to the corpus beside it the message
- * as its client says it, with the file it was read in: a test holds that each row has one.
+ * The table of messages. It is read from top to bottom, also within a group, so specific messages stand
+ * before generic ones. A message that is not in the table is *unknown*. To extend it, add a row here, and add
+ * the client's original message with its source file to the corpus; a test checks that each row has an entry
+ * there.
  */
 export const MESSAGES: readonly MessageGroup[] = [
   {
@@ -41,7 +42,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       'pool(alreadyimported)',
       'tx already exists in cache',
       'this transaction is already in the txpool', // EthereumJS, after the hash
-      // Harmony: this very transaction is on the chain.
+      // Harmony: the chain already contains this transaction.
       'transaction already finalized',
     ],
   },
@@ -50,7 +51,7 @@ export const MESSAGES: readonly MessageGroup[] = [
     reason: 'delegatedLimit',
     rows: [
       'in-flight transaction limit reached for delegated accounts',
-      // Alchemy goes on with "is temporarily not allowed".
+      // Alchemy's message continues with "is temporarily not allowed".
       'gapped-nonce tx from delegated accounts…',
       'authority already reserved',
       'eip-7702 transaction with authority already reserved',
@@ -86,10 +87,12 @@ export const MESSAGES: readonly MessageGroup[] = [
       'tx nonce is lower than account nonce',
       'pool(stale)',
       '0x… tries to send a tx with nonce …, but account has nonce …',
-      // Both of these are said of low and of high ones: the numbers tell, see `matchMessage.ts`.
+      // Nodes use both of these for too low and for too high nonces. The numbers decide, see
+      // `matchMessage.ts`.
       "the tx doesn't have the correct nonce. account has nonce of: …",
       'invalid nonce; got …, expected …',
-      // Arbitrum Classic says it of low and of high ones; looking for evidence does no harm.
+      // Arbitrum Classic uses it for too low and too high nonces. Treating it as too low is safe, because it
+      // only starts a search for evidence.
       'invalid transaction nonce',
     ],
   },
@@ -108,12 +111,12 @@ export const MESSAGES: readonly MessageGroup[] = [
     ],
   },
   {
-    // Depends on the state of this node or its fork, unlike the group of malformed ones below.
+    // These depend on the state or the fork of this node, unlike the group of malformed ones below.
     outcome: 'refused',
     reason: 'invalid',
     counted: true,
     rows: [
-      // An address without an account may become one.
+      // An address without an account may get one later.
       "invalid sender. can't start a transaction from a non-account",
       'sender not an eoa',
       'sender is not an eoa',
@@ -152,7 +155,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       'support for eth-compatible transactions is not enabled',
       'non-whitelisted fee currency address',
       'unregistered fee-currency address',
-      // What blobs a block takes changes with the fork, and the sidecar is not part of the hash.
+      // The number of blobs per block changes with the fork, and the sidecar is not part of the hash.
       'transaction blob limit exceeded',
       'missing sidecar in blob transaction',
       'max number of blobs exceeded',
@@ -186,7 +189,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       'transaction cost exceeds current gas limit',
       'supplied gas is beyond limit',
       'gas limit of transaction is greater than the allowed max of…',
-      // Polygon zkEVM: too much to prove in one batch.
+      // Polygon zkEVM: one batch cannot prove that much.
       'not enough … counters to continue the execution',
       'out of counters at node level',
       'l2 gas limit too low',
@@ -334,18 +337,19 @@ export const MESSAGES: readonly MessageGroup[] = [
       'contract deployer address … is not in the allow list',
       'blocked sender',
       'forbidden sender address',
-      // The backtick before the word falls away with the quotes that a message may begin with.
+      // The backtick before the word is removed with the quotes that a message may begin with.
       'from` address of transaction in blacklist',
       'to` address of transaction in blacklist',
     ],
   },
   {
-    // Generic, hence last: what follows it in the message is looked for above.
+    // Generic, hence last: the groups above look for the words that follow it in the message.
     outcome: 'refused',
     reason: 'invalid',
     counted: true,
     rows: [
-      // Older clients say it of a wrong chain as well, and Nethermind calls a signature for another chain invalid.
+      // Older clients use it for a wrong chain as well, and Nethermind calls a signature for another chain
+      // invalid.
       'invalid sender',
       'failed to recover sender',
       'failedtoresolvesender',

@@ -1,6 +1,8 @@
 import type { FeeNeeds } from '../ledger/fees.js'
 
-/** Why an endpoint answered a send as it did. Stable across versions; new ones may be added. */
+/**
+ * The reason of an endpoint's answer to a send. The values are stable across versions; new ones may be added.
+ */
 export type SendReason =
   | 'alreadyKnown'
   | 'nonceTooLow'
@@ -8,19 +10,24 @@ export type SendReason =
   | 'replacementUnderpriced'
   | 'feeTooLow'
   | 'insufficientFunds'
-  /** Below what the bytes cost before they run, or above the limit of a block or transaction: counted. */
+  /**
+   * The gas limit is below the cost of the transaction before it runs, or above the limit of a block or
+   * transaction. Counted.
+   */
   | 'gasLimit'
-  /** The pool, or this account's share of it, is full; or the address is reserved by another pool of the node. */
+  /**
+   * The pool, or this account's share of it, is full, or another pool of the node has reserved the address.
+   */
   | 'poolFull'
   | 'delegatedLimit'
   | 'feeCapExceeded'
   | 'rateLimited'
-  /** The node says that it cannot take transactions now: syncing, shutting down, sequencer away. */
+  /** The node cannot accept transactions now: it is syncing or shutting down, or the sequencer is away. */
   | 'notReady'
-  /** `eth_sendRawTransactionSync` took the bytes and gave up waiting for the receipt. */
+  /** `eth_sendRawTransactionSync` accepted the bytes, but timed out waiting for the receipt. */
   | 'syncTimeout'
   | 'invalid'
-  /** Signed for another chain than the node's: these bytes are good where they belong. */
+  /** The transaction is signed for another chain than the node's. The bytes are valid on their own chain. */
   | 'wrongChain'
   | 'screened'
   /** The endpoint does not know the method. */
@@ -28,26 +35,29 @@ export type SendReason =
   | 'unknown'
 
 /**
- * What one answer to one send means.
+ * The meaning of one answer to one send.
  *
- * - `accepted`: the endpoint has the bytes. It does not prove that they are pooled.
+ * - `accepted`: the endpoint has the bytes. It does not prove that they are in a pool.
  * - `intrinsic`: no node can ever include these bytes.
- * - `refused`: this node, now. The bytes may still land by way of another node or an earlier send.
- * - `unknown`: nothing is known; the bytes may be anywhere.
+ * - `refused`: this node refused them now. The bytes may still land through another node or an earlier send.
+ * - `unknown`: the bytes may be anywhere.
  */
 export type SendOutcome = {
-  /** What it means for the nonce. */
+  /** The consequence for the nonce. */
   readonly outcome: 'accepted' | 'intrinsic' | 'refused' | 'unknown'
-  /** Why. */
+  /** The reason of the answer. */
   readonly reason: SendReason
-  /** True for a refusal that waiting does not cure: it counts towards giving the transaction up. */
+  /** True for a refusal that waiting does not cure. It counts towards giving up the transaction. */
   readonly counted: boolean
-  /** The account's next nonce as the node tells it. A hint, never evidence. */
+  /** The account's next nonce as the node reports it. A hint, never evidence. */
   readonly expectedNonce?: number
-  /** The highest nonce of the account that the node takes now, where it states one. A hint, never evidence. */
+  /** The highest nonce of the account that the node accepts now, if it states one. A hint, never evidence. */
   readonly nonceMax?: number
-  /** The least fees that the node takes, in wei, where a refusal for the fees states them. A hint of this node alone. */
+  /**
+   * The lowest fees that the node accepts, in wei, if a refusal for the fees states them. A hint of this node
+   * only.
+   */
   readonly needs?: FeeNeeds
-  /** How long the endpoint asks to be left alone, in milliseconds. */
+  /** The pause that the endpoint asks for, in milliseconds. */
   readonly retryAfterMs?: number
 }

@@ -1,14 +1,14 @@
-/** One JSON-RPC call as it goes over the wire: parameters are already encoded. */
+/** One JSON-RPC call as sent on the wire; its parameters are already encoded. */
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] }
 
 /**
- * Why a call brought no result. `rpc` is the node's own word; the others say that no word of the node was had,
- * which for a send means *unknown*: the bytes may have arrived.
+ * The reason why a call has no result. `rpc` is an answer of the node itself. The others mean that the node
+ * gave no answer; for a send the result is *unknown* then, because the bytes may have arrived.
  */
 export type RpcFailure =
-  /** A JSON-RPC error object for this very call. */
+  /** A JSON-RPC error object for this call. */
   | { readonly kind: 'rpc'; readonly code: number; readonly message: string; readonly data?: unknown }
-  /** An HTTP status other than 2xx, with whatever JSON-RPC error the body held. */
+  /** An HTTP status other than 2xx, with the JSON-RPC error in the body, if any. */
   | {
       readonly kind: 'http'
       readonly status: number
@@ -16,38 +16,47 @@ export type RpcFailure =
       readonly retryAfterMs?: number
       readonly rpc?: { readonly code: number; readonly message: string; readonly data?: unknown }
     }
-  /** No answer within the time given. */
+  /** No answer within the timeout. */
   | { readonly kind: 'timeout'; readonly message: string }
-  /** The connection failed, before or after the request was written: nobody can tell. */
+  /** The connection failed. It is unknown whether the request was written before that. */
   | { readonly kind: 'network'; readonly message: string }
-  /** An answer came that is not JSON-RPC, or has no part for this call. `cut`: it was too large to be read whole. */
+  /** The answer is not JSON-RPC, or has no part for this call. `cut`: it was too large to be read in full. */
   | { readonly kind: 'malformed'; readonly message: string; readonly cut?: true }
-  /** The request was given up on our side (signal, or the port was closed) before anything was written. */
+  /**
+   * This side gave up the request (by signal, or because the port was closed) before any byte was written.
+   */
   | { readonly kind: 'aborted'; readonly message: string }
-  /** A custom transport rejected without a JSON-RPC error: what happened inside cannot be seen. */
+  /** A custom transport rejected without a JSON-RPC error. The cause inside the transport is not visible. */
   | { readonly kind: 'custom'; readonly message: string; readonly cause: unknown }
 
 export type RpcReply =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly failure: RpcFailure }
 
-/** Who is served first where an endpoint limits how often it is asked, in this order. */
+/**
+ * The order in which requests are served if an endpoint has a request budget; the first has the highest
+ * priority.
+ */
 export type RequestPriority = 'repair' | 'send' | 'evidence' | 'poll' | 'receipt'
 
 export type BatchOptions = {
-  /** For a port with a request budget. @default 'evidence' */
+  /** For a port with a request budget: the priority of the request. @default 'evidence' */
   readonly priority?: RequestPriority | undefined
   /**
-   * For a port with a request budget: the longest time that an endpoint is left alone although somebody waits, however
-   * long it asked for. @default as long as it asked for
+   * For a port with a request budget: the maximum milliseconds for which the endpoint is left alone while a
+   * request waits, even if it asked for a longer pause. @default as long as it asked for
    */
   readonly restMsMax?: number | undefined
   /**
-   * For a port with a request budget: the answers tell nothing unless they are of one moment. The calls leave together where
-   * a second allows so many. @default false: as many as may leave now, and the rest later
+   * For a port with a request budget: the answers are only useful if they are from one moment. If the budget
+   * allows that many calls in one second, they leave together. @default false: as many as the budget allows
+   * leave now, and the rest later
    */
   readonly together?: boolean | undefined
-  /** Milliseconds until the calls without an answer get a `timeout` failure. @default the port's own, 10,000 */
+  /**
+   * Milliseconds after which the calls without an answer get a `timeout` failure. @default the port's own,
+   * 10,000
+   */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -55,21 +64,27 @@ export type BatchOptions = {
 /**
  * One URL (or one custom transport) of a node, without hidden retry or fallback.
  *
- * `batch` posts its calls as one request, in order, and answers each by position; it never rejects. The port of a
- * transport does not split or repeat; `limitBatches` does both, for reads.
+ * `batch` posts its calls as one request, in order, and answers each by position; it never rejects. The port
+ * of a transport does not split or repeat calls; `limitBatches` does both, for reads.
  */
 export type Port = {
-  /** Origin of the URL or the transport's name. Safe to print: path, query and credentials are cut. */
+  /**
+   * The origin of the URL or the name of the transport. Safe to print, because path, query and credentials
+   * are removed.
+   */
   readonly name: string
   readonly kind: 'http' | 'webSocket' | 'custom'
   batch(calls: readonly RpcCall[], options?: BatchOptions): Promise<readonly RpcReply[]>
-  /** Counted since the port was made: `requests` are round trips (HTTP posts or frames), `calls` JSON-RPC calls. */
+  /**
+   * Counters since the creation of the port: `requests` are round trips (HTTP posts or frames), `calls`
+   * JSON-RPC calls.
+   */
   readonly stats: { readonly requests: number; readonly calls: number }
-  /** Gives up its connections. Calls after it get `aborted`. */
+  /** Closes the connections. Later calls get `aborted`. */
   close(): void
 }
 
-/** What an endpoint is used for: `send` ones never see a read, `read` ones never see a transaction. */
+/** The use of an endpoint: `send` endpoints never get a read, `read` endpoints never get a transaction. */
 export type EndpointRole = 'both' | 'read' | 'send'
 
 /** Posts one call and returns its reply. */

@@ -11,7 +11,7 @@ const tip = (wei: bigint): FeeNeeds => ({ maxPriorityFeePerGas: wei })
 const cap = (wei: bigint): FeeNeeds => ({ maxFeePerGas: wei })
 const base = (wei: bigint): FeeNeeds => ({ baseFeePerGas: wei })
 
-/** Word for word as the clients say it; the corpora name the files. */
+/** The clients' original messages; the corpora name the files. */
 const STATED: readonly (readonly [string, string, FeeNeeds])[] = [
   [
     'geth, bor',
@@ -69,7 +69,10 @@ const STATED: readonly (readonly [string, string, FeeNeeds])[] = [
   ],
 ]
 
-/** The part of each client's words that states the least, as it is compared. `{n}`: it. `{m}`: another number. */
+/**
+ * The part of each client's message that states the lowest fee, in the compared form. `{n}`: that fee. `{m}`:
+ * another number.
+ */
 const FORMS: readonly (readonly [string, (wei: bigint) => FeeNeeds])[] = [
   ['gas tip cap {m}, minimum needed {n}', tip],
   ['tip needed {n}, tip permitted {m}', tip],
@@ -93,18 +96,18 @@ const filled = (form: string, least: string, other: bigint) =>
   form.replaceAll('{n}', least).replaceAll('{m}', `${other}`)
 const wei = fc.bigInt({ min: 0n, max: 10n ** 30n - 1n })
 
-describe('the least fees that a refusal states', () => {
+describe('the lowest fees that a refusal states', () => {
   it.each(STATED)('%s: %s', (_, message, needs) => {
     expect(classifySendError({ kind: 'rpc', code: -32000, message })).toMatchObject({ needs })
   })
 
-  it("Ganache's and EthereumJS's words are read as well", () => {
+  it('messages of Ganache and EthereumJS are read as well', () => {
     const ganache = "Transaction's maxFeePerGas (1) is less than the block's baseFeePerGas (7)"
     expect(feeNeeds(ganache.toLowerCase())).toEqual(base(7n))
     expect(feeNeeds('tx does not pay the minimum gas price of 1000000000')).toEqual(tip(1_000_000_000n))
   })
 
-  it.each(FORMS)('any number of wei of up to 30 digits is read: %s', (form, needs) => {
+  it.each(FORMS)('a number of wei of up to 30 digits is read: %s', (form, needs) => {
     fc.assert(
       fc.property(wei, wei, (least, other) => {
         expect(feeNeeds(filled(form, `${least}`, other))).toEqual(needs(least))
@@ -113,11 +116,11 @@ describe('the least fees that a refusal states', () => {
     )
   })
 
-  it.each(FORMS)('no number of more digits is a price: %s', (form) => {
+  it.each(FORMS)('a longer number is no price: %s', (form) => {
     expect(feeNeeds(filled(form, `1${'0'.repeat(30)}`, 7n))).toBeUndefined()
   })
 
-  it('two fees are stated by words that state both: where one is no price there are none', () => {
+  it('two fees are read from a message that states both, or none if one of them is no price', () => {
     const said = (least: string, leastCap: string) =>
       `replacement gas too low, got tip 10, min: ${least}, got fee 30, min: ${leastCap}`
     const absurd = '1'.repeat(31)
@@ -126,20 +129,20 @@ describe('the least fees that a refusal states', () => {
     expect(feeNeeds(said('22', absurd))).toBeUndefined()
   })
 
-  it('words without a number state nothing', () => {
+  it('a message without a number states no fee', () => {
     for (const message of [
       'transaction underpriced',
       'replacement transaction underpriced',
       'Gas price below configured minimum gas price',
-      // Its own fee cap, not the least one.
+      // The transaction's own fee cap, not the lowest accepted one.
       'transaction feeCap 5 below chain minimum',
-      // The price of a blob's gas is no price of gas.
+      // The price of blob gas is not a price of gas.
       'max fee per blob gas less than block blob gas fee: address 0x33 blobGasFeeCap: 1, blobBaseFee: 3',
     ])
       expect(classifySendError({ kind: 'rpc', code: -32000, message }).needs, message).toBeUndefined()
   })
 
-  it('no message but a refusal for the fees states any', () => {
+  it('only refusals for the fees state a fee', () => {
     const said = [
       ...ALL.flatMap(({ said }) => Object.values(said).flat()),
       ...PROVIDERS.flatMap(({ said }) => said),
@@ -149,14 +152,14 @@ describe('the least fees that a refusal states', () => {
     for (const { reason } of stated) expect(['feeTooLow', 'replacementUnderpriced']).toContain(reason)
   })
 
-  it('an absurd number states nothing', () => {
+  it('an absurd number is ignored', () => {
     const message = `transaction underpriced: gas tip cap 1, minimum needed 1${'0'.repeat(3_000)}`
     expect(classifySendError({ kind: 'rpc', code: -32000, message }).needs).toBeUndefined()
   })
 })
 
-describe('the highest nonce that a node takes', () => {
-  it('zkSync states it', () => {
+describe('the highest nonce that a node accepts', () => {
+  it('is stated by zkSync', () => {
     const message = 'nonce too high. allowed nonce range: 5 - 25, actual: 26'
     expect(classifySendError({ kind: 'rpc', code: 3, message, data: '0x' })).toMatchObject({
       reason: 'nonceTooHigh',
@@ -165,7 +168,7 @@ describe('the highest nonce that a node takes', () => {
     })
   })
 
-  it('a refusal without a range states none', () => {
+  it('is not stated by a refusal without a range', () => {
     expect(classifySendError('nonce too high: tx: 7 state: 5').nonceMax).toBeUndefined()
   })
 })

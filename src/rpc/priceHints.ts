@@ -1,15 +1,13 @@
 import type { FeeNeeds } from '../ledger/fees.js'
 
-/** Where a message states the least that the node takes. `{n}` of a pattern is a number of wei. */
+/** A pattern for the lowest fee that the node accepts. Each capture group is a number of wei. */
 type PriceHint = {
   readonly words: RegExp
   readonly fields: readonly (keyof FeeNeeds)[]
   readonly above?: true
 }
 
-/**
- * Read in lower case, the first that matches counts. Gaps are bounded, so that each pattern is linear.
- */
+/** Applied to lower case text; the first match counts. Gaps are bounded, so that each pattern is linear. */
 const PRICE_HINTS: readonly PriceHint[] = [
   // geth, op-geth and bor core/txpool/validation.go: "gas tip cap 1500000000, minimum needed 25000000000"
   { words: /gas tip cap -?\d+, minimum needed (\d+)/, fields: ['maxPriorityFeePerGas'] },
@@ -50,10 +48,10 @@ const PRICE_HINTS: readonly PriceHint[] = [
   { words: /less than the block's basefeepergas \((\d+)\)/, fields: ['baseFeePerGas'] },
 ]
 
-// Above it nothing is a price: 10^30 wei for a unit of gas is more ether than there is for a transfer.
+// A longer number is no price: 10^30 wei per gas is more ether than exists for a transfer.
 const DIGITS_MAX = 30
 
-/** The least fees that a refusal states, where it states any. Takes the message in lower case. */
+/** The lowest fees that a refusal states, if any. Takes the message in lower case. */
 export function feeNeeds(normalised: string): FeeNeeds | undefined {
   for (const { words, fields, above } of PRICE_HINTS) {
     const found = words.exec(normalised)

@@ -17,7 +17,7 @@ function endpoint(blocks: Blocks = {}) {
 }
 
 describe('probing an endpoint', () => {
-  test('tells its chain, its genesis and what it shows, in one request', async () => {
+  test('reads its chain, its genesis and its blocks in one request', async () => {
     const port = endpoint()
     const probed = await probeEndpoint(port, { expectChainId: 8453 })
     expect(probed).toMatchObject({ chainId: 8453, latest: { number: 16 }, pending: { number: 17 } })
@@ -37,21 +37,21 @@ describe('probing an endpoint', () => {
     )
   })
 
-  test('accepts a node that does not show block 0, in words that say so', async () => {
+  test('accepts a node that reports, in known words, that it does not show block 0', async () => {
     for (const genesis of [{ result: null }, refused('pruned history unavailable')]) {
       const probed = await probeEndpoint(endpoint({ genesis }), { expectGenesisHash: hashOf('9') })
       expect(probed.genesisHash).toBeUndefined()
     }
   })
 
-  test('does not take another block for block 0: the lane would have another name after a restart', async () => {
+  test('does not accept another block as block 0, because the lane would have another name after a restart', async () => {
     const another = endpoint({ genesis: { result: rawBlock({ number: '0x3', hash: hashOf('3') }) } })
     await expect(probeEndpoint(another)).rejects.toThrow('asked for block 0, got block 0x3')
     const unnumbered = endpoint({ genesis: { result: { hash: hashOf('3') } } })
     await expect(probeEndpoint(unnumbered)).rejects.toThrow('eth_getBlockByNumber')
   })
 
-  test('does not take a passing failure, or the absence of a state, for the absence of block 0', async () => {
+  test('does not treat a temporary failure, or a missing state, as a missing block 0', async () => {
     for (const genesis of [
       refused('over rate limit', -32016),
       refused('header not found'),
@@ -61,7 +61,7 @@ describe('probing an endpoint', () => {
     }
   })
 
-  test('sees that there is no pending block', async () => {
+  test('detects that there is no pending block', async () => {
     for (const pending of [{ result: null }, refused('unknown block tag', -32602)]) {
       const probed = await probeEndpoint(endpoint({ pending }))
       expect(probed.pending).toBeUndefined()
@@ -69,7 +69,7 @@ describe('probing an endpoint', () => {
     }
   })
 
-  test('does not take a rate limit for the absence of a pending block', async () => {
+  test('does not treat a rate limit as a missing pending block', async () => {
     const probed = await probeEndpoint(endpoint({ pending: refused('over rate limit', -32016) }))
     expect(probed.profile.current().pending).toBe('unknown')
   })

@@ -11,34 +11,35 @@ import { seenPendingBlock } from './profileRules.js'
 export type ProbeOptions = {
   readonly expectChainId?: number | undefined
   readonly expectGenesisHash?: Hex | undefined
-  /** Learns from what is seen. @default the port's own */
+  /** The profile that learns from the answers. @default the port's own */
   readonly profile?: ProfileWatch | undefined
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** What one request shows of an endpoint. */
+/** The properties of an endpoint that one request shows. */
 export type ProbeResult = {
   readonly chainId: number
-  /** `undefined` where the node does not show block 0: pruned nodes never do, others may not for a time. */
+  /** `undefined` if the node does not show block 0: pruned nodes never do, others may temporarily not. */
   readonly genesisHash: Hex | undefined
   readonly latest: LightHeader & { readonly number: number }
-  /** `undefined` where the endpoint refuses the tag or answers null. */
+  /** `undefined` if the endpoint refuses the tag or answers null. */
   readonly pending: LightHeader | undefined
   readonly profile: ProfileWatch
 }
 
-/** What asks an endpoint which chain it is on. */
+/** The calls that ask an endpoint for its chain. */
 export const identityCalls: readonly RpcCall[] = [{ method: 'eth_chainId', params: [] }, headerCall(0)]
 
 const CALLS: readonly RpcCall[] = [...identityCalls, headerCall('pending'), headerCall('latest')]
 
 /**
- * Asks an endpoint, in one request, on which chain it is and what it shows.
+ * Asks an endpoint, in one request, for its chain and its blocks.
  *
- * What `pending` counts cannot be probed on a quiet account: the profile says `unknown` until something was sent.
- * Two endpoints that do not show block 0 cannot be told apart beyond their chain id.
- * @throws `CHAIN_MISMATCH`; a typed error where the chain id or the latest block cannot be had.
+ * The semantics of `pending` cannot be probed on a quiet account: the profile says `unknown` until a
+ * transaction was sent. Two endpoints that do not show block 0 can be distinguished only by their chain id.
+ *
+ * @throws `CHAIN_MISMATCH`; a typed error if the chain id or the latest block cannot be read
  */
 export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Promise<ProbeResult> {
   const profile = options.profile ?? profileOf(port)
@@ -69,7 +70,7 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
   return { chainId, genesisHash, latest: newest, pending, profile }
 }
 
-/** Whether the answers to `identityCalls` are those of this chain; undefined where they say nothing. */
+/** True if the answers to `identityCalls` match this chain; undefined if they do not say. */
 export function showsChain(
   [chainReply, genesisReply]: readonly RpcReply[],
   chainId: number,
@@ -94,15 +95,15 @@ function resultOf(reply: RpcReply | undefined, method: string): unknown {
 }
 
 /**
- * Undefined where the node says that it has no block 0: for now, or for good. What a lane is called does not follow
- * from it (`chainOf`). A node that could not be asked is asked again.
+ * Undefined if the node reports that it has no block 0, for now or permanently. The name of a lane does not
+ * follow from it (`chainOf`). A node that could not be asked is asked again.
  */
 function genesisOf(reply: RpcReply | undefined): Hex | undefined {
   if (reply?.ok === false && isBlockGone(reply.failure)) return undefined
   const block = resultOf(reply, METHOD)
   if (block === null) return undefined
   const { number, hash } = block as { number?: unknown; hash?: unknown }
-  // An endpoint that shows another block in its place would name the lane wrongly.
+  // An endpoint that returns another block in its place would give the lane a wrong name.
   if (decodeNumber(number, METHOD) !== 0) throw malformed(METHOD, `asked for block 0, got block ${number}`)
   return decodeHash(hash, METHOD, 'hash of block 0')
 }
@@ -111,7 +112,7 @@ function pendingOf(reply: RpcReply | undefined): LightHeader | undefined {
   return reply?.ok ? (decodeHeader(reply.result) ?? undefined) : undefined
 }
 
-/** The node's own word that there is no pending block, as against no word at all. */
+/** True if the node itself reports that there is no pending block, as opposed to giving no answer. */
 function tellsMissing(reply: RpcReply | undefined): boolean {
   if (reply === undefined || reply.ok) return reply !== undefined
   const { failure } = reply

@@ -17,18 +17,18 @@ const block = (
   isLatest = number === latestNumber,
 ): ProfileObservation => ({ kind: 'pendingBlock', number, latestNumber, isLatest })
 
-describe('the count at `pending`', () => {
-  test('is unknown until something was sent', () => {
+describe('the meaning of the count at `pending`', () => {
+  test('is unknown until a transaction was sent', () => {
     expect(seen([block(11, 10), countedInBlock]).pending).toBe('unknown')
   })
 
-  test('is the mempool when two sends in a row were counted at once', () => {
+  test('is the mempool after two consecutive sends that were counted at once', () => {
     expect(seen([counted]).pending).toBe('unknown')
     expect(seen([counted, counted]).pending).toBe('mempool')
     expect(seen([counted, uncounted, counted]).pending).toBe('unknown')
   })
 
-  test('is the mempool when of each of two batches all but the last were counted, or of four a part', () => {
+  test('is the mempool after two batches counted except for the last call, or four counted in part', () => {
     const allButOne: ProfileObservation = {
       kind: 'countAfterSend',
       sentFrom: 0,
@@ -51,7 +51,7 @@ describe('the count at `pending`', () => {
     expect(seen([counted, some, some]).pending).toBe('mempool')
   })
 
-  test('is the mempool when of four resends in a row each was counted at once, and not when one was not', () => {
+  test('is the mempool after four consecutive resends that were counted at once, but not if one was not', () => {
     const resent = (count: number): ProfileObservation => ({ kind: 'countAfterResend', nonce: 5, count })
     const [yes, no] = [resent(6), resent(5)]
     expect(seen([yes, yes, yes]).pending).toBe('unknown')
@@ -62,7 +62,7 @@ describe('the count at `pending`', () => {
     expect(seen([...preconfirmed, yes, yes, yes, no]).pending).toBe('preconfirmed')
   })
 
-  test('is the pre-confirmed state still when a flashblock lands while a batch is worked through', () => {
+  test('remains the pre-confirmed state if a flashblock lands while a batch is processed', () => {
     const part: ProfileObservation = {
       kind: 'countAfterSend',
       sentFrom: 6,
@@ -75,12 +75,12 @@ describe('the count at `pending`', () => {
     )
   })
 
-  test('is the pre-confirmed state when a send is counted only with the pending block that holds it', () => {
+  test('is the pre-confirmed state if a send is counted only with the pending block that contains it', () => {
     expect(seen([uncounted]).pending).toBe('unknown')
     expect(seen([uncounted, lackedLater, countedInBlock]).pending).toBe('preconfirmed')
   })
 
-  test('is the pre-confirmed state at the second nonce that no look has lacked after its answer: a pool may be a moment late', () => {
+  test('is the pre-confirmed state at the second nonce that no later reading lacked, because a pool may be a moment late', () => {
     const asked = (askedAtMs: number): ProfileObservation => ({
       kind: 'countWithoutBlock',
       count: 3,
@@ -94,35 +94,35 @@ describe('the count at `pending`', () => {
       expect(seen([...one, ...one]).pending).toBe('preconfirmed')
     }
     expect(seen([uncounted, asked(10), countedInBlock]).pending).toBe('preconfirmed')
-    // A chain of one sequencer has no public pool.
+    // A chain with a single sequencer has no public pool.
     expect(seen([uncounted, countedInBlock], { singleSequencer: true }).pending).toBe('preconfirmed')
   })
 
-  test('is the pre-confirmed state at the second nonce where the count once lacked what the pending block held', () => {
+  test('is the pre-confirmed state at the second nonce if the count once lacked a nonce of the pending block', () => {
     const lacking: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 5 }
     const shown = [uncounted, lackedLater, countedInBlock]
     const ended = [uncounted, lacking, ...shown]
     expect(seen(ended).pending).toBe('unknown')
     expect(seen([...ended, counted, ...shown]).pending).toBe('unknown')
     expect(seen([...ended, ...shown]).pending).toBe('preconfirmed')
-    // Backends that lag show it again and again: two more nonces are enough then too.
+    // Lagging backends show this repeatedly. Two more nonces are enough then too.
     const often = Array.from({ length: 50 }, () => lacking)
     expect(seen([...often, ...shown, ...shown]).pending).toBe('unknown')
     expect(seen([...often, ...shown, ...shown, ...shown]).pending).toBe('preconfirmed')
   })
 
-  test('is not concluded from a nonce that another had sent', () => {
+  test('is not concluded from a nonce that another wallet had sent', () => {
     expect(seen([uncounted, lackedLater, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe(
       'unknown',
     )
   })
 
-  test('is not concluded from a nonce that was above a gap, as a later count shows', () => {
+  test('is not concluded from a nonce above a gap, as a later count shows', () => {
     const fallen: ProfileObservation = { kind: 'countWithoutBlock', count: 2, askedAtMs: 20 }
     expect(seen([uncounted, lackedLater, fallen, lackedLater, countedInBlock]).pending).toBe('unknown')
   })
 
-  test('is not concluded from an endpoint that lacks what comes before: it lags', () => {
+  test('is not concluded from a lagging endpoint, which lacks the preceding nonces', () => {
     const behind: ProfileObservation = {
       kind: 'countAfterSend',
       sentFrom: 4,
@@ -135,13 +135,13 @@ describe('the count at `pending`', () => {
     expect(seen([counted, behind, counted]).pending).toBe('mempool')
   })
 
-  test('goes back to unknown when a mempool that counted leaves out two sends in a row: one may be lost', () => {
+  test('becomes unknown again if a mempool that counted omits two consecutive sends; a single one may be lost', () => {
     expect(seen([counted, counted, uncounted]).pending).toBe('mempool')
     expect(seen([counted, counted, uncounted, counted, uncounted]).pending).toBe('mempool')
     expect(seen([counted, counted, uncounted, uncounted]).pending).toBe('unknown')
   })
 
-  test('is not pre-confirmed for one count that came before what was sent with it, where the one before it did not', () => {
+  test('is not pre-confirmed after one count older than the send, if the previous count was not', () => {
     const early = [uncounted, lackedLater, countedInBlock]
     expect(seen([counted, ...early]).pending).toBe('unknown')
     expect(seen([counted, counted, ...early]).pending).toBe('mempool')
@@ -149,41 +149,41 @@ describe('the count at `pending`', () => {
     expect(seen([counted, counted, ...early, counted, counted]).pending).toBe('mempool')
   })
 
-  test('goes back to unknown when a pre-confirming endpoint counts at once, and is a mempool at the second time', () => {
+  test('becomes unknown if a pre-confirming endpoint counts at once, and the mempool the second time', () => {
     const preconfirmed = [uncounted, lackedLater, countedInBlock]
     expect(seen([...preconfirmed, counted]).pending).toBe('unknown')
     expect(seen([...preconfirmed, counted, counted]).pending).toBe('mempool')
   })
 
-  test('is `latest` when the pending block is the latest one three times in a row', () => {
+  test('is `latest` after three consecutive pending blocks equal to the latest one', () => {
     expect(seen([block(10, 10), block(10, 10)]).pending).toBe('unknown')
     expect(seen([block(10, 10), block(10, 10), block(11, 10), block(11, 11)]).pending).toBe('unknown')
     expect(seen([block(10, 10), block(10, 10), block(11, 11)]).pending).toBe('latest')
   })
 
-  test('is a block of its own where a latest one that is too high only has its number', () => {
+  test('is a block of its own if a too high latest block only shares its number', () => {
     const same = block(11, 11, false)
     expect(seen([same, same, same]).pending).toBe('unknown')
   })
 
-  test('stays the mempool through a missed flashblock', () => {
+  test('remains the mempool through a missed flashblock', () => {
     expect(seen([counted, counted, block(10, 10), block(10, 10), block(10, 10)]).pending).toBe('mempool')
   })
 
-  test('goes back to unknown when a `latest` endpoint shows a pending block of its own', () => {
+  test('becomes unknown if a `latest` endpoint shows a pending block of its own', () => {
     const latest = [block(10, 10), block(10, 10), block(10, 10)]
     expect(seen([...latest, block(11, 10)]).pending).toBe('unknown')
     expect(seen([...latest, block(9, 10)]).pending).toBe('latest')
   })
 
-  test('is absent where there is no pending block, until there is one', () => {
+  test('is absent without a pending block, until there is one', () => {
     expect(seen([{ kind: 'pendingMissing' }]).pending).toBe('absent')
     expect(seen([{ kind: 'pendingMissing' }, block(11, 10)]).pending).toBe('unknown')
   })
 })
 
 describe('a method', () => {
-  test('that was refused is not usable, until it is answered', () => {
+  test('is not usable after a refusal, until it is answered', () => {
     const method = 'eth_getBlockReceipts'
     expect(seen([{ kind: 'methodRefused', method, status: 403 }]).blockReceipts).toBe(false)
     expect(
@@ -194,14 +194,14 @@ describe('a method', () => {
     ).toBe(true)
   })
 
-  test('for sending and waiting is learnt by itself', () => {
+  test('is learned separately for sending and for waiting', () => {
     const sync = { kind: 'methodRefused', method: 'eth_sendRawTransactionSync', rpcCode: -32601 } as const
     expect(seen([sync])).toMatchObject({ sendSync: false, blockReceipts: undefined })
   })
 })
 
 describe('batches', () => {
-  test('are halved when refused, down to none', () => {
+  test('are halved on refusal, down to single calls', () => {
     const refused = (size: number) => ({ kind: 'batchRefused', size }) as const
     expect(seen([refused(100)]).batch).toEqual({ usable: undefined, sizeMax: 50 })
     expect(seen([refused(100), refused(50), { kind: 'batchAnswered', size: 25 }]).batch).toEqual({
@@ -211,7 +211,7 @@ describe('batches', () => {
     expect(seen([refused(2)]).batch).toEqual({ usable: false, sizeMax: 1 })
   })
 
-  test('that are answered above the limit raise it', () => {
+  test('above the limit raise it if they are answered', () => {
     expect(
       seen([
         { kind: 'batchRefused', size: 10 },
@@ -220,7 +220,7 @@ describe('batches', () => {
     ).toBe(8)
   })
 
-  test('of one call say nothing of batches', () => {
+  test('of one call prove nothing about batches', () => {
     expect(seen([{ kind: 'batchAnswered', size: 1 }]).batch.usable).toBeUndefined()
   })
 })
@@ -228,12 +228,12 @@ describe('batches', () => {
 describe('gaps', () => {
   const refused = { kind: 'gapRefused', overtook: false } as const
 
-  test('that are refused twice are never tried again; one refusal may come from a backend that lags', () => {
+  test('are never tried again after two refusals; a single refusal may come from a lagging backend', () => {
     expect(seen([refused]).gapBudget).toBeUndefined()
     expect(seen([refused, refused])).toMatchObject({ gapBudget: 0, batchInOrder: undefined })
   })
 
-  test('inside a batch whose lower part was taken show that its order is not kept', () => {
+  test('inside a batch whose lower part was accepted show that order is not kept', () => {
     expect(seen([{ ...refused, overtook: true }])).toMatchObject({
       gapBudget: undefined,
       batchInOrder: false,
@@ -242,7 +242,7 @@ describe('gaps', () => {
 })
 
 describe('a profile', () => {
-  test('never changes what the user gave', () => {
+  test('never changes the fields set by the user', () => {
     const given = { pending: 'mempool', blockReceipts: false, batch: { usable: true, sizeMax: 10 } } as const
     const all: ProfileObservation[] = [
       uncounted,
@@ -254,7 +254,7 @@ describe('a profile', () => {
     expect(seen(all, given)).toMatchObject({ ...given, cadenceMs: 200 })
   })
 
-  test('tells of each change once, and of nothing else, until it is asked not to', () => {
+  test('notifies listeners of each change once, and of nothing else, until they are removed', () => {
     const profile = createProfile()
     const told: string[] = []
     const stop = profile.onChange(({ before, now }) => told.push(`${before.pending} → ${now.pending}`))

@@ -4,66 +4,68 @@ import { type Evidence, noEvidence, type ProfileObservation, reduceProfile } fro
 export type { ProfileObservation } from './profileRules.js'
 
 /**
- * What the endpoint's `pending` shows. `mempool`: the count includes pooled transactions. `preconfirmed`: it
- * includes those in the block being built, and no others. `latest`: the same as `latest`. `absent`: the tag is
- * refused or answers nothing. `unknown`: not seen yet; to be treated as not `mempool`.
+ * The semantics of the endpoint's `pending` tag. `mempool`: the count includes pooled transactions.
+ * `preconfirmed`: it includes the transactions of the block being built, and no others. `latest`: the same as
+ * `latest`. `absent`: the tag is refused or has no answer. `unknown`: not observed yet; to be treated as not
+ * `mempool`.
  */
 export type PendingSemantics = 'mempool' | 'preconfirmed' | 'latest' | 'absent' | 'unknown'
 
-/** What one RPC endpoint really does, as far as it has been seen. `undefined`: not seen yet. */
+/** The actual behaviour of one RPC endpoint, as observed. `undefined`: not observed yet. */
 export type EndpointProfile = {
   readonly pending: PendingSemantics
-  /** Storage and code at `pending` show what the pending block changed. */
+  /** Storage and code at `pending` show the changes of the pending block. */
   readonly pendingState: boolean | undefined
-  /** `eth_getBlockReceipts` is answered. */
+  /** The endpoint supports `eth_getBlockReceipts`. */
   readonly blockReceipts: boolean | undefined
   readonly batch: {
     readonly usable: boolean | undefined
-    /** The largest batch known to be taken, or worth trying after a larger one was refused. */
+    /** The largest batch known to be accepted, or worth trying after a larger one was refused. */
     readonly sizeMax: number | undefined
   }
   /**
-   * How many transactions of one account it keeps above a missing nonce. geth: 64. 0: it refuses them, so that each is
-   * sent after the one below it was taken; learned from two such refusals.
+   * Number of transactions of one account that the endpoint keeps above a missing nonce. geth: 64. 0 means
+   * that it refuses them, so that each is sent only after its predecessor was accepted; learned from two such
+   * refusals.
    */
   readonly gapBudget: number | undefined
-  /** The calls of a batch take effect in their order. `false`: one transaction goes in a request. */
+  /** The calls of a batch take effect in order. If `false`, each request carries one transaction. */
   readonly batchInOrder: boolean | undefined
   /**
-   * What deliveries to it have shown, with which the next lane begins: nonces that may be unacknowledged (`window`) or at
-   * the endpoint without being sealed (`pool`), and calls in one request (`batch`).
+   * Results of earlier deliveries, with which the next lane starts: maximum nonces that may be unacknowledged
+   * (`window`) or at the endpoint without being sealed (`pool`), and calls in one request (`batch`).
    */
   readonly delivery: {
     readonly window: number | undefined
     readonly pool: number | undefined
     readonly batch: number | undefined
   }
-  /** What it says that it is, as `web3_clientVersion`: its first 200 characters. */
+  /** The answer to `web3_clientVersion`: its first 200 characters. */
   readonly client: string | undefined
-  /** `eth_sendRawTransactionSync` is answered. */
+  /** The endpoint supports `eth_sendRawTransactionSync`. */
   readonly sendSync: boolean | undefined
-  /** `eth_simulateV1` is answered. */
+  /** The endpoint supports `eth_simulateV1`. */
   readonly simulateV1: boolean | undefined
   /** Milliseconds between two refreshes of the pending block. */
   readonly cadenceMs: number | undefined
-  /** One sequencer orders all transactions of this chain. Declared, never probed. */
+  /** One sequencer orders all transactions of this chain. Declared in the options, never probed. */
   readonly singleSequencer: boolean | undefined
   readonly chainId: number | undefined
-  /** `undefined` too where the node does not show block 0. */
+  /** Also `undefined` if the node does not show block 0. */
   readonly genesisHash: Hex | undefined
 }
 
-/** The fields that a user may give: these are never changed by what is observed. */
+/** The fields that a user may set. Observations never change them. */
 export type GivenProfile = { readonly [key in keyof EndpointProfile]?: EndpointProfile[key] | undefined }
 
 export type ProfileChange = { readonly before: EndpointProfile; readonly now: EndpointProfile }
 
-/** An endpoint's profile and how it is learnt. */
+/** An endpoint's profile, and the functions that update and watch it. */
 export type ProfileWatch = {
   current(): EndpointProfile
-  /** Takes in something that was seen. What contradicts the profile sends that part of it back to unknown. */
+  /** Applies an observation. If it contradicts a part of the profile, that part becomes unknown again. */
   observe(observation: ProfileObservation): void
-  /** Calls `listener` after each change. Returns what ends it. */
+  /** Calls `listener` after each change. Returns a function that removes the listener. */
   onChange(listener: (change: ProfileChange) => void): () => void
 }
 
@@ -84,7 +86,7 @@ const UNKNOWN: EndpointProfile = {
   genesisHash: undefined,
 }
 
-/** A profile that knows what was given and nothing else. */
+/** Creates a profile that contains only the given fields. */
 export function createProfile(given: GivenProfile = {}): ProfileWatch {
   const fixed = definedOf(given)
   const listeners = new Set<(change: ProfileChange) => void>()

@@ -3,15 +3,18 @@ import { createProfile } from './profile.js'
 
 const GETH = 'Geth/v1.17.10-stable-a1b2c3d4/linux-amd64/go1.26'
 
-describe('what an endpoint says that it is', () => {
-  test.each([GETH, 'geth/v1.17.10', 'op-geth/v1.101603.5'])('geth, by %s: its pool is known', (version) => {
-    const profile = createProfile()
-    profile.observe({ kind: 'client', version })
-    expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 64, batchInOrder: true })
-    expect(profile.current().delivery.window).toBeGreaterThan(64)
-  })
+describe('the client that an endpoint reports', () => {
+  test.each([GETH, 'geth/v1.17.10', 'op-geth/v1.101603.5'])(
+    'geth, by %s: its pool rules are known',
+    (version) => {
+      const profile = createProfile()
+      profile.observe({ kind: 'client', version })
+      expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 64, batchInOrder: true })
+      expect(profile.current().delivery.window).toBeGreaterThan(64)
+    },
+  )
 
-  test('anvil: what is above a gap is kept, so that several requests may be open, and its pool has no bound', () => {
+  test('anvil keeps transactions above a gap, so several requests may be open, and its pool is unlimited', () => {
     const profile = createProfile()
     profile.observe({ kind: 'client', version: 'anvil/v1.7.1' })
     expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 4_096, batchInOrder: undefined })
@@ -19,7 +22,7 @@ describe('what an endpoint says that it is', () => {
   })
 
   test.each(['notanvil/v1', 'reth/v1.9.0', 'NotGeth/v1', ''])(
-    'another client, by "%s": its name is all that is known by it',
+    'another client, by "%s": only its name is known',
     (version) => {
       const profile = createProfile()
       const before = profile.current()
@@ -28,7 +31,7 @@ describe('what an endpoint says that it is', () => {
     },
   )
 
-  test('takes nothing back that was given, or seen', () => {
+  test('does not override given or observed values', () => {
     const given = createProfile({ pending: 'preconfirmed' })
     given.observe({ kind: 'client', version: GETH })
     expect(given.current().pending).toBe('preconfirmed')
@@ -38,7 +41,7 @@ describe('what an endpoint says that it is', () => {
     expect(seen.current()).toMatchObject({ gapBudget: 0, batchInOrder: false })
   })
 
-  test('what was shown before is kept where it is more than the client is known to take', () => {
+  test("does not lower observed values above the client's known ones", () => {
     const windowAfter = (window: number): unknown => {
       const profile = createProfile()
       profile.observe({ kind: 'delivered', delivery: { window, pool: 500, batch: 129 } })
@@ -49,7 +52,7 @@ describe('what an endpoint says that it is', () => {
     expect(windowAfter(2_000)).toEqual({ window: 2_000, pool: 500, batch: 129 })
   })
 
-  test('is contradicted by counts that leave out two sends in a row', () => {
+  test('is contradicted by counts that omit two consecutive sends', () => {
     const profile = createProfile()
     profile.observe({ kind: 'client', version: GETH })
     profile.observe({ kind: 'countAfterSend', sentFrom: 3, sentUpTo: 9, count: 3, atMs: 10 })
@@ -58,7 +61,7 @@ describe('what an endpoint says that it is', () => {
   })
 })
 
-test('what a delivery has shown is kept, and told once', () => {
+test('the results of a delivery are kept, and reported once', () => {
   const profile = createProfile()
   let told = 0
   profile.onChange(() => told++)

@@ -3,7 +3,7 @@ import { createProfile, type ProfileWatch } from './profile.js'
 
 const profiles = new WeakMap<Port, ProfileWatch>()
 
-/** The profile that goes with a port: one for all who use the port, made when first asked for. */
+/** The profile of a port, shared by all users of the port and created on first use. */
 export function profileOf(port: Port): ProfileWatch {
   let profile = profiles.get(port)
   if (profile === undefined) {
@@ -13,7 +13,7 @@ export function profileOf(port: Port): ProfileWatch {
   return profile
 }
 
-/** Puts a profile (one with fields given by the user, say) in the place of the port's own. */
+/** Replaces the profile of a port, for example by one with fields set by the user. */
 export function setProfile(port: Port, profile: ProfileWatch): void {
   profiles.set(port, profile)
 }

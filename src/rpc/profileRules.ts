@@ -3,32 +3,32 @@ import { type BatchEvidence, type BatchObservation, noBatchEvidence, reduceBatch
 import { isLatestBlock, type LightHeader } from './codec.js'
 import type { EndpointProfile } from './profile.js'
 
-/** Something seen of an endpoint that tells what it does. */
+/** An observation that shows the behaviour of an endpoint. */
 export type ProfileObservation =
   /**
-   * A `pending` count that rode along, last, in the very batch in which this endpoint accepted the fresh nonces from
-   * `sentFrom` to `sentUpTo`. To be left out for nonces that were sent or counted before.
+   * A `pending` count read as the last call of the batch in which this endpoint accepted the fresh nonces
+   * from `sentFrom` to `sentUpTo`. Not to be reported for nonces that were sent or counted before.
    */
   | {
       readonly kind: 'countAfterSend'
       readonly sentFrom: number
       readonly sentUpTo: number
       readonly count: number
-      /** When the batch was answered, in clock milliseconds. */
+      /** The time of the batch answer, in clock milliseconds. */
       readonly atMs: number
     }
   /**
-   * A `pending` count that rode along in a batch in which this endpoint took the lowest nonce that no block holds. The nonce
-   * had been sent before, and the endpoint did not say that it knew it.
+   * A `pending` count read in a batch in which this endpoint accepted the lowest nonce that no block
+   * contains. The nonce had been sent before, and the endpoint did not report it as already known.
    */
   | { readonly kind: 'countAfterResend'; readonly nonce: number; readonly count: number }
-  /** A `pending` count, beside a pending block that held none of our nonces. */
+  /** A `pending` count, read together with a pending block that contained none of our nonces. */
   | { readonly kind: 'countWithoutBlock'; readonly count: number; readonly askedAtMs: number }
   /** A nonce was seen in the body of the pending block, with the `pending` count read in the same batch. */
   | { readonly kind: 'countWithBlock'; readonly nonce: number; readonly count: number }
   /**
-   * A pending block and the latest header, read in one batch. `number` as answered: null where it has none. `isLatest`: both
-   * are one block (`isLatestBlock`).
+   * A pending block and the latest header, read in one batch. `number` as answered: null if the pending block
+   * has none. `isLatest`: both are the same block (`isLatestBlock`).
    */
   | {
       readonly kind: 'pendingBlock'
@@ -36,9 +36,9 @@ export type ProfileObservation =
       readonly latestNumber: number
       readonly isLatest: boolean
     }
-  /** The tag `pending` was refused, or answered null for a block. */
+  /** The tag `pending` was refused, or a block request with it was answered with null. */
   | { readonly kind: 'pendingMissing' }
-  /** Storage or code at `pending` was seen to hold (or not) what the pending block changed. */
+  /** Storage or code at `pending` was seen to show (or not) the changes of the pending block. */
   | { readonly kind: 'pendingState'; readonly usable: boolean }
   | {
       readonly kind: 'methodRefused'
@@ -49,18 +49,18 @@ export type ProfileObservation =
   | { readonly kind: 'methodAnswered'; readonly method: string }
   | BatchObservation
   /**
-   * A nonce was refused for lack of the ones below it. `overtook`: the one right below it was in the same batch, before
-   * it, and was taken.
+   * A nonce was refused because lower nonces were missing. `overtook`: the nonce directly below it was in the
+   * same batch, before it, and was accepted.
    */
   | { readonly kind: 'gapRefused'; readonly overtook: boolean }
   | { readonly kind: 'cadence'; readonly cadenceMs: number }
-  /** What `web3_clientVersion` answered. */
+  /** The answer to `web3_clientVersion`. */
   | { readonly kind: 'client'; readonly version: string }
-  /** What a delivery has shown, when it ends. */
+  /** The results of a delivery, reported at its end. */
   | { readonly kind: 'delivered'; readonly delivery: EndpointProfile['delivery'] }
   | { readonly kind: 'chain'; readonly chainId: number; readonly genesisHash?: Hex | undefined }
 
-/** `head`: the highest head that is known, where that may be above the latest header of the batch. */
+/** `head`: the highest known block, if that may be above the latest header of the batch. */
 export function seenPendingBlock(
   pending: LightHeader,
   latest: LightHeader & { readonly number: number },
@@ -70,23 +70,28 @@ export function seenPendingBlock(
   return { kind: 'pendingBlock', number: pending.number, latestNumber: head, isLatest }
 }
 
-/** What has been seen but does not suffice yet. */
+/** Observations that do not suffice for a decision yet. */
 export type Evidence = {
-  /** What sends in a row, counted at once in whole or in part, speak for a mempool that counts. */
+  /**
+   * Total weight of consecutive sends that were counted at once, in whole or in part. It speaks for a mempool
+   * that counts.
+   */
   readonly countedAtOnce: number
-  /** Sends in a row that were not counted at once. */
+  /** Number of consecutive sends that were not counted at once. */
   readonly uncountedTimes: number
-  /** Nonces that were sent and not counted at once, the lowest and the highest, and when they were answered. */
+  /** The lowest and the highest nonce that were sent and not counted at once, and the time of the answer. */
   readonly uncounted: { readonly from: number; readonly nonce: number; readonly atMs: number } | undefined
-  /** The lowest of those that a count which was asked for after that answer still lacked. */
+  /** The lowest of these nonces that was still missing from a count requested after that answer. */
   readonly lackedFrom: number | undefined
-  /** What such nonces weigh that came into the count together with the pending block that holds them. */
+  /**
+   * Total weight of such nonces that entered the count together with the pending block that contains them.
+   */
   readonly countedWithBlock: number
-  /** Times that the count lacked what the pending block held: one of the two is not what it should be. */
+  /** Number of times that the count lacked a nonce of the pending block: one of the two is wrong. */
   readonly lackedByCount: number
-  /** Times in a row that the pending block was the latest one. */
+  /** Number of consecutive times that the pending block was the latest block. */
   readonly pendingIsLatest: number
-  /** Nonces that were refused for lack of the ones below them. */
+  /** Number of nonces that were refused because lower nonces were missing. */
   readonly gapsRefused: number
   readonly batch: BatchEvidence
 }
@@ -105,28 +110,30 @@ export const noEvidence: Evidence = {
 
 export type ProfileState = { readonly profile: EndpointProfile; readonly evidence: Evidence }
 
-// A flashblock that lands between the send and the count looks like a counted mempool, once. One that lands while a
-// batch is worked through looks like a mempool of a node that does several calls at a time: anvil 1.7 counts 63 of 64
-// and 63 of 100 (measured). So that says less.
+// A flashblock that lands between the send and the count looks like a counted mempool, once. If it lands
+// while a batch is processed, it looks like the mempool of a node that runs several calls at a time: anvil
+// 1.7 counts 63 of 64 and 63 of 100 (measured). So a partial count weighs less.
 const IN_WHOLE = 2
 const IN_PART = 1
 const COUNTED_AT_ONCE_MIN = 2 * IN_WHOLE
-// geth 1.17.10 under load leaves a batch in fifty out of the count that ends it, for some milliseconds (measured); and what
-// was lost on its way is lacked as well. A second send in a row says that the count leaves the pool out.
+// Under load geth 1.17.10 omits one batch in fifty from the count at its end, for some milliseconds
+// (measured). Transactions lost on the way are missing from the count as well. Only a second such send in a
+// row shows that the count excludes the pool.
 const UNCOUNTED_MIN = 2
-// A nonce that a pool shows a moment late comes into the count with the block that is built from the pool. What is lacked
-// by a later look, too, is lacked by the pending state. A single sequencer has no public pool.
+// A nonce that a pool shows a moment late enters the count with the block that is built from the pool. A
+// nonce that a later reading still lacks is missing from the pending state too. A single sequencer has no
+// public pool.
 const LACKED_LATER = 2
 const LACKED_AT_ONCE = 1
 const WITH_BLOCK_MIN = 2
-// A missed flashblock makes `pending` fall back to `latest` for a moment.
+// After a missed flashblock `pending` equals `latest` for a moment.
 const PENDING_IS_LATEST_MIN = 3
-// A flashblock between the two readings, or a backend that lags, makes a count lack what the block holds as well.
+// A flashblock between the two readings, or a lagging backend, also makes a count lack a nonce of the block.
 const LACKED_MAX = 2
 const SEND_SYNC = 'eth_sendRawTransactionSync'
 const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
 
-/** The profile after an observation: pure. The very same object where nothing changed. */
+/** The profile after an observation. Pure. Returns the same object if nothing changed. */
 export function reduceProfile(state: ProfileState, observation: ProfileObservation): ProfileState {
   const { profile, evidence } = state
   const set = (part: Partial<EndpointProfile>): ProfileState => ({
@@ -145,7 +152,7 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
     case 'pendingBlock':
       return pendingBlock(state, observation)
     case 'pendingMissing':
-      // A count may be answered where the block is not, so what the counts have shown stands.
+      // A node may answer the count but not the block, so the conclusions from counts stay.
       return profile.pending === 'unknown' || profile.pending === 'latest'
         ? set({ pending: 'absent' })
         : state
@@ -183,14 +190,15 @@ function countAfterSend(
   state: ProfileState,
   { sentFrom, sentUpTo, count, atMs }: Extract<ProfileObservation, { kind: 'countAfterSend' }>,
 ): ProfileState {
-  // It lacks what comes before them, as one that lags does: no mempool counts past that.
+  // The count lacks even the nonces before these, as a lagging backend's does. No mempool counts past such a
+  // gap.
   if (count < sentFrom) return state
   if (count === sentFrom) return notCountedAtOnce(state, { from: sentFrom, nonce: sentUpTo, atMs })
-  // All but the last: a flashblock would have to land right between the two.
+  // All but the last nonce: a flashblock would have to land exactly between the two calls.
   return countedAtOnce(state, count >= sentUpTo ? IN_WHOLE : IN_PART)
 }
 
-/** What a flashblock brings meanwhile looks like a counted mempool: so it takes several in a row. */
+/** A flashblock that arrives meanwhile looks like a counted mempool, so several in a row are required. */
 function countAfterResend(state: ProfileState, nonce: number, count: number): ProfileState {
   if (count > nonce) return countedAtOnce(state, IN_PART)
   const { profile, evidence } = state
@@ -202,7 +210,7 @@ function countedAtOnce({ profile, evidence }: ProfileState, weight: number): Pro
   const next = { ...evidence, countedAtOnce: says, uncountedTimes: 0, countedWithBlock: 0 }
   if (profile.pending === 'mempool') return { profile, evidence: next }
   if (says >= COUNTED_AT_ONCE_MIN) return { profile: { ...profile, pending: 'mempool' }, evidence: next }
-  // Contradicted: from here on it takes two again.
+  // A contradiction: from here on two observations are required again.
   const contradicted = weight === IN_WHOLE && profile.pending !== 'unknown'
   return { profile: contradicted ? { ...profile, pending: 'unknown' } : profile, evidence: next }
 }
@@ -211,7 +219,8 @@ function notCountedAtOnce(
   { profile, evidence }: ProfileState,
   sent: NonNullable<Evidence['uncounted']>,
 ): ProfileState {
-  // Where the one before was counted, a batch answered out of order looks like that too, once (JSON-RPC 2.0, section 6).
+  // If the previous send was counted, a batch answered out of order looks like this too, once (JSON-RPC 2.0,
+  // section 6).
   const { uncounted, countedAtOnce } = evidence
   const nonce = Math.max(sent.nonce, uncounted?.nonce ?? 0)
   const uncountedTimes = evidence.uncountedTimes + 1
@@ -231,15 +240,16 @@ function countWithoutBlock(state: ProfileState, count: number, askedAtMs: number
   const { profile, evidence } = state
   const { uncounted, lackedFrom } = evidence
   if (uncounted === undefined || askedAtMs < uncounted.atMs || count > uncounted.nonce) return state
-  // They were above a gap: they come into the count once that is filled, whatever it includes.
+  // They were above a gap: they enter the count once the gap is filled, whatever the count includes.
   if (count < uncounted.from)
     return { profile, evidence: { ...evidence, uncounted: undefined, lackedFrom: undefined } }
   return lackedFrom === count ? state : { profile, evidence: { ...evidence, lackedFrom: count } }
 }
 
 /**
- * A count that shows `latest` for a while, on a node that builds its pending block from its pool, looks like a
- * pre-confirmed state when it ends. It shows itself by a block that holds what it lacks; then one nonce is not enough.
+ * If a node that builds its pending block from its pool shows a count equal to `latest` for a while, the end
+ * of that phase looks like a pre-confirmed state. A pending block with nonces that the count lacks reveals
+ * such a node; then one nonce is not enough.
  */
 function countWithBlock({ profile, evidence }: ProfileState, nonce: number, count: number): ProfileState {
   if (profile.pending === 'mempool') return { profile, evidence }
@@ -261,7 +271,7 @@ type PendingBlock = Extract<ProfileObservation, { kind: 'pendingBlock' }>
 
 function pendingBlock({ profile, evidence }: ProfileState, seen: PendingBlock): ProfileState {
   if (!seen.isLatest) {
-    // A pending block of its own, where there was said to be none.
+    // The node shows a pending block of its own, although it reported none before.
     const contradicted =
       profile.pending === 'absent' ||
       (profile.pending === 'latest' && (seen.number === null || seen.number > seen.latestNumber))
@@ -278,12 +288,13 @@ function pendingBlock({ profile, evidence }: ProfileState, seen: PendingBlock): 
     : { profile, evidence: next }
 }
 
-// One may come from a backend that lags behind the others.
+// A single refusal may come from a backend that lags behind the others.
 const GAPS_REFUSED_MIN = 2
 
 /**
- * Hardhat 2.29 runs the calls of a batch in parallel and refuses what is above a gap while it mines by itself ("Note that
- * transactions can't be queued when automining"); Nitro keeps it for a second, and refuses it then.
+ * Hardhat 2.29 runs the calls of a batch in parallel and refuses transactions above a gap while automining is
+ * on ("Note that transactions can't be queued when automining"). Nitro keeps such a transaction for a second,
+ * and then refuses it.
  */
 function gapRefused({ profile, evidence }: ProfileState, overtook: boolean): ProfileState {
   const next = { ...evidence, gapsRefused: evidence.gapsRefused + 1 }
@@ -294,10 +305,11 @@ function gapRefused({ profile, evidence }: ProfileState, overtook: boolean): Pro
 }
 
 /**
- * geth and what is made from it (`op-geth`, `bor` and others say so too): `AccountQueue` of `core/txpool/legacypool`, and
- * `rpc/handler.go`, which runs the calls of a batch one after the other. In one request in order nothing is gapped, so
- * that a large one is safe; it takes 1,000 calls and keeps 4,096 executable transactions (`node/defaults.go`, legacypool).
- * `pending` counts its pool (`GetPoolNonce` in `eth/api_backend.go`); what shows otherwise takes that back.
+ * geth and its forks (`op-geth`, `bor` and others identify themselves as such): `AccountQueue` of
+ * `core/txpool/legacypool`, and `rpc/handler.go`, which runs the calls of a batch one after the other. Within
+ * one ordered request no transaction is above a gap, so a large request is safe; geth accepts 1,000 calls and
+ * keeps 4,096 executable transactions (`node/defaults.go`, legacypool). `pending` counts its pool
+ * (`GetPoolNonce` in `eth/api_backend.go`); contrary observations withdraw that.
  */
 const GETH: Client = {
   name: /^(?:op-)?geth\//i,
@@ -306,9 +318,9 @@ const GETH: Client = {
 }
 
 /**
- * anvil keeps whatever is above a gap and as many of an account as it is sent (`eth/pool/transactions.rs`; it counted
- * 12,000 with mining off), and takes half as much again in four requests at once as in one after the other (measured on
- * 1.7.1 with two cores).
+ * anvil keeps all transactions above a gap, and any number per account (`eth/pool/transactions.rs`; it
+ * counted 12,000 with mining off). It accepts half as much again in four concurrent requests as in sequential
+ * ones (measured on 1.7.1 with two cores).
  */
 const ANVIL: Client = {
   name: /^anvil\//i,
@@ -338,7 +350,7 @@ function clientPart(profile: EndpointProfile, version: string): Partial<Endpoint
   }
 }
 
-/** What was shown before the name was known may be less than the client is known to take. */
+/** The sizes observed before the client was known may be smaller than the client is known to accept. */
 function largerOf(shown: EndpointProfile['delivery'], known: EndpointProfile['delivery']) {
   const isLess = (shown.window ?? 0) < (known.window ?? 0)
   const { window, pool, batch } = known

@@ -22,7 +22,7 @@ const common = { chainId: CHAIN_ID, nonce: 7, gas: 90_000n, to: TO, value: 5n, d
 const tuple = (over: { nonce?: number; chainId?: number } = {}) =>
   account.signAuthorization({ chainId: CHAIN_ID, nonce: 8, address: TO, ...over })
 
-/** One of each type that an account signs. */
+/** One of each transaction type that an account signs. */
 async function envelopes(): Promise<Record<string, TransactionSerializable>> {
   const accessList = [{ address: zeroAddress, storageKeys: [SLOT] }] as const
   return {
@@ -55,7 +55,10 @@ const TYPES: Record<string, Hex> = {
   eip7702: '0x4',
 }
 
-/** As a node shows it in a body (execution-apis, `TransactionInfo`): with the price that the block paid beside its fees. */
+/**
+ * The form in which a node shows it in a block body (execution-apis, `TransactionInfo`): the fees and the
+ * price that the block paid.
+ */
 function shown(raw: Hex): Record<string, unknown> {
   const { type, r, s, v, yParity, data, authorizationList, ...fields } = parseTransaction(raw) as Record<
     string,
@@ -109,20 +112,20 @@ const signed = async (): Promise<[string, Record<string, unknown>][]> =>
   )
 
 describe('signerOf', () => {
-  test('tells who signed, of each type of transaction that an account signs, as a node shows it', async () => {
+  test('gives the signer for each signed transaction type, in the form that a node shows', async () => {
     const all = await signed()
     expect(all).toHaveLength(7)
     for (const [name, transaction] of all)
       expect(await signatures.signerOf(transaction), name).toBe(account.address)
   })
 
-  test('does not believe `from`: a transaction of another key is told as that of the other key', async () => {
+  test("does not trust `from`: a transaction signed by another key has that key's address", async () => {
     const [envelope] = [(await envelopes()).eip1559 as TransactionSerializable]
     const forged = { ...shown(await other.signTransaction(envelope)), from: account.address }
     expect(await signatures.signerOf(forged)).toBe(other.address)
   })
 
-  test('a transaction of which any signed field, or the hash, was changed is signed by nobody', async () => {
+  test('gives no signer if any signed field or the hash was changed', async () => {
     const changes: Record<string, unknown> = {
       nonce: '0x9',
       to: zeroAddress,
@@ -141,7 +144,7 @@ describe('signerOf', () => {
     }
   })
 
-  test('the price that the block paid is no field of the envelope where the fees are', async () => {
+  test('ignores the price that the block paid if the fees are there', async () => {
     for (const [name, transaction] of await signed()) {
       const isSigned = transaction.type === '0x0' || transaction.type === '0x1'
       const found = await signatures.signerOf({ ...transaction, gasPrice: '0x63' })
@@ -149,7 +152,7 @@ describe('signerOf', () => {
     }
   })
 
-  test('the variants of nodes: no type, no parity, a parity beside the `v` of a legacy one, a hash in capitals', async () => {
+  test('accepts the variants of nodes: no type, no parity, a parity beside the `v` of a legacy one, an upper case hash', async () => {
     const byName = new Map(await signed())
     const { type: _, ...untyped } = byName.get('legacy') ?? {}
     const { yParity: __, ...withoutParity } = byName.get('eip1559') ?? {}
@@ -163,42 +166,42 @@ describe('signerOf', () => {
       withoutParity,
       withParity: { ...legacy, yParity: parity },
       capitals,
-      // Some nodes name their chain beside a transaction that was signed for none.
+      // Some nodes show their chain id beside a transaction that was signed without one.
       chainBeside: { ...bare, chainId: numberToHex(CHAIN_ID) },
     }
     for (const [name, one] of Object.entries(variants))
       expect(await signatures.signerOf(one), name).toBe(account.address)
   })
 
-  test('a type that carries no signature of an account is told as unsigned', async () => {
+  test('gives `unsigned` for a type without an account signature', async () => {
     for (const type of ['0x7e', '0x64', '0x6a', '0x71'])
       expect(await signatures.signerOf({ type, from: account.address, hash: SLOT })).toBe('unsigned')
   })
 
-  test('bytes that are no transaction are signed by nobody', async () => {
+  test('gives no signer for bytes that are no transaction', async () => {
     for (const one of [{}, { type: '0x2' }, { type: '0x2', r: 5, s: null, hash: 7 }, { type: '0x0', to: {} }])
       expect(await signatures.signerOf(one)).toBeUndefined()
   })
 })
 
 describe('authorityOf', () => {
-  test('tells who signed a tuple, for one chain or for all', async () => {
+  test('gives the signer of a tuple, for one chain or for all', async () => {
     for (const over of [{}, { chainId: 0 }, { nonce: 0 }, { nonce: 2 ** 40 }])
       expect(await signatures.authorityOf(shownTuple(await tuple(over)))).toBe(account.address)
   })
 
-  test('takes a parity that is called v', async () => {
+  test('accepts a parity named v', async () => {
     const { yParity, ...rest } = shownTuple(await tuple())
     expect(await signatures.authorityOf({ ...rest, v: yParity })).toBe(account.address)
   })
 
-  test('a tuple of which a field was changed is not signed by the account', async () => {
+  test('does not give the account if a field of the tuple was changed', async () => {
     const real = shownTuple(await tuple())
     for (const change of [{ nonce: '0x9' }, { chainId: '0x1' }, { address: zeroAddress }, { r: SLOT }])
       expect(await signatures.authorityOf({ ...real, ...change })).not.toBe(account.address)
   })
 
-  test('a signature in the upper half of the curve is none: the chain skips such a tuple (EIP-7702)', async () => {
+  test('rejects a signature in the upper half of the curve, because the chain skips such a tuple (EIP-7702)', async () => {
     const { s, yParity, ...rest } = shownTuple(await tuple())
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
     const mirrored = {
@@ -209,7 +212,7 @@ describe('authorityOf', () => {
     expect(await signatures.authorityOf(mirrored)).toBeUndefined()
   })
 
-  test('a value that is no tuple is signed by nobody', async () => {
+  test('gives no signer for a value that is no tuple', async () => {
     for (const one of [
       null,
       undefined,

@@ -7,15 +7,18 @@ import {
 } from 'viem'
 import { recoverAuthorizationAddress } from 'viem/utils'
 
-/** Reads who signed what stands in a block. No endpoint can forge it. */
+/** Reads the signers of block contents. No endpoint can forge them. */
 export type Signatures = {
   /**
-   * Who signed a transaction, as its own bytes say: `unsigned` for a type that carries no signature of an account
-   * (deposits of the OP stack, system transactions); undefined where the fields are not those of its hash, or no account
-   * has signed them.
+   * The signer of a transaction by its own bytes. `unsigned` for a type without an account signature
+   * (deposits of the OP stack, system transactions). Undefined if the fields do not match the hash, or if no
+   * account signed them.
    */
   signerOf(transaction: Readonly<Record<string, unknown>>): Promise<Address | 'unsigned' | undefined>
-  /** Who signed a tuple of an EIP-7702 transaction; undefined where no account has, so that the tuple uses nothing. */
+  /**
+   * The signer of a tuple of an EIP-7702 transaction. Undefined if no account signed it, so that the tuple
+   * uses no nonce.
+   */
   authorityOf(tuple: unknown): Promise<Address | undefined>
 }
 
@@ -44,17 +47,22 @@ const signerOf: Signatures['signerOf'] = async (transaction) => {
   }
 }
 
-/** Nodes from before EIP-2718 name no type: what they show is legacy. */
+/** Nodes from before EIP-2718 name no type; their transactions are legacy. */
 function typed(transaction: Readonly<Record<string, unknown>>): object {
   return { ...transaction, type: transaction.type ?? '0x0' }
 }
 
-/** The price that a block paid stands beside the fees of the envelope from EIP-1559 on, and is not signed. */
+/**
+ * From EIP-1559 on, nodes show the price paid in the block beside the fees of the envelope. It is not signed.
+ */
 function gasPriceOf(fields: { type?: unknown; gasPrice?: unknown }): unknown {
   return fields.type === 'legacy' || fields.type === 'eip2930' ? fields.gasPrice : undefined
 }
 
-/** Of a legacy transaction the signature says it (EIP-155). A node may name its chain beside one that was signed for none. */
+/**
+ * For a legacy transaction the signature contains the chain id (EIP-155). A node may show its chain id beside
+ * a transaction that was signed without one.
+ */
 function chainIdOf(fields: { type?: unknown; chainId?: unknown }, v: bigint | undefined): unknown {
   return fields.type === 'legacy' && (v === 27n || v === 28n) ? undefined : fields.chainId
 }
@@ -82,5 +90,5 @@ async function authorityOf(tuple: unknown): Promise<Address | undefined> {
   }
 }
 
-/** Recovered from the curve, as every node does. */
+/** Recovers the signers on the curve, as every node does. */
 export const signatures: Signatures = { signerOf, authorityOf }

@@ -18,7 +18,7 @@ describe('the layers of an error', () => {
     ['a bigint', 5n],
     ['a symbol', Symbol('nonce too low')],
     ['a function', () => 'nonce too low'],
-  ])('%s has none, alone or inside of an error', (_, value) => {
+  ])('do not include %s, alone or inside an error', (_, value) => {
     expect(readStatements(value)).toEqual([])
     expect(textsOf({ message: 'outer', cause: value, error: value, data: value })).toEqual([['outer']])
   })
@@ -33,7 +33,7 @@ describe('the layers of an error', () => {
   test.each<readonly [string, unknown]>([
     ['a text', 'nonce too low'],
     ['an object', { message: 'nonce too low' }],
-  ])('%s is one, with every field', (_, error) => {
+  ])('include %s, with every field', (_, error) => {
     expect(readStatements(error)).toStrictEqual([{ ...nothing, texts: ['nonce too low'] }])
   })
 
@@ -48,11 +48,11 @@ describe('the layers of an error', () => {
     'response',
     'body',
     'responseBody',
-  ])('an object under `%s` is one', (key) => {
+  ])('include an object in `%s`', (key) => {
     expect(textsOf({ message: 'outer', [key]: { message: 'inner' } })).toEqual([['outer'], ['inner']])
   })
 
-  test('a text under `data` is none, since it may be a word of the contract; under `body` it is', () => {
+  test('do not include a text in `data`, which may come from a contract, but include one in `body`', () => {
     expect(textsOf({ message: 'outer', data: 'inner' })).toEqual([['outer']])
     expect(outer({ message: 'outer', data: 'inner' }).data).toBe('inner')
     expect(textsOf({ message: 'outer', body: 'inner' })).toEqual([['outer'], ['inner']])
@@ -71,28 +71,28 @@ describe('the layers of an error', () => {
   test.each<readonly [string, object]>([
     ['a deep error', deep(100)],
     ['a wide error', wide(5)],
-  ])('%s has 32 at most', (_, error) => {
+  ])('%s has at most 32', (_, error) => {
     expect(readStatements(error)).toHaveLength(32)
   })
 
-  test('the outermost come first, and are read down to the thirty-second', () => {
+  test('start with the outermost, and are read down to the thirty-second', () => {
     expect(textsOf(deep(100))).toEqual(Array.from({ length: 32 }, (_, index) => [`${index + 1}`]))
   })
 })
 
 describe('the texts of a layer', () => {
   test.each<readonly [string, object, readonly string[]]>([
-    ['the details alone, where there are any', { details: 'a', reason: 'b', message: 'c' }, ['a']],
+    ['only the details, if there are any', { details: 'a', reason: 'b', message: 'c' }, ['a']],
     ['the reason before the message', { message: 'c', reason: 'b' }, ['b', 'c']],
-    ['the message where the details are empty', { details: '', message: 'c' }, ['c']],
-    ['the message where the details are no text', { details: { a: 1 }, message: 'c' }, ['c']],
-    ['none where the message is no text', { message: 5, reason: null }, []],
+    ['the message if the details are empty', { details: '', message: 'c' }, ['c']],
+    ['the message if the details are no text', { details: { a: 1 }, message: 'c' }, ['c']],
+    ['none if the message is no text', { message: 5, reason: null }, []],
   ])('are %s', (_, error, texts) => {
     expect(outer(error).texts).toEqual(texts)
   })
 })
 
-describe('a JSON object inside of a text', () => {
+describe('a JSON object inside a text', () => {
   test.each([
     '{"message":"inner"}',
     '"{"message":"inner"}"',
@@ -106,7 +106,7 @@ describe('a JSON object inside of a text', () => {
   })
 
   test.each(['nonce too low', '{}', '}', '["inner"]', '{"message":"inner"', '{message: "inner"}', '{"a" b}'])(
-    'is not seen in %j',
+    'is not found in %j',
     (text) => {
       expect(textsOf(text)).toEqual([[text]])
       expect(textsOf({ message: text })).toEqual([[text]])
@@ -119,7 +119,7 @@ describe('a JSON object inside of a text', () => {
     [20_001, 1],
     [200_000, 1],
   ])(
-    'is read in a text of 20,000 characters at most: in %d characters there are %d layers',
+    'is read from a text of at most 20,000 characters: in %d characters there are %d layers',
     (chars, layers) => {
       const text = `:${JSON.stringify({ message: 'inner' }).padEnd(chars - 1)}`
       expect(text).toHaveLength(chars)
@@ -132,7 +132,7 @@ test.each<readonly [string, object]>([
   ['a code of JSON-RPC', { code: -32000 }],
   ['a code of ethers', { code: 'CALL_EXCEPTION' }],
   ['the kind of a failure of a port', { kind: 'rpc' }],
-])('a layer has %s as it was given', (_, fields) => {
+])('a layer has the given %s', (_, fields) => {
   expect(outer({ message: 'no', ...fields })).toMatchObject(fields)
 })
 
@@ -145,7 +145,7 @@ describe('a field of the wrong type', () => {
   }
   const wrong = Object.entries(WRONG).flatMap(([key, values]) => values.map((value) => [key, value] as const))
 
-  test.each(wrong)('says nothing: `%s` is %o', (key, value) => {
+  test.each(wrong)('is ignored: `%s` is %o', (key, value) => {
     expect(outer({ [key]: value })).toMatchObject({ [key]: undefined })
   })
 })
@@ -157,16 +157,16 @@ describe('the HTTP status', () => {
     ['the `status` of viem and of a port', { status: 503 }, 503],
     ['the `statusCode` of ethers', { statusCode: 404 }, 404],
     ['the number at the start of the `responseStatus` of ethers', { responseStatus: '503 Unavailable' }, 503],
-    ['the next one where the first is none', { status: 'failed', statusCode: 404 }, 404],
-    ['the next one where the first is not a number', { status: Number.NaN, statusCode: 404 }, 404],
+    ['the next one if the first is no status', { status: 'failed', statusCode: 404 }, 404],
+    ['the next one if the first is not a number', { status: Number.NaN, statusCode: 404 }, 404],
     ['100, the lowest', { status: 100 }, 100],
     ['599, the highest', { status: 599 }, 599],
     ['nothing below 100', { status: 99 }, undefined],
     ['nothing from 600 on', { status: 600 }, undefined],
-    ['nothing where the number is not at the start', { responseStatus: 'error 503' }, undefined],
-    ['nothing where a digit is all', { responseStatus: '5 errors' }, undefined],
-    ['nothing where there are more digits', { responseStatus: '50312 errors' }, undefined],
-    ['nothing where there are letters', { responseStatus: 'abc' }, undefined],
+    ['absent if the number is not at the start', { responseStatus: 'error 503' }, undefined],
+    ['absent if there is a single digit', { responseStatus: '5 errors' }, undefined],
+    ['absent if there are more digits', { responseStatus: '50312 errors' }, undefined],
+    ['absent if there are letters', { responseStatus: 'abc' }, undefined],
   ])('is %s', (_, error, status) => {
     expect(outer(error).status).toBe(status)
   })
@@ -181,12 +181,12 @@ describe('the HTTP status', () => {
     ['599 with letters in it', { status: 599, statusMessage: ESCALATED.replace('429', 'abc') }, 599],
     ['599 with a text that throws', { status: 599, statusMessage: { toString: throwing } }, 599],
     ['another status beside such a text', { status: 503, statusMessage: ESCALATED }, 503],
-  ])('is that which ethers escalated to 599, where it says so: %s', (_, error, status) => {
+  ])('is the status that ethers escalated to 599, if it says so: %s', (_, error, status) => {
     expect(outer(error).status).toBe(status)
   })
 })
 
-describe('how long an endpoint asks to be left alone', () => {
+describe('the pause that an endpoint asks for', () => {
   const header = (text: string) => ({ headers: { 'retry-after': text } })
   const backoff = (seconds: unknown) => ({ data: { backoff_seconds: seconds } })
 
@@ -204,7 +204,7 @@ describe('how long an endpoint asks to be left alone', () => {
     ['minutes in words', { message: 'rate limited, retry in 10m1s' }, 601_000],
     ['words in the second text', { reason: 'rate limited', message: 'retry in 10s' }, 10_000],
     ['words within the first 500 characters', { message: 'retry in 10s'.padStart(500) }, 10_000],
-  ])('is stated by %s', (_, error, ms) => {
+  ])('is read from %s', (_, error, ms) => {
     expect(outer(error).retryAfterMs).toBe(ms)
   })
 
@@ -225,11 +225,11 @@ describe('how long an endpoint asks to be left alone', () => {
     ['a text as data', { data: 'backoff_seconds' }],
     ['words behind the first 500 characters', { message: 'retry in 10s'.padStart(501) }],
     ['words without a unit', { message: 'retry in 10' }],
-  ])('is not stated by %s', (_, error) => {
+  ])('is not read from %s', (_, error) => {
     expect(outer(error).retryAfterMs).toBeUndefined()
   })
 
-  test('is asked of a Headers alone: no method of another object is called', () => {
+  test('is read only from a Headers object: no method of another object is called', () => {
     let calls = 0
     const get = () => {
       calls++
@@ -240,14 +240,14 @@ describe('how long an endpoint asks to be left alone', () => {
     expect(calls).toBe(0)
   })
 
-  test('is not stated by a Headers that throws', () => {
+  test('is not read from a Headers object that throws', () => {
     const headers = Object.assign(new Headers({ 'retry-after': '2' }), { get: throwing })
     expect(outer({ headers }).retryAfterMs).toBeUndefined()
   })
 })
 
 describe('a property', () => {
-  test('is that of an object or of a function', () => {
+  test('is read from an object or a function', () => {
     expect(property({ code: 4 }, 'code')).toBe(4)
     expect(
       property(
@@ -263,19 +263,19 @@ describe('a property', () => {
     ['a text', 'nonce'],
     ['an object without it', {}],
     ['an object that throws', Object.defineProperty({}, 'length', { get: throwing })],
-  ])('is undefined where it is asked of %s', (_, value) => {
+  ])('is undefined for %s', (_, value) => {
     expect(property(value, 'length')).toBeUndefined()
   })
 })
 
-describe('words', () => {
+describe('the words', () => {
   test('are found in the texts and in the data of every layer', () => {
     const statements = readStatements({ message: 'a', data: 'b', cause: { reason: 'c', message: 'd' } })
     for (const word of ['a', 'b', 'c', 'd']) expect(says(statements, new RegExp(word))).toBe(true)
     expect(says(statements, /e/)).toBe(false)
   })
 
-  test('are not looked for in data that is no text', () => {
+  test('are not searched in data that is no text', () => {
     const anything = fc.anything().filter((data) => typeof data !== 'string')
     fc.assert(
       fc.property(anything, (data) => {

@@ -1,22 +1,22 @@
-/** What one layer of an error says. The order is that of nesting: the outermost first. */
+/** The content of one layer of an error. Layers are in the order of nesting, outermost first. */
 export type Statement = {
   readonly texts: readonly string[]
   readonly code: number | string | undefined
   readonly data: unknown
-  /** The kind of a port's failure, where this layer is one. */
+  /** The kind of a port's failure, if this layer is one. */
   readonly kind: string | undefined
-  /** HTTP status, where this layer is about one. */
+  /** The HTTP status, if this layer has one. */
   readonly status: number | undefined
   readonly retryAfterMs: number | undefined
 }
 
-// Wide enough for viem's and ethers' longest chains; a hostile object could go on for ever.
+// Sufficient for viem's and ethers' longest chains. A hostile object could be nested without end.
 const LAYERS_MAX = 32
 const JSON_CHARS_MAX = 20_000
 const WORDS_CHARS_MAX = 500
 
-// Where the libraries keep what they wrap. Lists (`errors` of an AggregateError or a fallback) are left out: each
-// entry is the word of another endpoint.
+// The properties in which libraries keep the wrapped error. Lists (`errors` of an AggregateError or a
+// fallback) are not read, because each entry comes from another endpoint.
 const NESTED = [
   'cause', // viem, Error
   'error', // ethers 5 and 6, JSON-RPC replies
@@ -31,9 +31,9 @@ const NESTED = [
 ] as const
 
 /**
- * Reads an error of any library into the layers it is made of: viem's causes and `details`, ethers' `info.error`
- * and JSON bodies, a wallet's `data.originalError`, raw JSON-RPC objects and replies, strings. Never throws,
- * whatever the getters and proxies do, and calls no method but the `get` of a `Headers`.
+ * Splits an error of any library into its layers: viem's causes and `details`, ethers' `info.error` and JSON
+ * bodies, a wallet's `data.originalError`, raw JSON-RPC objects and replies, strings. Never throws, even with
+ * hostile getters and proxies, and calls no method but the `get` of a `Headers`.
  */
 export function readStatements(error: unknown): Statement[] {
   const statements: Statement[] = []
@@ -54,7 +54,7 @@ export function readStatements(error: unknown): Statement[] {
   return statements
 }
 
-/** Whether a layer's texts, or its data, have these words. */
+/** True if the texts or the data of a layer match. */
 export function says(statements: readonly Statement[], words: RegExp): boolean {
   return statements.some(({ texts, data }) =>
     [...texts, data].some((text) => typeof text === 'string' && words.test(text)),
@@ -65,7 +65,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** One property, or `undefined` where reading it throws. */
+/** Reads one property; `undefined` if reading it throws. */
 export function property(value: unknown, key: string): unknown {
   if (!isObject(value) && typeof value !== 'function') return undefined
   try {
@@ -98,7 +98,7 @@ function readObject(value: object, next: unknown[]): Statement {
   }
   for (const key of NESTED) {
     const nested = property(value, key)
-    // A text under `data` is revert data or a hash, and may be a string of the contract.
+    // A text in `data` is revert data or a hash, and may be a string of the contract.
     if (key !== 'data' || isObject(nested)) next.push(nested)
   }
   const code = property(value, 'code')
@@ -113,14 +113,14 @@ function readObject(value: object, next: unknown[]): Statement {
   }
 }
 
-// `message` of a viem error repeats its `details` beside words of viem and the request: where there are details, they
-// are the node's word. ethers 5 has `reason`.
+// The `message` of a viem error repeats its `details` among words of viem and the request. If there are
+// details, they are the node's message. ethers 5 has `reason`.
 function textKeys(value: object): readonly string[] {
   const details = property(value, 'details')
   return typeof details === 'string' && details !== '' ? ['details'] : ['reason', 'message']
 }
 
-// The JSON object inside a text, as wrappers print one: `HTTP error 429 with body: {"error":…}`.
+// The JSON object inside a text, as wrappers print it: `HTTP error 429 with body: {"error":…}`.
 function parseJson(text: string): object | undefined {
   const from = text.length > JSON_CHARS_MAX ? -1 : text.search(/\{\s*"/)
   if (from === -1) return undefined
@@ -143,7 +143,7 @@ function readStatus(value: object): number | undefined {
   return undefined
 }
 
-// ethers makes a 429 that it is tired of "599 CLIENT ESCALATED SERVER ERROR (429 Too Many Requests; …)".
+// After some retries ethers turns a 429 into "599 CLIENT ESCALATED SERVER ERROR (429 Too Many Requests; …)".
 const ESCALATED = 599
 
 function readEscalated(value: object): number | undefined {
@@ -160,12 +160,12 @@ function readRetryAfter(value: object): number | undefined {
   const given = property(value, 'retryAfterMs')
   if (typeof given === 'number' && Number.isFinite(given) && given >= 0) return given
   const header = readHeader(property(value, 'headers'), 'retry-after')
-  // An empty header says nothing.
+  // An empty header gives no time.
   const seconds = Number(header?.trim() || readBackoff(property(value, 'data')))
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
 }
 
-// Infura: `data.backoff_seconds`, and in a `rate` of its own when the day's share is used up.
+// Infura: `data.backoff_seconds`, or inside `rate` when the daily quota is used up.
 function readBackoff(data: unknown): number | undefined {
   const seconds = property(data, 'backoff_seconds') ?? property(property(data, 'rate'), 'backoff_seconds')
   return typeof seconds === 'number' ? seconds : undefined
@@ -186,7 +186,8 @@ function readHeader(headers: unknown, name: string): string | undefined {
   const plain = property(headers, name)
   if (typeof plain === 'string') return plain
   try {
-    // Told by its tag: whose `get` is called must be a Headers, of whatever fetch.
+    // Recognised by its tag, because only the `get` of a Headers object may be called, whichever fetch made
+    // it.
     if (Object.prototype.toString.call(headers) !== '[object Headers]') return undefined
     return (headers as Headers).get(name) ?? undefined
   } catch {

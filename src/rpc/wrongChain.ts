@@ -1,8 +1,8 @@
 import type { MessageGroup } from './messages.js'
 
 /**
- * A lane signs for the chain that its endpoints showed: a node that says this is on another one by now, and the bytes
- * are good where they belong.
+ * A lane signs for the chain that its endpoints showed. A node that sends this message is on another chain
+ * now, and the bytes are valid on their own chain.
  */
 export const WRONG_CHAIN: MessageGroup = {
   outcome: 'refused',

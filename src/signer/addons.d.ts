@@ -1,4 +1,4 @@
-// The addons alone: the packages' own entries fall back to slow JavaScript without a word.
+// The addons themselves, because the packages' own entries silently fall back to slow JavaScript.
 
 declare module 'secp256k1/bindings.js' {
   export function ecdsaSign(

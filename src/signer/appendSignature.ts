@@ -3,11 +3,11 @@ import { newBytes } from './hex.js'
 import { EMPTY, EMPTY_LIST, ROOM, WORD, writeHeadBefore, writeNumber, writeWord } from './rlp.js'
 
 /**
- * The signed form of an envelope whose unsigned form is there already: a list gets three items more, so that its fields
- * need not be serialised again. `undefined` for forms whose signed bytes are not made that way.
+ * The signed form of an envelope, made from its unsigned form: the list gets three more items, so its fields
+ * need not be serialised again. `undefined` for forms whose signed bytes are made differently.
  *
- * EIP-2930, EIP-1559 and EIP-7702 append yParity, r and s; a legacy one has v, r and s where EIP-155's chain id and two
- * empty items stood, or, without a chain id, nothing.
+ * EIP-2930, EIP-1559 and EIP-7702 append yParity, r and s. A legacy envelope has v, r and s in place of
+ * EIP-155's chain id and two empty items; without a chain id they are appended.
  */
 export function appendSignature(
   unsigned: Uint8Array,
@@ -26,7 +26,7 @@ export function appendSignature(
   return signed(unsigned.subarray(start, end), { v: chainId * 2 + 35 + yParity, rs })
 }
 
-/** Where the inside of the list begins that begins at `at` and reaches to the end. */
+/** The start of the payload of the list that begins at `at` and reaches to the end. */
 function payloadStart(bytes: Uint8Array, at: number): number | undefined {
   const head = bytes[at] ?? 0
   if (head < EMPTY_LIST) return undefined
@@ -41,7 +41,7 @@ function chainTail(chainId: number): Uint8Array {
   return bytes.subarray(0, end + 2)
 }
 
-/** The list of these fields and of the signature, behind the byte that says what kind of envelope it is: made at once. */
+/** The list of these fields and the signature, after the type byte of the envelope, written in one pass. */
 function signed(fields: Uint8Array, { v, rs }: { v: number; rs: Uint8Array }, type?: number): Uint8Array {
   const bytes = newBytes(ROOM + fields.length + 3 * WORD)
   bytes.set(fields, ROOM)

@@ -2,12 +2,15 @@ import { bytesToHex, hexToBytes, keccak256 } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
 import { newBytes } from './hex.js'
 
-/** What signs and hashes: bytes in, bytes out. */
+/** The functions that sign and hash bytes. */
 export type SigningEngine = {
   readonly kind: 'native' | 'wasm'
-  /** Deterministic (RFC 6979), low s: what every library gives for the same hash and key. */
+  /** Deterministic (RFC 6979) with low s: every library returns the same for the same hash and key. */
   readonly sign: (hash: Uint8Array, privateKey: Uint8Array) => Signature
-  /** The public key (65 bytes, uncompressed) that a signature of this hash with this `yParity` is of. It may throw. */
+  /**
+   * The public key (65 bytes, uncompressed) to which a signature of this hash recovers with this `yParity`.
+   * It may throw.
+   */
   readonly recover: (hash: Uint8Array, signature: Signature) => Uint8Array | null
   readonly keccak: (bytes: Uint8Array) => Uint8Array
 }
@@ -15,17 +18,17 @@ export type SigningEngine = {
 export type Signature = {
   /** r and s, 32 bytes each. */
   readonly rs: Uint8Array
-  /** Which of two keys it recovers to. */
+  /** Selects one of the two keys to which the signature recovers. */
   readonly yParity: number
 }
 
 export type Loader = () => Promise<SigningEngine>
 
-// Prebuilt for linux-x64 (glibc and musl), darwin and win32-x64 in secp256k1 5.0.2 and keccak 3.0.4; elsewhere a
-// compiler may have built them. WebAssembly runs wherever Node does.
+// Prebuilt binaries exist for linux-x64 (glibc and musl), darwin and win32-x64 in secp256k1 5.0.2 and keccak
+// 3.0.4; on other platforms a compiler may have built them. WebAssembly runs wherever Node does.
 const LOADERS: readonly Loader[] = [loadNative, loadWasm]
 
-// Found once: which packages are there does not change while a program runs.
+// Found once, because the installed packages do not change while a program runs.
 let found: Promise<SigningEngine | undefined> | undefined
 
 /** `findEngine`, once for all accounts of the process. */
@@ -35,8 +38,8 @@ export function sharedEngine(): Promise<SigningEngine | undefined> {
 }
 
 /**
- * The fastest engine whose package is there, runs on this machine and gives the bytes that viem gives; undefined where
- * there is none.
+ * The fastest engine whose package is installed, runs on this machine and returns the same bytes as viem;
+ * undefined if there is none.
  */
 export async function findEngine(loaders: readonly Loader[] = LOADERS): Promise<SigningEngine | undefined> {
   for (const load of loaders) {
@@ -74,18 +77,19 @@ export async function loadWasm(): Promise<SigningEngine> {
   }
 }
 
-/** The sponge in the addon. */
+/** The sponge of the keccak addon. */
 type KeccakState = {
   initialize(rate: number, capacity: number): void
   absorb(bytes: Uint8Array): void
   squeeze(length: number): Uint8Array
 }
 
-/** Hashing is a tenth of the work: without the addon viem's own does it. */
+/** Hashing is a tenth of the work, so without the addon viem's own function is used. */
 async function loadKeccak(): Promise<SigningEngine['keccak']> {
   try {
     const create = (await import('keccak/bindings.js')).default as (algorithm: 'keccak256') => unknown
-    // What the package makes is a stream, which takes longer to make than a hash; one sponge does for all of them.
+    // The package's API creates a stream, which takes longer than a hash. One sponge is reused for all hashes
+    // instead.
     const { _state: sponge } = create('keccak256') as { _state: KeccakState }
     const keccak = (bytes: Uint8Array) => {
       sponge.initialize(1_088, 512)
@@ -96,21 +100,21 @@ async function loadKeccak(): Promise<SigningEngine['keccak']> {
       if (bytesToHex(keccak(bytes)) !== keccak256(bytes)) return plainKeccak
     return keccak
   } catch {
-    // Not installed, or not for this machine.
+    // The addon is not installed, or not available for this machine.
     return plainKeccak
   }
 }
 
 const plainKeccak = (bytes: Uint8Array) => keccak256(bytes, 'bytes')
 
-/** A CommonJS module has its exports on `default` where Node imports it. */
+/** Node imports a CommonJS module with its exports on `default`. */
 function interop<module extends object>(loaded: module): module {
   return (loaded as { default?: module }).default ?? loaded
 }
 
 const SAMPLE = { key: new Uint8Array(32).fill(0x42), hash: new Uint8Array(32).fill(0x17) }
 
-/** An addon that loads and answers something else (another runtime's N-API, say) is not used. */
+/** False for an addon that loads but returns wrong results (another runtime's N-API, for example). */
 async function agrees(engine: SigningEngine): Promise<boolean> {
   const privateKey = bytesToHex(SAMPLE.key)
   const expected = await sign({ hash: bytesToHex(SAMPLE.hash), privateKey })

@@ -7,8 +7,8 @@ import { isPlainSerializer, type Serializer } from './plainSerializers.js'
 import { fieldsOf } from './signature.js'
 
 /**
- * The bytes that the signature of a transaction is of, where they are quickly made: see `plainEnvelope`, whose next call
- * writes where they stand.
+ * The unsigned bytes of a transaction, if they can be made quickly: see `plainEnvelope`, whose next call
+ * overwrites them.
  */
 export function plainUnsigned(
   transaction: TransactionSerializable,
@@ -17,30 +17,31 @@ export function plainUnsigned(
   return isPlainSerializer(serializer) ? plainEnvelope(transaction) : undefined
 }
 
-/** The bytes that the signature of any transaction is of, as its chain's serializer writes them. */
+/** The unsigned bytes of any transaction, from its chain's serializer. */
 export async function unsignedEnvelope(
   transaction: TransactionSerializable,
   serializer: Serializer | undefined,
 ): Promise<Uint8Array> {
-  // The network form of a blob transaction carries what is not signed.
+  // The network form of a blob transaction contains data that is not signed.
   const isBlob = transaction.type === 'eip4844'
   const unsigned = isBlob ? { ...transaction, sidecars: false } : transaction
   return bytesOf(await writerOf(serializer)(unsigned as never))
 }
 
-/** The signed bytes of a transaction whose unsigned bytes are there already: it is serialised once. */
+/** The signed bytes of a transaction, made from its unsigned bytes, so that it is serialised only once. */
 export async function signedEnvelope(
   unsigned: Uint8Array,
   signature: Signature,
   { transaction, serializer }: Written,
 ): Promise<Uint8Array> {
   const { r, chainId = 0 } = transaction as { r?: unknown; chainId?: number }
-  // A serializer writes a signature that is there already: such bytes are not the ones to append to.
+  // If the transaction already has a signature, the serializer includes it, so a signature cannot be appended
+  // to its bytes.
   const signed = r === undefined ? appendSignature(unsigned, signature, chainId) : undefined
   return signed ?? bytesOf(await writerOf(serializer)(transaction as never, fieldsOf(signature) as never))
 }
 
-/** What is signed, and how its chain writes it. */
+/** The transaction, and the serializer of its chain. */
 export type Written = {
   readonly transaction: TransactionSerializable
   readonly serializer: Serializer | undefined

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, hexToBytes } from 'viem'
 
-// What nearly every runtime has does in one call what viem does byte by byte.
+// `Buffer`, which nearly every runtime has, does in one call the work that viem does byte by byte.
 const hasBuffer = typeof Buffer === 'function'
 
 export function hexOf(bytes: Uint8Array): Hex {
@@ -9,7 +9,10 @@ export function hexOf(bytes: Uint8Array): Hex {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }
 
-/** To be written whole. Of Node's pool: native code gives each array that has its memory in V8's heap some of its own. */
+/**
+ * New bytes, which must be written completely. From Node's pool, because native code allocates separate
+ * memory for each array whose memory is on V8's heap.
+ */
 export function newBytes(length: number): Uint8Array {
   return hasBuffer ? Buffer.allocUnsafe(length) : new Uint8Array(length)
 }
@@ -17,6 +20,6 @@ export function newBytes(length: number): Uint8Array {
 export function bytesOf(hex: Hex): Uint8Array {
   if (!hasBuffer) return hexToBytes(hex)
   const bytes = Buffer.from(hex.slice(2), 'hex')
-  // It ends at the first thing that is no hex, and says nothing.
+  // `Buffer.from` stops silently at the first character that is not hex.
   return 2 * bytes.length + 2 === hex.length ? bytes : hexToBytes(hex)
 }

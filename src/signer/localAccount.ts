@@ -22,25 +22,25 @@ import type { Signature } from './engine.js'
 import type { Serializer } from './plainSerializers.js'
 import { compact, fieldsOf } from './signature.js'
 
-/** Whose key signs, and with what. */
+/** A key, and the function that signs with it. */
 export type Key<source extends string> = {
   readonly address: Address
   /** 65 bytes, uncompressed. */
   readonly publicKey: Hex
   readonly source: source
-  /** Signs a hash. `preimage` gives what it is the hash of; undefined where that is not known. */
+  /** Signs a hash. `preimage` returns the hashed bytes; undefined if they are not known. */
   readonly sign: (hash: Hex, preimage: (() => Hex) | undefined) => Promise<Signature>
   readonly signEnvelope: EnvelopeSigner['signEnvelope']
 }
 
-/** A local account that signs everything that viem knows, and whole envelopes for a lane. */
+/** A local account that signs everything that viem supports, and whole envelopes for a lane. */
 export type FullAccount<source extends string = string> = LocalAccount<source> &
   EnvelopeSigner & {
     sign: NonNullable<LocalAccount['sign']>
     signAuthorization: NonNullable<LocalAccount['signAuthorization']>
   }
 
-/** The viem account of a key: every kind of signature comes from `sign` and `signEnvelope`. */
+/** The viem account of a key. All its signatures come from `sign` and `signEnvelope`. */
 export function localAccountOf<source extends string>(key: Key<source>): FullAccount<source> {
   const account = toAccount({
     address: key.address,
@@ -75,7 +75,7 @@ export function localAccountOf<source extends string>(key: Key<source>): FullAcc
   } as never
 }
 
-/** What `hashTypedData` hashes (EIP-712), which checked it before. */
+/** The bytes that `hashTypedData` hashes (EIP-712), after it has checked the input. */
 function typedDataPreimage({ domain = {}, message, primaryType, types }: TypedDataDefinition): Hex {
   const all = { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types }
   const head = ['0x1901', hashDomain({ domain, types: all } as never)] as const
@@ -85,7 +85,7 @@ function typedDataPreimage({ domain = {}, message, primaryType, types }: TypedDa
 
 type Tuple = { readonly address: Address } & Pick<AuthorizationRequest, 'chainId' | 'nonce'>
 
-/** What `hashAuthorization` hashes (EIP-7702). */
+/** The bytes that `hashAuthorization` hashes (EIP-7702). */
 function authorizationPreimage({ address, chainId, nonce }: Tuple): Hex {
   const item = (value: number) => (value === 0 ? '0x' : numberToHex(value))
   return concat(['0x05', toRlp([item(chainId), address, item(nonce)])])

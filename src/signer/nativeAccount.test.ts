@@ -20,7 +20,7 @@ import { type NativeAccount, nativeAccount, nativeAccountWith, signingEngine } f
 
 const KEY: Hex = `0x${'3b'.repeat(32)}`
 
-// Each signs twice, which is what takes the time: a million take about ten minutes.
+// Each case signs twice, which dominates the time: a million cases take about ten minutes.
 const CASES = runsOf(10_000)
 const MS_A_CASE = 10
 
@@ -55,13 +55,13 @@ describe(`the same bytes as viem, ${CASES} cases`, { timeout: CASES * MS_A_CASE 
 })
 
 describe('nativeAccount', () => {
-  test('is the account of its key, as viem has it', () => {
+  test("has the same address as viem's account for its key", () => {
     const [ours, theirs] = [nativeAccount(KEY), privateKeyToAccount(KEY)]
     const { address, publicKey, source, type } = theirs
     expect(ours).toMatchObject({ address, publicKey, source, type })
   })
 
-  test('signs what a chain serializes in its own way as that chain does', async () => {
+  test('signs like the chain if the chain has its own serializer', async () => {
     const takesMoreGas = (transaction: TransactionSerializable, signature?: Signature) =>
       serializeTransaction({ ...transaction, gas: 42_000n } as TransactionSerializable, signature)
     const chains = [
@@ -77,7 +77,7 @@ describe('nativeAccount', () => {
     }
   })
 
-  test('refuses what viem refuses, in its words', async () => {
+  test('refuses the same requests as viem, with the same messages', async () => {
     const wrong: readonly object[] = [
       { chainId: 0 },
       { to: '0x12' },
@@ -97,7 +97,7 @@ describe('nativeAccount', () => {
     }
   })
 
-  test('signs what viem lets pass as viem does', async () => {
+  test('signs the same lenient inputs as viem', async () => {
     const odd: readonly object[] = [
       { to: null },
       { data: '0x' },
@@ -117,7 +117,7 @@ describe('nativeAccount', () => {
     }
   })
 
-  test('signs a blob transaction without its blobs, and gives it back with them', async () => {
+  test('signs a blob transaction without its blobs, and returns it with them', async () => {
     const transaction: TransactionSerializable = {
       ...sample,
       type: 'eip4844',
@@ -128,7 +128,7 @@ describe('nativeAccount', () => {
     await same(KEY, (account) => account.signTransaction(transaction))
   })
 
-  test('signs again what carries a signature already, as viem does', async () => {
+  test('signs a signed transaction again, as viem does', async () => {
     const transaction = {
       ...sample,
       r: `0x${'11'.repeat(32)}`,
@@ -138,7 +138,7 @@ describe('nativeAccount', () => {
     await same(KEY, (account) => account.signTransaction(transaction))
   })
 
-  test('refuses what is no private key, and shows nothing of it', () => {
+  test('refuses an invalid private key, and shows nothing of it', () => {
     const wrong = [
       '0x',
       `0x${'00'.repeat(32)}`,
@@ -170,7 +170,7 @@ describe('the engine', () => {
     await same(KEY, (account) => account.signTransaction(sample), ours)
   })
 
-  test('is viem’s own where nothing else is to be had', async () => {
+  test('is viem’s own if no other is available', async () => {
     expect(await findEngine([missing, missing])).toBeUndefined()
     const ours = nativeAccountWith(KEY, async () => undefined)
     const raw = await privateKeyToAccount(KEY).signTransaction(sample)
@@ -178,7 +178,7 @@ describe('the engine', () => {
     await same(KEY, (account) => account.signMessage({ message: 'a' }), ours)
   })
 
-  test('is not used where it gives other bytes', async () => {
+  test('is not used if it returns other bytes', async () => {
     const native = await loadNative()
     const wrong: readonly Partial<SigningEngine>[] = [
       { sign: (hash, key) => ({ ...native.sign(hash, key), yParity: 2 }) },
@@ -210,7 +210,7 @@ const sample = {
 
 const missing = () => Promise.reject(new Error('Cannot find module'))
 
-/** What ours gives is what viem's gives. */
+/** Checks that both accounts return or throw the same. */
 async function same(
   key: Hex,
   work: (account: LocalAccount) => Promise<unknown> | undefined,
@@ -221,7 +221,7 @@ async function same(
   expect(await work(ours)).toEqual(expected)
 }
 
-// Making an account costs as much as signing with it.
+// Cached, because creating an account costs as much as signing with it.
 const made = new Map<Hex, { ours: NativeAccount; theirs: PrivateKeyAccount }>()
 function accountsOf(key: Hex): { ours: NativeAccount; theirs: PrivateKeyAccount } {
   const known = made.get(key) ?? { ours: nativeAccount(key), theirs: privateKeyToAccount(key) }
@@ -238,19 +238,20 @@ function thrown(work: () => unknown): unknown {
   throw new Error('nothing was thrown')
 }
 
-/** So much of all cases. */
+/** Runs `part` of all cases. */
 function check<T>(part: number, cases: fc.Arbitrary<T>, holds: (one: T) => Promise<void>): Promise<void> {
   return fc.assert(fc.asyncProperty(cases, holds), { numRuns: Math.ceil(part * CASES) })
 }
 
-// --- what is signed --------------------------------------------------------------------------------------------
+// --- generated inputs
+// ----------------------------------------------------------------------------------------
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const hex = (bytes: { minLength: number; maxLength: number }): fc.Arbitrary<Hex> =>
   fc.uint8Array(bytes).map((array): Hex => `0x${Buffer.from(array).toString('hex')}`)
 const exactly = (length: number) => hex({ minLength: length, maxLength: length })
 const words = exactly(32)
-// The least and the greatest there is, and a hundred in between.
+// The smallest and the largest key, and a hundred in between.
 const keys = fc.nat(101).map((index): Hex => {
   const key = index < 2 ? [1n, ORDER - 1n][index] : BigInt(keccak256(numberToHex(index))) % ORDER
   return numberToHex(key as bigint, { size: 32 })
@@ -258,7 +259,7 @@ const keys = fc.nat(101).map((index): Hex => {
 const addresses = exactly(20)
 const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined })
 const wei = fc.bigInt({ min: 0n, max: 2n ** 100n })
-// Lists change their form at 56, 256 and 65,536 bytes.
+// Lengths around 56, 256 and 65,536 bytes, at which the form of a list changes.
 const data = fc.oneof(
   { weight: 100, arbitrary: hex({ minLength: 0, maxLength: 300 }) },
   {

@@ -9,28 +9,29 @@ import { localAccountOf } from './localAccount.js'
 import type { Serializer } from './plainSerializers.js'
 import { parse } from './signature.js'
 
-/** A private key that signs with native code. Goes wherever viem takes a local account. */
+/** A private key that signs with native code. It can be used wherever viem takes a local account. */
 export type NativeAccount = PrivateKeyAccount & EnvelopeSigner
 
 /**
- * What signs for `nativeAccount` on this machine: `native` (the packages secp256k1 and keccak), `wasm` (tiny-secp256k1)
- * or `javascript` (viem's own). The packages are optional dependencies of txlane, so that npm installs them where it
- * can.
+ * The engine of `nativeAccount` on this machine: `native` (the packages secp256k1 and keccak), `wasm`
+ * (tiny-secp256k1) or `javascript` (viem's own). The packages are optional dependencies of txlane, so npm
+ * installs them if possible.
  */
 export async function signingEngine(): Promise<'native' | 'wasm' | 'javascript'> {
   return (await sharedEngine())?.kind ?? 'javascript'
 }
 
 /**
- * The account of a private key, signing many times faster than viem's `privateKeyToAccount` and giving the same bytes:
- * transactions of every type, messages, typed data and authorizations. Where no native code is to be had, viem's own
- * signs: `signingEngine()` says which it is.
+ * Creates the account of a private key. It signs many times faster than viem's `privateKeyToAccount`, with
+ * the same bytes: transactions of every type, messages, typed data and authorizations. Without native code
+ * viem's own functions sign; `signingEngine()` returns the engine in use.
  *
- * Not guaranteed: that the key leaves no trace in memory, or that signing takes the same time for every key: libsecp256k1
- * is made for that, WebAssembly and JavaScript are not. viem's `setSignEntropy`, where it was called, makes viem's own sign.
+ * Not guaranteed: that the key leaves no trace in memory, or that signing takes constant time for every key:
+ * libsecp256k1 is designed for that, WebAssembly and JavaScript are not. After a call of viem's
+ * `setSignEntropy`, viem's own functions sign.
  *
  * @param privateKey 32 bytes in hex
- * @throws TxlaneError `INVALID` for what is no private key of secp256k1; its value is never shown
+ * @throws TxlaneError `INVALID` for an invalid secp256k1 private key; its value is never shown
  * @example
  * const wallet = createWalletClient({ account: nativeAccount(key), chain: base, transport: http() })
  * const sender = createSender({ client: wallet })
@@ -53,7 +54,7 @@ export function nativeAccountWith(
       const raw = await plain.signTransaction(transaction, serializer && { serializer })
       return { raw, hash: keccak256(raw) }
     }
-    // Serialised once, and hashed once for the signature.
+    // The transaction is serialised once, and hashed once for the signature.
     const unsigned =
       plainUnsigned(transaction, serializer) ?? (await unsignedEnvelope(transaction, serializer))
     const signature = signer.sign(signer.keccak(unsigned), key)
@@ -77,7 +78,7 @@ function plainAccount(privateKey: Hex): PrivateKeyAccount {
   try {
     if (/^0x[0-9a-fA-F]{64}$/.test(privateKey)) return privateKeyToAccount(privateKey)
   } catch {
-    // What is wrong with it is not said: the message would be about a secret.
+    // The message gives no details, because they would be about a secret.
   }
   throw new TxlaneError('Invalid privateKey: expected 32 bytes of hex that are a key of secp256k1.', {
     code: 'INVALID',

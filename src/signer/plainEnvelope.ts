@@ -27,22 +27,23 @@ const FIELDS: ReadonlySet<string> = new Set<keyof Plain>([
   'data',
   'accessList',
 ])
-// viem's check of a checksum takes longer than all else here.
+// viem's checksum check takes longer than all other steps here.
 const LOWER_ADDRESS = /^0x[0-9a-f]{40}$/
 const EIP1559 = 0x02
 const LONGEST_DATA = 2 ** 24
 const END_OF_WORDS = 2n ** 256n
 
-// One buffer for all: what is in it is signed before the next one is written.
+// One shared buffer: its content is signed before the next envelope is written.
 let buffer = typeof Buffer === 'function' ? Buffer.alloc(1_024) : undefined
 
 /**
- * The unsigned bytes of an EIP-1559 envelope without an access list, which nearly every transaction is: the bytes that
- * viem's serializer gives, without the 10 kB of objects that it makes for each on the way.
+ * The unsigned bytes of an EIP-1559 envelope without an access list, the form of nearly every transaction.
+ * They equal the bytes of viem's serializer, without the 10 kB of objects that it creates for each.
  *
- * They are good until the next call, which writes where they stand.
+ * The bytes are valid until the next call, which overwrites them.
  *
- * @returns undefined for any other envelope, and where a field is not clearly right: viem says what is wrong with it
+ * @returns undefined for any other envelope, and if a field is not clearly valid, so that viem reports the
+ *   error
  */
 export function plainEnvelope(transaction: TransactionSerializable): Uint8Array | undefined {
   if (!isPlain(transaction)) return undefined
@@ -69,7 +70,8 @@ function bufferFor(size: number): Buffer | undefined {
   return buffer
 }
 
-// --- what is plain ----------------------------------------------------------------------------------------------
+// --- plain transactions
+// ----------------------------------------------------------------------------------------
 
 function isPlain(transaction: TransactionSerializable): transaction is Plain & { type: 'eip1559' } {
   if (transaction.type !== 'eip1559') return false
@@ -97,7 +99,8 @@ function isWord(value: unknown): boolean {
   return typeof value === 'bigint' && value >= 0n && value < END_OF_WORDS
 }
 
-// --- an amount --------------------------------------------------------------------------------------------------
+// --- amounts
+// ---------------------------------------------------------------------------------------------------
 
 function writeWei(bytes: Buffer, at: number, value = 0n): number {
   if (value <= Number.MAX_SAFE_INTEGER) return writeNumber(bytes, at, Number(value))

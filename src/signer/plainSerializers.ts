@@ -18,12 +18,13 @@ const SAMPLES: readonly TransactionSerializable[] = [
   },
 ]
 
-// Tried once each: a chain's serializer is the same for as long as the program runs.
+// Each serializer is checked once, because a chain's serializer does not change while the program runs.
 const tried = new WeakMap<Serializer, boolean>()
 
 /**
- * Whether a chain's own serializer gives the envelopes that every chain has the bytes that viem's gives. It has one for
- * the types that only this chain has (deposits of the OP stack, CIP-64 of Celo), which it tells by their own fields.
+ * True if a chain's own serializer returns the same bytes as viem's for standard envelopes. Such serializers
+ * exist for types that only this chain has (deposits of the OP stack, CIP-64 of Celo), which they recognise
+ * by their own fields.
  */
 export function isPlainSerializer(serializer: Serializer | undefined): boolean {
   if (serializer === undefined) return true

@@ -1,13 +1,15 @@
-// RLP, written where it will stand. Each of these writes one item at a place and says where it ends.
+// RLP, written in place. Each of these functions writes one item at a position and returns its end.
 
 export const EMPTY = 0x80
 export const EMPTY_LIST = 0xc0
-/** In front of a list: its head, which is known last, and the type of an envelope. */
+/**
+ * Bytes reserved before a list for its header, which is known last, and for the type byte of the envelope.
+ */
 export const ROOM = 8
-/** The most that one word (r, s, an amount in wei) takes. */
+/** The maximum length of one word (r, s, an amount in wei). */
 export const WORD = 33
 
-/** A safe integer, no zeros in front. */
+/** Writes a safe integer without leading zeros. */
 export function writeNumber(bytes: Uint8Array, at: number, value: number): number {
   if (value === 0 || isItself(1, value)) {
     bytes[at] = value === 0 ? EMPTY : value
@@ -20,7 +22,7 @@ export function writeNumber(bytes: Uint8Array, at: number, value: number): numbe
   return end
 }
 
-/** The word that begins there in `from`, no zeros in front. */
+/** Writes the word at `start` in `from` without leading zeros. */
 export function writeWord(bytes: Uint8Array, at: number, from: Uint8Array, start: number): number {
   const end = start + 32
   let first = start
@@ -31,7 +33,7 @@ export function writeWord(bytes: Uint8Array, at: number, from: Uint8Array, start
   return to
 }
 
-/** What hex stands for, as it is; NaN where it is not whole bytes of hex. */
+/** Writes the bytes of a hex string; returns NaN if it is not a whole number of hex bytes. */
 export function writeHex(bytes: Buffer, at: number, hex: string): number {
   const length = hex.length / 2 - 1
   const start = at + headLength(length)
@@ -44,7 +46,7 @@ export function writeHex(bytes: Buffer, at: number, hex: string): number {
   return start + length
 }
 
-/** The head of a list or of bytes, in front of where they begin. Says where the head begins. */
+/** Writes the header of a list or of bytes in front of their start. Returns the start of the header. */
 export function writeHeadBefore(
   bytes: Uint8Array,
   start: number,
@@ -71,7 +73,7 @@ function bytesIn(value: number): number {
   return count
 }
 
-/** A byte that low stands for itself. */
+/** A single low byte is its own encoding. */
 function isItself(length: number, first: number | undefined): boolean {
   return length === 1 && first !== undefined && first < EMPTY
 }

@@ -37,7 +37,7 @@ const slots: readonly Slot[] = [
 
 const withRequest = (request: object) => ({ ...transaction, request }) as StoredTransaction
 
-describe('a record is read as it was kept', () => {
+describe('a stored record is read back unchanged', () => {
   it.each(slots.map((slot) => [slot.state, slot] as const))('a slot: %s', (_, slot) => {
     expect(decodeSlot(encodeBody(slot))).toStrictEqual(slot)
   })
@@ -46,7 +46,7 @@ describe('a record is read as it was kept', () => {
     expect(decodeTransaction(encodeBody(transaction))).toStrictEqual(transaction)
   })
 
-  it('a wish', () => {
+  it('a remote command', () => {
     for (const wish of [
       { kind: 'cancel' },
       { kind: 'speedUp', fees: undefined },
@@ -56,7 +56,7 @@ describe('a record is read as it was kept', () => {
     }
   })
 
-  it('whatever a request holds: the words of the format itself, maps, numbers that JSON lacks', () => {
+  it("any request: with the format's own keys, Maps, and numbers that JSON lacks", () => {
     const leaf = fc.oneof(
       fc.string(),
       fc.bigInt(),
@@ -87,7 +87,7 @@ describe('a record is read as it was kept', () => {
     )
   })
 
-  it('a text of one line that any column takes', () => {
+  it('the body is one line of text that fits any column', () => {
     const text = encodeBody(transaction)
     expect(text).not.toContain('\u0000')
     expect(encodeURIComponent(text)).toContain('d800')
@@ -95,8 +95,8 @@ describe('a record is read as it was kept', () => {
   })
 })
 
-describe('values that cannot be kept', () => {
-  it('is left out where it is the sender’s own: account and chain, with the functions that they hold', () => {
+describe('values that cannot be stored', () => {
+  it("the sender's own account and chain are left out, with the functions that they contain", () => {
     const account = { address: '0xaa', sign: () => 'signed' }
     const read = decodeTransaction(encodeBody(withRequest({ to: '0xbb', account, chain: { id: 1 } })))
     expect(read.request).toStrictEqual({ to: '0xbb' })
@@ -106,7 +106,7 @@ describe('values that cannot be kept', () => {
     ['a function', { data: () => 1 }, 'transaction.request.data'],
     ['a symbol', { data: Symbol('x') }, 'transaction.request.data'],
     ['an instance of a class', { data: [new Date(0)] }, 'transaction.request.data[0]'],
-  ])('is refused by its place: %s', (_, request, place) => {
+  ])('a value is refused with its path: %s', (_, request, place) => {
     expect(() => encodeBody(withRequest(request))).toThrow(
       expect.objectContaining({ code: 'INVALID', shortMessage: expect.stringContaining(place) }),
     )
@@ -141,7 +141,7 @@ describe('a text that cannot be read is STORE, and is not quoted', () => {
     expect(String(thrown)).not.toContain('payout')
   })
 
-  it('says which format it is, and which one it reads', () => {
+  it('the error names the format that was found and the one that is read', () => {
     expect(() => decodeSlot(encodeBody(liveSlot()).replace('"v":1', '"v":2'))).toThrow(/format 2.*format 1/s)
   })
 })

@@ -3,12 +3,12 @@ import type { Slot, SlotState } from '../ledger/slot.js'
 import type { StoredDelivery } from '../types/outbox.js'
 import type { LaneKey, LaneReport, StoredTransaction, Wish } from '../types/store.js'
 
-/** Rises when a reader of today could not read what is written from then on. */
+/** Increased when today's readers could not read the new format. */
 const FORMAT = 1
 
 type Kind = 'slot' | 'transaction' | 'wish' | 'report' | 'delivery'
 
-/** How each body is told from garbage, and from one of another kind. */
+/** Recognises a body of each kind among garbage and bodies of other kinds. */
 const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
   slot: ({ state, nonce, attempts }) =>
     typeof state === 'string' && STATES.has(state) && Number.isSafeInteger(nonce) && Array.isArray(attempts),
@@ -35,7 +35,7 @@ const STATES: ReadonlySet<string> = new Set<SlotState>([
   'final',
 ])
 
-// A client's own objects: they are the sender's to name again, and hold functions, which nothing can keep.
+// A client's own objects. The sender supplies them again, and they contain functions, which cannot be stored.
 const NOT_KEPT: ReadonlySet<string> = new Set(['account', 'chain', 'nonceManager'])
 
 type Unset = {
@@ -46,7 +46,8 @@ type Unset = {
       : never]: undefined
 }
 
-// What a transaction has not got is not written, which halves the work, and is put back when it is read.
+// Undefined fields of a transaction are not written, which halves the work. They are restored when it is
+// read.
 const UNSET: Unset = {
   gas: undefined,
   feeCeiling: undefined,
@@ -61,10 +62,10 @@ const UNSET: Unset = {
 const UNSET_FIELDS: readonly string[] = Object.keys(UNSET)
 
 /**
- * What a store keeps of a slot, a transaction, a wish, a report or a delivery: one line of ASCII-safe JSON that keeps bigints and undefined
- * as they are. Of a request, the account and the chain are left out.
+ * The body that a store keeps of a slot, a transaction, a command, a report or a delivery: one line of
+ * ASCII-safe JSON that preserves bigints and undefined. The account and the chain of a request are left out.
  *
- * @throws `INVALID` for what cannot be kept, a function say
+ * @throws `INVALID` for a value that cannot be stored, for example a function
  */
 export function encodeBody(value: Slot | StoredTransaction | Wish | LaneReport | StoredDelivery): string {
   if ('tries' in value) return envelope('delivery', value)
@@ -74,30 +75,30 @@ export function encodeBody(value: Slot | StoredTransaction | Wish | LaneReport |
   return `{"v":${FORMAT},"transaction":${writtenTransaction(value)}}`
 }
 
-/** @throws `STORE` for what is no slot, or was written in a format of another version */
+/** @throws `STORE` if the text is no slot, or is in the format of another version */
 export function decodeSlot(text: string): Slot {
   return opened('slot', text) as Slot
 }
 
-/** @throws `STORE` for what is no transaction, or was written in a format of another version */
+/** @throws `STORE` if the text is no transaction, or is in the format of another version */
 export function decodeTransaction(text: string): StoredTransaction {
   const transaction = opened('transaction', text) as StoredTransaction & Record<string, unknown>
-  // In place: a copy takes three times as long as all the rest.
+  // In place, because a copy takes three times as long as all other steps.
   for (const field of UNSET_FIELDS) if (transaction[field] === undefined) transaction[field] = undefined
   return transaction
 }
 
-/** @throws `STORE` for what is no wish, or was written in a format of another version */
+/** @throws `STORE` if the text is no command, or is in the format of another version */
 export function decodeWish(text: string): Wish {
   return opened('wish', text) as Wish
 }
 
-/** @throws `STORE` for what is no report, or was written in a format of another version */
+/** @throws `STORE` if the text is no report, or is in the format of another version */
 export function decodeReport(text: string): LaneReport {
   return opened('report', text) as LaneReport
 }
 
-/** @throws `STORE` for what is no delivery, or was written in a format of another version */
+/** @throws `STORE` if the text is no delivery, or is in the format of another version */
 export function decodeDelivery(text: string): StoredDelivery {
   return opened('delivery', text) as StoredDelivery
 }
@@ -124,7 +125,7 @@ function writtenTransaction(transaction: StoredTransaction): string {
   return `${text}}`
 }
 
-// One object for all transactions of a lane.
+// All transactions of a lane share one key object.
 const lanes = new WeakMap<LaneKey, string>()
 
 function writtenLane(lane: LaneKey): string {
@@ -138,25 +139,25 @@ function writtenLane(lane: LaneKey): string {
 function opened(kind: Kind, text: string): unknown {
   const { v, [kind]: body } = parsed(kind, text)
   if (v !== FORMAT) {
-    throw broken(`A ${kind} is kept in format ${shown(v)}; this version of txlane reads format ${FORMAT}.`)
+    throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${FORMAT}.`)
   }
   const value = guarded(kind, () => unpacked(body))
-  if (!isObject(value) || !LOOKS_RIGHT[kind](value)) throw broken(`What is kept is no ${kind}.`)
+  if (!isObject(value) || !LOOKS_RIGHT[kind](value)) throw broken(`The stored text is no ${kind}.`)
   return value
 }
 
 function parsed(kind: Kind, text: string): Record<string, unknown> {
   const value: unknown = guarded(kind, () => JSON.parse(text))
-  if (!isObject(value)) throw broken(`What is kept is no ${kind}.`)
+  if (!isObject(value)) throw broken(`The stored text is no ${kind}.`)
   return value
 }
 
-// A parser's own message quotes what it read: signed bytes, say.
+// The parser's own message is dropped: it quotes its input, which may be signed bytes.
 function guarded<T>(kind: Kind, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw isTxlaneError(error) ? error : broken(`What is kept is no ${kind}: it cannot be read.`)
+    throw isTxlaneError(error) ? error : broken(`The stored text is no ${kind}: it cannot be read.`)
   }
 }
 
@@ -173,8 +174,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * JSON has no word for some values: an object whose only key begins with `$` stands for each. Text is made at once,
- * without a tree in between: this runs several times for each transaction.
+ * Encodes a value. Values that JSON lacks become an object whose only key begins with `$`. The text is made
+ * directly, without an intermediate tree, because this runs several times for each transaction.
  */
 function written(value: unknown, at: string | number, above?: Place): string {
   switch (typeof value) {
@@ -195,46 +196,46 @@ function written(value: unknown, at: string | number, above?: Place): string {
   }
 }
 
-/** Where in a body a value stands: put into words only where it cannot be kept. */
+/** The path of a value in a body. It is formatted only for the error of a value that cannot be stored. */
 type Place = { readonly at: string | number; readonly above: Place | undefined }
 
-/** -0 has a name of its own, unlike in `String`. */
+/** `String` does not distinguish -0. */
 function named(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-function writtenObject(value: object, target: Place, leftOut?: ReadonlySet<string>): string {
-  if (Array.isArray(value)) return `[${value.map((item, index) => written(item, index, target)).join(',')}]`
+function writtenObject(value: object, place: Place, leftOut?: ReadonlySet<string>): string {
+  if (Array.isArray(value)) return `[${value.map((item, index) => written(item, index, place)).join(',')}]`
   if (value instanceof Map) {
     const entries = [...value].map(
-      ([key, item]) => `[${written(key, 'key', target)},${written(item, 'value', target)}]`,
+      ([key, item]) => `[${written(key, 'key', place)},${written(item, 'value', place)}]`,
     )
     return `{"$map":[${entries.join(',')}]}`
   }
-  if (!isPlain(value)) throw unkept(target, 'an instance of a class')
+  if (!isPlain(value)) throw unkept(place, 'an instance of a class')
   const fields = value as Readonly<Record<string, unknown>>
   let text = ''
   for (const key of Object.keys(value)) {
     if (leftOut?.has(key)) continue
-    // Such a key would be taken for one that stands for something else.
-    if (key.startsWith('$') || key === '__proto__') return writtenEntries(fields, target, leftOut)
-    text += `${text === '' ? '{' : ','}${quoted(key)}:${written(fields[key], key, target)}`
+    // Such a key would be read as one of the encodings.
+    if (key.startsWith('$') || key === '__proto__') return writtenEntries(fields, place, leftOut)
+    text += `${text === '' ? '{' : ','}${quoted(key)}:${written(fields[key], key, place)}`
   }
   return text === '' ? '{}' : `${text}}`
 }
 
 function writtenEntries(
   fields: Readonly<Record<string, unknown>>,
-  target: Place,
+  place: Place,
   leftOut?: ReadonlySet<string>,
 ): string {
   const entries = Object.keys(fields)
     .filter((key) => !leftOut?.has(key))
-    .map((key) => `[${quoted(key)},${written(fields[key], key, target)}]`)
+    .map((key) => `[${quoted(key)},${written(fields[key], key, place)}]`)
   return `{"$object":[${entries.join(',')}]}`
 }
 
-// The names of fields are few, and each is written many thousand times.
+// There are few field names, and each is written many thousand times.
 const names = new Map<string, string>()
 const NAMES_MAX = 500
 
@@ -248,12 +249,13 @@ function quoted(key: string): string {
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // A plain object of another realm (a test runner's, say) has that realm's prototype, which has none above it.
+  // A plain object of another realm (a test runner's, for example) has that realm's Object prototype, whose
+  // own prototype is null.
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-function unkept(target: Place, what: string): TxlaneError {
-  return new TxlaneError(`${nameOf(target)} cannot be kept: it is ${what}.`, {
+function unkept(place: Place, what: string): TxlaneError {
+  return new TxlaneError(`${nameOf(place)} cannot be stored: it is ${what}.`, {
     code: 'INVALID',
     fate: 'notExecuted',
   })
@@ -264,7 +266,9 @@ function nameOf({ at, above }: Place): string {
   return typeof at === 'number' ? `${nameOf(above)}[${at}]` : `${nameOf(above)}.${at}`
 }
 
-/** In place: what the parser made is nobody else's, and this runs several times for each transaction. */
+/**
+ * In place, because no other code has the parsed object, and this runs several times for each transaction.
+ */
 function unpacked(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(unpacked)
@@ -274,7 +278,7 @@ function unpacked(value: unknown): unknown {
   if (keys.length === 1 && first.startsWith('$')) return meant(first, fields[first])
   for (const key of keys) {
     const item = fields[key]
-    // An assignment to `__proto__` would change what it is; no field of ours is written by that name.
+    // An assignment to `__proto__` would replace the prototype. No field of ours has that name.
     if (typeof item === 'object' && item !== null && key !== '__proto__') fields[key] = unpacked(item)
   }
   return fields
@@ -293,6 +297,6 @@ function meant(tag: string, content: unknown): unknown {
     case '$object':
       return Object.fromEntries((content as [string, unknown][]).map(([key, item]) => [key, unpacked(item)]))
     default:
-      throw broken('What is kept holds a kind of value that this version of txlane does not know.')
+      throw broken('The stored text contains a kind of value that this version of txlane does not know.')
   }
 }

@@ -4,20 +4,23 @@ const ENDED: ReadonlySet<Stage> = new Set(['finalized', 'failed', 'cancelled', '
 
 const UNEXECUTED: ReadonlySet<Stage> = new Set(['failed', 'cancelled', 'superseded'])
 
-/** The transaction ended without execution. */
+/** True if a transaction at this stage ended without execution. */
 export function hasEndedUnexecuted(stage: Stage): boolean {
   return UNEXECUTED.has(stage)
 }
 
-/** Whether the id may begin anew. A superseded transaction may not: its replacement may have executed the same request. */
+/**
+ * True if the id may restart at this stage. A superseded transaction may not: its replacement may have
+ * executed the same request.
+ */
 export function mayRestart(stage: Stage): boolean {
   return stage === 'failed' || stage === 'cancelled'
 }
 
-/** It waits for a nonce, or is on its way. */
+/** The stages before a sealed block: the transaction waits for a nonce, or is in flight. */
 export const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
 
-/** Nothing more is to be done for a transaction at this stage: it is kept to be found, and forgotten by age. */
+/** True if a transaction at this stage needs no more work. It is kept for lookups, and deleted by age. */
 export function hasEnded(stage: Stage): boolean {
   return ENDED.has(stage)
 }

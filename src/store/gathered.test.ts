@@ -12,7 +12,7 @@ const laneOf = (index: number): LaneKey => ({
 })
 const one = (index: number, id = `t${index}`) => transactionIn(laneOf(index), id)
 
-/** A store that answers when it is told to; `error`: what it says instead, for calls that have this id. */
+/** A store that answers on demand. `errors`: the rejections of calls that contain an id. */
 function slowStore(errors: Readonly<Record<string, unknown>> = {}) {
   const store = memoryStore()
   const calls: string[][] = []
@@ -24,10 +24,10 @@ function slowStore(errors: Readonly<Record<string, unknown>> = {}) {
     return store.enqueue(transactions)
   })
   const answer = async () => {
-    // What was asked for has begun.
+    // Lets the requested call begin.
     for (let turn = 0; turn < 20; turn++) await Promise.resolve()
     answers.shift()?.()
-    // Whoever waits for it is told, and the next call has begun.
+    // Lets the waiting callers get the answer, and the next call begin.
     for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   }
   return { enqueue, idle, calls, answer }
@@ -36,8 +36,8 @@ function slowStore(errors: Readonly<Record<string, unknown>> = {}) {
 const ids = (answers: readonly Enqueued[]) =>
   answers.map(({ fresh, transaction: { id } }) => `${id}${fresh ? '' : ' known'}`)
 
-describe('calls of many lanes', () => {
-  test('of one turn go together, and those that come meanwhile with the next; each gets its own answers', async () => {
+describe('calls of several lanes', () => {
+  test('are combined per turn, later ones go with the next call, and each gets its own answers', async () => {
     const { enqueue, calls, answer } = slowStore()
     const early = [enqueue([one(1), one(1, 'x')]), enqueue([one(2)])]
     for (let turn = 0; turn < 9; turn++) await Promise.resolve()
@@ -52,7 +52,7 @@ describe('calls of many lanes', () => {
     expect((await Promise.all(late)).map(ids)).toEqual([['t3'], ['t2 known'], []])
   })
 
-  test('are no more than one statement keeps, and a larger one goes alone', async () => {
+  test('are limited to the size of one statement, and a larger call goes alone', async () => {
     const { enqueue, calls, answer } = slowStore()
     const many = (count: number, name: string) =>
       Array.from({ length: count }, (_, nth) => one(nth, `${name}${nth}`))
@@ -68,7 +68,7 @@ describe('calls of many lanes', () => {
     expect(answers.map(({ length }) => length)).toEqual([300, 200, 1, 900])
   })
 
-  test('of which one cannot be kept: the others are', async () => {
+  test('are stored even if one of them cannot be stored', async () => {
     const invalid = new TxlaneError('A function cannot be kept.', { code: 'INVALID', fate: 'notExecuted' })
     const { enqueue, calls, answer } = slowStore({ t2: invalid })
     const asked = [1, 2, 3].map((index) => enqueue([one(index)]))
@@ -78,7 +78,7 @@ describe('calls of many lanes', () => {
     expect(calls).toEqual([['t1', 't2', 't3'], ['t1'], ['t2'], ['t3']])
   })
 
-  test('that the store does not take, or nobody knows whether it did, are told so once, and not asked for again', async () => {
+  test('are rejected once and not repeated if the store fails, or if its result is unknown', async () => {
     const lost = new TxlaneError('Cut off.', { code: 'STORE', fate: 'inFlight', details: 'unknown' })
     const { enqueue, calls, answer } = slowStore({ t2: lost })
     const settled = Promise.allSettled([1, 2].map((index) => enqueue([one(index)])))
@@ -93,7 +93,7 @@ describe('calls of many lanes', () => {
     expect(ids(await next)).toEqual(['t3'])
   })
 
-  test('are all answered when it is idle', async () => {
+  test('are all answered once it is idle', async () => {
     const { enqueue, idle, answer } = slowStore()
     await idle()
     let isIdle = false

@@ -7,26 +7,26 @@ type Call = {
   readonly reject: (error: unknown) => void
 }
 
-/** As many as one statement keeps. A call that has more by itself goes alone. */
+/** The number of transactions that one statement stores. A larger single call goes alone. */
 const TOGETHER_MAX = 500
 
 export type Gathered = {
   readonly enqueue: Store['enqueue']
-  /** Resolves when all that was asked for is answered. */
+  /** Resolves when all calls are answered. */
   idle(): Promise<void>
 }
 
 /**
- * Calls of all lanes that come while the store is busy with one go together with the next. A pool has a call for each of
- * its lanes, and each would be a commit: PostgreSQL makes those that notify one after the other (`PreCommit_Notify` takes
- * a lock of the whole server, src/backend/commands/async.c).
+ * Combines `enqueue` calls of all lanes: calls that arrive while the store is busy go together as the next
+ * call. A pool makes a call for each of its lanes, and each would be a commit. PostgreSQL serialises commits
+ * that notify (`PreCommit_Notify` takes a lock of the whole server, src/backend/commands/async.c).
  */
 export function gathered(enqueue: Store['enqueue']): Gathered {
   const waiting: Call[] = []
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    // What is asked for in the same turn goes together, too.
+    // Calls made in the same turn are combined too.
     await Promise.resolve()
     while (waiting.length > 0) await askTogether(taken())
     running = undefined
@@ -51,7 +51,8 @@ export function gathered(enqueue: Store['enqueue']): Gathered {
         from += transactions.length
       }
     } catch (error) {
-      // One of them cannot be kept, and nothing was: each is told of itself.
+      // One of the calls cannot be stored, so nothing was stored. Each call is repeated alone, to get its own
+      // result.
       if (isTxlaneError(error) && error.code === 'INVALID') for (const call of calls) await ask(call)
       else for (const { reject } of calls) reject(error)
     }

@@ -1,24 +1,28 @@
 /**
- * A lease that ends more than this many times its own length ahead has run out. Its holder took it by a clock that has
- * been set back since, or by the clock of another machine, and would keep the lane from everybody until that time comes.
- * Twice, so that a small step back does not take the lane from a holder that is at work. Where a live holder loses the
- * lane that way, the fence refuses its writes (P7), as in every change of hands.
+ * A lease that ends more than this many times its own length in the future counts as expired. Its owner took
+ * it by a clock that was set back since, or by the clock of another machine, and would otherwise block every
+ * other process until that time. The factor is two, so that a small step back does not take the lane from a
+ * working owner. If a live owner loses the lane this way, the fence refuses its writes (P7), as after every
+ * change of owner.
  */
 export const LEASES_AHEAD_MAX = 2
 
-/** Whether another holder may take a lane, by the clock that all its holders share. */
+/** True if another process may take the lease, by the clock that all processes share. */
 function hasRunOut(lease: { readonly untilMs: number; readonly leaseMs: number }, nowMs: number): boolean {
   return lease.untilMs <= nowMs || lease.untilMs > nowMs + LEASES_AHEAD_MAX * lease.leaseMs
 }
 
-/** Who has a lease, and for how long: of a lane, or of an outbox. */
+/** The owner of a lease of a lane or an outbox, and its end. */
 export type LeaseState = { epoch: number; holder: string | undefined; untilMs: number; leaseMs: number }
 
 export function isHeld(lease: LeaseState, nowMs: number): boolean {
   return lease.holder !== undefined && !hasRunOut(lease, nowMs)
 }
 
-/** Takes it with a new epoch, or again with the same one where `holder` has it. False while another one has it. */
+/**
+ * Takes the lease with a new epoch, or again with the same one if `holder` owns it. Returns false while
+ * another process owns it.
+ */
 export function takeLease(lease: LeaseState, holder: string, ttlMs: number, nowMs: number): boolean {
   if (lease.holder !== holder) {
     if (isHeld(lease, nowMs)) return false

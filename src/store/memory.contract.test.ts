@@ -19,11 +19,11 @@ const contract = (breakIt: (store: Store) => Partial<Store> = () => ({})) =>
     },
   })
 
-/** Some wait for what is to come, or is not to. */
+/** Some cases wait until an event happens, or until it certainly did not. */
 async function inVirtualTime(run: () => Promise<void>): Promise<void> {
   vi.useFakeTimers()
   const outcome = run()
-  // It may fail while time passes, and is looked at afterwards.
+  // The case may fail while time passes. Its outcome is checked below.
   outcome.catch(() => {})
   await vi.advanceTimersByTimeAsync(60_000)
   await outcome
@@ -31,16 +31,19 @@ async function inVirtualTime(run: () => Promise<void>): Promise<void> {
 
 afterEach(() => void vi.useRealTimers())
 
-describe('the memory store keeps the contract', () => {
+describe('the memory store passes the contract', () => {
   for (const { name, run } of contract()) it(name, () => inVirtualTime(run))
 })
 
 const withoutUndefined = (slot: Slot) =>
   Object.fromEntries(Object.entries(slot).filter(([, value]) => value !== undefined)) as Slot
 
-describe('the contract notices a store that breaks one promise', () => {
+describe('the contract detects a store that breaks one promise', () => {
   it.each<[string, (store: Store) => Partial<Store>]>([
-    ['of many that try at once', () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) })],
+    [
+      'of many concurrent attempts exactly',
+      () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) }),
+    ],
     ['a write with an old epoch', () => ({ write: async () => {} })],
     [
       'bigints, undefined fields, every state',
@@ -57,11 +60,11 @@ describe('the contract notices a store that breaks one promise', () => {
     ],
     ['changes: in pages', (store) => ({ changes: (lane, revision) => store.changes(lane, revision, 100) })],
     [
-      'until a write says',
+      'until a write reports it done',
       (store) => ({ write: (lease, change) => store.write(lease, { ...change, wished: 99 }) }),
     ],
     [
-      'no holder has done',
+      'no owner has executed',
       (store) => ({
         async load(lease) {
           return { ...(await store.load(lease)), arrived: 2 }
@@ -87,7 +90,7 @@ describe('the contract notices a store that breaks one promise', () => {
       (store) => ({ readOutbox: async (name) => ({ ...(await store.readOutbox(name)), behind: [] }) }),
     ],
     [
-      'deliveries are kept as they are',
+      'deliveries are stored unchanged',
       (store) => ({
         writeOutbox: async (lease, { read, deliveries: [first] }) =>
           store.writeOutbox(lease, { read, deliveries: first ? [first] : [] }),

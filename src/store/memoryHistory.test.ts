@@ -33,13 +33,13 @@ async function held(store: Store) {
     store.write(lease, { slots, transactions, cursor: 8 })
 }
 
-describe('a memory store with a short history', () => {
-  it('forgets what an outbox has told of a transaction with it', async () => {
+describe('a memory store with a limited history', () => {
+  it("deletes an outbox's deliveries with their transaction", async () => {
     const store = memoryStore({ historyMax: 1 })
     const write = await held(store)
     for (const id of ['a', 'b']) await store.enqueue([stored(id, 'queued')])
     const lease = await store.takeOutbox('orders', 'me', 10_000)
-    if (lease === undefined) throw new Error('nobody has it')
+    if (lease === undefined) throw new Error('a free lane cannot be taken')
     const chain = { chainId: lane.chainId, genesisHash: lane.genesisHash }
     const open = (id: string) => ({ chain, id, state: 'open', count: 0, tries: 0 }) as const
     await store.writeOutbox(lease, { read: [], deliveries: [open('a'), open('b')] })
@@ -48,7 +48,7 @@ describe('a memory store with a short history', () => {
     expect((await store.readOutbox('orders')).open).toBe(1)
   })
 
-  it('forgets every hash of a transaction with it: those of bumps, and those of late writes of its slot', async () => {
+  it('deletes every hash with its transaction: those of bumps, and those of late slot writes', async () => {
     const store = memoryStore({ historyMax: 1 })
     const write = await held(store)
     const slot = liveSlot({ attempts: [attempt('a', 'a1'), attempt('a', 'a2')] })
@@ -63,12 +63,12 @@ describe('a memory store with a short history', () => {
     for (const gone of ['a1', 'a2']) expect(await store.find(lane, { hash: hash(gone) })).toBeUndefined()
     expect((await store.find(lane, { hash: hash('b1') }))?.id).toBe('b')
 
-    // Had a hash been kept, the id's next owner would be found by it.
+    // If a hash had been left, it would lead to the id's next transaction.
     await store.enqueue([stored('a', 'queued')])
     for (const gone of ['a1', 'a2']) expect(await store.find(lane, { hash: hash(gone) })).toBeUndefined()
   })
 
-  it('does not forget one that had ended and is in flight again', async () => {
+  it('keeps a transaction that had ended and is in flight again', async () => {
     const store = memoryStore({ historyMax: 1 })
     const write = await held(store)
     await write([], stored('a', 'finalized', hash('a1')))

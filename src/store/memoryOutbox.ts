@@ -7,11 +7,11 @@ type Outbox = LeaseState & {
   isKnown: boolean
   readonly read: Map<string, number>
   readonly deliveries: Map<string, StoredDelivery>
-  /** Of `deliveries`, how many are in each state: there are many. */
+  /** The number of `deliveries` in each state, counted because there are many. */
   readonly counts: Record<StoredDelivery['state'], number>
 }
 
-/** What the memory store keeps for outboxes. `forget`: a transaction is kept no longer. */
+/** The outbox records of the memory store. `forget` is called when a transaction is deleted. */
 export function createMemoryOutboxes(parts: {
   readonly now: () => number
   readonly lanes: () => Iterable<{ readonly key: LaneKey; readonly revision: number }>

@@ -2,8 +2,9 @@ import { invalid } from '../errors/invalid.js'
 import type { LaneArrivals, ListOptions, StoredPage, StoredTransaction } from '../types/store.js'
 
 /**
- * A page of arrivals from the first `limit` transactions and the first `limit` wishes after a sequence. Where one of
- * the lists was cut, the other ends there as well: whoever goes on from the last of both must miss nothing.
+ * A page of arrivals from the first `limit` transactions and the first `limit` commands after a sequence. If
+ * one of the lists is cut, the other ends at the same sequence, so that a reader that continues from the last
+ * of both misses nothing.
  */
 export function arrivalsPage(all: LaneArrivals, limit: number): LaneArrivals {
   const end = Math.min(endOf(all.transactions, limit), endOf(all.wishes, limit))
@@ -18,20 +19,21 @@ function endOf(list: readonly { readonly sequence: number }[], limit: number): n
 }
 
 /**
- * Where `arrivals` goes on from, for a holder that has loaded all transactions up to `sequence`: not beyond a wish that
- * an earlier holder has not done. What lies above it arrives again.
+ * The sequence from which `arrivals` continues, for a lease owner that has loaded all transactions up to
+ * `sequence`: not beyond the first command that an earlier owner has not executed. Entries above it arrive
+ * again.
  */
 export function arrivedUpTo(sequence: number, firstWish: number | undefined): number {
   return firstWish === undefined ? sequence : Math.min(sequence, firstWish - 1)
 }
 
 /**
- * The place of a transaction in a list: by when it was taken on, then by its place in the order of arrival of the lane
- * that it came into, which it keeps where it is handed to another lane. Both may be equal, ids are not.
+ * The position of a transaction in a list: by its creation time, then by its position in the order of arrival
+ * of its first lane, which it keeps when it is handed off to another lane. Both may be equal; ids are unique.
  */
 export type ListPlace = { readonly createdAtMs: number; readonly arrival: number; readonly id: string }
 
-/** Below every place that a transaction of this time can have. */
+/** Below every position that a transaction with this time can have. */
 const FIRST_ARRIVAL = -1
 const ABOVE_ALL: ListPlace = {
   createdAtMs: Number.MAX_VALUE,
@@ -43,7 +45,7 @@ function listCursor({ createdAtMs, arrival, id }: ListPlace): string {
   return `${createdAtMs}:${arrival}:${id}`
 }
 
-/** @throws `INVALID` for what no list gave back */
+/** @throws `INVALID` for a cursor that no list returned */
 export function listPlace(cursor: string): ListPlace {
   const [, createdAtMs, arrival, id] = /^(-?\d{1,16}(?:\.\d{1,20})?):(-?\d{1,16}):(.*)$/s.exec(cursor) ?? []
   if (createdAtMs === undefined || arrival === undefined || id === undefined)
@@ -51,7 +53,7 @@ export function listPlace(cursor: string): ListPlace {
   return { createdAtMs: Number(createdAtMs), arrival: Number(arrival), id }
 }
 
-/** What a page holds is between these: below the one place, and taken on at the other time or later. */
+/** The bounds of a page: below the position, and created at the given time or later. */
 export function listBounds({ cursor, createdAfterMs, createdBeforeMs }: Omit<ListOptions, 'limit'>): {
   readonly below: ListPlace
   readonly fromMs: number
@@ -62,7 +64,7 @@ export function listBounds({ cursor, createdAfterMs, createdBeforeMs }: Omit<Lis
   return { below, fromMs: createdAfterMs ?? -Number.MAX_VALUE }
 }
 
-/** The first `limit` of the rows, of which there is one more where there is another page. */
+/** The first `limit` rows. There is one row more if there is another page. */
 export function listPage<row>(
   rows: readonly row[],
   limit: number,
@@ -74,12 +76,12 @@ export function listPage<row>(
   return rows.length > limit && last !== undefined ? { items, cursor: listCursor(of.place(last)) } : { items }
 }
 
-/** For a sort: the newest comes first. */
+/** A sort order: the newest comes first. */
 export function newestFirst(a: ListPlace, b: ListPlace): number {
   return b.createdAtMs - a.createdAtMs || b.arrival - a.arrival || compareText(b.id, a.id)
 }
 
-/** As databases compare UTF-8, byte by byte, which is the order of the code points. */
+/** Compares as databases compare UTF-8, byte by byte, which is the order of code points. */
 function compareText(a: string, b: string): number {
   for (let at = 0; at < Math.min(a.length, b.length); at++) {
     const difference = (a.codePointAt(at) ?? 0) - (b.codePointAt(at) ?? 0)

@@ -4,8 +4,8 @@ import { isTxlaneError, TxlaneError } from '../errors/base.js'
 export const REPLACED = 'replaced'
 
 /**
- * The records that a store works on are not those that other processes find: a file that was deleted, moved or replaced
- * while it was open. Nothing was read or written.
+ * True if the open records of a store are not the records that other processes see: its file was deleted,
+ * moved or replaced while it was open. Nothing was read or written.
  */
 export function isReplaced(error: unknown): error is TxlaneError {
   return isTxlaneError(error) && error.code === 'STORE' && error.details === REPLACED

@@ -1,61 +1,71 @@
 import type { Address } from 'viem'
 import type { HoldReason } from './lane.js'
 
-/** What is not as it should be at a sender. */
+/** A problem of a sender. */
 export type HealthCause =
-  /** Its lane is not open. `said`: why the last try failed; missing before the first one has ended. */
+  /**
+   * The lane is not open. `said` is the error of the last attempt to open it; missing until the first attempt
+   * has ended.
+   */
   | { for: 'opening'; said?: string | undefined }
-  /** It was closed. */
+  /** The sender was closed. */
   | { for: 'closed' }
-  /** As many transactions wait as `limits.queueMax` allows. */
+  /** The queue is full: as many transactions wait as `limits.queueMax` allows. */
   | { for: 'queue'; queued: number }
-  /** A hold of the lane. Where another process holds the lane: as that process kept it, a few seconds ago. */
+  /**
+   * The lane has a hold. If another process owns the lease, this is the hold that it stored, a few seconds
+   * old.
+   */
   | { for: 'hold'; hold: HoldReason }
-  /** The answers of an endpoint are of no use, or there are none; `said` quotes the last one, cut and redacted. */
+  /**
+   * The endpoint does not answer, or its answers are unusable. `said` quotes the last one, truncated and
+   * redacted.
+   */
   | { for: 'endpoint'; endpoint: string; role: 'both' | 'read' | 'send'; said?: string | undefined }
-  /** The store does not read or write. */
+  /** The store fails to read or write. `said` is its error. */
   | { for: 'store'; said: string }
   /**
-   * Options that have to be equal in all processes are others in the process that holds the lane, whose ones count.
+   * Options that must be equal in all processes differ from those of the lease owner, whose values apply.
    * `options`: their names.
    */
   | { for: 'options'; options: string[] }
-  /** An account of a pool could not pay for a plain transfer when `ready()` was called last. */
+  /** An account of a pool could not pay for a plain transfer at the last call of `ready()`. */
   | { for: 'empty' }
   /**
-   * `transactions` of the account `address`, which is none of the pool's, have not ended and are in no sealed
-   * block, and no process served it when `ready()` was called last: its key was taken out, or its process is down.
+   * The account `address` is not in the pool, but has `transactions` that have not ended and are in no sealed
+   * block. No process served it at the last call of `ready()`: its key was removed, or its process is down.
    */
   | { for: 'unserved'; transactions: number }
 
-/** Something that is not as it should be at the sender of `address`. */
+/** A problem of the sender of `address`. */
 export type HealthReason = HealthCause & {
-  /** The account of the sender; of `unserved`, the one that nobody serves. */
+  /** The account of the sender; for `unserved`, the account that no process serves. */
   address: Address
-  /** Wall time, in milliseconds since the epoch, since when it stands; missing where that is not known. */
+  /** Wall time at which the problem began, in milliseconds since the epoch. Missing if it is not known. */
   sinceMs?: number
-  /** The same in plain English: one sentence. Its wording may change. */
+  /** The problem in plain English: one sentence. Its wording may change. */
   sentence: string
-  /** Nothing but a person ends it. */
+  /** True if only an operator can end the problem. */
   operator: boolean
-  /** What of the sender it takes away by itself; missing where the sender works in spite of it. */
+  /** The probe that fails because of this problem alone. Missing if the sender works in spite of it. */
   stops?: 'live' | 'ready'
 }
 
-/** What `health()` says, in the terms of Kubernetes. */
+/** The result of `health()`, in the terms of Kubernetes probes. */
 export type Health = {
-  /** A restart is of no use. False only where nothing but a restart helps: the store's file was replaced. */
+  /** True unless only a restart helps: the file of the store was replaced. */
   live: boolean
   /**
-   * What is sent now is taken on and goes its way: the lane is open and not held, the queue has room, the store works, and
-   * an endpoint is read and one takes transactions. A pool is ready while one of its accounts is. A sender whose lane
-   * another process holds needs no endpoint of its own.
+   * True if a transaction that is sent now is accepted and processed: the lane is open without a hold, the
+   * queue has room, the store works, one endpoint is readable and one takes transactions. A pool is ready
+   * while one of its accounts is ready. A standby needs no endpoint of its own: another process owns the
+   * lease.
    */
   ready: boolean
-  /** Nonces that were taken and that no sealed block has used, as in `snapshot()`. */
+  /** Number of nonces that were taken and that no sealed block has used, as in `snapshot()`. */
   inFlight: number
-  /** Transactions that wait for a nonce, as in `snapshot()`. */
+  /** Number of transactions that wait for a nonce, as in `snapshot()`. */
   queued: number
-  /** All that is not as it should be; what takes `live` or `ready` away stands in front. */
+  /** All problems. The problems that make `live` or `ready` false come first. */
   reasons: HealthReason[]
 }

@@ -54,114 +54,131 @@ export type {
   WaitReason,
 } from './wait.js'
 
-/** Stages that can be waited for, in order. */
+/** Stages that `wait` accepts, in order. */
 export type WaitStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
 
-/** Where a transaction is. `failed`, `cancelled` and `superseded` are ends without execution. */
+/** The progress of a transaction. `failed`, `cancelled` and `superseded` are ends without execution. */
 export type Stage = 'queued' | 'signed' | 'accepted' | WaitStage | 'failed' | 'cancelled' | 'superseded'
 
-/** A logger that takes an object and a message, as pino does. What it has no method for is dropped. */
+/** A logger that takes an object and a message, as pino does. Messages for a missing method are dropped. */
 export type Logger = {
-  /** Gets what is of use only to who looks for a fault: readings, requests, rows of the table. */
+  /** Details for debugging: readings, requests, rows of the transition table. */
   debug?(fields: object, message?: string): void
-  /** Gets what the lane does for itself: a bump, a no-op, a change of endpoint. */
+  /** Actions that the lane takes by itself: a bump, a no-op, a change of endpoint. */
   info(fields: object, message?: string): void
-  /** Gets what may need a person: holds, endpoints of no use, doubtful answers. */
+  /** Events that may need an operator: holds, unusable endpoints, doubtful answers. */
   warn?(fields: object, message?: string): void
-  /** Gets what failed: a store, a signer, a listener of the caller. */
+  /** Failures of a store, a signer or a listener of the caller. */
   error?(fields: object, message?: string): void
 }
 
 /**
- * A node to talk to. Clients are taken apart to their URLs; viem's own retry and fallback are not used.
+ * A node to talk to. Only the URLs of a client's transport are used; viem's own retry and fallback are not.
  */
 export type Endpoint = {
-  /** A viem client of the chain. Its transport says where the node is; an account in it is not used. */
+  /**
+   * A viem client of the chain. Its transport gives the address of the node; an account in it is not used.
+   */
   client: Client
   /**
-   * `read` ones never see a transaction. `send` ones are asked once which chain they are on, and never for anything
-   * else: they are tried first, and are the only ones that see a transaction marked `private`. Of those that are
-   * read, one is at a time: the healthiest, until it has been bad for a while. @default 'both'
+   * `read` endpoints never receive a transaction. `send` endpoints are asked once for their chain id, and
+   * never for anything else. They are tried first, and only they receive a transaction marked `private`. One
+   * reading endpoint is used at a time: the healthiest, until it has been bad for a while. @default 'both'
    */
   role?: 'both' | 'read' | 'send' | undefined
-  /** Replaces the global `fetch`. Without it, Node's own is gone around: by the undici dispatcher that it sends by. */
+  /**
+   * Replaces the global `fetch`. Without it, Node's own `fetch` is bypassed: requests go directly to the
+   * undici dispatcher under it. @default the global `fetch`
+   */
   fetchFn?: typeof fetch | undefined
-  /** What is known of the endpoint already; the rest is found by probing and watching. */
+  /** Known properties of the endpoint. The other properties are found by probing and observation. */
   profile?: Partial<EndpointProfileInput> | undefined
 }
 
 /**
- * The parts of an endpoint profile that can be given. What is given is believed and never probed. The rest is learned:
- * how many transactions an endpoint keeps above a missing nonce and how large a batch it takes may change, and two
- * refusals teach them.
+ * The parts of an endpoint profile that the caller can set. A given value is believed and never probed. The
+ * other parts are learned, because they may change: how many transactions an endpoint keeps above a missing
+ * nonce, and how large a batch it accepts. Two refusals teach each of them.
  */
 export type EndpointProfileInput = {
-  /** What `eth_getTransactionCount` at `pending` counts. */
+  /** The transactions that `eth_getTransactionCount` at `pending` counts. */
   pending: 'mempool' | 'preconfirmed' | 'latest' | 'absent'
-  /** Code and storage at `pending` show pre-confirmed state. */
+  /** True if code and storage at `pending` show the pre-confirmed state. */
   pendingState: boolean
-  /** `eth_getBlockReceipts` is to be used. */
+  /** True if `eth_getBlockReceipts` is to be used. */
   blockReceipts: boolean
-  /** `eth_simulateV1` is to be used. */
+  /** True if `eth_simulateV1` is to be used. */
   simulateV1: boolean
 }
 
-/** What goes for a lane, whoever opens it: `createSender`, a pool, `createLanes` or an allocator. */
+/** Options of a lane, for `createSender`, pools, `createLanes` and allocators alike. */
 export type LaneOptions<chain extends Chain> = {
-  /** Further endpoints. The client itself is one with role `both`. */
+  /** Further endpoints. The client itself is an endpoint with the role `both`. @default none */
   endpoints?: readonly Endpoint[] | undefined
-  /** Where transactions and attempts are kept. @default `memoryStore()`, shared by the process */
+  /** The store that keeps transactions and attempts. @default `memoryStore()`, shared by the process */
   store?: Store | undefined
-  /** What the lane may offer for gas, and how it finds that out. */
+  /** The fees that the lane may offer, and how it estimates them. */
   fees?: FeePolicy<chain> | undefined
   /**
-   * How deep a block must be before it proves an end: `child` (one child block, for chains with a single
-   * sequencer), `safe`, or a number of blocks. @default 'child' on OP-stack chains, else 'safe'; 12 blocks where
-   * the `safe` tag is missing
+   * The depth at which a block proves the end of a transaction: `child` (one child block, for chains with a
+   * single sequencer), `safe`, or a number of blocks. @default 'child' on OP-stack chains, else 'safe'; 12
+   * blocks if the endpoint has no `safe` tag
    */
   lossDepth?: 'child' | 'safe' | number | undefined
   /**
-   * Who gets a transaction's bytes where several endpoints take transactions. `first`: one of them, and the others
-   * too once it has to be sent again (no answer, a refusal, or a block went by without it). `all`: every one at once.
-   * It costs as many requests as there are endpoints, and a mistake that every node rejects (a bad signature, say) no
-   * longer frees its nonce at once: bytes that several nodes have seen are known to be nowhere only when the chain
-   * says so, so the lane pays for a no-op. @default 'first'
+   * The endpoints that receive a transaction if several take transactions. `first`: one of them; the others
+   * receive it too once it has to be resent (no answer, a refusal, or a block without it). `all`: every
+   * endpoint at once. This costs one request per endpoint. It also means that a transaction that every node
+   * rejects (a bad signature, for example) no longer frees its nonce at once: after several nodes have seen
+   * the bytes, only the chain can show that none of them keeps them, so the lane pays for a no-op.
+   * @default 'first'
    */
   broadcast?: 'first' | 'all' | undefined
   /**
-   * Gets what the lane does for itself. Without one the console is told (`console.warn`) of what only a person can end: an
-   * account without money, a hold that waits for `resume()`, an endpoint that answers nothing of use. Once for each, with
-   * what ends it; `false` silences that. @default `console.warn`, for those alone
+   * Receives reports of the actions that the lane takes by itself. Without a logger, `console.warn` reports
+   * the problems that only an operator can end: an account without funds, a hold that waits for `resume()`,
+   * an endpoint with unusable answers. Each is reported once, with its remedy; `false` silences that.
+   * @default `console.warn`, for these problems only
    */
   logger?: Logger | false | undefined
   /**
-   * `settle` waits, before the first reservation of a lane without records, until the account's counts settle:
-   * transactions of an earlier life may be invisible. Two readings have to agree, at different sealed blocks or 3 s apart
-   * at the same one, since some nodes make no empty blocks; where `pending` is above `latest` and does not move, 15 s; and
-   * no other endpoint may show another count. After `limits.coldStartMaxMs` the next reading is enough. Meanwhile the lane has the hold `seeding`.
-   * An account that never sent does not wait. A heuristic. @default 'settle'
+   * `settle`: before the first reservation of a lane without records, wait until the account's counts settle,
+   * because transactions of an earlier run may not be visible yet. Two readings have to agree, at different
+   * sealed blocks, or 3 s apart at the same block, since some nodes make no empty blocks. If `pending` stays
+   * above `latest` without moving, they must be 15 s apart. No other endpoint may show another count. After
+   * `limits.coldStartMaxMs` the next reading is enough. The lane has the hold `seeding` during this time. An
+   * account that never sent a transaction does not wait. This is a heuristic. @default 'settle'
    */
   coldStart?: 'settle' | 'immediate' | undefined
-  /** For every transaction that names none itself: see the option of `send`. @default 'wait', and 'fail' in a pool */
+  /** Default of the option `starved` of `send`. @default 'wait', and 'fail' in a pool */
   starved?: 'wait' | 'fail' | undefined
-  /** For every transaction that names none itself: see the option of `send`. @default 'relaxed' */
+  /** Default of the option `order` of `send`. @default 'relaxed' */
   order?: 'relaxed' | 'strict' | undefined
-  /** How groups share the lane, or the lanes of a pool: see the option `group` of `send`. @default all alike */
+  /**
+   * How groups share the lane, or the lanes of a pool: see the option `group` of `send`. @default equal
+   * shares
+   */
   groups?: GroupPolicy | undefined
-  /** Bounds and times; each has a default. */
+  /** Limits and times. Each has a default. */
   limits?: Partial<Limits> | undefined
-  /** Calls the node before a nonce is taken, even where gas is given. @default false */
+  /**
+   * If true, each request is simulated on the node (`eth_call`) before a nonce is taken, even if its gas is
+   * given. @default false
+   */
   simulate?: boolean | undefined
-  /** Estimated gas is multiplied by it. @default 1 */
+  /** Factor for estimated gas. @default 1 */
   gasMultiplier?: number | undefined
 }
 
-/** What `createSender` takes. */
+/** The parameters of `createSender`. */
 export type SenderParameters<
   chain extends Chain,
   account extends Account | undefined,
 > = LaneOptions<chain> & {
-  /** A viem client with a chain. Its transport is the first endpoint; its account sends, where it is a local one. */
+  /**
+   * A viem client with a chain. Its transport is the first endpoint. Its account is the sender if it is a
+   * local account.
+   */
   client: Client<Transport, chain, account>
 } & (account extends LocalAccount
     ? {
@@ -175,41 +192,45 @@ export type SenderParameters<
 
 /** Sends transactions of one account on one chain. */
 export interface Sender<chain extends Chain = Chain> {
-  /** The chain of its client. */
-  // Mapped, so that TypeScript 5 compares senders member by member: by the variance that it computes one that knows its
-  // chain would not serve where any chain does.
+  /** The chain of the sender's client. */
+  // A mapped type, so that TypeScript 5 compares senders member by member. By the variance that it computes
+  // otherwise, a sender with a known chain would not be assignable to a sender of any chain.
   readonly chain: { readonly [name in keyof chain]: chain[name] }
   /** The account that signs and sends. */
   readonly address: Address
   /**
-   * Probes the endpoints, takes the lane's lease where it is free, seeds the lane and asks what gas costs, so that the
-   * first transaction finds all of it known. Where another process has the lease this one is its guest: what is sent
-   * here goes to the holder by way of the store, and whoever is left takes the lane over. `send` waits for it by itself.
+   * Probes the endpoints, takes the lane's lease if it is free, seeds the lane and reads the gas price, so
+   * that the first transaction need not wait for these. If another process owns the lease, this process
+   * becomes a standby: its transactions reach the lease owner through the store, and a remaining process
+   * takes over the lane if the owner disappears. `send` calls `ready` by itself.
    *
-   * `ready` of a pool also finds what would be noticed too late otherwise: accounts of its own that cannot pay for a
-   * transfer, and unfinished work of other accounts of the same chain and store that no process serves. Both are told to the
-   * `logger`, or to the console where there is none, and stand in the reasons of `health()` until it is called again.
+   * `ready` of a pool also finds problems that would otherwise be noticed too late: accounts of the pool that
+   * cannot pay for a transfer, and unfinished work of other accounts of the same chain and store that no
+   * process serves. Both are reported to the `logger`, or to the console without one, and are listed in the
+   * reasons of `health()` until the next call.
    *
-   * A call that was lost, has no answer or was refused for the rate is asked again by itself, until
-   * `limits.readyTimeoutMs` has passed; a refusal in other words three times. May be called again after a rejection.
+   * A call that was lost, has no answer or was refused for its rate is retried until `limits.readyTimeoutMs`
+   * has passed; any other refusal is retried three times. `ready` may be called again after a rejection.
    *
-   * @throws TxlaneError `UNREACHABLE` (no endpoint answers), `REJECTED` (a reading was refused; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
+   * @throws TxlaneError `UNREACHABLE` (no endpoint answers), `REJECTED` (a reading was refused; the code
+   *   cannot be loaded), `CHAIN_MISMATCH`, `STORE`
    */
   ready(): Promise<void>
   /**
-   * Takes a transaction on. Resolves when an endpoint accepted it, or with `until: 'queued'` when the store has it. By
-   * an `id` that is known it is the one that it stands for, whatever has become of that, also where the queue is full.
+   * Accepts a transaction. Resolves when an endpoint has accepted it, or with `until: 'queued'` when the
+   * store has it. A known `id` returns the transaction that it belongs to, whatever its stage is, even if the
+   * queue is full.
    *
-   * @throws TxlaneError `INVALID`, `UNSUPPORTED`, `ID_CONFLICT`, `QUEUE_FULL` or `CLOSED` where it was not taken on;
-   * `STORE` likewise, with `inFlight` where the store may have it all the same, or its id from an earlier life; and what
-   * ended it before that stage
+   * @throws TxlaneError `INVALID`, `UNSUPPORTED`, `ID_CONFLICT`, `QUEUE_FULL` or `CLOSED` if the transaction
+   *   was not accepted; `STORE` likewise, with the fate `inFlight` if the store may have it nevertheless, or
+   *   may have its id from an earlier run; and the error that ended the transaction before the awaited stage
    */
   send(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
   /**
-   * `send` of a call of a contract, with the parameters of viem's `writeContract`. Nothing is simulated beforehand, unless
-   * the sender's `simulate` says so.
+   * As `send`, for a contract call, with the parameters of viem's `writeContract`. The call is not simulated
+   * beforehand unless the sender's option `simulate` is set.
    *
-   * @throws TxlaneError as `send`, and `INVALID` where the arguments do not fit the ABI
+   * @throws TxlaneError as `send`, and `INVALID` if the arguments do not fit the ABI
    */
   writeContract<
     const abi extends Abi | readonly unknown[],
@@ -220,129 +241,149 @@ export interface Sender<chain extends Chain = Chain> {
     options?: SendOptions,
   ): Promise<Tx<chain>>
   /**
-   * `send` of a deployment, with the parameters of viem's `deployContract`. The address stands in the receipt.
+   * As `send`, for a deployment, with the parameters of viem's `deployContract`. The receipt contains the
+   * address.
    *
-   * @throws TxlaneError as `send`, and `INVALID` where the arguments do not fit the ABI
+   * @throws TxlaneError as `send`, and `INVALID` if the arguments do not fit the ABI
    */
   deployContract<const abi extends Abi | readonly unknown[]>(
     parameters: DeployContractParameters<abi, chain, LocalAccount>,
     options?: SendOptions,
   ): Promise<Tx<chain>>
   /**
-   * Sends items as the lane takes them, and gives each one's result when it is known, not in the order of the items: `index`
-   * says which it is. At most 8,192 items, and no more than `limits.queueMax`, are read ahead of the results. A failed item
-   * ends nothing but itself. Nothing is sent before the first result is asked for. Who stops reading results stops the
-   * reading of items; what was read is sent.
+   * Sends items at the pace of the lane, and yields each result when it is known, not in the order of the
+   * items; `index` is the item's position. At most 8,192 items, and at most `limits.queueMax`, are read ahead
+   * of the results. A failed item does not stop the others. The first item is sent when the first result is
+   * requested. If the caller stops reading results, no further items are read; the items already read are
+   * sent.
    *
-   * @throws TxlaneError `INVALID` at once; afterwards, what the iterable itself throws
+   * @throws TxlaneError `INVALID` at once; later, the errors of the iterable itself
    */
   sendMany(
     items: Iterable<Item<chain>> | AsyncIterable<Item<chain>>,
     options?: SendManyOptions,
   ): AsyncIterable<ItemResult<chain>>
   /**
-   * Sends transactions in one lane in this order, without waiting between them: each takes a nonce as soon as the one
-   * before it has one, and is journaled no sooner. Where one ends before the next is journaled, the next and all after
-   * it end with DEPENDENCY, fate `notExecuted`. One that reverts stops nothing: who wants that sends with `after`.
+   * Sends transactions in one lane in the given order, without waiting between them. Each takes a nonce as
+   * soon as its predecessor has one, and is journaled no sooner than its predecessor. If one ends before the
+   * next is journaled, the next and all after it end with DEPENDENCY, fate `notExecuted`. A revert does not
+   * stop the sequence; for that, use `send` with `after`.
    *
-   * Gas that is not given comes from `eth_simulateV1`, run on what goes before it in the sequence and checked by running
-   * it again; without that method a transaction without gas waits until those before it are on the chain.
+   * Missing gas limits come from `eth_simulateV1`, run on top of the preceding transactions of the sequence
+   * and checked by a second run. Without that method, a transaction without gas waits until its predecessors
+   * are on the chain.
    *
-   * Resolves with all of them once each was accepted or has ended (`until`), which `wait` on each tells. `after` goes
-   * for the first, and so for all. Not guaranteed: the order where a nonce of them is taken by another wallet.
-   * @throws TxlaneError where not all of it was taken on; with `inFlight`, the first of them are on their way
+   * Resolves with all transactions once each was accepted or has ended (`until`); `wait` on each reports its
+   * result. `after` applies to the first, and so to all. Not guaranteed: the order if another wallet takes
+   * one of their nonces.
+   *
+   * @throws TxlaneError if a part of the sequence was not accepted; with the fate `inFlight`, its first
+   *   transactions are on their way
    */
   sendSequence(
     requests: readonly TxRequest<chain>[],
     options?: SequenceOptions,
   ): Promise<readonly Tx<chain>[]>
   /**
-   * By its id or the hash of any of its attempts, ended or not, of any account of this chain and store: ids are one for
-   * all of them. What another account sent is followed in the store, and a cancel of it is left there for whoever has its
-   * lane; `replace` is for its own sender. Undefined where the store has none.
+   * Finds a transaction by its id or by the hash of any of its attempts, ended or not, of any account of this
+   * chain and store; ids are shared by all accounts. A transaction of another account is followed through the
+   * store. A cancel of it is written to the store for its lease owner; `replace` is only for its own sender.
+   * Resolves with undefined if the store has no such transaction.
    *
-   * Where the lane is not open within a second, or no endpoint answers, it is what the store has: its fields are of then,
-   * `wait` goes on once the lane opens, and `cancel`, `replace` and `speedUp` reject with why it does not. From when the lane
-   * is open it is live.
+   * If the lane is not open within a second, or no endpoint answers, the result is the record in the store:
+   * its fields do not change, `wait` continues once the lane opens, and `cancel`, `replace` and `speedUp`
+   * reject with the reason why it does not. It becomes live once the lane is open.
    *
-   * @throws TxlaneError `UNREACHABLE` where no endpoint answers and the store keeps several chains with this id; `STORE`
+   * @throws TxlaneError `UNREACHABLE` if no endpoint answers and the store holds several chains with this
+   *   chain id; `STORE`
    */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   /**
-   * A page of the account's transactions in the store, newest first by `createdAt`. What is there when the first page is
-   * asked for comes once in all pages together, whatever is sent meanwhile; of what changes its stage meanwhile, a list of one
-   * stage has what fits when its page is read. Ended ones stay as long as the store keeps them. Without an answer of an
-   * endpoint as the store has them, as `get` does.
+   * A page of the account's transactions in the store, newest first by `createdAt`. Each transaction that
+   * exists when the first page is requested appears exactly once over all pages, whatever is sent meanwhile.
+   * If `stage` is given and transactions change their stage meanwhile, a page contains those that have the
+   * stage when the page is read. Ended transactions stay as long as the store keeps them. If no endpoint
+   * answers, the records are those of the store, as in `get`.
    *
-   * @throws TxlaneError as `get`; `INVALID` at once, for a cursor that no page gave back too; `STORE`
+   * @throws TxlaneError as `get`; `INVALID` at once, also for a cursor that no page returned; `STORE`
    */
   list(options?: ListOptions): Promise<RecordPage>
   /**
-   * Those that this process knows at nonces that no sealed block has used, as `snapshot().inFlight` counts them: two at
-   * one nonce where one is to replace the other, and none at a nonce of a no-op or of outside code.
+   * The transactions known to this process at nonces that no sealed block has used, as `snapshot().inFlight`
+   * counts them. A nonce has two of them while one is to replace the other, and none if it belongs to a no-op
+   * or to outside code.
    */
   inFlight(): readonly Tx<chain>[]
   /**
-   * Whether it can take work now, and what stands in the way. From memory alone: no node and no store is asked, and no lane
-   * is opened, so that a probe may call it each second. `ready()` opens the lane; before that it is not `ready` here.
+   * Whether the sender can accept work now, and its problems. It reads memory only: it calls no node and no
+   * store and opens no lane, so that a probe may call it every second. `ready()` opens the lane; until then
+   * `ready` is false.
    *
-   * Not guaranteed: that an endpoint that nobody asks, since nothing is under way, would answer. It is taken as it was last.
+   * Not guaranteed: that an endpoint would answer that is not used because the lane is idle. Its last known
+   * state is reported.
    */
   health(): Health
-  /** Hashes seen pre-confirmed by the caller's own feed. */
+  /** Reports hashes that the caller's own feed saw pre-confirmed, with the number of their block. */
   observe(seen: { hashes: readonly Hash[]; blockNumber: bigint }): void
   /**
-   * Calls the listener with each event of the kind from now on, until the function that it gives back is called. What a
-   * listener throws stops nothing and is logged.
+   * Calls the listener on each event of the kind from now on. The returned function removes the listener. An
+   * error thrown by a listener is logged and has no other effect.
    */
   on<event extends keyof SenderEvents<chain>>(
     event: event,
     listener: (payload: SenderEvents<chain>[event]) => void,
   ): () => void
-  /** The operator's word on an unresolved transaction. */
+  /** Sets the fate of an unresolved transaction by decision of the operator. */
   resolve(id: string, fate: Exclude<Fate, 'inFlight'>): Promise<void>
   /**
-   * What the lane looks like now. The holder of the lane asks no node; a guest reads counts and the head.
+   * The current state of the lane. The lease owner makes no request for it; a standby reads the counts and
+   * the newest block.
    *
    * @throws TxlaneError as `ready`, which it waits for; `CLOSED`
    */
   snapshot(): Promise<LaneSnapshot>
-  /** Reads counts, code and (where asked for) storage again. */
+  /** Reads the counts, the code and (if requested) the storage again. */
   resync(): Promise<void>
   /**
-   * Stops reserving nonces; what is in flight goes on and is repaired. It goes for this process: a lane that another
-   * one holds goes on there.
+   * Stops reserving nonces; in-flight transactions continue and are repaired. Applies to this process only: a
+   * lane that another process owns continues there.
    */
   pause(): void
   /** Ends `pause`, and lifts the holds that wait for an operator: see `HoldReason`. */
   resume(): void
   /**
-   * Changes what the lane may offer, from now on: the next bump and the next transaction go by it, and what stands at its
-   * ceiling is looked at again at once. For every sender of the lane in this process, until it is closed or changed again; a lane
-   * that another process holds goes on by what was set there. What was signed before stays as it is.
+   * Changes the fees that the lane may offer. The next bump and the next transaction use the new values, and
+   * transactions at their ceiling are reconsidered at once. Applies to every sender of the lane in this
+   * process, until the lane is closed or the fees change again. A lane that another process owns keeps the
+   * values set there. Signed transactions stay as they are.
    *
    * @throws TxlaneError `INVALID` at once
    */
   setFees(fees: FeeChange): void
   /**
-   * Resolves when nothing is queued, all is sealed and no gap is left. Nonces that were handed to outside code are seen
-   * through by the process that holds the lane; others need not wait for them.
+   * Resolves when the queue is empty, all transactions are sealed and no gap is left. Only the lease owner
+   * waits for nonces that were handed to outside code; other processes need not.
    *
-   * @throws TxlaneError `CLOSED`, fate `inFlight`, where the lane closes before that; `ABORTED` by the signal
+   * @throws TxlaneError `CLOSED`, fate `inFlight`, if the lane closes before that; `ABORTED` by the signal
    */
   drain(options?: { signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Signs what has a nonce, hands it to an endpoint and fills gaps, within `limits.closeTimeoutMs`, and gives the lane back
-   * last. What is queued ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens
-   * the lane next. What the store has not been asked to keep yet is `CLOSED` at once. Who still waits is told `CLOSED`.
+   * Signs the transactions that have a nonce, sends them to an endpoint and fills gaps, within
+   * `limits.closeTimeoutMs`, and then releases the lease. Queued transactions end with `CLOSED` and
+   * `notExecuted`; in a durable store they stay queued for the next process that opens the lane. A
+   * transaction not yet handed to the store ends with `CLOSED` at once. Pending waits reject with `CLOSED`.
    *
-   * Not guaranteed: that what was sent is in a block, or that an endpoint has accepted it. It is waited for by `drain()`, which
-   * goes before. In a store that outlives the process whoever opens the lane next sends it again where it is lost; with
-   * `memoryStore()` nobody does, and the logger is warned where something is in flight.
+   * Not guaranteed: that sent transactions are in a block, or that an endpoint has accepted them; call
+   * `drain()` before `close()` to wait for that. With a durable store, the next process that opens the lane
+   * resends lost transactions. With `memoryStore()` no process does, and the logger is warned if transactions
+   * are in flight.
    */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Where transactions and attempts are kept. Made by `memoryStore()`; the verbs are for those who write another. */
+/**
+ * Keeps transactions and attempts. `memoryStore()` makes one; its methods matter only to authors of another
+ * store.
+ */
 export type Store = import('./store.js').Store

@@ -2,116 +2,142 @@ import type { Address, Hash, Hex, SerializeTransactionFn, TransactionSerializabl
 import type { SendOptions } from './tx.js'
 import type { WaitReason } from './wait.js'
 
-/** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
+/**
+ * The reason why a lane reserves no nonces for now. Repair of in-flight nonces continues under every hold.
+ */
 export type HoldReason =
-  /** `pause()`; lifted by `resume()`. */
+  /** The caller called `pause()`. Lifted by `resume()`. */
   | 'paused'
-  /** The head cannot be paid, or nothing of what waits; lifted when the balance can, or something that waits. */
+  /**
+   * The balance cannot pay for the transaction at the lowest nonce, or for any of the waiting transactions.
+   * Lifted when it can pay for that one, or for one of those.
+   */
   | 'starved'
-  /** A no-op cannot be paid or is refused; lifted when one is accepted. */
+  /** A no-op is refused, or the balance cannot pay for it. Lifted when an endpoint accepts a no-op. */
   | 'blocked'
-  /** Nobody knows whether a commit took; lifted when the store has been read again. */
+  /** It is unknown whether a commit succeeded. Lifted when the store has been read again. */
   | 'unknownCommit'
   /**
-   * The account's count is more than 64 above what the lane knows and no body explains it, or more than 64 nonces below
-   * signed transactions are empty. Lifted when bodies explain the count or refute it, or by `resume()`, which believes it.
+   * The account's nonce count is more than 64 above the count that the lane knows and no block body explains
+   * it, or more than 64 nonces below signed transactions are empty. Lifted when block bodies explain or
+   * refute the count, or by `resume()`, which accepts it.
    */
   | 'jump'
   /**
-   * A block beyond `lossDepth` left the chain; lifted by `resume()`, and where the same block comes back: an endpoint showed
-   * a shorter chain for a while.
+   * A reorg removed a block deeper than `lossDepth`. Lifted by `resume()`, or when the same block returns
+   * because an endpoint only showed a shorter chain for a while.
    */
   | 'deepReorg'
   /**
-   * The records that the store has open are not those that other processes find: its file was deleted, moved or replaced.
-   * Lifted when a heartbeat finds it at its path again; otherwise the process has to be started again.
+   * The records that this process has open are not the records that other processes see: the store's file was
+   * deleted, moved or replaced. Lifted when a heartbeat finds the file at its path again; otherwise the
+   * process must be restarted.
    */
   | 'storeReplaced'
   /**
-   * The store knows less than the chain at start, and no endpoint that answers denies it; lifted by `resume()`, or when
-   * three later readings in a row, of every endpoint, count no more than the store knows.
+   * At start the store knows fewer nonces than the chain, and no endpoint that answers contradicts this.
+   * Lifted by `resume()`, or when three later readings of every endpoint in a row count no more than the
+   * store knows.
    */
   | 'storeBehindChain'
   /**
-   * The counts that the lane began with are not believed yet: they have to settle (`coldStart`), `pending` is more than
-   * `limits.seedSpanMax` above what the lane knows (its records, or `latest` without any), or two readings contradict
-   * each other about whether the store knows all that the chain has. Lifted by later readings, or by `resume()`.
+   * The nonce counts at start are not trusted yet. They have to settle (`coldStart`), or `pending` is more
+   * than `limits.seedSpanMax` above the lane's records (`latest` if there are none), or two readings disagree
+   * whether the store knows all transactions that the chain has. Lifted by later readings, or by `resume()`.
    */
   | 'seeding'
   /**
-   * A transaction that authorizes for the lane's own account (EIP-7702) is under way: it goes alone. Lifted when a
-   * sealed block has it, or it has given its nonces back.
+   * A transaction that authorizes for the lane's own account (EIP-7702) is in flight; it is sent alone.
+   * Lifted when a sealed block contains it, or it has released its nonces.
    */
   | 'authorizing'
   /**
-   * The next transaction could bring the lane's fees above `fees.budget`. Lifted as the window slides, by a higher budget
-   * (`setFees`), and by `resume()`, which begins the window anew.
+   * The next transaction could bring the lane's fees above `fees.budget`. Lifted as the window slides, by a
+   * higher budget (`setFees`), and by `resume()`, which restarts the window.
    */
   | 'feeBudget'
-  /** A transaction was moved to another nonce more than three times, each time because its nonce was used by others; lifted by `resume()`. */
+  /**
+   * A transaction was moved to another nonce more than three times, each time because others used its nonce.
+   * Lifted by `resume()`.
+   */
   | 'rebound'
 
-/** What a lane looks like now. */
+/** The current state of a lane. */
 export type LaneSnapshot = {
   /**
-   * This process hands out the lane's nonces. Otherwise another one does, or nobody while there is nothing to do: the
-   * counts are the chain's own then, as they were read last where no node answers, and what only the holder's books say
-   * (holes, holds, window, balance) is missing.
+   * True if this process owns the lease and assigns the lane's nonces. Otherwise another process does, or no
+   * process while the lane is idle. In that case the counts are those of the chain (the last readings, if no
+   * node answers), and the fields that only the lease owner knows (holes, holds, window, balance) are empty.
    */
   holder: boolean
-  /** The lane's chain. */
+  /** The chain id of the lane. */
   chainId: number
-  /** The lane's account. */
+  /** The account of the lane. */
   address: Address
-  /** Lowest nonce not used in the latest sealed block. */
+  /** The lowest nonce not used in the latest sealed block. */
   floor: number
-  /** Next nonce to hand out when there is no hole. */
+  /** The next nonce to assign if there is no hole. */
   cursor: number
-  /** All below is covered. */
+  /**
+   * All nonces below this one are covered: a block used them, a pre-confirmation shows them, or the node's
+   * `pending` count includes them.
+   */
   coveredTo: number
-  /** Nonces that may be unacknowledged at once, over all endpoints: how many it is changes with answers and losses. */
+  /**
+   * The number of nonces that may be unacknowledged at once, over all endpoints. Answers and losses change
+   * it.
+   */
   window: number
-  /** Nonces below the cursor that are bound to nothing. The next transactions take them, or a no-op does. */
+  /**
+   * Nonces below the cursor that are bound to no transaction. The next transactions take them, or a no-op
+   * does.
+   */
   holes: number[]
-  /** Transactions without a nonce. */
+  /** Number of transactions without a nonce. */
   queued: number
   /**
-   * Nonces that were taken and that no sealed block has used: of transactions, of no-ops and of outside code. Elsewhere than
-   * with the holder: those of the transactions that this process knows.
+   * Number of nonces that were taken and that no sealed block has used: by transactions, no-ops and outside
+   * code. In a standby it counts the transactions that this process knows.
    */
   inFlight: number
-  /** Why no nonces are reserved now; empty while they are. */
+  /** The reasons why no nonces are reserved now; empty while nonces are reserved. */
   holds: HoldReason[]
-  /** For a hold that has more to say than its name: what was read, and what lifts it. */
+  /**
+   * For holds that need more explanation than their name: the reading that caused the hold, and the event
+   * that lifts it.
+   */
   holdDetails?: Partial<Record<HoldReason, string>>
   /** The newest sealed block that was read. */
   head: { number: number; hash: Hash } | undefined
-  /** The account's balance as it was read last, in wei. It is read where it begins to matter. */
+  /** The last known balance of the account, in wei. It is read only when it matters. */
   balanceWei: bigint | undefined
-  /** Fees in the windows of `fees.budget`, in wei: spent, and bound for what is in flight. Those that are bounded. */
+  /**
+   * Fees in the windows of `fees.budget`, in wei: the fees spent, and the maximum that in-flight transactions
+   * may add. Contains the windows that have a limit.
+   */
   feeBudget?: {
     hour?: { spentWei: bigint; limitWei: bigint }
     day?: { spentWei: bigint; limitWei: bigint }
   }
-  /** The code at the address: none, a contract, or a delegation (EIP-7702). */
+  /** The code at the account's address: none, a contract, or a delegation (EIP-7702). */
   account: { kind: 'plain' } | { kind: 'contract' } | { kind: 'delegated'; to: Address } | { kind: 'unknown' }
-  /** The nodes that the lane talks to. */
+  /** The endpoints that the lane uses. */
   endpoints: {
-    /** Origin of its URL, or the name of its transport. */
+    /** The origin of the endpoint's URL, or the name of its transport. */
     name: string
     /** `both`, `read` or `send`. */
     role: string
-    /** What is known of it: given, probed or learned. */
+    /** The endpoint profile: given in the options, probed or learned. */
     profile: object
-    /** HTTP requests that it was sent. */
+    /** Number of HTTP requests sent to it. */
     requests: number
-    /** JSON-RPC calls in them. */
+    /** Number of JSON-RPC calls in these requests. */
     calls: number
-    /** Why it is not asked for now, where it said that it is asked too often. */
+    /** The reason why the endpoint is not used for now, after it reported that it is asked too often. */
     rests?: string
     /**
-     * How often it is asked: requests and JSON-RPC calls a second, where the endpoint or `limits` bound them; how many
-     * requests wait for their turn; and how many it has denied.
+     * The request budget, if the endpoint or `limits` set one: requests and JSON-RPC calls per second, the
+     * number of requests that wait for their turn, and the number of requests that the endpoint denied.
      */
     budget?: {
       requestsPerSecond: number | undefined
@@ -119,13 +145,17 @@ export type LaneSnapshot = {
       waiting: number
       denied: number
     }
-    /** Its answers are of no use, since then, in wall time; `said` quotes the last one. */
+    /**
+     * Set while the answers of the endpoint are unusable: `sinceMs` in wall time; `said` quotes the last
+     * answer.
+     */
     failing?: { sinceMs: number; said: string } | undefined
   }[]
   /**
-   * What transactions wait for that no sealed block has yet. `head`: the reason of the one at the lowest nonce, or of the
-   * first that was called. `by`: how many wait for what, counted over 10,000 of them at most; the reason of `head`
-   * first, then the most frequent ones.
+   * The reasons why transactions that no sealed block contains are waiting. `head`: the reason of the
+   * transaction at the lowest nonce, or of the earliest sent one. `by`: the number of transactions for each
+   * reason, counted over at most 10,000 of them; the reason of `head` comes first, then the most frequent
+   * ones.
    */
   waiting: {
     head: (WaitReason & { id: string }) | undefined
@@ -133,7 +163,10 @@ export type LaneSnapshot = {
   }
 }
 
-/** What goes for all of a sequence; `id` names it: its transactions are `id/0`, `id/1` and so on. */
+/**
+ * The options that apply to a whole sequence. `id` names the sequence: its transactions are `id/0`, `id/1`
+ * and so on.
+ */
 export type SequenceOptions = Pick<
   SendOptions,
   | 'id'
@@ -156,138 +189,172 @@ export type SequenceOptions = Pick<
 
 /** How groups share a lane, or the lanes of a pool. */
 export type GroupPolicy = {
-  /** For each group that `named` does not name, and where `named` leaves something out. */
+  /**
+   * The share of each group that `named` does not list, and the default of each field that `named` leaves
+   * out.
+   */
   each?: GroupShare | undefined
-  /** By the group. */
+  /** The share of a group, by its name. */
   named?: Readonly<Record<string, GroupShare>> | undefined
 }
 
-/** What a group may take. Transactions that name no group have weight 1 and no bounds. */
+/** The share and limits of a group. Transactions without a group have weight 1 and no limits. */
 export type GroupShare = {
-  /** Of two groups that both wait, one with twice the weight gets twice as many nonces. @default 1 */
+  /** If two groups wait, a group with twice the weight gets twice as many nonces. @default 1 */
   weight?: number | undefined
   /**
-   * Transactions of the group that wait for a nonce; one more is refused with QUEUE_FULL. In a pool: in all lanes of this
-   * process together. @default no bound but `limits.queueMax`
+   * Maximum number of transactions of the group that wait for a nonce. One more is refused with QUEUE_FULL.
+   * In a pool it counts all lanes of this process together. @default no limit besides `limits.queueMax`
    */
   queueMax?: number | undefined
   /**
-   * Transactions of the group that have a nonce and are in no sealed block; one more waits, and other groups go before it.
-   * In a pool: in all lanes that this process holds together. @default no bound of its own
+   * Maximum number of transactions of the group that have a nonce and are in no sealed block. Further ones
+   * wait while other groups go ahead. In a pool it counts all lanes that this process owns together.
+   * @default no limit of its own
    */
   inFlightMax?: number | undefined
 }
 
-/** Bounds and times of a lane (P9). Every field has a default and may be set. */
+/** Limits and times of a lane (P9). Every field has a default and may be set. */
 export type Limits = {
-  /** Transactions that wait for a nonce; one more is refused with QUEUE_FULL. @default 100_000 */
+  /**
+   * Maximum number of transactions that wait for a nonce. One more is refused with QUEUE_FULL.
+   * @default 100_000
+   */
   queueMax: number
   /**
-   * Nonces that may be unacknowledged at one endpoint at first, where nothing is known of it. It doubles with each full
-   * window that is acknowledged, and halves with a loss. geth takes more at once, and is sent more. @default 64
+   * Number of nonces that may be unacknowledged at one endpoint at the start, if its behaviour is unknown. It
+   * doubles with each full window that is acknowledged, and halves with a loss. geth accepts more at once,
+   * and is sent more. @default 64
    */
   window: number
-  /** Nonces that may be unacknowledged at one endpoint at most. @default 2_048 */
+  /** Maximum number of nonces that may be unacknowledged at one endpoint. @default 2_048 */
   windowMax: number
   /**
-   * Nonces of an account with delegated code (EIP-7702) that no sealed block has used. Pools take few of them at once:
-   * geth and reth 1, Base 4. @default 1
+   * Maximum number of in-flight nonces of an account with delegated code (EIP-7702). Node pools accept few of
+   * them: geth and reth 1, Base 4. @default 1
    */
   delegatedMax: number
   /**
-   * Calls in one request, of whatever kind; reads go in batches of 100 at most. The batches of transactions grow towards
-   * it with each that is answered. An endpoint that refuses a batch is asked in smaller ones. @default 1_000
+   * Maximum number of calls in one request, of any kind; reads go in batches of at most 100. The batches of
+   * transactions grow towards this limit with each batch that is answered. An endpoint that refuses a batch
+   * gets smaller ones. @default 1_000
    */
   batchMax: number
-  /** Send requests open at one endpoint at once. @default 4 */
+  /** Maximum number of open send requests per endpoint. @default 4 */
   requestsMax: number
-  /** Gas estimations under way at once. @default 200 */
+  /** Maximum number of concurrent gas estimations. @default 200 */
   prepareMax: number
-  /** Signatures under way at once; eight times as many transactions may wait for the journal. @default 100 */
+  /**
+   * Maximum number of concurrent signatures. Eight times as many transactions may wait for the journal.
+   * @default 100
+   */
   signMax: number
-  /** Milliseconds until a send without an answer is unknown. @default 10_000 */
+  /** Milliseconds after which the result of a send without an answer is unknown. @default 10_000 */
   sendTimeoutMs: number
-  /** Milliseconds until a read without an answer has failed. @default 5_000 */
+  /** Milliseconds after which a read without an answer fails. @default 5_000 */
   readTimeoutMs: number
   /**
-   * Milliseconds that a lane which opens asks endpoints that do not answer, lose calls or say that they are asked too
-   * often, before `ready` and sends reject. Each call is asked again by itself. @default 30_000
+   * Milliseconds during which an opening lane retries endpoints that do not answer, lose calls or report that
+   * they are asked too often. After that `ready` and sends reject. Each call is retried separately.
+   * @default 30_000
    */
   readyTimeoutMs: number
   /**
-   * Milliseconds that `wait` asks for the receipt of a transaction in a sealed block before it rejects with
-   * `NO_RECEIPT` (fate `executed`: the block proves it). Where that block is final and the receipts shown contradict
-   * it, three of them and 30 s are enough. It is asked for at most once a block, of the other endpoints too. @default
-   * 600_000
+   * Milliseconds during which `wait` asks for the receipt of a transaction in a sealed block. After that it
+   * rejects with `NO_RECEIPT` (fate `executed`, because the block proves it). If the block is final and the
+   * receipts shown contradict it, three contradictions and 30 s are enough. The receipt is asked for at most
+   * once per block, from the other endpoints too. @default 600_000
    */
   receiptPatienceMs: number
   /**
-   * Milliseconds that an endpoint is left alone at most after it said that it is asked too often, however long it asks
-   * for (`Retry-After`, "retry in 10m0s", `backoff_seconds`). @default 60_000
+   * Maximum milliseconds for which an endpoint is left alone after it reported that it is asked too often,
+   * even if it asks for a longer pause (`Retry-After`, "retry in 10m0s", `backoff_seconds`). @default 60_000
    */
   restMsMax: number
   /**
-   * Requests that one URL gets in a second, from all lanes, senders and allocators of the process that give it the same
-   * limits. Transactions go first, receipts last. @default no limit until the endpoint says that it is asked too often
+   * Maximum requests per second to one URL, over all lanes, senders and allocators of the process that set
+   * the same limits. Transactions have priority, receipts come last. @default no limit until the endpoint
+   * reports that it is asked too often
    */
   requestsPerSecond: number | undefined
-  /** The same for JSON-RPC calls, each of a batch counted, as many providers do. @default like `requestsPerSecond` */
+  /**
+   * As `requestsPerSecond`, but for JSON-RPC calls: each call of a batch counts, as many providers count
+   * them. @default like `requestsPerSecond`
+   */
   callsPerSecond: number | undefined
   /**
-   * Bytes of one answer of an endpoint, unpacked: what is larger is cut, and is no answer (unknown, for a send). A batch
-   * of reads is asked again in halves then. Over WebSocket the socket's own bound comes first; a custom transport has
-   * none. geth's own is 25 MB for a batch, Nethermind's 32 MiB. @default 67_108_864
+   * Maximum size of one answer of an endpoint in bytes, uncompressed. A larger answer is discarded: the
+   * result of a send is unknown then, and a batch of reads is repeated in halves. Over WebSocket the socket's
+   * own limit applies first; a custom transport has no limit. geth limits its own answers to 25 MB per batch,
+   * Nethermind to 32 MiB. @default 67_108_864
    */
   responseBytesMax: number
-  /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
+  /**
+   * Milliseconds that a gap waits for a transaction to fill it. After that a no-op fills it. @default 1_000
+   */
   gapFillAfterMs: number
-  /** No-ops under way at once. @default 16 */
+  /** Maximum number of no-ops in flight. @default 16 */
   fillsMax: number
   /**
-   * Sealed blocks that go by after a nonce was resent in vain until it is bumped; the resend itself comes after one
-   * block. @default 2
+   * Number of sealed blocks after a resend without success until the fees are bumped. The resend itself
+   * happens after one block. @default 2
    */
   stuckAfterBlocks: number
-  /** And the least time for either, in milliseconds. @default 2_000 */
+  /** Minimum milliseconds before a resend and before a bump, in addition to the blocks. @default 2_000 */
   stuckAfterMs: number
   /**
-   * How long the body that must show who used a nonce is looked for, in milliseconds, before its transaction is reported
-   * `UNRESOLVED`. @default 600_000
+   * Milliseconds during which the lane looks for the block body that shows which transaction used a nonce.
+   * After that the transaction is reported `UNRESOLVED`. @default 600_000
    */
   evidencePatienceMs: number
-  /** Nonces that are looked at when blocks go by without them, the lowest ones. @default 64 */
+  /**
+   * Maximum number of nonces, the lowest ones, that are checked when blocks pass without including them.
+   * @default 64
+   */
   resendMax: number
-  /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
+  /** Milliseconds that a nonce handed to outside code may stay without a report. @default 120_000 */
   reservationTtlMs: number
-  /** Milliseconds `close` waits for what is reserved to be signed and sent, and for gaps. @default 10_000 */
+  /**
+   * Milliseconds that `close` waits for reserved nonces to be signed and sent, and for gaps to be filled.
+   * @default 10_000
+   */
   closeTimeoutMs: number
   /**
-   * Milliseconds between polls while something is open; more, up to 600, where nothing but the next block can say more and
-   * blocks are slower than every 4 s. @default 200, or what the endpoint refreshes at
+   * Milliseconds between polls while a transaction is open. The interval rises up to 600 while only the next
+   * block can bring news and blocks are more than 4 s apart. @default 200, or the refresh interval of the
+   * endpoint
    */
   pollIntervalMs: number
-  /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
+  /**
+   * Number of blocks after which no reorg is expected, for chains on which `finalized` does not move.
+   * @default 64
+   */
   reorgHorizon: number
   /**
-   * Nonces that `pending` may be above what the lane knows when it begins: its records, or `latest` without any. More
-   * are not believed: the lane has the hold `seeding` until a later reading is within it. @default 1_024
+   * Maximum distance of `pending` at start above the nonces that the lane knows (from its records, or
+   * `latest` if there are none). A larger distance is not believed: the lane has the hold `seeding` until a
+   * later reading is within the limit. @default 1_024
    */
   seedSpanMax: number
   /**
-   * Milliseconds after which `coldStart: 'settle'` waits no longer for counts that agree: the next reading is believed.
-   * @default 30_000
+   * Milliseconds after which `coldStart: 'settle'` stops waiting for matching counts. The next reading is
+   * believed. @default 30_000
    */
   coldStartMaxMs: number
 }
 
-/** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */
+/**
+ * An account that returns the hash together with the signed bytes. A lane uses that hash and does not hash
+ * the bytes again.
+ */
 export type EnvelopeSigner = {
   /**
-   * The address of the key that it signs with. Where that is the account's own, nobody need recover it from what was
-   * signed.
+   * The address of the key that signs. If it is the account's own address, the lane need not recover the
+   * signer from the signature.
    */
   readonly signsAs: Address
-  /** `hash` is that of the raw bytes, under which a node knows the transaction. */
+  /** `hash` is the hash of the raw bytes, under which a node knows the transaction. */
   signEnvelope(
     transaction: TransactionSerializable,
     serializer?: SerializeTransactionFn<TransactionSerializable> | undefined,

@@ -1,98 +1,114 @@
 import type { Hash } from 'viem'
+import { TxlaneError } from '../errors/base.js'
 import type { ChainKey, LaneKey } from './store.js'
 
 /** The right to deliver under a name, until another process takes it. Every write is checked against it. */
 export type OutboxLease = {
   /** The name of the outbox. */
   readonly name: string
-  /** Rises with each change of holder. */
+  /** Increased with each change of owner. */
   readonly epoch: number
-  /** Who has it. */
+  /** The name of the owner. */
   readonly holder: string
 }
 
-/** A stage that was told, or is to be told. */
+/** A stage that was delivered, or is to be delivered. */
 export type ToldStage = {
   /** A stage of the transaction, or `reorged`. */
   readonly stage: string
-  /** How often the id had begun anew by then. */
+  /** The number of restarts of the id at that time. */
   readonly life: number
-  /** The block that had the transaction, where one had. */
+  /** The block that contained the transaction, if any. */
   readonly block?: Hash
 }
 
-/** What is known of the deliveries of one transaction under one name. */
+/** The delivery state of one transaction under one name. */
 export type StoredDelivery = {
   /** The chain of the transaction. */
   readonly chain: ChainKey
   /** The id of the transaction. */
   readonly id: string
-  /** `told`: nothing is to be told. `open`: something is, or may be. `dead`: it was given up. */
+  /**
+   * `told`: there is nothing to deliver. `open`: a delivery is pending, or may be. `dead`: the delivery was
+   * given up.
+   */
   readonly state: 'told' | 'open' | 'dead'
-  /** What was accepted last. */
+  /** The last stage that the receiver accepted. */
   readonly told?: ToldStage
-  /** What is handed over now: it may have been heard, and was not accepted. */
+  /** The stage that is being delivered now. The receiver may have seen it, but has not accepted it. */
   readonly next?: ToldStage
-  /** How many were handed over before `next`. */
+  /** The number of deliveries before `next`. */
   readonly count: number
-  /** How often `next` failed. */
+  /** The number of failed attempts for `next`. */
   readonly tries: number
-  /** Why it failed last. */
+  /** The error of the last attempt. */
   readonly failure?: string
-  /** When it failed first, in milliseconds since the epoch. */
+  /** The time of the first failure, in milliseconds since the epoch. */
   readonly sinceMs?: number
 }
 
 /** A lane that has changed since it was read under a name. */
 export type OutboxLane = {
   readonly lane: LaneKey
-  /** Of its newest change. */
+  /** The revision of its newest change. */
   readonly revision: number
-  /** Up to where it was read; 0 where it never was. */
+  /** The revision up to which it was read; 0 if it never was. */
   readonly read: number
 }
 
-/** How far an outbox is. */
+/** The progress of an outbox. */
 export type OutboxState = {
-  /** It was written to at least once. */
+  /** True if it was written at least once. */
   readonly isKnown: boolean
-  /** Some process has its lease, and the time of that has not run out. */
+  /** True if a process owns its lease, which has not expired. */
   readonly isHeld: boolean
-  /** The lanes of all chains that have changes which were not read. */
+  /** The lanes of all chains with unread changes. */
   readonly behind: readonly OutboxLane[]
-  /** How many deliveries have the state `open`. */
+  /** The number of deliveries in the state `open`. */
   readonly open: number
-  /** How many deliveries have the state `dead`. */
+  /** The number of deliveries in the state `dead`. */
   readonly dead: number
 }
 
-/** One atomic write: all of it or nothing. */
+/** One atomic write. */
 export type OutboxWrite = {
-  /** Changes of these lanes were read up to these revisions. A lower one than before changes nothing. */
+  /** The revisions up to which these lanes were read. A lower one than before changes nothing. */
   readonly read: readonly { readonly lane: LaneKey; readonly revision: number }[]
-  /** Replace what is kept of their transactions under the name. Of a transaction that is not kept nothing is written. */
+  /**
+   * Replace the delivery states of their transactions under the name. Deliveries of unknown transactions are
+   * ignored.
+   */
   readonly deliveries: readonly StoredDelivery[]
 }
 
-/** Which deliveries are asked for: those of some transactions of a chain, or those in one state. */
+/** The selected deliveries: those of some transactions of a chain, or those in one state. */
 export type DeliveriesBy =
   | { readonly chain: ChainKey; readonly ids: readonly string[] }
   | { readonly state: 'open' | 'dead'; readonly limit: number }
 
-/** What a store keeps for outboxes. A delivery goes with its transaction: it is forgotten when that is. */
+/** The methods of a store for outboxes. A delivery is deleted together with its transaction. */
 export type OutboxVerbs = {
   /**
-   * Takes the right to deliver under a name for `ttlMs`: with a new epoch, or again with the same one where `holder` has it.
-   * `undefined` while the time of another holder has not run out. As for lanes, a lease that ends too far ahead has run out.
-   * Atomic: of several that try at once, one has it.
+   * Takes the right to deliver under a name for `ttlMs`: with a new epoch, or again with the same one if
+   * `holder` has it. Resolves with `undefined` while another owner's lease lasts. As for lanes, a lease that
+   * ends too far in the future counts as expired. Atomic: of several concurrent attempts exactly one
+   * succeeds.
    */
   takeOutbox(name: string, holder: string, ttlMs: number): Promise<OutboxLease | undefined>
-  /** Gives it back, so that the next holder need not wait. Does nothing where another has it. */
+  /** Releases the lease, so that the next owner need not wait. Has no effect if another process owns it. */
   releaseOutbox(lease: OutboxLease): Promise<void>
-  /** Atomic, fenced: rejects with `LEASE_LOST`, and writes nothing, when the epoch has moved on. */
+  /** Atomic and fenced: rejects with `LEASE_LOST`, and writes nothing, if the epoch has moved on. */
   writeOutbox(lease: OutboxLease, change: OutboxWrite): Promise<void>
-  /** How far it is. A name that nobody has used is not known, and every lane is behind. */
+  /** The progress of an outbox. For an unused name it is not known, and every lane is behind. */
   readOutbox(name: string): Promise<OutboxState>
-  /** Deliveries under a name, in no order. */
+  /** Deliveries under a name, in no particular order. */
   deliveries(name: string, by: DeliveriesBy): Promise<readonly StoredDelivery[]>
+}
+
+/** P7, for outboxes. */
+export function outboxLost(): TxlaneError {
+  return new TxlaneError('This process does not own the lease of the outbox.', {
+    code: 'LEASE_LOST',
+    fate: 'notExecuted',
+  })
 }

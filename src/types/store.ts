@@ -5,104 +5,123 @@ import type { BlockRef, Slot } from '../ledger/slot.js'
 import type { FeePreset, HoldReason, SendOptions, Stage, TxRequest, WaitReason } from './index.js'
 import type { OutboxVerbs } from './outbox.js'
 
-/** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
+/**
+ * Identifies a lane: chain id and genesis hash (two local nodes may share an id), and the address in lower
+ * case.
+ */
 export type LaneKey = { readonly chainId: number; readonly genesisHash: Hash; readonly address: Address }
 
-/** The right to write to a lane, until another holder takes it (P7). Every write is checked against it. */
+/** The right to write to a lane, until another process takes it (P7). Every write is checked against it. */
 export type Lease = {
   readonly lane: LaneKey
-  /** Rises with each change of holder. */
+  /** Increased with each change of owner. */
   readonly epoch: number
   readonly holder: string
 }
 
-/** As the options of `send`, with ids in the place of transactions. */
+/** As the options of `send`, with ids instead of transactions. */
 export type StoredNeeds = Pick<SendOptions, 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> & {
   readonly after?: readonly string[] | undefined
 } & OwnNeeds
 
-/** What the lane itself notes beside them. */
+/** Notes of the lane itself beside these options. */
 export type OwnNeeds = {
-  /** What it `deploys`, and its `effect`, did not stand before its first bytes were sent. */
+  /** True if the code that it `deploys`, or its `effect`, was missing before its first bytes were sent. */
   readonly missing?: boolean | undefined
-  /** The id of what goes before it in its sequence. */
+  /** The id of its predecessor in its sequence. */
   readonly follows?: string | undefined
 }
 
-/** A transaction as it is kept. */
+/** A transaction as it is stored. */
 export type StoredTransaction = {
   readonly id: string
   readonly lane: LaneKey
-  /** Hash of from, to, data, value, access list and authorizations: the same id with another one is a conflict. */
+  /**
+   * Hash of from, to, data, value, access list and authorizations. The same id with another fingerprint is a
+   * conflict.
+   */
   readonly fingerprint: Hash
   readonly request: TxRequest
-  /** How often its id began anew after it ended: see `restart`. Missing for none. */
+  /** The number of restarts of its id after it ended: see `restart`. Missing for none. */
   readonly life?: number | undefined
-  /** Order of arrival in the lane. */
+  /** The position in the order of arrival in the lane. */
   readonly sequence: number
   readonly priority: number
   readonly gas: bigint | undefined
   readonly feeCeiling: bigint | undefined
-  /** How soon it is to be included, where it says so itself. */
+  /** The fee preset of this transaction, if it has its own. */
   readonly feePreset?: FeePreset | undefined
   readonly expiresAtMs: number | undefined
   readonly onExpiry: 'cancel' | 'leave'
-  /** The id of what it was to take the place of. Alone, it must not be sent beside it. */
+  /** The id of the transaction that it replaces. It must not be sent beside that one. */
   readonly replaces: string | undefined
-  /** What it depends on, and what others that depend on it may look for. */
+  /** Its dependencies, and the effects that its dependents may look for. */
   readonly needs: StoredNeeds | undefined
-  /** Its bytes are for `send` endpoints alone. */
+  /** Its bytes go only to `send` endpoints. */
   readonly private?: true | undefined
-  /** Later ones wait until it has a nonce, or has ended. */
+  /** Later transactions wait until it has a nonce or has ended. */
   readonly order?: 'strict' | undefined
-  /** It does not wait for money that the account has not got. */
+  /** It does not wait for funds. */
   readonly starved?: 'fail' | undefined
-  /** Whose it is, as its caller named it. */
+  /** The group that its caller named. */
   readonly group?: string | undefined
-  /** Any account of a pool may send it. The lanes that it was in before, by address. */
+  /** Any account of a pool may send it. The addresses of its former lanes. */
   readonly pooled?: readonly Address[] | undefined
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined
-  /** What it has waited for, for some seconds, as its holder noticed it: for other processes. */
+  /**
+   * The reason why it has been waiting for some seconds, as the lease owner noticed it; for other processes.
+   */
   readonly waiting?: WaitReason | undefined
-  /** What was signed of it, the oldest first; of many the newest. Missing where that is one, with its nonce and hash. */
+  /**
+   * The signed attempts, oldest first; only the newest are kept. Missing if there is one, with the
+   * transaction's nonce and hash.
+   */
   readonly attempts?: readonly StoredAttempt[] | undefined
-  /** Of that one. Nearly all have no more, and each is written several times. */
+  /**
+   * The fees of that single attempt. Nearly all transactions have no more, and each is written several times.
+   */
   readonly fees?: Fees | undefined
   readonly signedAtMs?: number | undefined
-  /** The sealed block that has it. */
+  /** The sealed block that contains it. */
   readonly block?: BlockRef | undefined
   readonly status: 'success' | 'reverted' | undefined
-  /** `landed`: it executed, at `lossDepth`. `unresolved`: only an operator can tell whether it did. */
+  /** `landed`: it executed, at `lossDepth`. `unresolved`: only an operator can decide whether it did. */
   readonly verdict?: 'landed' | 'unresolved' | undefined
-  /** Why it ended without executing. */
+  /** The reason why it ended without execution. */
   readonly failure: StoredFailure | undefined
-  /** As its receipt says, once somebody asked for it. */
+  /** The cost by its receipt, if a caller asked for the receipt. */
   readonly costs?: StoredCosts | undefined
-  /** What it gave back when it reverted in its block, where somebody asked for its receipt and it could be found out. */
+  /**
+   * The bytes that it returned when it reverted in its block, if a caller asked for its receipt and they
+   * could be determined.
+   */
   readonly revertData?: Hex | undefined
   /** The id of the replacement that ended it. */
   readonly supersededBy?: string | undefined
-  /** Times in milliseconds since the epoch, by the wall clock of whoever took it on, or works the lane. */
+  /** Creation time in milliseconds since the epoch, by the wall clock of the process that accepted it. */
   readonly createdAtMs: number
-  /** When its stage, hash or status changed last; missing where a former version wrote it. */
+  /**
+   * The time of the last change of its stage, hash or status, by the wall clock of the lease owner; missing
+   * if a former version wrote the record.
+   */
   readonly updatedAtMs?: number | undefined
-  /** When its outcome was known. */
+  /** The time at which its outcome became certain. */
   readonly finishedAtMs?: number | undefined
 }
 
-/** Why a transaction ended without executing. */
+/** The reason why a transaction ended without execution. */
 export type StoredFailure = {
   readonly code: TxlaneErrorCode
   readonly message: string
-  /** What a node, a signer or a store said of it. */
+  /** The words of a node, a signer or a store. */
   readonly details?: string | undefined
-  /** What the contract gave back when it reverted before it was sent. */
+  /** The bytes that the contract returned when it reverted before it was sent. */
   readonly data?: Hex | undefined
 }
 
-/** What a transaction that executed has cost, in wei; `gasUsed` in units of gas. */
+/** The cost of an executed transaction, in wei; `gasUsed` in units of gas. */
 export type StoredCosts = {
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint
@@ -115,228 +134,261 @@ export type StoredAttempt = {
   readonly nonce: number
   readonly hash: Hash
   readonly fees: Fees
-  /** When its bytes were journaled; missing where they were read back from a slot. */
+  /** The time at which its bytes were journaled; missing if the attempt was read back from a slot. */
   readonly signedAtMs?: number | undefined
 }
 
-/** What a lane was when it was last written. */
+/** The state of a lane at its last write. */
 export type LaneState = {
   /** Unfinished and unsettled slots, with their attempts. */
   readonly slots: readonly Slot[]
   /** Transactions that have not ended, in the order of arrival. */
   readonly transactions: readonly StoredTransaction[]
-  /** The highest cursor ever written; undefined or 0 for a lane that has handed out no nonce. */
+  /** The highest cursor ever written; undefined or 0 for a lane that has assigned no nonce. */
   readonly cursor: number | undefined
-  /** Where `arrivals` goes on from. */
+  /** The sequence from which `arrivals` continues. */
   readonly arrived: number
 }
 
-/** One atomic write: all of it or nothing. */
+/** One atomic write. */
 export type LaneWrite = {
-  /** Replace what is kept for their nonces; `final` and attempt-less `hole` slots are deleted. */
+  /**
+   * Replace the stored slots of their nonces. Slots that are `final`, and `hole` slots without attempts, are
+   * deleted.
+   */
   readonly slots: readonly Slot[]
   /**
-   * Replace what is kept for their ids, unless that is in another lane by now, or arrived later (`restart`). One that names another lane of the chain is handed to that lane, where it is
-   * kept as queued here, and nothing is done where it is not: it arrives there as the last, with a sequence of that lane.
-   * That may be done before the rest, and stays done where the rest fails.
+   * Replace the stored transactions with their ids, unless these are in another lane by now, or arrived later
+   * (`restart`). A transaction that names another lane of the chain is handed off to that lane if it is
+   * stored as queued here, and ignored otherwise. It arrives there as the last one, with a sequence of that
+   * lane. The hand-off may happen before the rest of the write, and remains if the rest fails.
    */
   readonly transactions: readonly StoredTransaction[]
   readonly cursor: number
-  /** Wishes up to this one are done: they are deleted. */
+  /** Commands up to this sequence are done and are deleted. */
   readonly wished?: number | undefined
 }
 
-/** Which transactions a page holds. */
+/** The filters of a page. */
 export type ListOptions = {
   readonly stage?: Stage | undefined
   readonly group?: string | undefined
-  /** Taken on at this time or later, by `createdAtMs`. */
+  /** Created at this time or later, by `createdAtMs`. */
   readonly createdAfterMs?: number | undefined
-  /** Taken on before this time. */
+  /** Created before this time. */
   readonly createdBeforeMs?: number | undefined
   readonly limit: number
-  /** What the page before gave back. */
+  /** The cursor of the previous page. */
   readonly cursor?: string | undefined
 }
 
 export type StoredPage = { readonly items: readonly StoredTransaction[]; readonly cursor?: string }
 
-/** Names a chain: two local nodes share an id. */
+/** Identifies a chain: two local nodes may share an id. */
 export type ChainKey = Pick<LaneKey, 'chainId' | 'genesisHash'>
 
-/** What became of one transaction that was to be kept. */
+/** The result for one transaction that was to be stored. */
 export type Enqueued = {
-  /** Its id was not known. Otherwise nothing was written. */
+  /** True if its id was not known. Otherwise nothing was written. */
   readonly fresh: boolean
-  /** As it is kept, with its place in the order of arrival; where it is not fresh, what has been there before. */
+  /**
+   * The stored transaction, with its position in the order of arrival; the existing one if it is not fresh.
+   */
   readonly transaction: StoredTransaction
 }
 
-/** What a caller in a process that does not hold the lane wants of a transaction. The holder does it. */
+/** A command of a caller in a process that does not own the lease. The lease owner executes it. */
 export type Wish =
   | { readonly kind: 'cancel' }
-  /** It is not wanted any more, unless it is on its way already. */
+  /** The transaction is no longer wanted, unless it is already in flight. */
   | { readonly kind: 'abort' }
-  /** Fees that no pool would take as a replacement are raised to what one takes. */
+  /** Fees below the minimum that a node pool accepts as a replacement are raised to that minimum. */
   | { readonly kind: 'speedUp'; readonly fees?: Fees | undefined }
-  /** The operator's word on an unresolved one. */
+  /** The operator's decision on an unresolved transaction. */
   | { readonly kind: 'resolve'; readonly fate: 'executed' | 'notExecuted' }
 
-/** What came into a lane, from any process. */
+/** Entries that arrived in a lane, from any process. */
 export type LaneArrivals = {
   /** In the order of arrival: by `sequence`. */
   readonly transactions: readonly StoredTransaction[]
-  /** In the order in which they were wished, by a sequence that they share with transactions. */
+  /** In the order in which they were posted, by a sequence that they share with transactions. */
   readonly wishes: readonly { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
 }
 
-/** What the holder of a lane says of it, for the other processes of its pool. Out of date as soon as it is read. */
+/**
+ * The report of a lane's owner for the other processes of its pool. It is out of date as soon as it is read.
+ */
 export type LaneReport = {
-  /** Why it hands out no nonce for now. */
+  /** The reasons why it assigns no nonces for now. */
   readonly holds: readonly HoldReason[]
-  /** How many more it could send now; below 0 by how many wait. Missing where it is no lane of a pool. */
+  /**
+   * The number of transactions that it could send now; negative by the number of waiting ones. Missing if the
+   * lane belongs to no pool.
+   */
   readonly room?: number | undefined
-  /** How many have a nonce that no sealed block is known to have used, or wait for one. */
+  /**
+   * The number of transactions that wait for a nonce, or have one that no sealed block is known to have used.
+   */
   readonly load?: number | undefined
-  /** What all of these may cost at most, in wei. Missing where too many wait for anything to be added. */
+  /** The maximum cost of all of these, in wei. Missing if so many wait that no transaction can be added. */
   readonly owedWei?: bigint | undefined
-  /** Options of its process that have to be equal in all, by name: what is left out has its default. */
+  /**
+   * The options of its process that must be equal in all processes, by name. A missing option has its
+   * default.
+   */
   readonly options?: Readonly<Record<string, string>> | undefined
 }
 
 export type ReportedLane = {
   readonly lane: LaneKey
-  /** Some process has its lease, and the time of that has not run out. */
+  /** True if a process owns its lease, which has not expired. */
   readonly isHeld: boolean
-  /** The last one of who had the lease last; undefined where that one has said nothing. */
+  /** The last report of the last lease owner; undefined if it has made none. */
   readonly report: LaneReport | undefined
 }
 
-/** A lane in which something is to be done still. */
+/** A lane with unfinished work. */
 export type UnfinishedLane = {
   readonly lane: LaneKey
-  /** How many transactions have not ended and are in no sealed block. */
+  /** The number of transactions that have not ended and are in no sealed block. */
   readonly transactions: number
   /** As in `ReportedLane`. */
   readonly isHeld: boolean
 }
 
-/** What changed in a lane. */
+/** The changes in a lane. */
 export type LaneChanges = {
-  /** Each once, as it is now, in the order of its last change. */
+  /** Each changed transaction once, in its current state, in the order of the last change. */
   readonly transactions: readonly StoredTransaction[]
-  /** Where the next call goes on from. */
+  /** The revision from which the next call continues. */
   readonly revision: number
 }
 
 /**
- * Where lanes live. Domain verbs only: no connection, row or SQL leaks. An implementation throws a `TxlaneError`
- * with code `STORE`; a write whose result cannot be known rejects with `details: 'unknown'`, and the lane is held
- * until it has been read again (row 5). A store whose
- * records were deleted or replaced under it rejects every verb with `details: 'replaced'`, and the lane is held. `storeContract` proves an implementation.
+ * The storage of lanes. It has domain methods only; no connection, row or SQL is visible. An implementation
+ * throws a `TxlaneError` with code `STORE`. A write with an unknown result rejects with `details: 'unknown'`,
+ * and the lane is held until it has been read again (row 5). A store whose records were deleted or replaced
+ * while it was open rejects every method with `details: 'replaced'`, and the lane is held. `storeContract`
+ * tests an implementation.
  *
- * Time is the store's own: how long a lease lasts is given as a length, and no two clocks are ever compared. Leases say
- * when another process may try. That only one leads is the fence's work: `write` and `load` compare holder and epoch, and
- * need no clock, so that a clock that steps can cost the lane a change of hands and never lets two processes write.
+ * The store uses its own clock: the length of a lease is given as a duration, and two clocks are never
+ * compared. A lease only says when another process may try to take it. The fence ensures that only one
+ * process leads: `write` and `load` compare owner and epoch, and need no clock. So a clock that steps can
+ * cost the lane a change of owner, but never lets two processes write.
  */
 export type Store = OutboxVerbs & {
-  /** Its name, for people: `memory`, `sqlite`, `postgres`. */
+  /** Its name, for humans: `memory`, `sqlite`, `postgres`. */
   readonly kind: string
-  /** Survives the process. Without it P2 to P5 hold within one process life. */
+  /** True if it survives the process. Otherwise P2 to P5 hold until the process ends. */
   readonly durable: boolean
   /**
-   * The genesis hashes under which chains with this id are kept, the one kept first in front. A chain is kept from its
-   * first lane on; where none with the id is kept yet, this call keeps the given one. Atomic: of several calls at once,
-   * one keeps its own, and all read that. Without a genesis hash nothing is kept by it.
+   * The genesis hashes under which chains with this id are stored, the first stored one first. A chain is
+   * stored with its first lane. If no chain with this id is stored yet, this call stores the given one.
+   * Atomic: of several concurrent calls one stores its own, and all return that one. Without a genesis hash
+   * the call stores nothing.
    */
   chains(chain: {
     readonly chainId: number
     readonly genesisHash?: Hash | undefined
   }): Promise<readonly Hash[]>
   /**
-   * Takes the lane for `ttlMs`: with a new epoch, or again with the same one where `holder` has it. `undefined` while
-   * the time of another holder has not run out. A lease that ends further ahead than any lease lasts counts as run out:
-   * its clock was set back since. Atomic: of several that try at once, one has it.
+   * Takes the lane's lease for `ttlMs`: with a new epoch, or again with the same one if `holder` owns it.
+   * Resolves with `undefined` while another owner's lease lasts. A lease that ends further in the future than
+   * any lease lasts counts as expired: its clock was set back since. Atomic: of several concurrent attempts
+   * exactly one succeeds.
    */
   acquire(lane: LaneKey, holder: string, ttlMs: number): Promise<Lease | undefined>
   /**
-   * Every lease that `holder` has lasts `ttlMs` from now; one that has run out and that nobody took, too. Gives back
-   * those that it has: what is missing was taken.
+   * Extends every lease of `holder` to `ttlMs` from now, including one that has expired and that no other
+   * process took. Resolves with the leases that it still owns; a missing one was taken.
    */
   renew(holder: string, ttlMs: number): Promise<readonly Lease[]>
-  /** Gives the lane back, so that the next holder need not wait. Does nothing where another has it. */
+  /** Releases the lease, so that the next owner need not wait. Has no effect if another process owns it. */
   release(lease: Lease): Promise<void>
   /**
-   * Keeps what the holder of each lane says of it, in the place of what it said before. Of a lane that another holder has,
-   * or had, since, nothing is kept, and nobody is told.
+   * Stores the report of each lane's owner, and replaces its former report. A report for a lane that another
+   * process owns, or has owned since, is ignored without an error.
    */
   report(reports: readonly { readonly lease: Lease; readonly report: LaneReport }[]): Promise<void>
-  /** What was said last of each of these lanes of one chain. A lane that nobody has used yet is left out. */
+  /** The last report of each of these lanes of one chain. A lane that was never used is left out. */
   reports(lanes: readonly LaneKey[]): Promise<readonly ReportedLane[]>
-  /** The lanes of the chain that have transactions which are to be sent still, or are on their way. */
+  /** The lanes of the chain with transactions that are queued or in flight. */
   unfinished(chain: ChainKey): Promise<readonly UnfinishedLane[]>
   /**
-   * What the lane was when it was last written. Read by its holder alone.
+   * The state of the lane at its last write. Read only by its owner.
    *
-   * @throws `LEASE_LOST` where another has, or had, the lane since */
+   * @throws `LEASE_LOST` if another process owns the lane, or has owned it since
+   */
   load(lease: Lease): Promise<LaneState>
-  /** Atomic, fenced: rejects with `LEASE_LOST`, and writes nothing, when the epoch has moved on. */
+  /** Atomic and fenced: rejects with `LEASE_LOST`, and writes nothing, if the epoch has moved on. */
   write(lease: Lease, change: LaneWrite): Promise<void>
   /**
-   * Keeps transactions of any lanes unless their ids are known on their chain; for each, in order, what is kept now.
-   * Needs no lease. Atomic for each: of two calls with one id, at once, exactly one is fresh.
+   * Stores transactions of any lanes unless their ids are known on their chain. Resolves with the stored
+   * transaction for each, in order. Needs no lease. Atomic for each transaction: of two concurrent calls with
+   * one id exactly one is fresh.
    */
   enqueue(transactions: readonly StoredTransaction[]): Promise<readonly Enqueued[]>
   /**
-   * Takes the place of what is kept by its id where that is `ended` still, by its lane and sequence, and did not execute
-   * (`failed`, `cancelled`): it arrives in its lane as the last, queued. Otherwise nothing is written. What it was is gone, and
-   * so are wishes for it; its hashes lead to the new one. Needs no lease. Atomic: of several calls at once, one is fresh.
+   * Replaces the stored transaction with its id if that is still `ended`, by its lane and sequence, and did
+   * not execute (`failed`, `cancelled`). The new one arrives in its lane as the last one, queued. Otherwise
+   * nothing is written. The old record and the commands for it are deleted; its hashes lead to the new one.
+   * Needs no lease. Atomic: of several concurrent calls exactly one is fresh.
    */
   restart(transaction: StoredTransaction, ended: StoredTransaction): Promise<Enqueued>
-  /** Leaves word for the holder. False where the id is not known, or its transaction has ended. */
+  /**
+   * Leaves a command for the lease owner. Resolves with false if the id is not known, or its transaction has
+   * ended.
+   */
   wish(chain: ChainKey, id: string, wish: Wish): Promise<boolean>
-  /** For the holder: what arrived after a sequence, at most `limit` of each; nothing is missed by going on from the last. */
+  /**
+   * For the lease owner: entries that arrived after a sequence, at most `limit` of each kind. A reader that
+   * continues from the last one misses nothing.
+   */
   arrivals(lane: LaneKey, after: number, limit: number): Promise<LaneArrivals>
   /**
-   * For everybody else: what arrived or changed after a revision (0: all), at most `limit`; nothing is missed either.
-   * `'now'`: nothing but where to go on from.
+   * For all other processes: entries that arrived or changed after a revision (0: all), at most `limit`. A
+   * reader that continues from the returned revision misses nothing. `'now'`: only the revision from which to
+   * continue.
    */
   changes(lane: LaneKey, revision: number | 'now', limit: number): Promise<LaneChanges>
   /**
-   * Calls back when something in the lane may have changed, until it is called off: a hint, and never a must. With the
-   * newest sequence of the lane where the hint carries it.
+   * Calls back when a change in the lane is possible, until the returned function is called. This is only a
+   * hint, and may be missed. It passes the newest sequence of the lane if the hint contains it.
    */
   watch(lane: LaneKey, changed: (sequence?: number) => void): () => void
-  /** By its id or the hash of any attempt that was kept, in whatever lane of the chain it is; ended ones within retention. */
+  /**
+   * Finds a transaction by its id or the hash of any stored attempt, in any lane of the chain; ended ones
+   * within retention.
+   */
   find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
   /**
-   * Of these lanes of one chain, or of every lane of the chain, in one order: newest first by `createdAtMs`, and what was taken on in the same
-   * millisecond by its arrival, as it was before it was handed to another lane. What is there when the first page is read comes once
-   * in all pages together, whatever arrives or changes meanwhile.
+   * The transactions of these lanes of one chain, or of every lane of the chain, in one order: newest first
+   * by `createdAtMs`, then by arrival in the first lane. Each transaction that exists when the first page is
+   * read appears once over all pages, whatever arrives or changes meanwhile.
    *
-   * @throws `INVALID` for a cursor that no page gave back
+   * @throws `INVALID` for a cursor that no page returned
    */
   list(of: readonly LaneKey[] | ChainKey, options: ListOptions): Promise<StoredPage>
-  /** Lets go of files and connections. A pool that was handed in stays open. */
+  /** Closes files and connections. A pool given by the caller stays open. */
   close(): Promise<void>
 }
 
-/** A chain's name as one string. */
+/** The key of a chain as one string. */
 export function chainName(chain: ChainKey): string {
   return `${chain.chainId}:${chain.genesisHash}`
 }
 
-/** A lane's name as one string: chain id, genesis and address. */
+/** The key of a lane as one string: chain id, genesis hash and address. */
 export function laneName(lane: LaneKey): string {
   return `${chainName(lane)}:${lane.address}`
 }
 
-/** A transaction's name among all of a store, as one string. */
+/** The key of a transaction within a store as one string. */
 export function transactionName(chain: ChainKey, id: string): string {
   return `${chainName(chain)}/${id}`
 }
 
-/** The lanes that these are in, each once. */
+/** The lanes of these transactions, each once. */
 export function lanesOf(transactions: readonly Pick<StoredTransaction, 'lane'>[]): readonly LaneKey[] {
   return [...new Map(transactions.map(({ lane }) => [laneName(lane), lane])).values()]
 }

@@ -24,7 +24,7 @@ import type { WaitForCodeParameters, WaitForStorageParameters } from '../rpc/met
 import type { WatchPendingParameters } from '../rpc/methods/watchPending.js'
 import type { AnyClient } from '../rpc/transports/fromClient.js'
 
-/** The reads, bound to a client. Each is exported as a plain function too, where it is described. */
+/** The reads, bound to a client. Each is also exported, and documented, as a plain function. */
 export type ChainReads = {
   readonly reads: {
     getBlockByNumber<full extends boolean = false>(
@@ -42,14 +42,18 @@ export type ChainReads = {
 }
 
 export type ChainReadsOptions = {
-  /** The `fetch` for `http` transports: the one given to viem's `http` cannot be seen. @default the global one */
+  /**
+   * The `fetch` for `http` transports, because the function given to viem's `http` is not visible.
+   * @default the global one
+   */
   readonly fetchFn?: typeof fetch | undefined
 }
 
 /**
- * Puts the reads on a viem client, under `reads`. They take the client's transport apart, and make their own
- * requests: viem's retries, batching and fallback are not used. What they do is loaded by the first of them, before its
- * time limits begin.
+ * Adds the reads to a viem client, under `reads`. They convert the client's transport to ports and make their
+ * own requests: viem's retries, batching and fallback are not used. Their implementation is loaded by the
+ * first read, before its timeouts start.
+ *
  * @example
  * const client = createPublicClient({ chain: base, transport: http() }).extend(chainReads())
  * const count = await client.reads.getTransactionCount({ address, block: 'pending' })

@@ -16,27 +16,29 @@ import type {
 import { waitForTransactionReceipt } from 'viem/actions'
 import type { Sender, Tx, TxRequest } from '../types/index.js'
 
-/** viem's actions that go through a lane. */
+/** The actions of viem that go through a lane. */
 export type LaneActions<chain extends Chain = Chain> = Pick<
   WalletActions<chain, LocalAccount>,
   'sendTransaction' | 'sendTransactionSync' | 'writeContract' | 'writeContractSync' | 'deployContract'
 > &
   Pick<PublicActions<Transport, chain>, 'waitForTransactionReceipt'>
 
-// viem's own: waitForTransactionReceipt, and sendRawTransactionSync where the chain says nothing of its blocks.
+// viem's own defaults: of waitForTransactionReceipt, and of sendRawTransactionSync for a chain without a
+// block time.
 const RECEIPT_TIMEOUT_MS = 180_000
 const SYNC_TIMEOUT_MS_MIN = 5_000
 
 /**
  * Puts a lane behind the sending actions of a viem client, so that code written for viem sends through it:
- * `sendTransaction`, `writeContract`, `deployContract` and their Sync forms. `waitForTransactionReceipt` takes the hash
- * of any attempt: a transaction that was bumped is found under its first hash. Hashes the lane does not know are left
- * to viem.
+ * `sendTransaction`, `writeContract`, `deployContract` and their Sync forms. `waitForTransactionReceipt`
+ * takes the hash of any attempt, so a bumped transaction is found by its first hash. Hashes that the lane
+ * does not know are left to viem.
  *
- * What differs from viem: a `nonce` is refused, since the lane owns it; errors are `TxlaneError`s, which say whether
- * it may be sent again; a time limit that passes means WAIT_TIMEOUT, and the transaction goes on. The Sync forms
- * resolve with the receipt of the sealed block, not of a pre-confirmation. `onReplaced` is not called.
- * `sendRawTransaction` and `prepareTransactionRequest` stay viem's: bytes that were signed elsewhere go past the lane.
+ * Differences from viem: a `nonce` is refused, because the lane assigns it. Errors are `TxlaneError`s, whose
+ * `fate` says whether the transaction may be sent again. A timeout means WAIT_TIMEOUT, and the transaction
+ * continues. The Sync forms resolve with the receipt of the sealed block, not of a pre-confirmation.
+ * `onReplaced` is not called. `sendRawTransaction` and `prepareTransactionRequest` stay viem's, so bytes that
+ * were signed elsewhere bypass the lane.
  *
  * @example
  * const walletClient = createWalletClient({ account, chain: base, transport: http() })
@@ -48,7 +50,7 @@ export function laneActions<chain extends Chain>(
   sender: Sender<chain>,
   // biome-ignore lint/suspicious/noExplicitAny: viem's client is invariant in its transport and account.
 ): (client: Client<any, chain, any>) => LaneActions<chain> {
-  // The types are viem's, for the caller; inside, requests are what the sender checks them to be.
+  // The types are viem's, for the caller. Internally requests have the form that the sender checks.
   const lane = sender as unknown as Sender
   return (client) =>
     actionsOf(lane, client as unknown as Client<Transport, Chain>) as unknown as LaneActions<chain>
@@ -100,7 +102,7 @@ function actionsOf(sender: Sender, client: Client<Transport, Chain>) {
   }
 }
 
-// What tells viem how to send, and is nothing of the transaction itself.
+// Parameters that tell viem how to send, and are not part of the transaction.
 const NOT_REQUEST = new Set([
   'assertChainId',
   'kzg',
@@ -116,13 +118,13 @@ function requestOf(client: Client, parameters: unknown): Record<string, unknown>
   return { ...(suffix === undefined ? {} : { dataSuffix: suffix }), ...Object.fromEntries(given) }
 }
 
-/** viem's clients may carry a suffix for the calldata of all that they send. */
+/** viem's clients may have a suffix for the calldata of all their transactions. */
 function suffixOf(client: Client): Hex | undefined {
   const { dataSuffix } = client as { dataSuffix?: Hex | { value: Hex } }
   return typeof dataSuffix === 'object' ? dataSuffix.value : dataSuffix
 }
 
-/** There is one as soon as it was accepted. */
+/** The hash exists as soon as the transaction was accepted. */
 function hashOf(tx: Tx): Hash {
   return tx.hash as Hash
 }

@@ -9,53 +9,56 @@ import type { Environment } from '../chain/environment.js'
 import { TxlaneError } from '../errors/base.js'
 import type { CancelTimer } from '../platform/clock.js'
 
-/** What `viemNonceManager` takes. */
+/** The parameters of `createViemNonceManager`. */
 export type ViemNonceManagerParameters = Pick<NonceAllocatorParameters, 'store' | 'limits' | 'logger'> & {
   /**
-   * Whether the first nonce waits until the account's count stands still (`settle`). viem does not.
+   * Whether the first nonce waits until the account's count settles (`settle`). viem does not wait.
    * @default 'immediate'
    */
   coldStart?: 'settle' | 'immediate' | undefined
 }
 
-/** viem's `NonceManager`, with an end. */
+/** viem's `NonceManager`, which can be closed. */
 export type ViemNonceManager = NonceManager & {
-  /** Lets go of every lane. The next nonce asked for opens it again. */
+  /** Releases every lane. The next requested nonce opens it again. */
   close(): Promise<void>
 }
 
 type Key = { address: Address; chainId: number }
 type Used = {
   readonly allocator: NonceAllocator
-  /** Nonces being asked for. */
+  /** The number of open requests for nonces. */
   asking: number
   idle: CancelTimer | undefined
 }
 
-// Long enough for a burst to go on, short enough that a script ends soon after its last transaction.
+// Long enough for a burst to continue, short enough that a script ends soon after its last transaction.
 const IDLE_MS = 2_000
-// viem would wait for ever: a lane under a hold gives no nonces, and viem has no way to say so.
+// A limit, because viem would wait for ever: a lane with a hold gives no nonces, and viem has no way to
+// report that.
 const WAIT_MS_MAX = 60_000
 
 /**
  * Nonces for viem's own sending actions, from the lane that senders and allocators of the same account share.
  *
- * Better than viem's manager: concurrent sends get consecutive nonces and share one reading of the chain; a reading
- * that failed is not kept; a node that loses an answer, or whose `pending` count does not show what is in its pool,
- * does not make it hand out a nonce twice; transactions that leave by a sender of the account are counted.
+ * Improvements over viem's manager: concurrent sends get consecutive nonces and share one reading of the
+ * chain. A failed reading is not cached. A node that loses an answer, or whose `pending` count excludes its
+ * pool, does not make it assign a nonce twice. Transactions that a sender of the account sends are counted.
  *
- * NOT guaranteed, since a plug-in cannot:
- * - that there are no gaps (P3). viem takes the nonce first and estimates, signs and sends after it; when one of them
- *   fails, the nonce is left behind, and what has a higher one waits in the pool.
- * - that it learns how sending went. viem tells of failures only, and calls `reset` for all of them, time limits
- *   included. So `reset` means *unknown* here: the nonce may be on its way, and is never handed out again. A
- *   `createSender` of the same account in this process fills it once it has been silent for
- *   `limits.reservationTtlMs`; without one it stays, until something else uses it.
- * - that what was sent is sent again, or bumped: the bytes are not known.
+ * NOT guaranteed, because a plug-in cannot guarantee it:
  *
- * Where these matter, use `createSender`, or `walletClient.extend(laneActions(sender))`.
+ * - that there are no gaps (P3). viem takes the nonce first, and estimates, signs and sends afterwards. If
+ *   one of these fails, the nonce remains unused, and transactions with higher nonces wait in the pool.
+ * - that it learns the result of the send. viem reports failures only, and calls `reset` for all of them,
+ *   including timeouts. So `reset` means *unknown* here: the transaction may be in flight, and the nonce is
+ *   never assigned again. A `createSender` of the same account in this process fills it once it has been
+ *   silent for `limits.reservationTtlMs`; otherwise it stays open until another transaction uses it.
+ * - that sent transactions are resent or bumped, because their bytes are not known.
  *
- * A lane that was not asked for some seconds is let go of, so that a script can end, and read anew with the next.
+ * If you need these, use `createSender`, or `walletClient.extend(laneActions(sender))`.
+ *
+ * A lane without requests for some seconds is released, so that a script can end, and is read again with the
+ * next request.
  *
  * @example
  * const account = privateKeyToAccount(key, { nonceManager: createViemNonceManager() })
@@ -76,7 +79,10 @@ export function createViemNonceManagerIn(
   const clients = new Map<string, Client>()
   const closings = new Set<Promise<void>>()
 
-  /** viem may use one account with clients of several endpoints: each lane has those of the client that came first. */
+  /**
+   * viem may use one account with clients of several endpoints. Each lane uses the endpoints of the first
+   * client.
+   */
   function usedBy({ address, chainId, client }: Key & { client: Client }): Used {
     const key = keyOf({ address, chainId })
     clients.set(key, client)
@@ -116,7 +122,7 @@ export function createViemNonceManagerIn(
     void closing.then(() => closings.delete(closing))
   }
 
-  /** What viem does with the nonce is seen on the chain only: nothing is kept of the reservation. */
+  /** The result of viem's send is visible on the chain only, so no reservation is kept. */
   async function take(allocator: NonceAllocator): Promise<number> {
     const controller = new AbortController()
     const cancel = clock.setTimer(() => controller.abort(), WAIT_MS_MAX)
@@ -139,11 +145,11 @@ export function createViemNonceManagerIn(
         return holes[0] ?? cursor
       }),
     increment(key) {
-      // viem's own actions do not call it. Without a client that has asked before there is no chain to read.
+      // viem's own actions do not call it. Without an earlier client there is no chain to read.
       const client = clients.get(keyOf(key))
       if (client) void ask({ ...key, client }, take).catch(() => {})
     },
-    // Unknown: see above. The chain has the last word, and the lane asks it as long as the nonce is open.
+    // Unknown result, see above. The chain decides, and the lane reads it as long as the nonce is open.
     reset() {},
     async close() {
       for (const [key, entry] of [...used]) letGo(key, entry)
@@ -154,7 +160,7 @@ export function createViemNonceManagerIn(
 
 const keyOf = ({ address, chainId }: Key): string => `${address.toLowerCase()}.${chainId}`
 
-/** The chain that viem asks for may be one that was given with the request, or none at all. */
+/** The chain of viem's request may have been given with the request, or may be missing in the client. */
 function chainOf(client: Client, chainId: number): Chain {
   const { chain } = client
   if (chain?.id === chainId) return chain

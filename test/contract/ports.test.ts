@@ -90,7 +90,7 @@ const overBoth: Record<string, Script> = {
 test('a send that is redirected goes to no other place, and the failure says why', async () => {
   const server = await serve(({ number }) => ({ status: 307, headers: { location: `/${number}` }, body: '' }))
   const [port] = portsOf(http_(server)).ports
-  const message = 'the server redirects: give the URL that it redirects to'
+  const message = 'the server redirects: configure the URL that it redirects to'
   expect(await port!.batch([send])).toMatchObject([{ ok: false, failure: { message } }])
   expect(server.sends()).toEqual([raw])
 })

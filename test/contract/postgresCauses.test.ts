@@ -61,8 +61,8 @@ it.each([
   ['28000', CREDENTIALS],
   ['57P03', 'PostgreSQL is starting or stopping.'],
   ['57P01', 'PostgreSQL is starting or stopping.'],
-  ['53300', 'PostgreSQL has no connection left.'],
-  ['42501', 'PostgreSQL does not give the user the right to do it.'],
+  ['53300', 'PostgreSQL has no free connection.'],
+  ['42501', 'PostgreSQL denies the user a required permission.'],
   ['08006', 'PostgreSQL cannot be reached.'],
   ['ECONNREFUSED', 'PostgreSQL cannot be reached.'],
   ['ECONNRESET', 'PostgreSQL cannot be reached.'],
@@ -70,8 +70,8 @@ it.each([
   ['EAI_AGAIN', 'PostgreSQL cannot be reached.'],
   ['EHOSTUNREACH', 'PostgreSQL cannot be reached.'],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'The connection to PostgreSQL cannot be encrypted.'],
-  ['23505', 'PostgreSQL did not do what it was asked to.'],
-  ['EXTRA', 'PostgreSQL did not do what it was asked to.'],
+  ['23505', 'PostgreSQL failed to execute a statement.'],
+  ['EXTRA', 'PostgreSQL failed to execute a statement.'],
 ])('the code %s', (code, sentence) => {
   const error = Object.assign(new Error('said'), { code })
   expect(storeFailure({ error, unknown: false, secrets: [] }).shortMessage).toBe(sentence)

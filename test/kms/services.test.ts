@@ -113,7 +113,7 @@ describe.each([
     service.reply = () => 'signsAsAnother'
     const error = await thrown(account.signTransaction(transfer))
     expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-    expect(error.message).toContain(`not one of the key of ${plain.address}`)
+    expect(error.message).toContain(`does not belong to the key of ${plain.address}`)
   })
 
   test.each(['otherCurve', 'disabled'] as const)(

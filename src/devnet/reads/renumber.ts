@@ -10,15 +10,15 @@ function placeOfAnswer(view: ChainView, answer: RpcObject): Place | 'asIs' | und
 /** A receipt with the numbers and the hash of the block that clients see; null when they cannot see it yet. */
 export function renumberReceipt(view: ChainView, receipt: unknown): RpcObject | null {
   if (!isObject(receipt)) return null
-  const target = placeOfAnswer(view, receipt)
-  if (target === undefined) return null
-  if (target === 'asIs') return receipt
-  const { before } = target.flashblock
+  const place = placeOfAnswer(view, receipt)
+  if (place === undefined) return null
+  if (place === 'asIs') return receipt
+  const { before } = place.flashblock
   return {
     ...receipt,
-    ...blockFields(target, receipt),
+    ...blockFields(place, receipt),
     cumulativeGasUsed: hexOf(before.gas + bigint(receipt, 'cumulativeGasUsed')),
-    logs: (receipt.logs as RpcObject[]).map((log) => renumberedLog(target, log)),
+    logs: (receipt.logs as RpcObject[]).map((log) => renumberedLog(place, log)),
   }
 }
 
@@ -26,32 +26,32 @@ export function renumberReceipt(view: ChainView, receipt: unknown): RpcObject | 
 export function renumberTransaction(view: ChainView, transaction: unknown): RpcObject | null {
   if (!isObject(transaction)) return null
   if (transaction.blockNumber === null || transaction.blockNumber === undefined) return transaction
-  const target = placeOfAnswer(view, transaction)
-  if (target === 'asIs') return transaction
-  if (target === undefined) {
+  const place = placeOfAnswer(view, transaction)
+  if (place === 'asIs') return transaction
+  if (place === undefined) {
     return { ...transaction, blockHash: null, blockNumber: null, transactionIndex: null }
   }
-  return { ...transaction, ...blockFields(target, transaction) }
+  return { ...transaction, ...blockFields(place, transaction) }
 }
 
 export function renumberLog(view: ChainView, log: RpcObject): RpcObject | undefined {
-  const target = placeOfAnswer(view, log)
-  if (target === undefined) return undefined
-  return target === 'asIs' ? log : renumberedLog(target, log)
+  const place = placeOfAnswer(view, log)
+  if (place === undefined) return undefined
+  return place === 'asIs' ? log : renumberedLog(place, log)
 }
 
-function renumberedLog(target: Place, log: RpcObject): RpcObject {
+function renumberedLog(place: Place, log: RpcObject): RpcObject {
   return {
     ...log,
-    ...blockFields(target, log),
-    logIndex: hexOf(target.flashblock.before.logs + number(log, 'logIndex')),
+    ...blockFields(place, log),
+    logIndex: hexOf(place.flashblock.before.logs + number(log, 'logIndex')),
   }
 }
 
-function blockFields(target: Place, answer: RpcObject): RpcObject {
+function blockFields(place: Place, answer: RpcObject): RpcObject {
   return {
-    blockNumber: hexOf(target.number),
-    blockHash: target.hash,
-    transactionIndex: hexOf(target.flashblock.before.transactions + number(answer, 'transactionIndex')),
+    blockNumber: hexOf(place.number),
+    blockHash: place.hash,
+    transactionIndex: hexOf(place.flashblock.before.transactions + number(answer, 'transactionIndex')),
   }
 }

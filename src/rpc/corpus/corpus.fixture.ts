@@ -1,14 +1,14 @@
 import type { SendOutcome, SendReason } from '../outcome.js'
 
-/** One message, word for word as the client fills it in, and what it means. */
+/** One message, word for word as the client fills it in, and its meaning. */
 export type Said = Pick<SendOutcome, 'outcome' | 'reason' | 'counted' | 'expectedNonce' | 'retryAfterMs'> & {
   readonly message: string
-  /** Where it is not the code of the whole corpus. */
+  /** The code, if it differs from the code of the whole corpus. */
   readonly code?: number
   readonly data?: unknown
 }
 
-/** What the classifier must answer, and nothing beside it. */
+/** The exact answer that the classifier must give. */
 export const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs }: Said) => ({
   outcome,
   reason,
@@ -17,7 +17,7 @@ export const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 })
 
-/** An outcome without the numbers that a message states of fees and nonces: `priceHints.test.ts` has those. */
+/** An outcome without the numbers for fees and nonces in a message, which `priceHints.test.ts` covers. */
 export function meaningOf({
   needs,
   nonceMax,
@@ -26,17 +26,19 @@ export function meaningOf({
   return meaning
 }
 
-/** What one client says, by the file that it was read in. */
+/** The messages of one client, by the file in which they were read. */
 export type ClientCorpus = {
   readonly client: string
-  /** The JSON-RPC code, where a message brings no other. */
+  /** The JSON-RPC code of messages without a code of their own. */
   readonly code: number
   readonly said: Readonly<Record<string, readonly Said[]>>
-  /** The reasons that it has no words for, and why. "Not found" is not "never". */
+  /**
+   * The reasons for which the client has no message, with an explanation. "Not found" does not mean "never".
+   */
   readonly silent: Partial<Record<NodeReason, string>>
 }
 
-/** What a node may answer a send with. Rate limits are the endpoint's in front of it. */
+/** The reasons that a node's answer to a send may have. Rate limits come from the endpoint in front of it. */
 export const NODE_REASONS = [
   'alreadyKnown',
   'nonceTooLow',
@@ -70,7 +72,7 @@ export const accepted = said('accepted')
 export const refused = said('refused')
 export const counted = said('refused', true)
 export const intrinsic = said('intrinsic')
-/** What must not be taken for more than it is. */
+/** A message that must not be classified as anything else. */
 export const unclear = said('unknown')
 
 export const HASH = '0x7f657507aee0511e36d2d1972a6b22e917cc89f92b6c12c4dbd57eaabb236960'

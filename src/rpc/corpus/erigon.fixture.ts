@@ -4,7 +4,7 @@ export const erigon: ClientCorpus = {
   client: 'Erigon',
   code: -32000,
   said: {
-    // After the name of the pool's result where it is imported over gRPC: "ALREADY_EXISTS: already known".
+    // Preceded by the name of the pool's result if it is imported over gRPC: "ALREADY_EXISTS: already known".
     'erigontech/erigon txnprovider/txpool/txpoolcfg/txpoolcfg.go': [
       accepted('alreadyKnown', 'ALREADY_EXISTS: already known'),
       accepted('alreadyKnown', 'INTERNAL_ERROR: existing txn with same hash'),

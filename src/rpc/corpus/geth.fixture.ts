@@ -2,7 +2,7 @@ import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused } from '
 
 const FULL = 'insufficient funds for gas * price + value: balance 1, queued cost 2, tx cost 5, overshot 6'
 
-/** What geth and its forks have in common. */
+/** The messages that geth and its forks share. */
 const POOL = [
   accepted('alreadyKnown', 'already known'),
   refused('feeTooLow', 'transaction underpriced'),
@@ -84,7 +84,7 @@ export const geth: ClientCorpus = {
       counted('invalid', 'transaction type not supported'),
       counted('invalid', 'transaction type not valid in this context'),
     ],
-    // Of version 1.17.1, as a client that cites it repeats them.
+    // From version 1.17.1, as quoted by a client that cites it.
     'ethereum/go-ethereum core/error.go (EIP-7702)': [
       intrinsic(
         'invalid',
@@ -95,7 +95,7 @@ export const geth: ClientCorpus = {
         'EIP-7702 transaction cannot be used to create contract (sender 0x336394A3219e71D9d9bd18201d34E95C1Bb7122C)',
       ),
     ],
-    // Read in forks of it.
+    // Read in forks of geth.
     'ethereum/go-ethereum internal/ethapi/api.go': [
       counted('feeCapExceeded', 'tx fee (1.10 ether) exceeds the configured cap (1.00 ether)'),
       counted('invalid', 'only replay-protected (EIP-155) transactions allowed over RPC'),
@@ -141,7 +141,7 @@ export const opGeth: ClientCorpus = {
         'exceeds maximum per-transaction gas limit: transaction gas 37801375, limit 25000000',
       ),
     ],
-    // Its own checks are geth's; the sequencer's answer is handed on as it is (eth/api_backend.go).
+    // Its own checks are geth's. The sequencer's answer is passed on unchanged (eth/api_backend.go).
     'ethereum-optimism/op-geth core/txpool/validation.go': [
       refused('nonceTooLow', 'nonce too low: next nonce 1204, tx nonce 1203', { expectedNonce: 1_204 }),
       refused('nonceTooHigh', 'nonce too high: tx nonce 9, gapped nonce 7', { expectedNonce: 7 }),

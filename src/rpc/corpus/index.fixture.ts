@@ -10,7 +10,7 @@ import { base, opReth, reth } from './reth.fixture.js'
 import { arbitrumClassic, metis, nitro, zkevm, zksync } from './rollups.fixture.js'
 import { seen } from './seen.fixture.js'
 
-/** The clients of which the table must know every reason that they can give. */
+/** The clients for which the table must know every reason that they can give. */
 export const CLIENTS: readonly ClientCorpus[] = [
   geth,
   opGeth,

@@ -23,7 +23,7 @@ export const ganache: ClientCorpus = {
         code: -32700,
       }),
       refused('insufficientFunds', 'insufficient funds for gas * price + value', { code: -32003 }),
-      // While the same bytes are pooled, and for a replacement that pays too little.
+      // Used while the same bytes are pooled, and for a replacement with too low fees.
       refused('feeTooLow', 'transaction underpriced', { code: -32003 }),
       refused(
         'feeTooLow',

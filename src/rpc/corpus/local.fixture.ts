@@ -104,7 +104,7 @@ export const hardhat: ClientCorpus = {
     ],
     'Hardhat 2.29.0, asked': [
       counted('gasLimit', 'Transaction requires at least 21000 gas but got 20000'),
-      // 1,000 bytes that are not zero, the floor of EIP-7623.
+      // 1,000 non-zero bytes: the floor of EIP-7623.
       counted('gasLimit', 'Transaction requires at least 37000 gas but got 25000'),
       counted('gasLimit', 'Transaction requires gas floor of 61000 but got limit of 40000'),
       counted('gasLimit', 'Transaction gas limit is 16777217 and exceeds transaction gas cap of 16777216'),
@@ -118,7 +118,7 @@ export const hardhat: ClientCorpus = {
         "\nTrying to send a deployment transaction whose init code length is 49153. The max length allowed by EIP-3860 is 49152.\n\nEnable the 'allowUnlimitedContractSize' option to allow init codes of any length.",
         { code: -32602 },
       ),
-      // Others include it: it makes an account without code.
+      // Other clients include it: it creates an account without code.
       counted('invalid', 'Contract creation without any data provided'),
       intrinsic('invalid', 'maxPriorityFeePerGas (6000000000) is bigger than maxFeePerGas (5000000000)'),
       refused(

@@ -29,7 +29,7 @@ export const nethermind: ClientCorpus = {
       refused('delegatedLimit', 'delegation authority has pending transaction'),
       refused('notReady', 'node is syncing'),
     ],
-    // After the code of the result: "transaction invalid, …".
+    // Preceded by the code of the result: "transaction invalid, …".
     'NethermindEth/nethermind src/Nethermind/Nethermind.Core/Messages/TxErrorMessages.cs': [
       counted('gasLimit', 'transaction invalid, intrinsic gas too low'),
       counted('invalid', 'transaction invalid, InvalidTxSignature: Signature is invalid.'),
@@ -61,7 +61,7 @@ export const nethermind: ClientCorpus = {
   },
 }
 
-/** Until 2025: the names of the results themselves. */
+/** Until 2025 the messages were the names of the results. */
 export const nethermindOld: ClientCorpus = {
   client: 'Nethermind (legacy)',
   code: -32010,
@@ -91,7 +91,7 @@ export const nethermindOld: ClientCorpus = {
       refused('poolFull', 'PendingTxsOfOtherType'),
       counted('invalid', 'Invalid, InvalidTxSignature: Signature is invalid.'),
     ],
-    // Added when results still said their names; read after they had got words of their own.
+    // Added while results still used their names, but read after they had got messages of their own.
     'NethermindEth/nethermind src/Nethermind/Nethermind.TxPool/AcceptTxResult.cs (names)': [
       refused('poolFull', 'PendingTxsOfConflictingType'),
       counted('invalid', 'NotSupportedTxType'),

@@ -1,9 +1,9 @@
 import { accepted, counted, refused, type Said, unclear } from './corpus.fixture.js'
 
-/** What hosted providers say by themselves, and how they hand a node's word on. */
+/** Messages of hosted providers themselves, and the forms in which they pass on a node's message. */
 export type ProviderCorpus = {
   readonly provider: string
-  /** Where it was read. */
+  /** The source in which it was read. */
   readonly source: string
   readonly said: readonly Said[]
 }

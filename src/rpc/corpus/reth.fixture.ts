@@ -2,7 +2,7 @@ import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused, SENDER 
 
 const REJECTED = { code: -32003 }
 
-/** RpcPoolError and RpcInvalidTransactionError: geth's words on purpose. */
+/** RpcPoolError and RpcInvalidTransactionError: geth's messages on purpose. */
 const RPC = [
   accepted('alreadyKnown', 'already known'),
   refused('nonceTooLow', 'nonce too low: next nonce 7, tx nonce 5', { expectedNonce: 7 }),
@@ -43,7 +43,7 @@ const RPC = [
   }),
 ]
 
-/** Seen by themselves in bundles, in other pools' answers and after "[hash]: ". */
+/** Seen alone in bundles, in other pools' answers, and after "[hash]: ". */
 const POOL = [
   accepted('alreadyKnown', `[${HASH}]: already imported`),
   refused('replacementUnderpriced', `[${HASH}]: insufficient gas price to replace existing transaction`),
@@ -81,7 +81,7 @@ export const opReth: ClientCorpus = {
   client: 'op-reth',
   code: -32000,
   said: {
-    // Wraps reth's errors, and hands the sequencer's code and message on as they are.
+    // Wraps reth's errors, and passes on the sequencer's code and message unchanged.
     'paradigmxyz/reth crates/optimism/rpc/src/error.rs': RPC,
     'paradigmxyz/reth crates/optimism/txpool/src/error.rs': POOL,
   },
@@ -94,7 +94,7 @@ export const base: ClientCorpus = {
   said: {
     'base/base crates/execution/rpc/src/eth_services/error/mod.rs, with the words of reth': RPC,
     'base/base crates/execution/txpool/src/error.rs': POOL,
-    // As its documentation of troubleshooting gives it; the sequencer ran op-geth.
+    // As quoted by its troubleshooting documentation; the sequencer ran op-geth.
     'ethereum-optimism/op-geth core/txpool/errors.go': [
       counted(
         'gasLimit',

@@ -1,6 +1,6 @@
 import { accepted, type ClientCorpus, counted, HASH, refused } from './corpus.fixture.js'
 
-/** Chains beyond the list, as others met them in production. Nothing is claimed of what they do not say. */
+/** Further chains, as users met them in production. The corpus claims nothing about their other messages. */
 export const seen: readonly ClientCorpus[] = [
   {
     client: 'others, as seen in production',

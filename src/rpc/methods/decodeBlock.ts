@@ -9,14 +9,14 @@ import {
 } from '../codec.js'
 import { malformed } from '../errors.js'
 
-/** A transaction as the node answered it: only its hash is checked. */
+/** A transaction as the node returned it. Only its hash is checked. */
 export type BlockTransaction = { readonly hash: Hex; readonly [field: string]: unknown }
 
-/** A block: documented fields decoded, any others as they came. */
+/** A block: documented fields are decoded, others are left as the node returned them. */
 export type Block<full extends boolean = boolean> = {
-  /** `null` where a node gives its pending block none. */
+  /** `null` if the node gives its pending block no number. */
   readonly number: bigint | null
-  /** `null` where the pending block has none or 32 zero bytes; else the hash of the partial block. */
+  /** `null` if the pending block has no hash or 32 zero bytes; otherwise the hash of the partial block. */
   readonly hash: Hex | null
   readonly parentHash: Hex
   /** Seconds since the epoch. */
@@ -25,7 +25,7 @@ export type Block<full extends boolean = boolean> = {
   readonly gasUsed: bigint
   readonly transactions: full extends true ? readonly BlockTransaction[] : readonly Hex[]
   readonly difficulty?: bigint | undefined
-  /** Bytes. Missing on pending blocks of some nodes. */
+  /** The size in bytes. Missing in pending blocks of some nodes. */
   readonly size?: bigint | undefined
   readonly baseFeePerGas?: bigint | undefined
   readonly blobGasUsed?: bigint | undefined
@@ -47,8 +47,8 @@ export type Block<full extends boolean = boolean> = {
   readonly [field: string]: unknown
 }
 
-// Fields that some nodes leave out or set to null in a pending block, or that came with a fork: geth blanks nonce,
-// miner and more there (internal/ethapi, RPCMarshalBlock of a pending block).
+// Fields that some nodes omit or set to null in a pending block, or that came with a fork. geth blanks nonce,
+// miner and others there (internal/ethapi, RPCMarshalBlock of a pending block).
 const OPTIONAL = {
   quantity: ['difficulty', 'size', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas'],
   hash: [
@@ -66,8 +66,10 @@ const OPTIONAL = {
 } as const
 
 /**
- * Strict on the type of what is there and on what must be there; tolerant of what pending blocks lack.
- * @throws a typed error that names the method and the field.
+ * Decodes a block. Strict about required fields and about the type of each field; tolerates fields that
+ * pending blocks lack.
+ *
+ * @throws a typed error that names the method and the field
  */
 export function decodeBlock<full extends boolean>(result: unknown, method: string, full: full): Block<full> {
   const raw = decodeObject(result, method)

@@ -7,7 +7,7 @@ import { type ReadOptions, type ReadSource, readOne } from './source.js'
 const METHOD = 'eth_getBlockByNumber'
 
 export type GetBlockByNumberParameters<full extends boolean = false> = ReadOptions & {
-  /** A number (hex, bigint or number) or a tag. `pending`: the block being built. */
+  /** A number (hex, bigint or number) or a tag. `pending` is the block being built. */
   readonly block: BlockSelector
   /** Full transaction objects in place of hashes. @default false */
   readonly fullTransactions?: full | undefined
@@ -29,11 +29,14 @@ export async function getBlockByNumber<full extends boolean = false>(
   })
 }
 
-/** Only a pending block may lack number and hash, and a block asked for by number must be that one. */
+/**
+ * Checks that only a pending block lacks number and hash, and that a block requested by number has that
+ * number.
+ */
 function checkSealed({ number, hash }: Block, asked: string): void {
   if (number === null) throw malformed(METHOD, 'number is missing from a sealed block')
   if (hash === null) throw malformed(METHOD, 'hash is missing from a sealed block')
   if (asked.startsWith('0x') && number !== BigInt(asked)) {
-    throw malformed(METHOD, `number is ${number}, of another block than the one asked for`)
+    throw malformed(METHOD, `number is ${number}, not that of the requested block`)
   }
 }

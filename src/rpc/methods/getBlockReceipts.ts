@@ -15,21 +15,24 @@ import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './sou
 const METHOD = 'eth_getBlockReceipts'
 
 export type GetBlockReceiptsParameters = ReadOptions & {
-  /** A number (hex, bigint or number) or a tag. `pending`: of the transactions pre-confirmed so far. */
+  /**
+   * A number (hex, bigint or number) or a tag. `pending` gives the receipts of the transactions pre-confirmed
+   * so far.
+   */
   readonly block: BlockSelector
 }
 
-/** A receipt: the fields named here decoded, any others as they came. */
+/** A receipt: the fields named here are decoded, others are left as the node returned them. */
 export type BlockReceipt = {
   readonly transactionHash: Hex
-  /** `null` where a node leaves it out before the block is sealed. */
+  /** `null` if the node omits it before the block is sealed. */
   readonly blockNumber: bigint | null
   /** `null` before the block is sealed: real nodes send null or 32 zero bytes. */
   readonly blockHash: Hex | null
-  /** `undefined` where the node sends none (before Byzantium). */
+  /** `undefined` if the node sends none (before Byzantium). */
   readonly status: 'success' | 'reverted' | undefined
   readonly gasUsed: bigint
-  /** The transaction's type in hex, as it came: chains add their own. */
+  /** The transaction's type in hex, as returned, because chains add their own types. */
   readonly type: Hex | undefined
   readonly [field: string]: unknown
 }
@@ -46,11 +49,12 @@ export async function getBlockReceipts(
   return raw === null ? null : raw.map(decodeReceipt)
 }
 
-// What each endpoint said when it refused, so that a remembered refusal says the same.
+// The refusal of each endpoint, so that a later call throws the same error without a request.
 const refusals = new WeakMap<Port, ReturnType<typeof rpcError>>()
 
 /**
- * The receipts of a block as they came, from one endpoint; what is learnt goes into the port's profile.
+ * The receipts of a block as one endpoint returned them. The port's profile learns from the answer.
+ *
  * @throws as `getBlockReceipts`
  */
 async function readRawReceipts(
@@ -68,7 +72,7 @@ async function readRawReceipts(
   return reply.result.map((item) => decodeObject(item, METHOD, 'a receipt'))
 }
 
-/** What the endpoint's answer says of the method goes into its profile. */
+/** Records in the endpoint profile whether the answer shows that the method is supported. */
 export function noteBlockReceipts(port: Port, reply: RpcReply | undefined): void {
   if (reply === undefined) return
   const profile = profileOf(port)

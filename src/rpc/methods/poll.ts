@@ -1,8 +1,9 @@
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 
 /**
- * Runs `tick` now and then every `intervalMs`, counted from start to start, never two at a time: a tick that takes
- * longer is followed by the next at once. `tick` must not reject. Returns what stops it, and aborts the running one.
+ * Runs `tick` now and then every `intervalMs`, measured from start to start, and never twice at once. A tick
+ * that takes longer is followed by the next one at once. `tick` must not reject. The returned function stops
+ * the polling, and aborts the running tick.
  */
 export function poll(
   clock: Clock,
@@ -16,7 +17,7 @@ export function poll(
     const startedAtMs = clock.now()
     await tick(controller.signal)
     if (controller.signal.aborted) return
-    // The wall clock may jump either way.
+    // The clock may be the wall clock, which may jump either way.
     const elapsedMs = Math.min(Math.max(0, clock.now() - startedAtMs), intervalMs)
     cancelTimer = clock.setTimer(() => void run(), intervalMs - elapsedMs)
   }

@@ -8,7 +8,7 @@ import { watchWhenLoaded } from './watchWhenLoaded.js'
 
 const address = '0x1111111111111111111111111111111111111111'
 
-test('the root has every read, and each of them loads what it does', async () => {
+test('the root exports every read, and each loads its implementation', async () => {
   for (const name of Object.keys(reads)) expect(index).toHaveProperty(name)
   const port = createStubPort((calls) => calls.map(() => ({ result: '0x5' })))
   expect(await index.getTransactionCount(port, { address, block: 'pending' })).toBe(5)
@@ -18,7 +18,7 @@ test('the root has every read, and each of them loads what it does', async () =>
   expect(port.batches).toHaveLength(1)
 })
 
-/** Watches with code of which the first so many loads fail. */
+/** Watches with code of which the first `failures` loads fail. */
 function setUp(failures: number) {
   const clock = createVirtualClock()
   const counts = { loads: 0 }
@@ -37,7 +37,7 @@ function setUp(failures: number) {
   return { clock, counts, port, seen, errors, stop, abort: () => controller.abort() }
 }
 
-test('a watch whose code cannot be loaded says so, and tries again at the next poll', async () => {
+test('a watch reports code that cannot be loaded, and tries again at the next poll', async () => {
   const { clock, counts, seen, errors, stop } = setUp(2)
   await clock.advance(399)
   expect(seen).toHaveLength(0)
@@ -50,7 +50,7 @@ test('a watch whose code cannot be loaded says so, and tries again at the next p
 })
 
 test.each(['stop', 'abort'] as const)(
-  'a watch that is over before its code is there polls nothing: %s',
+  'a watch that ends before its code is loaded polls nothing: %s',
   async (how) => {
     const loading = setUp(0)
     loading[how]()
@@ -65,7 +65,7 @@ test.each(['stop', 'abort'] as const)(
   },
 )
 
-test('an interval that is none is refused at once, loaded or not', () => {
+test('an invalid interval is refused at once, loaded or not', () => {
   const port = createStubPort(() => [])
   expect(() => index.watchPending(port, { onBlock() {}, intervalMs: 0 })).toThrow('intervalMs')
 })

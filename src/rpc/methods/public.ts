@@ -10,17 +10,19 @@ import type { WaitForCodeParameters, WaitForStorageParameters } from './waitFor.
 import type { WatchPendingParameters } from './watchPending.js'
 import { type Reads, watchWhenLoaded } from './watchWhenLoaded.js'
 
-// The reads as they are called from outside. The first of them loads what they do: most who import the root send, and
+// The public reads. The first call loads their implementation: most users of the root export only send, and
 // read nothing themselves.
 const loadReads = createLoader('The code that reads', () => import('./reads.js'))
 
 /**
- * A block, or `null` where the node finds none.
+ * A block, or `null` if the node finds none.
  *
- * A `pending` block is a moment's view: two reads in a row may differ, and behind a load balancer the second may be
- * the older one.
- * @throws `INVALID` for a selector that is not one, before anything is sent; a typed error that names the method
- *   for a failed call or an answer that cannot be decoded.
+ * A `pending` block is a snapshot: two consecutive reads may differ, and behind a load balancer the second
+ * may be the older one.
+ *
+ * @throws `INVALID` for an invalid selector, before any request; a typed error that names the method for a
+ *   failed call or an answer that cannot be decoded
+ *
  * @example
  * const block = await getBlockByNumber(client, { block: 'pending' })
  */
@@ -32,11 +34,12 @@ export function getBlockByNumber<full extends boolean = false>(
 }
 
 /**
- * The receipts of a block, or `null` where the node finds no such block.
+ * The receipts of a block, or `null` if the node finds no such block.
  *
- * Many public endpoints refuse this method: an endpoint that did is not asked again.
- * @throws `INVALID` for a selector that is not one, before anything is sent; `UNSUPPORTED` (with `status` or
- *   `rpcCode`) where the endpoint does not offer the method; a typed error that names the method otherwise.
+ * Many public endpoints refuse this method. An endpoint that refused it is not asked again.
+ *
+ * @throws `INVALID` for an invalid selector, before any request; `UNSUPPORTED` (with `status` or `rpcCode`)
+ *   if the endpoint does not support the method; otherwise a typed error that names the method
  */
 export function getBlockReceipts(
   source: ReadSource,
@@ -48,19 +51,22 @@ export function getBlockReceipts(
 /**
  * The 32 bytes at a storage slot.
  *
- * Not every node overlays storage at `pending`: there it equals `latest` (see the endpoint profile).
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
+ * Not every node shows pending storage: on some, `pending` equals `latest` (see the endpoint profile).
+ *
+ * @throws `INVALID` for a bad argument, before any request; otherwise a typed error that names the method
  */
 export function getStorageAt(source: ReadSource, parameters: GetStorageAtParameters): Promise<Hex> {
   return read((reads) => reads.getStorageAt(source, parameters))
 }
 
 /**
- * The number of transactions sent from an address: the nonce of its next one.
+ * The number of transactions sent from an address, which is the nonce of its next one.
  *
- * What `pending` counts differs by node: the mempool too, pre-confirmed transactions only, or no more than `latest`
- * (see the endpoint profile). So the answer may be a nonce that is already used by a transaction on its way.
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
+ * The meaning of the `pending` count differs by node: it includes the mempool, or only pre-confirmed
+ * transactions, or nothing beyond `latest` (see the endpoint profile). So the answer may be a nonce that a
+ * transaction in flight already uses.
+ *
+ * @throws `INVALID` for a bad argument, before any request; otherwise a typed error that names the method
  */
 export function getTransactionCount(
   source: ReadSource,
@@ -70,10 +76,12 @@ export function getTransactionCount(
 }
 
 /**
- * The bytecode at an address: `0x` where there is none, `0xef0100` and 20 bytes for a delegated account (EIP-7702).
+ * The bytecode at an address: `0x` if there is none, `0xef0100` and 20 bytes for a delegated account
+ * (EIP-7702).
  *
- * Not every node overlays code at `pending`: there it equals `latest` (see the endpoint profile).
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
+ * Not every node shows pending code: on some, `pending` equals `latest` (see the endpoint profile).
+ *
+ * @throws `INVALID` for a bad argument, before any request; otherwise a typed error that names the method
  */
 export function getCode(source: ReadSource, parameters: GetCodeParameters): Promise<Hex> {
   return read((reads) => reads.getCode(source, parameters))
@@ -82,45 +90,49 @@ export function getCode(source: ReadSource, parameters: GetCodeParameters): Prom
 /**
  * An account at `latest` and at `pending`, read in one JSON-RPC batch from one endpoint.
  *
- * A batch is not atomic. The pending header is read first and last: where the two differ, or lie below `latest`,
- * the reading is repeated, twice at most, and then returned without its pending part. A reading that was not
- * refuted is not proven: a load balancer may answer each call of a batch from another node.
- * @throws `INVALID` for a bad argument, before anything is sent; `CHAIN_MISMATCH` where the endpoint is not on the
- *   chain of `chainId`; a typed error that names the method otherwise.
+ * A batch is not atomic. The pending header is read first and last. If the two differ, or are below `latest`,
+ * the reading is repeated, at most twice, and then returned without its pending part. A reading that passes
+ * this check is still not proven: a load balancer may send each call of a batch to another node.
+ *
+ * @throws `INVALID` for a bad argument, before any request; `CHAIN_MISMATCH` if the endpoint is not on the
+ *   chain of `chainId`; otherwise a typed error that names the method
  */
 export function readLane(source: ReadSource, parameters: ReadLaneParameters): Promise<LaneReading> {
   return read((reads) => reads.readLane(source, parameters))
 }
 
 /**
- * Resolves with the code at an address as soon as there is any: at `pending`, before the block is sealed.
+ * Resolves with the code at an address as soon as there is any at `pending`, before the block is sealed.
  *
- * Pre-confirmed code can still vanish; and where an endpoint does not overlay code at `pending`, it is seen when
- * the block is sealed. Polls that fail are repeated until the time is up.
- * @throws `INVALID`; `WAIT_TIMEOUT` (the last failed poll is its cause); `ABORTED`
+ * Pre-confirmed code can still vanish. If an endpoint does not show pending code, it is seen when the block
+ * is sealed. Failed polls are repeated until the timeout.
+ *
+ * @throws `INVALID`; `WAIT_TIMEOUT` (its cause is the last failed poll); `ABORTED`
  */
 export function waitForCode(source: ReadSource, parameters: WaitForCodeParameters): Promise<Hex> {
   return read((reads) => reads.waitForCode(source, parameters))
 }
 
 /**
- * Resolves with the value of a storage slot as soon as it is the one asked for: at `pending`, before the block is
- * sealed.
+ * Resolves with the value of a storage slot as soon as it is the requested one at `pending`, before the block
+ * is sealed.
  *
- * Pre-confirmed storage can still change back; and where an endpoint does not overlay storage at `pending`, it is
- * seen when the block is sealed. Polls that fail are repeated until the time is up.
- * @throws `INVALID`; `WAIT_TIMEOUT` (the last failed poll is its cause); `ABORTED`; what `value` throws
+ * Pre-confirmed storage can still change back. If an endpoint does not show pending storage, the value is
+ * seen when the block is sealed. Failed polls are repeated until the timeout.
+ *
+ * @throws `INVALID`; `WAIT_TIMEOUT` (its cause is the last failed poll); `ABORTED`; any error of `value`
  */
 export function waitForStorage(source: ReadSource, parameters: WaitForStorageParameters): Promise<Hex> {
   return read((reads) => reads.waitForStorage(source, parameters))
 }
 
 /**
- * Polls the pending block and tells of its changes, one poll at a time. Nothing is told after it was stopped.
+ * Polls the pending block and reports its changes, one poll at a time. No callback runs after it was stopped.
  *
- * Not guaranteed: that every state of the block is seen, or that they come in order (a load balancer may show an
- * older one). An endpoint without a pending block tells nothing.
- * @returns what stops it
+ * Not guaranteed: that every state of the block is seen, or that the states come in order (a load balancer
+ * may show an older one). For an endpoint without a pending block no callback runs.
+ *
+ * @returns a function that stops the polling
  * @throws `INVALID` for an `intervalMs` that is not a positive number
  * @example
  * const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })

@@ -15,7 +15,7 @@ const word = (digit: string) => `0x${digit.padStart(64, '0')}`
 const refused: StubAnswer = { failure: { kind: 'rpc', code: -32602, message: 'unknown block tag' } }
 
 type Node = {
-  /** The pending block, by the number of the batch and whether it is the first look of two. */
+  /** The pending block, by the number of the batch and whether it is the first of the two headers. */
   pending?: (batch: number, first: boolean) => StubAnswer
   latest?: object
 }
@@ -33,8 +33,8 @@ function node({ pending = () => ({ result: rawBlock({ number: '0x11' }) }), late
   )
 }
 
-describe('reading a lane', () => {
-  test('takes one batch, with the pending header first and last', async () => {
+describe('a reading of a lane', () => {
+  test('is one batch, with the pending header first and last', async () => {
     const port = node()
     const lane = await readLane(port, { address, slots: [5n] })
     expect(lane).toMatchObject({
@@ -48,7 +48,7 @@ describe('reading a lane', () => {
     expect([port.batches[0]?.[0], port.batches[0]?.at(-1)]).toEqual([pendingHeader, pendingHeader])
   })
 
-  test('is repeated where the pending block changed in between', async () => {
+  test('is repeated if the pending block changed in between', async () => {
     const port = node({
       pending: (batch, first) => ({
         result: rawBlock({ number: '0x11', hash: hashOf(batch === 1 && first ? 'c' : 'd') }),
@@ -58,7 +58,7 @@ describe('reading a lane', () => {
     expect(port.batches).toHaveLength(2)
   })
 
-  test('is repeated twice at most, and then has no pending part', async () => {
+  test('is repeated at most twice, and then has no pending part', async () => {
     const port = node({
       pending: (_, first) => ({ result: rawBlock({ number: '0x11', hash: hashOf(first ? 'c' : 'd') }) }),
     })
@@ -70,7 +70,7 @@ describe('reading a lane', () => {
     expect(port.batches).toHaveLength(3)
   })
 
-  test('is not repeated where it is cut into several requests', async () => {
+  test('is not repeated if it was split into several requests', async () => {
     const port = node({
       pending: (_, first) => ({ result: rawBlock({ number: '0x11', hash: hashOf(first ? 'c' : 'd') }) }),
     })
@@ -87,7 +87,7 @@ describe('reading a lane', () => {
     expect(port.batches).toHaveLength(3)
   })
 
-  test('takes a pending block without number and hash', async () => {
+  test('accepts a pending block without number and hash', async () => {
     const port = node({ pending: () => ({ result: rawBlock({ number: null, hash: hashOf('0') }) }) })
     expect((await readLane(port, { address })).pending).toMatchObject({
       count: 7,
@@ -105,7 +105,7 @@ describe('reading a lane', () => {
     expect(profileOf(port).current().pending).toBe('absent')
   })
 
-  test('tells a delegated account from a contract', async () => {
+  test('distinguishes a delegated account from a contract', async () => {
     const to = '2222222222222222222222222222222222222222'
     const withCode = (code: string) =>
       createCallPort(({ method, params }) => {
@@ -119,7 +119,7 @@ describe('reading a lane', () => {
     expect(await kindOf(`0xef0100${to}00`)).toEqual({ kind: 'contract' })
   })
 
-  test('reads storage at other addresses too, and sends nothing for a bad one', async () => {
+  test('includes storage at other addresses, and sends nothing for an invalid one', async () => {
     const other = '0x2222222222222222222222222222222222222222'
     const port = node()
     await readLane(port, { address, slots: [{ address: other, slot: '0x05' }] })
@@ -132,7 +132,7 @@ describe('reading a lane', () => {
     expect(port.batches).toHaveLength(1)
   })
 
-  test('asks for the chain in the same batch where one is named, and shows nothing of another one', async () => {
+  test('includes the chain id if one is named, and rejects an endpoint of another chain', async () => {
     const on = (id: string) =>
       createStubPort((calls) =>
         calls.map(({ method }) => {
@@ -149,7 +149,7 @@ describe('reading a lane', () => {
     expect(ours.batches).toHaveLength(1)
   })
 
-  test('fails with a typed error where the sealed part cannot be had', async () => {
+  test('fails with a typed error if the sealed part cannot be read', async () => {
     const port = createStubPort((calls) =>
       calls.map(() => ({ failure: { kind: 'timeout', message: 'late' } })),
     )

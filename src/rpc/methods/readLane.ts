@@ -21,31 +21,33 @@ import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './sou
 
 export type ReadLaneParameters = ReadOptions & {
   readonly address: Address
-  /** Storage of contracts to read along, each at its own address or at the account's. */
+  /** Storage slots of contracts to read in the same batch, each at its own address or at the account's. */
   readonly slots?:
     | readonly (SlotPosition | { readonly address: Address; readonly slot: SlotPosition })[]
     | undefined
   /**
-   * The id of the chain that the account is read on: asked in the same batch, and nothing that an endpoint of another
-   * chain shows is returned. @default the chain that the endpoint is on, not asked
+   * The id of the account's chain. It is checked in the same batch, and answers of an endpoint on another
+   * chain are not returned. @default the chain of the endpoint, unchecked
    */
   readonly chainId?: number | undefined
 }
 
-/** What an endpoint shows of an account at one block. */
+/** The state of an account that an endpoint shows at one block. */
 export type LaneSide<header = LightHeader & { readonly number: number }> = {
   readonly header: header
   readonly count: number
   readonly code: Hex
-  /** In the order of `slots`. */
+  /** The values in the order of `slots`. */
   readonly storage: readonly Hex[]
 }
 
 export type LaneReading = {
   readonly latest: LaneSide
-  /** `undefined` where the endpoint has no pending block, or it changed during each of the readings. */
+  /**
+   * `undefined` if the endpoint has no pending block, or if the block changed during each of the readings.
+   */
   readonly pending: LaneSide<LightHeader> | undefined
-  /** Why there is no pending part. */
+  /** The reason for the missing pending part. */
   readonly withoutPending: 'absent' | 'refuted' | undefined
   readonly account: AccountKind
   /** The endpoint that answered. */
@@ -55,8 +57,8 @@ export type LaneReading = {
 const READINGS_MAX = 3
 
 /**
- * Described in `public.ts`. `isWhole`: whether so many calls leave in one request. A reading that is cut takes longer than
- * the pending block stands, and so would the next one: it is not repeated.
+ * Documented in `public.ts`. `isWhole` is true if that many calls are sent in one request. A reading that is
+ * split takes longer than a pending block lasts, and so would the next one, so it is not repeated.
  */
 export async function readLane(
   source: ReadSource,
@@ -90,7 +92,7 @@ export async function readLane(
 
 type Place = readonly [address: Hex, slot: Hex]
 
-/** Pending side, latest side, latest header; the pending header around all of them. */
+/** The pending side, the latest side and the latest header, between two reads of the pending header. */
 function laneCalls(address: Hex, places: readonly Place[]): readonly RpcCall[] {
   const side = (block: 'pending' | 'latest'): readonly RpcCall[] => [
     countCall(address, block),
@@ -152,7 +154,10 @@ function decodeSide([count, code, ...storage]: readonly (RpcReply | undefined)[]
   }
 }
 
-/** The node's own word that there is nothing at `pending`. No word at all is an error of the whole reading. */
+/**
+ * True if the node itself reports that there is nothing at `pending`. If it gives no answer, the whole
+ * reading fails.
+ */
 function isMissing(reply: RpcReply | undefined): boolean {
   if (reply === undefined) return false
   if (reply.ok) return reply.result === null

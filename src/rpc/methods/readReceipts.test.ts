@@ -19,14 +19,14 @@ const methodsOf = (port: ReturnType<typeof endpoint>) =>
 const byHash = Array(4).fill('eth_getTransactionReceipt')
 
 describe('receipts by hash', () => {
-  test('come in one call where the block is known and its receipts are offered', async () => {
+  test('are read in one call if the block is known and the endpoint supports block receipts', async () => {
     const port = endpoint({ result: hashes.map(receipt) })
     const found = await readReceipts(port, { wanted })
     expect([...found.keys()].sort()).toEqual([...hashes].sort())
     expect(methodsOf(port)).toEqual([['eth_getBlockReceipts']])
   })
 
-  test('come one by one, in one request, where they are not; and the refusal is remembered', async () => {
+  test('are read one by one, in one request, if it does not; the refusal is remembered', async () => {
     const port = endpoint({ failure: { kind: 'http', status: 403, message: 'HTTP 403' } })
     const found = await readReceipts(port, { wanted })
     expect(found.get(hashOf('1'))).toMatchObject({ status: '0x1' })
@@ -36,7 +36,7 @@ describe('receipts by hash', () => {
     expect(methodsOf(port)).toEqual([['eth_getBlockReceipts'], byHash, byHash])
   })
 
-  test('that the block lacks are asked for one by one', async () => {
+  test('that the block lacks are read one by one', async () => {
     const port = endpoint({ result: hashes.slice(0, 2).map(receipt) })
     await readReceipts(port, { wanted })
     expect(methodsOf(port)).toEqual([
@@ -45,7 +45,7 @@ describe('receipts by hash', () => {
     ])
   })
 
-  test('one that the endpoint fails at does not take the others with it, and keeps what was said', async () => {
+  test('do not fail together with one that the endpoint fails at, whose error is kept', async () => {
     const port = createCallPort(({ params }) =>
       params[0] === hashOf('1')
         ? { failure: { kind: 'rpc', code: -32000, message: 'transaction indexing is in progress' } }
@@ -59,7 +59,7 @@ describe('receipts by hash', () => {
     expect(found.get(hashOf('2'))).toMatchObject({ status: '0x1' })
   })
 
-  test('of many blocks come in one batch, whole blocks beside single ones', async () => {
+  test('of many blocks are read in one batch, whole blocks beside single receipts', async () => {
     const port = endpoint({ result: hashes.map(receipt) })
     const single = { hash: hashOf('5'), block: 9 }
     const found = await readReceipts(port, { wanted: [...wanted, single] })
@@ -67,7 +67,7 @@ describe('receipts by hash', () => {
     expect(methodsOf(port)).toEqual([['eth_getBlockReceipts', 'eth_getTransactionReceipt']])
   })
 
-  test('an endpoint that forbids block receipts, and the batch with them, is asked by hash at once', async () => {
+  test('are read by hash at once from an endpoint that forbids a batch with block receipts', async () => {
     const forbidden = { kind: 'http', status: 403, message: 'HTTP 403' } as const
     const port = createStubPort((calls) =>
       calls.some(({ method }) => method === 'eth_getBlockReceipts')
@@ -80,7 +80,7 @@ describe('receipts by hash', () => {
     expect(port.batches).toHaveLength(2)
   })
 
-  test('a rate limit is not answered with more requests', async () => {
+  test('are not requested again after a rate limit', async () => {
     const port = endpoint({ failure: { kind: 'http', status: 429, message: 'HTTP 429' } })
     const found = await readReceipts(port, { wanted })
     expect([...found.values()]).toEqual(Array(4).fill(expect.objectContaining({ status: 429 })))
@@ -89,7 +89,7 @@ describe('receipts by hash', () => {
 })
 
 describe('the receipts of a block', () => {
-  test('are not asked for again from an endpoint that refused, and the error says the same', async () => {
+  test('are not requested again from an endpoint that refused, and the error is the same', async () => {
     const port = endpoint({ failure: { kind: 'http', status: 403, message: 'HTTP 403' } })
     const refusal = { code: 'UNSUPPORTED', status: 403, method: 'eth_getBlockReceipts' }
     await expect(getBlockReceipts(port, { block: 'latest' })).rejects.toMatchObject(refusal)

@@ -11,17 +11,17 @@ import type { ReadOptions } from './source.js'
 const METHOD = 'eth_getTransactionReceipt'
 const BLOCK_METHOD = 'eth_getBlockReceipts'
 
-/** A receipt as it came: formatting it is the chain's. */
+/** A receipt as the node returned it. Its format depends on the chain. */
 export type RawReceipt = Readonly<Record<string, unknown>>
 
 export type WantedReceipt = {
   readonly hash: Hex
-  /** The block that the transaction is in, where it is known: many receipts of one block cost one call. */
+  /** The block of the transaction, if known. Many receipts of one block then cost one call. */
   readonly block?: BlockSelector | undefined
   /**
-   * `true`: read with the whole block, however few are wanted, since a node may have a block's receipts and no index of the
-   * transactions in it (geth answers "transaction indexing is in progress", internal/ethapi/api.go). `false`: by its
-   * hash alone. @default as costs less
+   * `true`: read with the whole block, even for few receipts, because a node may have a block's receipts but
+   * no index of its transactions (geth answers "transaction indexing is in progress",
+   * internal/ethapi/api.go). `false`: read by its hash only. @default the cheaper way
    */
   readonly whole?: boolean | undefined
 }
@@ -29,18 +29,22 @@ export type WantedReceipt = {
 export type ReadReceiptsParameters = ReadOptions &
   Pick<BatchOptions, 'priority'> & { readonly wanted: readonly WantedReceipt[] }
 
-/** What an endpoint has for a hash; `null` where it has no receipt, which proves nothing about the transaction. */
+/**
+ * The receipt that an endpoint has for a hash; `null` if it has none, which proves nothing about the
+ * transaction.
+ */
 export type FoundReceipt = RawReceipt | null | RpcError
 
-// Below this many, asking for each costs less than a whole block's receipts.
+// Below this number, single calls cost less than the receipts of a whole block.
 const WHOLE_BLOCK_MIN = 4
-// Whole blocks in one batch: a full one has megabytes of receipts.
+// Maximum number of whole blocks in one batch. A full block has megabytes of receipts.
 const WHOLE_BLOCKS_MAX = 4
 
 /**
- * Receipts by hash, in one batch (one for each four whole blocks): whole blocks where that costs less and the endpoint allows it, else one
- * call for each. What a block's receipts do not have is asked for by hash in a second batch. Never rejects: an
- * endpoint that fails at one of them may have the others.
+ * Reads receipts by hash, in one batch (one for each four whole blocks). It reads whole blocks if that costs
+ * less and the endpoint supports it, otherwise makes one call per receipt. Receipts missing from a block's
+ * answer are read by hash in a second batch. Never rejects, because an endpoint that fails at one receipt may
+ * have the others.
  */
 export async function readReceipts(
   port: Port,
@@ -53,7 +57,7 @@ export async function readReceipts(
   const single = (one: WantedReceipt): Asked => ({ wanted: [one] })
   await ask([...whole.splice(0, WHOLE_BLOCKS_MAX), ...wanted.filter((one) => !inBlocks.has(one)).map(single)])
   while (whole.length > 0) await ask(whole.splice(0, WHOLE_BLOCKS_MAX))
-  // A gateway that forbids one method forbids the batch with it.
+  // A gateway that forbids one method refuses the whole batch with it.
   const forbidden = (one: FoundReceipt | undefined) => blocks.size > 0 && isForbidden(one)
   const missing = wanted.filter(({ hash }) => !found.has(hash) || forbidden(found.get(hash)))
   if (missing.length > 0) await ask(missing.map(single))
@@ -119,7 +123,7 @@ function takeBlock(
     }
     return
   }
-  // A block that the node does not know, or a method that it refuses: it may know the transactions all the same.
+  // If the node does not know the block, or refuses the method, it may know the transactions nevertheless.
   if (reply?.ok || (reply !== undefined && mayHaveSingle(reply.failure))) return
   for (const { hash } of wanted)
     found.set(
@@ -146,7 +150,7 @@ function isForbidden(found: FoundReceipt | undefined): boolean {
   return found !== undefined && isReceiptError(found) && found.status === 403
 }
 
-/** Whether it is what an endpoint said in place of a receipt. */
+/** True if the value is the error of an endpoint instead of a receipt. */
 export function isReceiptError(found: FoundReceipt): found is RpcError {
   return isTxlaneError(found)
 }

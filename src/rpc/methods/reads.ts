@@ -1,4 +1,4 @@
-/** What the reads do: loaded by the first call of one (see `public.ts`). */
+/** The implementation of the reads. It is loaded by the first call of a read (see `public.ts`). */
 export { getBlockByNumber } from './getBlockByNumber.js'
 export { getBlockReceipts } from './getBlockReceipts.js'
 export { readLane } from './readLane.js'

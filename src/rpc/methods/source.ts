@@ -6,19 +6,21 @@ import { call, type Port, type RpcCall } from '../port.js'
 import { type AnyClient, clientPorts } from '../transports/fromClient.js'
 import { fetchFnOf } from './fetchFns.js'
 
-/** Where to read: a viem client, whose transport is taken apart, or a port. */
+/** The source of a read: a viem client, whose transport is converted to ports, or a port. */
 export type ReadSource = AnyClient | Port
 
-/** What every read accepts beside its own parameters. */
+/** Options of every read beside its own parameters. */
 export type ReadOptions = {
-  /** Milliseconds until an endpoint that does not answer counts as failed. @default the transport's, 10,000 */
+  /**
+   * Milliseconds after which an endpoint without an answer counts as failed. @default the transport's, 10,000
+   */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 const portsBySource = new WeakMap<object, readonly Port[]>()
 
-/** The ports to read from, in order, made once for each source. */
+/** The ports to read from, in order. They are created once per source. */
 export function readPorts(
   source: ReadSource,
   options: { readonly clock?: Clock | undefined } = {},
@@ -37,14 +39,14 @@ function portsOf(source: ReadSource, options: { readonly clock?: Clock | undefin
   return (reading.length > 0 ? reading : all).map(({ port }) => port)
 }
 
-// viem's clients have a `batch` property too: the options of its own batching.
+// viem's clients have a `batch` property too: the options of their own batching.
 function isPort(source: ReadSource): source is Port {
   return 'batch' in source && typeof source.batch === 'function'
 }
 
 /**
- * Runs a read on the first port that has an answer to it. A port that says nothing, does not offer the method or
- * asks to be left alone is passed over; what a node says of the read itself stands.
+ * Runs a read on the first port that answers it. A port that gives no answer, does not support the method or
+ * asks for a pause is skipped. An error of a node about the read itself is final.
  */
 export async function firstAnswer<result>(
   ports: readonly Port[],
@@ -72,7 +74,7 @@ function mayDifferElsewhere(error: unknown): boolean {
   return rpcCode !== undefined && isRateLimit(rpcCode, error.details ?? '')
 }
 
-/** One call's result from the first port that has it. */
+/** The result of one call from the first port that has it. */
 export function readOne<result>(
   source: ReadSource,
   { method, params }: RpcCall,

@@ -5,7 +5,7 @@ import { type ReadOptions, type ReadSource, readOne } from './source.js'
 
 type AtBlock = ReadOptions & {
   readonly address: Address
-  /** A number (hex, bigint or number) or a tag. `pending`: with what was pre-confirmed. */
+  /** A number (hex, bigint or number) or a tag. `pending` includes pre-confirmed transactions. */
   readonly block: BlockSelector
 }
 
@@ -13,7 +13,7 @@ export type GetStorageAtParameters = AtBlock & { readonly slot: SlotPosition }
 export type GetTransactionCountParameters = AtBlock
 export type GetCodeParameters = AtBlock
 
-/** Described in `public.ts`. */
+/** Documented in `public.ts`. */
 export async function getStorageAt(source: ReadSource, parameters: GetStorageAtParameters): Promise<Hex> {
   const { address, slot, block, ...options } = parameters
   const method = 'eth_getStorageAt'
@@ -21,7 +21,7 @@ export async function getStorageAt(source: ReadSource, parameters: GetStorageAtP
   return readOne(source, { method, params }, options, (result) => decodeWord(result, method))
 }
 
-/** Described in `public.ts`. */
+/** Documented in `public.ts`. */
 export async function getTransactionCount(
   source: ReadSource,
   parameters: GetTransactionCountParameters,
@@ -32,7 +32,7 @@ export async function getTransactionCount(
   return readOne(source, { method, params }, options, (result) => decodeNumber(result, method))
 }
 
-/** Described in `public.ts`. */
+/** Documented in `public.ts`. */
 export async function getCode(source: ReadSource, parameters: GetCodeParameters): Promise<Hex> {
   const { address, block, ...options } = parameters
   const method = 'eth_getCode'

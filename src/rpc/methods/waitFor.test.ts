@@ -12,7 +12,7 @@ function node(answers: readonly StubAnswer[]) {
 }
 
 describe('waiting for code', () => {
-  test('ends with the code as soon as there is any, at `pending`', async () => {
+  test('ends with the code as soon as there is any at `pending`', async () => {
     const clock = createVirtualClock()
     const port = node([{ result: '0x' }, { result: '0x' }, { result: '0x6001' }])
     const code = waitForCode(port, { address, clock })
@@ -22,7 +22,7 @@ describe('waiting for code', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('goes on through failed polls, and gives the last of them as the cause when the time is up', async () => {
+  test('continues after failed polls, and rejects at the timeout with the last failure as its cause', async () => {
     const clock = createVirtualClock()
     const port = node([failed])
     const wait = waitForCode(port, { address, clock, timeoutMs: 1000, pollingIntervalMs: 100 })
@@ -36,14 +36,14 @@ describe('waiting for code', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('ends at once where the method is not offered', async () => {
+  test('ends at once if the method is not supported', async () => {
     const port = node([{ failure: { kind: 'rpc', code: -32601, message: 'method not found' } }])
     await expect(waitForCode(port, { address, clock: createVirtualClock() })).rejects.toMatchObject({
       code: 'UNSUPPORTED',
     })
   })
 
-  test('ends with ABORTED when the signal says so, before or meanwhile', async () => {
+  test('ends with ABORTED when the signal aborts, before or during the wait', async () => {
     const clock = createVirtualClock()
     const port = node([{ result: '0x' }])
     const before = waitForCode(port, { address, clock, signal: AbortSignal.abort() })
@@ -83,7 +83,7 @@ describe('waiting for storage', () => {
     expect(await wait).toBe(word('ab'))
   })
 
-  test('ends when a test of the value says so, and with what the test throws', async () => {
+  test('ends when a test of the value returns true, and rejects with an error of the test', async () => {
     const clock = createVirtualClock()
     const port = node([{ result: word('1') }, { result: word('7') }])
     const wait = waitForStorage(port, { address, slot: 5, value: (value) => BigInt(value) > 5n, clock })

@@ -11,11 +11,11 @@ import type { ReadSource } from './source.js'
 import { getCode, getStorageAt } from './state.js'
 
 export type WaitForOptions = {
-  /** The tag to look at. @default 'pending' */
+  /** The block tag to read. @default 'pending' */
   readonly block?: BlockSelectorTag | undefined
-  /** Milliseconds until it gives up. @default 30,000 */
+  /** Milliseconds after which the wait rejects with `WAIT_TIMEOUT`. @default 30,000 */
   readonly timeoutMs?: number | undefined
-  /** Milliseconds from the start of one look to the start of the next. @default 200 */
+  /** Milliseconds from the start of one poll to the start of the next. @default 200 */
   readonly pollingIntervalMs?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** @default the machine's clock */
@@ -27,11 +27,11 @@ export type WaitForCodeParameters = WaitForOptions & { readonly address: Address
 export type WaitForStorageParameters = WaitForOptions & {
   readonly address: Address
   readonly slot: SlotPosition
-  /** What the slot must hold: the 32 bytes, or a test of them. */
+  /** The awaited value of the slot: the 32 bytes, or a test of them. */
   readonly value: Hex | ((value: Hex) => boolean)
 }
 
-/** Described in `public.ts`. */
+/** Documented in `public.ts`. */
 export async function waitForCode(source: ReadSource, parameters: WaitForCodeParameters): Promise<Hex> {
   const address = encodeAddress(parameters.address)
   const block = tagOf(parameters)
@@ -41,7 +41,7 @@ export async function waitForCode(source: ReadSource, parameters: WaitForCodePar
   })
 }
 
-/** Described in `public.ts`. */
+/** Documented in `public.ts`. */
 export async function waitForStorage(source: ReadSource, parameters: WaitForStorageParameters): Promise<Hex> {
   const address = encodeAddress(parameters.address)
   const slot = encodeSlot(parameters.slot)
@@ -67,7 +67,10 @@ function wantedOf(value: WaitForStorageParameters['value']): (value: Hex) => boo
   }
 }
 
-/** Looks until there is something. What is not a failed read (a test that throws, a method not offered) ends it. */
+/**
+ * Polls until there is a value. Any other error than a failed read (an error of the test, an unsupported
+ * method) ends the wait.
+ */
 function waitFor(
   what: string,
   { timeoutMs = 30_000, pollingIntervalMs = 200, signal, clock = systemClock }: WaitForOptions,

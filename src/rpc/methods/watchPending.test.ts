@@ -6,7 +6,7 @@ import { watchPending } from './watchPending.js'
 const block = (digit: string): StubAnswer => ({ result: rawBlock({ hash: hashOf(digit) }) })
 const failed: StubAnswer = { failure: { kind: 'network', message: 'reset' } }
 
-/** Watches a node that answers each poll with the next of the answers, and the last one from then on. */
+/** Watches a node that answers each poll with the next of the answers, and later ones with the last. */
 function setUp(answers: readonly (StubAnswer | Promise<StubAnswer>)[], onBlock?: () => void) {
   const clock = createVirtualClock()
   const seen: string[] = []
@@ -26,7 +26,7 @@ function setUp(answers: readonly (StubAnswer | Promise<StubAnswer>)[], onBlock?:
 }
 
 describe('watching the pending block', () => {
-  test('tells of changes only', async () => {
+  test('reports changes only', async () => {
     const { clock, seen } = setUp([block('1'), block('1'), block('2'), block('2'), block('3')])
     await clock.advance(1000)
     expect(seen).toEqual(['0x1', '0x2', '0x3'])
@@ -49,14 +49,14 @@ describe('watching the pending block', () => {
     expect(port.batches).toHaveLength(3)
   })
 
-  test('goes on after a failed poll, and says what failed', async () => {
+  test('continues after a failed poll, and reports the failure', async () => {
     const { clock, seen, errors } = setUp([block('1'), failed, { result: 'x' }, { result: null }, block('2')])
     await clock.advance(1000)
     expect(seen).toEqual(['0x1', '0x2'])
     expect(errors).toMatchObject([{ failure: 'network' }, { failure: 'malformed' }])
   })
 
-  test('goes on when the listener throws, and hands that to onError', async () => {
+  test('continues if the listener throws, and passes the error to onError', async () => {
     const { clock, errors, seen } = setUp([block('1'), block('2')], () => {
       throw new Error('mine')
     })
@@ -66,7 +66,7 @@ describe('watching the pending block', () => {
   })
 
   test.each(['stop', 'abort'] as const)(
-    'ends with %s: no timer is left, and an answer on its way is not told',
+    'ends with %s: no timer is left, and a pending answer is not reported',
     async (how) => {
       let answer = (_: StubAnswer) => {}
       const late = new Promise<StubAnswer>((resolve) => {
@@ -84,7 +84,7 @@ describe('watching the pending block', () => {
     },
   )
 
-  test('never starts under a signal that is aborted already', async () => {
+  test('never starts with a signal that is already aborted', async () => {
     const port = createStubPort(() => [block('1')])
     const clock = createVirtualClock()
     watchPending(port, { onBlock: () => {}, clock, signal: AbortSignal.abort() })

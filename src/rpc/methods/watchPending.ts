@@ -9,13 +9,15 @@ import { poll } from './poll.js'
 import { firstAnswer, type ReadSource, readPorts } from './source.js'
 
 export type WatchPendingParameters = {
-  /** Called with the pending block, transactions as hashes, each time its contents are not those of the last one. */
+  /** Called with the pending block, with transactions as hashes, each time its contents changed. */
   readonly onBlock: (block: Block<false>) => void
-  /** Called for each poll that failed, and with what `onBlock` throws. The polling goes on. @default ignored */
+  /**
+   * Called for each failed poll, and with each error of `onBlock`. The polling continues. @default ignored
+   */
   readonly onError?: ((error: unknown) => void) | undefined
   /** Milliseconds from the start of one poll to the start of the next. @default 200 */
   readonly intervalMs?: number | undefined
-  /** Stops it, as the returned function does. */
+  /** Stops the polling, as the returned function does. */
   readonly signal?: AbortSignal | undefined
   /** @default the machine's clock */
   readonly clock?: Clock | undefined
@@ -23,7 +25,7 @@ export type WatchPendingParameters = {
 
 const METHOD = 'eth_getBlockByNumber'
 
-/** Described in `public.ts`. */
+/** Documented in `public.ts`. */
 export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
   const { onBlock, onError, intervalMs = 200, signal, clock = systemClock } = parameters
   checkMs(intervalMs, 'intervalMs')

@@ -6,7 +6,7 @@ import type { WatchPendingParameters } from './watchPending.js'
 
 export type Reads = typeof import('./reads.js')
 
-/** `watchPending` by code that may have to be loaded first. Where that fails, it is a poll that failed. */
+/** `watchPending` with code that may have to be loaded first. A failure to load counts as a failed poll. */
 export function watchWhenLoaded(
   load: () => Reads | Promise<Reads>,
   source: ReadSource,

@@ -1,17 +1,18 @@
-/** Bytes of one answer, unpacked, where no other bound is given: 64 MiB. */
+/** Default maximum size of one answer in bytes, uncompressed: 64 MiB. */
 export const RESPONSE_BYTES_MAX = 64 * 1024 * 1024
 
-/** An answer is larger than its bound: the rest of it is not read. */
+/** An answer exceeded the maximum size. The rest of it is not read. */
 export class OversizedAnswer extends Error {
   override name = 'OversizedAnswer'
   constructor(bytesMax: number) {
-    super(`the answer is larger than ${bytesMax} bytes, and was cut (limits.responseBytesMax)`)
+    super(`the answer is larger than ${bytesMax} bytes, and was truncated (limits.responseBytesMax)`)
   }
 }
 
 /**
- * The text of a stream, read as far as `bytesMax`.
- * @throws OversizedAnswer beyond it; the stream is cancelled then
+ * Reads the text of a stream, up to `bytesMax`.
+ *
+ * @throws OversizedAnswer if the stream is longer; it is cancelled then
  */
 export async function boundedText(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<string> {
   const reader = stream.getReader()
@@ -23,7 +24,7 @@ export async function boundedText(stream: ReadableStream<Uint8Array>, bytesMax: 
     if (done) break
     bytes += value.length
     if (bytes > bytesMax) {
-      // What is under way is of no use to anybody; that it cannot be cancelled neither.
+      // The rest of the stream is not needed. A failure to cancel it does not matter.
       reader.cancel().catch(() => {})
       throw new OversizedAnswer(bytesMax)
     }
@@ -33,7 +34,7 @@ export async function boundedText(stream: ReadableStream<Uint8Array>, bytesMax: 
   return parts.join('')
 }
 
-/** The text of an answer. A `fetch` of the user's own may bring other bodies than web streams. */
+/** The text of an answer. A caller's own `fetch` may return other bodies than web streams. */
 export async function responseText(response: Response, bytesMax: number): Promise<string> {
   const body = response.body as Partial<ReadableStream<Uint8Array>> | null
   if (typeof body?.getReader === 'function') return boundedText(body as ReadableStream<Uint8Array>, bytesMax)

@@ -1,4 +1,7 @@
-/** `fetch` refuses a URL with user and password: they become a Basic `Authorization` header, unless there is one. */
+/**
+ * Moves user and password of a URL into a Basic `Authorization` header, unless there is one. `fetch` refuses
+ * a URL that contains them.
+ */
 export function withoutCredentials(url: string, headers: Headers): string {
   if (!URL.canParse(url)) return url
   const parsed = new URL(url)

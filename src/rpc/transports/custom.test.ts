@@ -19,7 +19,7 @@ describe('the port over a custom transport', () => {
     expect(asked).toEqual(calls.map(({ method }) => [method, { retryCount: 0 }]))
   })
 
-  test('takes a rejection without a JSON-RPC code for unknown, whatever it says', async () => {
+  test('treats a rejection without a JSON-RPC code as unknown, whatever its message is', async () => {
     const cause = new Error('nonce too low at https://node.example/key')
     const { port } = setUp(async ({ method }) => {
       if (method === 'b') throw cause
@@ -32,14 +32,14 @@ describe('the port over a custom transport', () => {
     ])
   })
 
-  test('keeps what was answered in time', async () => {
+  test('keeps the answers that arrived in time', async () => {
     const { port, clock } = setUp(async ({ method }) => (method === 'b' ? new Promise(() => {}) : method))
     const replies = port.batch(calls)
     await clock.advance(100)
     expect(await replies).toMatchObject([{ result: 'a' }, { failure: { kind: 'timeout' } }, { result: 'c' }])
   })
 
-  test('asks nothing once it is closed', async () => {
+  test('sends nothing after it is closed', async () => {
     const asked: unknown[] = []
     const { port } = setUp(async (args) => asked.push(args))
     port.close()

@@ -12,9 +12,11 @@ export type CustomRequest = (
 
 export type CustomPortOptions = {
   readonly request: CustomRequest
-  /** The transport's name, as it may be printed. */
+  /** The transport's name. It must be safe to print. */
   readonly name: string
-  /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
+  /**
+   * Milliseconds after which calls without an answer get a `timeout` failure; 0 disables it. @default 10,000
+   */
   readonly timeoutMs?: number | undefined
   readonly clock: Clock
 }
@@ -22,11 +24,11 @@ export type CustomPortOptions = {
 const TIMEOUT_MS = 10_000
 
 /**
- * A port over a transport whose inside cannot be seen. Each call is one request with viem's retries off; those of a
- * batch are started in order and run side by side, so that a transport that batches can do so. A rejection with a
- * JSON-RPC code and a message is the word of a node, and an `rpc` failure like that of any other port; any other
- * rejection is a `custom` failure: the transport may have sent the call anywhere, any number of times. How large an
- * answer may be is the transport's own matter: it arrives whole.
+ * A port over an opaque transport. Each call is one request with viem's retries off. The calls of a batch are
+ * started in order and run concurrently, so that a batching transport can batch them. A rejection with a
+ * JSON-RPC code and a message is the answer of a node, and becomes an `rpc` failure like that of any other
+ * port. Any other rejection becomes a `custom` failure: the transport may have sent the call to any node, any
+ * number of times. The size of answers is not limited here, because the transport delivers them whole.
  */
 export function createCustomPort({ request, name, clock, ...options }: CustomPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
@@ -36,7 +38,7 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
     stats.requests++
     stats.calls++
     try {
-      // A transport that answers nothing answers null: JSON-RPC has no other word for it.
+      // If the transport resolves with undefined, the result is null: JSON-RPC has no undefined.
       return { ok: true, result: (await request({ method, params }, { retryCount: 0 })) ?? null }
     } catch (cause) {
       const error = thrownRpcError(cause)
@@ -53,7 +55,7 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
     const giveUp = giveUps.begin([batchOptions.signal])
     giveUp.after(timeoutMs)
     if (giveUp.reason() !== undefined) return calls.map(() => notAsked)
-    // What was answered before the time was up stays answered.
+    // Answers that arrive before the timeout are kept.
     const replies: (RpcReply | undefined)[] = calls.map(() => undefined)
     const all = calls.map(async (each, index) => {
       replies[index] = await post(each)
@@ -61,7 +63,7 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
     try {
       await Promise.race([Promise.all(all), giveUp.ended])
     } catch {
-      // The reason is read below.
+      // `giveUp.reason()` is read below.
     } finally {
       giveUp.done()
     }
@@ -73,12 +75,12 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
 
 const notAsked: RpcReply = {
   ok: false,
-  failure: { kind: 'aborted', message: 'given up before it was asked' },
+  failure: { kind: 'aborted', message: 'aborted before it was sent' },
 }
 
 function endedFailure(reason: 'aborted' | 'timeout' | undefined, timeoutMs: number): RpcFailure {
   if (reason === 'timeout') return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` }
-  return { kind: 'network', message: 'given up while waiting for the answer' }
+  return { kind: 'network', message: 'aborted while waiting for the answer' }
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import { boundedText, OversizedAnswer } from './boundedText.js'
 import type { Posted } from './httpResponse.js'
 
-/** Where a request goes, in the words of a dispatcher. */
+/** The target of a request, in the terms of an undici dispatcher. */
 export type Route = {
   readonly origin: string
   readonly path: string
@@ -11,7 +11,7 @@ export type Route = {
 
 type Abort = (reason?: Error) => void
 
-/** Told of one request. Returning true asks for more. */
+/** Callbacks for one request. Returning true asks for more data. */
 type Handler = {
   onConnect(abort: Abort): void
   onHeaders(status: number, rawHeaders: readonly Uint8Array[]): boolean
@@ -23,18 +23,22 @@ type Handler = {
 /** The part of undici's `Dispatcher` that is used here. */
 export type Dispatcher = { dispatch(request: Route & { readonly body: string }, handler: Handler): boolean }
 
-// The number is the version of its interface (undici lib/global.js); what has a newer one is there under this, too.
+// The number is the version of the interface (undici lib/global.js). Newer dispatchers are registered under
+// this version too.
 const GLOBAL = Symbol.for('undici.globalDispatcher.1')
-// What only Node's own code can ask for (Node 20 to 26, lib/internal/bootstrap/web/exposed-window-or-worker.js).
+// A module id that only Node's own code can require (Node 20 to 26,
+// lib/internal/bootstrap/web/exposed-window-or-worker.js).
 const NODES_OWN = "require('internal/deps/undici/undici')"
 let known: typeof fetch | undefined
 let isNodesOwn = false
 
 /**
- * What Node's `fetch` itself sends by, once it has sent anything: connections, proxies and mocks are the same. The Fetch
- * standard's streams and objects above it are three quarters of what a request costs this process.
+ * The dispatcher under Node's `fetch`, available after its first request. It uses the same connections,
+ * proxies and mocks. The streams and objects of the Fetch standard above it make up three quarters of the
+ * cost of a request in this process.
  *
- * Undefined on other platforms, and where somebody has put another `fetch` in its place, who wants to be asked.
+ * Undefined on other platforms, and if the global `fetch` was replaced, because the replacement has to be
+ * called.
  */
 export function fetchDispatcher(): Dispatcher | undefined {
   const { fetch, [GLOBAL]: dispatcher } = globalThis as typeof globalThis & { [GLOBAL]?: Dispatcher }
@@ -45,7 +49,10 @@ export function fetchDispatcher(): Dispatcher | undefined {
   return isNodesOwn ? dispatcher : undefined
 }
 
-/** What `fetch` sends along (Fetch standard; undici lib/web/fetch/index.js): some servers refuse what has no agent. */
+/**
+ * Headers that `fetch` adds (Fetch standard; undici lib/web/fetch/index.js). Some servers refuse requests
+ * without a user agent.
+ */
 const FETCH_HEADERS = {
   accept: '*/*',
   'accept-language': '*',
@@ -54,7 +61,10 @@ const FETCH_HEADERS = {
   'accept-encoding': 'gzip',
 }
 
-/** Undefined where only `fetch` knows what to do: with other URLs than HTTP's, or encodings that were asked for. */
+/**
+ * The dispatcher route of a request. Undefined if only `fetch` can send it: for URLs other than HTTP, or if
+ * the caller asks for certain encodings.
+ */
 export function routeOf(url: string, method: string, headers: Headers): Route | undefined {
   if (!/^https?:/i.test(url) || !URL.canParse(url) || headers.has('accept-encoding')) return undefined
   const { origin, pathname, search } = new URL(url)
@@ -67,8 +77,9 @@ export function routeOf(url: string, method: string, headers: Headers): Route | 
 }
 
 /**
- * Posts a body and reads the answer. `givenUp` rejects when nobody waits for it any more.
- * @throws OversizedAnswer for an answer of more than `bytesMax`, as it comes or unpacked
+ * Posts a body and reads the answer. `givenUp` rejects when no caller waits for the answer any more.
+ *
+ * @throws OversizedAnswer for an answer of more than `bytesMax`, compressed or uncompressed
  */
 export function dispatch(
   dispatcher: Dispatcher,
@@ -92,11 +103,11 @@ export function dispatch(
       {
         onConnect(own) {
           abort = own
-          // It waited for a connection, and is not to be written any more.
+          // The request waited for a connection, and must not be written after it was given up.
           if (isGivenUp) own()
         },
         onHeaders(answered, rawHeaders) {
-          // Of 1xx more follows (RFC 9110, 15.2).
+          // After a 1xx status the final response follows (RFC 9110, 15.2).
           status = answered
           headers = rawHeaders
           return true
@@ -115,7 +126,7 @@ export function dispatch(
             reject,
           )
         },
-        // In the words of `fetch`.
+        // The same messages as `fetch`.
         onError: (cause) => reject(new TypeError(status === 0 ? 'fetch failed' : 'terminated', { cause })),
       },
     )
@@ -124,7 +135,7 @@ export function dispatch(
 
 const decoder = new TextDecoder()
 
-/** Names and values take turns. */
+/** Names and values alternate. */
 function header(raw: readonly Uint8Array[], name: string): string | undefined {
   for (let index = 0; index + 1 < raw.length; index += 2) {
     if (raw[index]?.length === name.length && decoder.decode(raw[index]).toLowerCase() === name)
@@ -133,7 +144,7 @@ function header(raw: readonly Uint8Array[], name: string): string | undefined {
   return undefined
 }
 
-/** As `fetch` does, names of encodings in any case and `x-gzip` for gzip (RFC 9110, 8.4.1). */
+/** As in `fetch`, the names of encodings are case-insensitive, and `x-gzip` means gzip (RFC 9110, 8.4.1). */
 async function textOf(chunks: readonly Uint8Array[], coding = 'identity', bytesMax: number): Promise<string> {
   const encoding = coding.toLowerCase().replace(/^x-/, '')
   const isPlain = encoding === 'identity'
@@ -141,6 +152,6 @@ async function textOf(chunks: readonly Uint8Array[], coding = 'identity', bytesM
   if (isPlain && only && chunks.length === 1) return decoder.decode(only)
   const blob = new Blob([...chunks] as BlobPart[])
   if (isPlain) return blob.text()
-  if (encoding !== 'gzip') throw new Error(`the answer comes as ${encoding}, which was not asked for`)
+  if (encoding !== 'gzip') throw new Error(`the answer has the encoding ${encoding}, which was not requested`)
   return boundedText(blob.stream().pipeThrough(new DecompressionStream(encoding)), bytesMax)
 }

@@ -5,7 +5,7 @@ const frame = (...items: object[]) => JSON.stringify(items.length === 1 ? items[
 const now = <T>(promise: Promise<T>) => Promise.race([promise, Promise.resolve().then(() => 'open' as const)])
 
 describe('frames on a socket', () => {
-  test('answer the batch that their ids belong to, in whatever order the batches are answered', async () => {
+  test('answer the batch with their ids, in whatever order the batches are answered', async () => {
     const frames = createFrames(1_000)
     const [first, second] = [frames.expect(10, 2), frames.expect(12, 1)]
     frames.receive(frame({ id: 12, result: 'c' }))
@@ -17,7 +17,7 @@ describe('frames on a socket', () => {
     expect(await second).toEqual([{ ok: true, result: 'c' }])
   })
 
-  test('may answer each call of a batch by itself', async () => {
+  test('may answer each call of a batch separately', async () => {
     const frames = createFrames(1_000)
     const replies = frames.expect(10, 2)
     frames.receive(frame({ id: 11, result: 'b' }))
@@ -29,14 +29,14 @@ describe('frames on a socket', () => {
     ])
   })
 
-  test('that answer a batch in part leave the other calls without an answer', async () => {
+  test('leave the missing calls of a partial answer without an answer', async () => {
     const frames = createFrames(1_000)
     const replies = frames.expect(10, 2)
     frames.receive(JSON.stringify([{ id: 11, result: 'b' }]))
     expect(await replies).toMatchObject([{ failure: { kind: 'malformed' } }, { ok: true, result: 'b' }])
   })
 
-  test('of others are passed over', async () => {
+  test('of other users of the socket are ignored', async () => {
     const frames = createFrames(1_000)
     const replies = frames.expect(10, 1)
     frames.receive('not JSON')
@@ -62,7 +62,7 @@ describe('frames on a socket', () => {
     expect(await now(second)).toBe('open')
   })
 
-  test('that are too large are not read, and leave every open call without an answer', async () => {
+  test('above the size limit are not read, and leave every open call without an answer', async () => {
     const frames = createFrames(1_000)
     const [first, second] = [frames.expect(10, 1), frames.expect(12, 2)]
     frames.receive(frame({ id: 12, result: 'c' }))
@@ -72,7 +72,7 @@ describe('frames on a socket', () => {
     expect(await second).toMatchObject([{ ok: true, result: 'c' }, cut])
   })
 
-  test('that never come leave what was answered answered when the socket fails', async () => {
+  test('keep the answers received so far if the socket fails before the others', async () => {
     const frames = createFrames(1_000)
     const replies = frames.expect(10, 2)
     frames.receive(frame({ id: 11, result: 'b' }))

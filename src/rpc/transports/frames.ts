@@ -2,13 +2,13 @@ import { decodeAnswers, errorObject } from '../envelope.js'
 import type { RpcFailure, RpcReply } from '../port.js'
 import { OversizedAnswer } from './boundedText.js'
 
-/** The batches in the air on one socket, by the id of their first call. */
+/** The open batches on one socket, by the id of their first call. */
 export type Frames = {
-  /** Resolves when a frame answers the batch, or `fail` ends it. Never rejects. */
+  /** Resolves when frames have answered the batch, or when `fail` ends it. Never rejects. */
   expect(firstId: number, count: number): Promise<readonly RpcReply[]>
-  /** A frame as it came. Frames that belong to others (subscriptions, viem's own requests) are passed over. */
+  /** Handles a raw frame. Frames of other users (subscriptions, viem's own requests) are ignored. */
   receive(data: unknown): void
-  /** Ends all of them. */
+  /** Ends all open batches. */
   fail(failure: RpcFailure): void
   forget(firstId: number): void
 }
@@ -20,8 +20,8 @@ type Open = {
 }
 
 /**
- * Matches frames to batches. A batch may be answered by one array, by several, or by an object for each call. A frame
- * of more than `charsMax` is not read: nobody knows whose it was, so it ends all of them.
+ * Matches frames to batches. A batch may be answered by one array, by several arrays, or by one object per
+ * call. A frame of more than `charsMax` is not read; its batch is unknown, so it ends all open batches.
  */
 export function createFrames(charsMax: number): Frames {
   const open = new Map<number, Open>()
@@ -38,7 +38,7 @@ export function createFrames(charsMax: number): Frames {
       return fail({ kind: 'malformed', message, cut: true })
     }
     const frame = typeof data === 'string' ? parse(data) : undefined
-    // One frame may answer calls of several batches, though no server known does so.
+    // One frame may answer calls of several batches, although no known server does so.
     for (const [firstId, batch] of open) {
       if (!concerns(frame, firstId, batch.count, open.size)) continue
       const replies = decodeAnswers(frame, firstId, batch.count)
@@ -51,7 +51,7 @@ export function createFrames(charsMax: number): Frames {
     let missing = false
     for (let index = 0; index < batch.count; index++) {
       const reply = replies[index]
-      // In an array that answers the batch, what has no part has none; beside single objects it may still come.
+      // If an array answers the batch, a missing part will not come. Beside single objects it may still come.
       if (batch.replies[index] === undefined && (whole || isOwn(reply))) batch.replies[index] = reply
       missing ||= batch.replies[index] === undefined
     }
@@ -75,11 +75,11 @@ function isOwn(reply: RpcReply | undefined): boolean {
   return reply !== undefined && (reply.ok || reply.failure.kind !== 'malformed')
 }
 
-/** Whether any part of the frame is for this batch. */
+/** True if any part of the frame belongs to this batch. */
 function concerns(frame: unknown, firstId: number, count: number, openBatches: number): boolean {
   if (Array.isArray(frame)) return frame.some((item) => hasOwnId(item, firstId, count))
   if (hasOwnId(frame, firstId, count)) return true
-  // An error for the whole request has no id that says which one: with a single batch open it can only be that.
+  // An error for a whole request has no id. It can only be assigned if a single batch is open.
   return openBatches === 1 && errorObject(frame) !== undefined && idOf(frame) === null
 }
 

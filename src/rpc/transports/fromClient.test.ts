@@ -5,8 +5,8 @@ import { clientPorts, portsOfClient } from './fromClient.js'
 
 const kindsOf = (client: Client) => portsOfClient(client).map(({ kind, name }) => `${kind} ${name}`)
 
-describe('a viem client is taken apart', () => {
-  test('`http` into its URL, or the one of its chain', () => {
+describe('a viem client is converted', () => {
+  test('`http` to a port with its URL, or the URL of its chain', () => {
     expect(kindsOf(createClient({ transport: http('http://localhost:1/key') }))).toEqual([
       'http http://localhost:1',
     ])
@@ -19,7 +19,7 @@ describe('a viem client is taken apart', () => {
     expect(kindsOf(createClient({ chain, transport: http() }))).toEqual(['http http://localhost:4'])
   })
 
-  test('`fallback` into a port for each transport, nested ones too, in the order given', () => {
+  test('`fallback` to one port per transport, nested ones included, in the given order', () => {
     const transport = fallback([
       http('http://localhost:1'),
       fallback([http('http://localhost:2'), webSocket('ws://localhost:3')]),
@@ -33,7 +33,7 @@ describe('a viem client is taken apart', () => {
     ])
   })
 
-  test('with its fetch options, its timeout and the fetch that is given again', async () => {
+  test('with its fetch options and timeout, and the fetch function from the options', async () => {
     const clock = createVirtualClock()
     const inits: RequestInit[] = []
     const fetchFn = (async (_: string, init: RequestInit) => {
@@ -51,7 +51,7 @@ describe('a viem client is taken apart', () => {
     expect((inits[0]!.headers as Headers).get('x-api')).toBe('k')
   })
 
-  test('with what its `methods` leave it: excluded methods are answered without a request', async () => {
+  test('respecting its `methods`: excluded methods are answered without a request', async () => {
     const asked: string[] = []
     const provider = { request: async ({ method }: { method: string }) => asked.push(method) }
     const transport = custom(provider, { methods: { exclude: ['eth_sendRawTransaction'] } })
@@ -65,7 +65,7 @@ describe('a viem client is taken apart', () => {
     expect(asked).toEqual(['eth_chainId', 'eth_blockNumber'])
   })
 
-  test('into endpoints for reads, for sends, or for both', () => {
+  test('to endpoints for reads, for sends, or for both', () => {
     const provider = { request: async () => null }
     const transport = fallback([
       custom(provider, { methods: { include: ['eth_sendRawTransaction'] } }),

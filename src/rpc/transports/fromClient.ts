@@ -10,42 +10,51 @@ import { createWebSocketPort, type SocketClientLike } from './webSocket.js'
 export type PortsOfClientOptions = {
   /** @default the machine's clock */
   readonly clock?: Clock | undefined
-  /** The `fetch` for `http` transports. viem does not show the one that was given to `http`: give it here again. */
+  /**
+   * The `fetch` for `http` transports. viem does not expose the function that was given to `http`, so it must
+   * be given here again.
+   */
   readonly fetchFn?: typeof fetch | undefined
-  /** Bytes of one answer, over HTTP and WebSocket; custom transports have no bound. @default 64 MiB */
+  /**
+   * Maximum size of one answer in bytes, over HTTP and WebSocket; custom transports have no limit.
+   * @default 64 MiB
+   */
   readonly responseBytesMax?: number | undefined
 }
 
-/** A port, with what the transport's `methods` option leaves it: `both`, unless it excludes sends or reads. */
+/**
+ * A port with the role that the transport's `methods` option leaves it: `both`, unless the option excludes
+ * sends or reads.
+ */
 export type ClientPort = {
   readonly port: Port
   readonly role: EndpointRole
-  /** Of an `http` transport, with whatever secrets it has. */
+  /** The URL of an `http` transport. It may contain secrets. */
   readonly url: string | undefined
 }
 
-/** Any viem client: extended, with or without chain and account. */
+/** Any viem client: extended or not, with or without chain and account. */
 export type AnyClient = Pick<Client<Transport, Chain | undefined>, 'transport' | 'request' | 'chain'>
 
-/** The ports of `clientPorts`, whatever their role. */
+/** The ports of `clientPorts`, without their roles. */
 export function portsOfClient(client: AnyClient, options: PortsOfClientOptions = {}): readonly Port[] {
   return clientPorts(client, options).map(({ port }) => port)
 }
 
 /**
- * Takes a viem client's transport apart, since viem repeats and reroutes requests on its own: `http` becomes a port
- * with its URL, fetch options and timeout; `fallback` one port for each of its transports, in the order given;
- * `webSocket` one over viem's socket; anything else one that calls it with retries off.
+ * Converts a viem client's transport to ports, because viem repeats and reroutes requests on its own. `http`
+ * becomes a port with its URL, fetch options and timeout; `fallback` one port per transport, in the given
+ * order; `webSocket` a port over viem's socket; any other transport a port that calls it with retries off.
  *
- * Not honoured: viem's `batch`, `retryCount`, `rank`, `onFetchRequest` and `onFetchResponse` (they cannot be seen
- * from outside), and `fetchFn`, which must be given again.
+ * Not honoured: viem's `batch`, `retryCount`, `rank`, `onFetchRequest` and `onFetchResponse`, which are not
+ * visible from outside, and `fetchFn`, which must be given again.
  */
 export function clientPorts(client: AnyClient, options: PortsOfClientOptions = {}): readonly ClientPort[] {
   const { transport, request, chain } = client
   return take({ ...transport, call: request as unknown as CustomRequest }, chain, options)
 }
 
-/** A transport as viem's client holds it (config and value in one), with its request function. */
+/** A transport as viem's client holds it (config and value in one object), with its request function. */
 type Taken = {
   readonly type?: unknown
   readonly name?: unknown
@@ -59,7 +68,7 @@ type Taken = {
   readonly call: CustomRequest
 }
 
-/** One member of `fallback`'s `transports`: what calling viem's transport function returns. */
+/** One member of `fallback`'s `transports`: the result of calling viem's transport function. */
 type Member = {
   readonly config: Record<string, unknown>
   readonly request: CustomRequest
@@ -111,7 +120,7 @@ function httpUrl(url: unknown, chain: Chain | undefined): string {
   return found
 }
 
-/** People route private sends with `methods`: an endpoint that excludes sends is for reads, and the other way. */
+/** Users route private sends with `methods`: an endpoint that excludes sends is for reads, and vice versa. */
 function roleOf(filter: MethodFilter | undefined): EndpointRole {
   const reads = mayCall(filter, 'eth_getBlockByNumber') && mayCall(filter, 'eth_getTransactionCount')
   if (!mayCall(filter, 'eth_sendRawTransaction')) return 'read'

@@ -5,7 +5,7 @@ import { createHttpPort, type HttpPortOptions } from './http.js'
 
 type Posted = { url: string; init: RequestInit; body: { id: number; method: string }[] }
 
-/** A port over a `fetch` that answers each call with its method, unless told otherwise. */
+/** A port over a `fetch` that answers each call with its method by default. */
 function setUp(
   options: Partial<HttpPortOptions> = {},
   answer?: (posted: Posted) => Response | Promise<Response>,
@@ -51,7 +51,7 @@ describe('the HTTP port', () => {
     expect(posted).toEqual([])
   })
 
-  test('gives up after the time that was set, even on a fetch that does not look at its signal', async () => {
+  test('times out even if fetch ignores its signal', async () => {
     const { port, clock } = setUp({ timeoutMs: 500 }, never)
     const replies = port.batch([one, two])
     await clock.advance(499)
@@ -64,13 +64,13 @@ describe('the HTTP port', () => {
     ])
   })
 
-  test('leaves no timer behind once it was answered', async () => {
+  test('leaves no timer behind after an answer', async () => {
     const { port, clock } = setUp()
     await port.batch([one])
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('writes nothing when it is given up before, and cannot tell when it is given up after', async () => {
+  test('writes nothing if aborted before the request, and reports an unknown result if aborted after it', async () => {
     const { port, posted } = setUp({}, never)
     const [before] = await port.batch([one], { signal: AbortSignal.abort() })
     expect(before).toMatchObject({ ok: false, failure: { kind: 'aborted' } })
@@ -94,7 +94,7 @@ describe('the HTTP port', () => {
     ['1.5', 1500],
     [new Date(1_750_000_000_000 + 3000).toUTCString(), 3000],
     ['soon', undefined],
-  ])('tells the status and that Retry-After was %s', async (header, retryAfterMs) => {
+  ])('reports the status and that Retry-After was %s', async (header, retryAfterMs) => {
     const { port } = setUp(
       {},
       () => new Response('slow down', { status: 429, headers: { 'retry-after': header } }),
@@ -142,12 +142,12 @@ describe('the HTTP port', () => {
     ['', 'an empty body'],
     ['  ', 'an empty body'],
     ['{"jsonrpc":"2.0","id":1,"resu', 'a body that is not JSON'],
-  ])('calls %j with status 200 malformed', async (text, message) => {
+  ])('treats %j with status 200 as malformed', async (text, message) => {
     const { port } = setUp({}, () => new Response(text, { status: 200 }))
     expect(await port.batch([one])).toEqual([{ ok: false, failure: { kind: 'malformed', message } }])
   })
 
-  test('does not follow a redirect: the same bytes would go to another place', async () => {
+  test('does not follow a redirect, which would send the bytes to another server', async () => {
     const { port, posted } = setUp(
       {},
       () => new Response(null, { status: 307, headers: { location: '/other' } }),
@@ -156,7 +156,7 @@ describe('the HTTP port', () => {
     expect(posted[0]?.init.redirect).toBe('manual')
   })
 
-  test('never rejects: what fetch throws, or cannot be encoded, is a `network` failure', async () => {
+  test('never rejects: an error of fetch, or of encoding, is a `network` failure', async () => {
     const { port } = setUp({}, () => {
       throw Object.assign(new TypeError('fetch failed'), {
         cause: Object.assign(new Error(), { code: 'ECONNRESET' }),
@@ -169,7 +169,7 @@ describe('the HTTP port', () => {
     ])
   })
 
-  test('sends the headers given, and the user and password of the URL as Basic authorization', async () => {
+  test('sends the given headers, and the user and password of the URL as Basic authorization', async () => {
     const { port, posted } = setUp({
       url: 'http://us%65r:secret@localhost:8545/key?token=1',
       fetchOptions: { headers: { 'x-api': 'k' }, credentials: 'include' },
@@ -189,7 +189,7 @@ describe('the HTTP port', () => {
     expect(init).toMatchObject({ method: 'POST', credentials: 'include' })
   })
 
-  test('is named by the origin of its URL: path, query and password are not shown', () => {
+  test('is named by the origin of its URL, without path, query and password', () => {
     const { port } = setUp({ url: 'https://user:secret@node.example:8545/v2/key?token=1' })
     expect(port.name).toBe('https://node.example:8545')
   })

@@ -11,20 +11,24 @@ import { createGiveUps, type GiveUp } from './requestTimeout.js'
 import { retryAfterMs } from './retryAfter.js'
 
 export type HttpPortOptions = {
-  /** Where to post. User and password in it become a Basic `Authorization` header, as viem does. */
+  /** The URL to post to. User and password in it become a Basic `Authorization` header, as in viem. */
   readonly url: string
-  /** Handed to `fetch` with each request: headers, credentials, and so on. */
+  /** Options for each call of `fetch`: headers, credentials, and so on. */
   readonly fetchOptions?: Omit<RequestInit, 'body'> | undefined
   /**
-   * @default the global `fetch`, looked up at each request. Where that is still Node's own, what it sends by is asked
-   * directly from its second request on: the same connections, without the cost of the streams above them.
+   * The function to post with. If the global `fetch` is Node's own, its dispatcher is called directly from
+   * the second request on: same connections, without the cost of the streams above them. @default the global
+   * `fetch`, looked up at each request
    */
   readonly fetchFn?: typeof fetch | undefined
-  /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
+  /**
+   * Milliseconds after which calls without an answer get a `timeout` failure; 0 disables it. @default 10,000
+   */
   readonly timeoutMs?: number | undefined
   /**
-   * Bytes of one answer, unpacked. What is larger is cut, and `malformed` for each of its calls. Not guaranteed with a
-   * `fetchFn` whose responses have no web stream as their body: those are read whole first. @default 64 MiB
+   * Maximum size of one answer in bytes, uncompressed. A larger answer is truncated, and `malformed` for each
+   * of its calls. Not guaranteed with a `fetchFn` whose responses have no web stream as their body: these are
+   * read whole first. @default 64 MiB
    */
   readonly responseBytesMax?: number | undefined
   readonly clock: Clock
@@ -33,11 +37,13 @@ export type HttpPortOptions = {
 const TIMEOUT_MS = 10_000
 
 /**
- * A port that posts each batch as one request, by `fetch` or what that sends by: an array for several calls, an object
- * for one. It never repeats a request and never follows a redirect, which would post the same bytes to another place.
+ * A port that posts each batch as one request, by `fetch` or by its dispatcher: an array for several calls,
+ * an object for one. It never repeats a request, and never follows a redirect, which would post the same
+ * bytes to another server.
  *
- * Where it is `fetch` that posts, one repetition is out of its hands: on HTTP 421 (misdirected: this server did not look
- * at it) it posts once more to the same URL (Fetch standard, HTTP-network-or-cache fetch).
+ * `fetch` itself repeats a request in one case that the port cannot prevent: on HTTP 421 (misdirected: this
+ * server did not process it) it posts once more to the same URL (Fetch standard, HTTP-network-or-cache
+ * fetch).
  */
 export function createHttpPort(options: HttpPortOptions): Port {
   const { clock, responseBytesMax: bytesMax = RESPONSE_BYTES_MAX } = options
@@ -61,14 +67,14 @@ export function createHttpPort(options: HttpPortOptions): Port {
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
     const giveUp = giveUps.begin([batchOptions.signal, options.fetchOptions?.signal])
     if (giveUp.reason() === 'aborted')
-      return all({ kind: 'aborted', message: 'given up before it was posted' })
+      return all({ kind: 'aborted', message: 'aborted before it was posted' })
     try {
       const firstId = takeCallIds(calls.length)
       const body = encodeCalls(calls, firstId)
       stats.requests++
       stats.calls += calls.length
       const posting = post(body, giveUp)
-      // Once it is on its way.
+      // The timeout starts after the request was sent.
       giveUp.after(timeoutMs)
       const posted = await Promise.race([posting, giveUp.ended])
       return decodePosted(posted, firstId, calls.length, clock.wallNow())
@@ -82,14 +88,14 @@ export function createHttpPort(options: HttpPortOptions): Port {
   return { name: target.name, kind: 'http', batch, stats, close: giveUps.close }
 }
 
-/** What of `fetchOptions` means the same to a dispatcher. */
+/** The `fetchOptions` that a dispatcher honours in the same way. */
 const DISPATCHED: readonly string[] = ['headers', 'method', 'signal']
 
 type Target = {
   readonly name: string
   readonly url: string
   readonly init: RequestInit
-  /** Where it need not be `fetch` that posts. */
+  /** Set if the request can be posted without `fetch`. */
   readonly route: Route | undefined
 }
 
@@ -143,7 +149,8 @@ function decodePosted(
       ...(rpc === undefined ? {} : { rpc }),
     },
   })
-  // Some servers send proper answers with an error status: each call keeps what is its own, under that status.
+  // Some servers send valid answers with an error status. Each call keeps its own answer, together with that
+  // status.
   if (Array.isArray(body)) {
     return decodeAnswers(body, firstId, count).map((reply) =>
       reply.ok ? reply : http(reply.failure.kind === 'rpc' ? withoutKind(reply.failure) : undefined),
@@ -152,10 +159,10 @@ function decodePosted(
   return new Array<RpcReply>(count).fill(http(errorObject(body)))
 }
 
-/** Where a page begins: a title is found there, or nowhere. */
+/** Number of characters at the start of a page that are searched for a title. */
 const PAGE_START_MAX = 4_000
 
-/** A gateway says in the title of its page what is wrong. */
+/** A gateway names the problem in the title of its page. */
 function titleOf(text: string): string {
   const title = /<title[^<>]{0,100}>([^<]{1,200})/i.exec(text.slice(0, PAGE_START_MAX))?.[1]?.trim()
   return title ? `: a page titled "${redactText(title)}"` : ''
@@ -168,9 +175,10 @@ function withoutKind({ kind: _, ...rpc }: Extract<RpcFailure, { kind: 'rpc' }>) 
 }
 
 function statusText(status: number, said: string | undefined): string {
-  // Where it is not followed, browsers and workers show a redirect as status 0 (Fetch standard, opaque-redirect).
+  // With redirects not followed, browsers and workers show a redirect as status 0 (Fetch standard,
+  // opaque-redirect).
   if (status === 0 || (status >= 300 && status < 400)) {
-    return 'the server redirects: give the URL that it redirects to'
+    return 'the server redirects: configure the URL that it redirects to'
   }
   return said ? `HTTP ${status}: ${said}` : `HTTP ${status}`
 }
@@ -190,12 +198,12 @@ function thrownFailure(
 ): RpcFailure {
   if (error instanceof OversizedAnswer) return { kind: 'malformed', message: error.message, cut: true }
   if (reason === 'timeout') return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` }
-  // The request may have been written: giving up on the answer does not take the bytes back.
-  if (reason === 'aborted') return { kind: 'network', message: 'given up while waiting for the answer' }
+  // The request may have been written. Giving up the answer does not recall the bytes.
+  if (reason === 'aborted') return { kind: 'network', message: 'aborted while waiting for the answer' }
   return { kind: 'network', message: describe(error) }
 }
 
-/** `fetch` says "fetch failed" and keeps the reason in the cause. */
+/** The message of `fetch` is only "fetch failed"; the reason is in the cause. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   const { cause } = error

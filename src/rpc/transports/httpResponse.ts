@@ -1,6 +1,6 @@
-/** What came back of a request. */
+/** The response to a request. */
 export type Posted = {
-  /** The HTTP status; 0 where a redirect is all that is known. */
+  /** The HTTP status; 0 for a redirect of which nothing else is known. */
   readonly status: number
   readonly text: string
   /** The header `Retry-After`. */

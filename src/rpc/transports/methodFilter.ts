@@ -6,13 +6,13 @@ export type MethodFilter = {
   readonly exclude?: readonly string[] | undefined
 }
 
-/** Whether viem's transport would let the method through. */
+/** True if viem's transport would allow the method. */
 export function mayCall(filter: MethodFilter | undefined, method: string): boolean {
   if (filter?.exclude?.includes(method)) return false
   return filter?.include?.includes(method) ?? true
 }
 
-/** The port with viem's filter in front: a method that it excludes is answered here, as unsupported. */
+/** The port with viem's method filter in front: an excluded method is answered here, as unsupported. */
 export function withMethods(port: Port, filter: MethodFilter | undefined): Port {
   if (filter?.include === undefined && filter?.exclude === undefined) return port
 
@@ -35,7 +35,7 @@ export function withMethods(port: Port, filter: MethodFilter | undefined): Port 
 }
 
 function excluded(method: string): RpcReply {
-  // The code with which viem's own filter throws (MethodNotSupportedRpcError).
+  // The code of the error that viem's own filter throws (MethodNotSupportedRpcError).
   const message = `the method ${method} is excluded by the transport's "methods" option`
   return { ok: false, failure: { kind: 'rpc', code: -32004, message } }
 }

@@ -1,32 +1,36 @@
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 
-/** Ends a request early: by time, or by any of several signals. `done` must be called when it has ended. */
+/**
+ * Ends a request early, by timeout or by any of several signals. `done` must be called when the request has
+ * ended.
+ */
 export type GiveUp = {
-  /** Called once it is on its way: gives it up after so many milliseconds; 0 for never. */
+  /** Called after the request was sent: gives it up after `timeoutMs` milliseconds; 0 means never. */
   after(timeoutMs: number): void
   readonly signal: AbortSignal
-  /** Rejects when it is given up: a `fetch` of the user's own may not look at the signal. */
+  /** Rejects when the request is given up. Needed because a caller's own `fetch` may ignore the signal. */
   readonly ended: Promise<never>
-  /** Why it was given up, if it was. */
+  /** The reason why the request was given up, if it was. */
   reason(): 'aborted' | 'timeout' | undefined
   done(): void
 }
 
-/** Those of one port. */
+/** The `GiveUp` objects of one port. */
 export type GiveUps = {
   begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp
-  /** Nobody waits for an answer any more: what is under way is given up, and what comes. */
+  /** Gives up all open and future requests, when no caller waits for an answer any more. */
   close(): void
 }
 
 export function createGiveUps(clock: Clock): GiveUps {
-  // Called by name: a signal of the port, listened to, would cost each request more than its own bookkeeping.
+  // Called directly: an event listener on a signal of the port would cost each request more than its own
+  // bookkeeping.
   const aborts = new Set<() => void>()
   let closed = false
 
   function begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp {
-    // Made for who asks: it is dear.
+    // Created on demand, because an AbortController is expensive.
     let controller: AbortController | undefined
     let reason: 'aborted' | 'timeout' | undefined
     let reject: (error: Error) => void
@@ -50,7 +54,7 @@ export function createGiveUps(clock: Clock): GiveUps {
     }
     return {
       after(timeoutMs) {
-        // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
+        // `done` cancels the timer: otherwise it would keep the process alive for the whole timeout.
         if (timeoutMs > 0 && reason === undefined) offs.push(clock.setTimer(() => end('timeout'), timeoutMs))
       },
       get signal() {

@@ -10,7 +10,7 @@ const SEND = { method: 'eth_sendRawTransaction', params: ['0x02'] }
 
 type Word = { readonly code: number; readonly message: string; readonly data?: unknown }
 
-/** What nodes say, and what the same words mean over HTTP. */
+/** Messages of nodes, and their meaning over HTTP. */
 const words: readonly Word[] = [
   { code: -32000, message: 'already known' },
   { code: -32000, message: 'nonce too low: next nonce 5, tx nonce 4' },
@@ -23,7 +23,7 @@ const words: readonly Word[] = [
   { code: 3, message: 'execution reverted', data: '0x08c379a0' },
 ]
 
-/** How libraries and wallets hand on a node's error object. */
+/** The ways in which libraries and wallets pass on a node's error object. */
 const wrappings: Readonly<Record<string, (word: Word) => unknown>> = {
   'the error object itself': (word) => ({ ...word }),
   'an Error with code and message': (word) => Object.assign(new Error(word.message), word),
@@ -48,8 +48,8 @@ async function replyOf(thrown: unknown): Promise<RpcReply> {
   return reply!
 }
 
-describe("through viem's `custom` transport a node's error means what it means over HTTP", () => {
-  test.each(Object.entries(wrappings))('handed on as %s', async (_, wrap) => {
+describe("through viem's `custom` transport a node's error has the same meaning as over HTTP", () => {
+  test.each(Object.entries(wrappings))('passed on as %s', async (_, wrap) => {
     for (const word of words) {
       const failure: RpcFailure = { kind: 'rpc', code: word.code, message: word.message }
       const reply = await replyOf(wrap(word))
@@ -61,13 +61,13 @@ describe("through viem's `custom` transport a node's error means what it means o
     }
   })
 
-  test('bytes that are known already are accepted', async () => {
+  test('an already known transaction is accepted', async () => {
     const reply = await replyOf({ code: -32000, message: 'already known' })
     expect(classifyReply(reply, HASH)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
   })
 })
 
-describe('a rejection that carries no JSON-RPC error stays unknown', () => {
+describe('a rejection without a JSON-RPC error stays unknown', () => {
   test.each<[string, unknown]>([
     ['words alone', new Error('nonce too low')],
     ['a text', 'already known'],
@@ -88,7 +88,7 @@ describe('a rejection that carries no JSON-RPC error stays unknown', () => {
   })
 })
 
-test('no secret of a URL gets into the words', async () => {
+test('no secret of a URL appears in the message', async () => {
   const reply = await replyOf({
     code: -32000,
     message: 'bad answer of https://node.example/v2/secretsecretsecret',

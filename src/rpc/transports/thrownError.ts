@@ -2,21 +2,21 @@ import { redactForeign } from '../../errors/redact.js'
 import type { RpcErrorObject } from '../envelope.js'
 import { readStatements, type Statement } from '../statements.js'
 
-// The error range of JSON-RPC 2.0 begins at -32000 and goes down; geth's `eth_simulateV1` has codes below it. 3 is a
-// revert (geth internal/ethapi/errors.go), 429 Alchemy's rate limit.
+// The error range of JSON-RPC 2.0 begins at -32000 and goes down; geth's `eth_simulateV1` has codes below it.
+// 3 is a revert (geth internal/ethapi/errors.go), 429 is Alchemy's rate limit.
 const JSON_RPC_CODE_MAX = -32_000
 const POSITIVE_CODES: ReadonlySet<unknown> = new Set([3, 429])
 const SERVER_ERROR_MIN = 500
-// What viem's errors say for a code that came without a message ends so (errors/base.ts).
+// The end of the message that viem makes for a code without a message (errors/base.ts).
 const VIEMS_OWN = /\bVersion: viem@/
 
 /**
- * The JSON-RPC error with which a transport rejected: the innermost layer with a code and a message, which is the
- * node's; the outer ones are those of libraries. Undefined where no layer has both, and beside an HTTP status of 5xx,
- * whose words are those of a proxy.
+ * The JSON-RPC error with which a transport rejected: the innermost layer with a code and a message. That
+ * layer is the node's; the outer ones are made by libraries. Undefined if no layer has both, or if the HTTP
+ * status is 5xx, because the message is a proxy's then.
  *
- * Other numbers are not JSON-RPC's: -1 is viem's for "unknown", 1000 to 4999 are a socket's and a wallet's (EIP-1193),
- * small ones those of `DOMException` and of gRPC.
+ * Other numbers are not JSON-RPC codes: -1 is viem's "unknown", 1000 to 4999 belong to sockets and wallets
+ * (EIP-1193), small ones to `DOMException` and gRPC.
  */
 export function thrownRpcError(thrown: unknown): RpcErrorObject | undefined {
   const layers = readStatements(thrown)

@@ -24,7 +24,7 @@ function createSocket(readyState = OPEN) {
   return { socket, written }
 }
 
-/** A port over clients that are handed out one after the other, the last one again and again. */
+/** A port over clients that are used one after the other; the last one is repeated. */
 function setUp(clients: readonly (SocketLike | 'fails' | 'never')[]) {
   const clock = createVirtualClock()
   const seen = { asked: 0, closed: 0 }
@@ -39,14 +39,14 @@ function setUp(clients: readonly (SocketLike | 'fails' | 'never')[]) {
 }
 
 describe('the port over a WebSocket', () => {
-  test('is named by the origin of its URL once that is known', async () => {
+  test('is named by the origin of its URL once the URL is known', async () => {
     const { port } = setUp([createSocket().socket])
     expect(port.name).toBe('WebSocket JSON-RPC')
     await port.batch(calls)
     expect(port.name).toBe('wss://node.example')
   })
 
-  test('writes nothing when the time is up before the socket is open', async () => {
+  test('writes nothing if the timeout passes before the socket is open', async () => {
     const { port, clock } = setUp(['never'])
     const replies = port.batch(calls)
     await clock.advance(100)
@@ -54,7 +54,7 @@ describe('the port over a WebSocket', () => {
     expect(port.stats).toEqual({ requests: 0, calls: 0 })
   })
 
-  test('asks for a connection no more than once a second while none can be had', async () => {
+  test('connects at most once a second while connections fail', async () => {
     const { port, clock, seen } = setUp(['fails'])
     for (let poll = 0; poll < 10; poll++) {
       expect(await port.batch(calls)).toMatchObject([{ failure: { kind: 'network' } }])
@@ -63,7 +63,7 @@ describe('the port over a WebSocket', () => {
     expect(seen.asked).toBe(2)
   })
 
-  test('leaves reconnecting to viem, and starts anew when that has given up', async () => {
+  test('leaves reconnecting to viem, and connects anew after viem has given up', async () => {
     const fresh = createSocket()
     const dead = createSocket(CLOSED).socket
     const { port, clock, seen } = setUp([dead, dead, fresh.socket])
@@ -75,7 +75,7 @@ describe('the port over a WebSocket', () => {
     expect(fresh.written).toHaveLength(1)
   })
 
-  test('takes up the socket that viem opened again', async () => {
+  test('uses the socket that viem opened again', async () => {
     const { socket, written } = createSocket(CLOSED)
     const { port } = setUp([socket])
     await port.batch(calls)
@@ -84,7 +84,7 @@ describe('the port over a WebSocket', () => {
     expect(written).toHaveLength(1)
   })
 
-  test('writes nothing once it is closed', async () => {
+  test('writes nothing after it is closed', async () => {
     const { socket, written } = createSocket()
     const { port } = setUp([socket])
     port.close()

@@ -7,27 +7,30 @@ import { takeCallIds } from './callIds.js'
 import { createFrames, type Frames } from './frames.js'
 import { createGiveUps } from './requestTimeout.js'
 
-/** The part of viem's socket that is used. */
+/** The part of viem's socket that the port uses. */
 export type SocketLike = {
   readonly readyState: number
   send(data: string): void
   addEventListener(type: string, listener: (event: { data?: unknown }) => void): void
 }
 
-/** The part of viem's socket client that is used: it connects, pings, and connects again. */
+/** The part of viem's socket client that the port uses. The client connects, pings, and reconnects. */
 export type SocketClientLike = { readonly socket: SocketLike; readonly url: string; close(): void }
 
 export type WebSocketPortOptions = {
   /** `client.transport.getRpcClient` of a viem `webSocket` client. */
   readonly getRpcClient: () => Promise<SocketClientLike>
-  /** The transport's name: the port's until the URL is known, which is after the first connection. */
+  /** The transport's name. It is the port's name until the URL is known, after the first connection. */
   readonly name: string
-  /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
+  /**
+   * Milliseconds after which calls without an answer get a `timeout` failure; 0 disables it. @default 10,000
+   */
   readonly timeoutMs?: number | undefined
   /**
-   * Characters of one frame: a larger one is not parsed, and `malformed` for every call that is open. Not guaranteed:
-   * what the socket itself keeps of a frame while it comes, which is the socket's own bound (100 MiB in the package
-   * `ws`, lib/websocket.js `maxPayload`; none in Node's own WebSocket). @default 64 Mi
+   * Maximum number of characters of one frame. A larger one is not parsed, and every open call becomes
+   * `malformed`. Not guaranteed: the memory that the socket itself uses for an incoming frame, which has its
+   * own limit (100 MiB in the package `ws`, lib/websocket.js `maxPayload`; none in Node's own WebSocket).
+   * @default 64 Mi
    */
   readonly responseBytesMax?: number | undefined
   readonly clock: Clock
@@ -37,13 +40,14 @@ const TIMEOUT_MS = 10_000
 const OPEN = 1
 // viem gives up after 5 attempts, 2 s apart (utils/rpc/socket.ts), and then keeps the dead socket for ever.
 const DEAD_AFTER_MS = 15_000
-// Each failed connection leaves viem trying on its own for a while: no more than one of those a second.
+// After each failed connection viem keeps trying on its own for a while, so at most one connection is made
+// per second.
 const CONNECT_AGAIN_MS = 1_000
 
 /**
- * A port over viem's WebSocket: one frame a batch, any number of batches in the air. viem's client connects and
- * reconnects; nothing is written again after that, and calls without an answer when the socket closes get a
- * `network` failure.
+ * A port over viem's WebSocket: one frame per batch, any number of open batches. viem's client connects and
+ * reconnects. No frame is written again after a reconnect; calls without an answer when the socket closes get
+ * a `network` failure.
  */
 export function createWebSocketPort({ getRpcClient, name, clock, ...options }: WebSocketPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
@@ -63,7 +67,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
       origin = redactUrl(client.url)
       return client
     } catch {
-      // viem rejects with the socket's event, which says nothing.
+      // viem rejects with the socket's event, which contains no reason.
       connectFailedAtMs = clock.now()
       throw new Error('the socket could not be opened')
     }
@@ -77,7 +81,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     }
     closedSinceMs ??= clock.now()
     if (clock.now() - closedSinceMs < DEAD_AFTER_MS) throw new Error('the socket is closed')
-    // Closing takes the dead client out of viem's cache; asking again connects anew.
+    // Closing removes the dead client from viem's cache, so that the next request connects anew.
     client.close()
     closedSinceMs = undefined
     return (await connect()).socket
@@ -107,7 +111,8 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     giveUp.after(timeoutMs)
     let written: { frames: Frames; firstId: number } | undefined
     try {
-      // Given up while connecting: `ended` rejects, and nothing is written when the socket opens later.
+      // If the request is given up while connecting, `ended` rejects, and nothing is written when the socket
+      // opens later.
       const socket = await Promise.race([openSocket(), giveUp.ended])
       const frames = listen(socket)
       const firstId = takeCallIds(calls.length)
@@ -146,8 +151,8 @@ function failureOf(
   if (reason === 'timeout') return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` }
   if (reason === 'aborted') {
     return written
-      ? { kind: 'network', message: 'given up while waiting for the answer' }
-      : { kind: 'aborted', message: 'given up before it was written' }
+      ? { kind: 'network', message: 'aborted while waiting for the answer' }
+      : { kind: 'aborted', message: 'aborted before it was written' }
   }
   return {
     kind: 'network',

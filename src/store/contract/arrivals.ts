@@ -11,11 +11,11 @@ export const arrivals: readonly Case[] = [
       const kept = await keep(...Array.from({ length: 25 }, (_, index) => `t${index}`))
       const read = await readAll(other, lane, 0, 7)
       equal(read.transactions, kept, 'what arrived')
-      equal((await store.arrivals(lane, read.after, 7)).transactions, [], 'nothing arrived since')
+      equal((await store.arrivals(lane, read.after, 7)).transactions, [], 'entries after the last one')
     },
   },
   {
-    name: 'transactions and wishes share a page: going on from its last misses neither',
+    name: 'transactions and commands share a page: a reader that continues from its last entry misses neither',
     async run({ store, lane, keep }) {
       await keep('a')
       const wish = { kind: 'cancel' } as const
@@ -25,12 +25,12 @@ export const arrivals: readonly Case[] = [
       for (const limit of [1, 2, 3, 100]) {
         const read = await readAll(store, lane, 0, limit)
         equal(read.transactions.length, 5, `transactions in pages of ${limit}`)
-        equal(read.wishes.length, 9, `wishes in pages of ${limit}`)
+        equal(read.wishes.length, 9, `commands in pages of ${limit}`)
       }
     },
   },
   {
-    name: 'nothing that is kept while the holder reads is missed',
+    name: 'entries stored while the lease owner reads are not missed',
     async run({ store, other, lane }) {
       const batches = Array.from({ length: 30 }, (_, batch) =>
         (batch % 2 ? other : store).enqueue(
@@ -40,12 +40,12 @@ export const arrivals: readonly Case[] = [
       const all = Promise.all(batches)
       const read = await readWhile(all, (after) => store.arrivals(lane, after, 11))
       const sequences = read.map(({ sequence }) => sequence)
-      equal(risingAbove(0, sequences), true, 'they do not come in the order of arrival')
-      equal(new Set(read.map(({ id }) => id)).size, 150, 'how many arrived')
+      equal(risingAbove(0, sequences), true, 'the entries are not in the order of arrival')
+      equal(new Set(read.map(({ id }) => id)).size, 150, 'the number of arrivals')
     },
   },
   {
-    name: 'what is not in a load arrives after it',
+    name: 'transactions that are not in a load arrive after it',
     async run({ store, other, lane, take }) {
       const lease = await take()
       const ids = Array.from({ length: 30 }, (_, index) => `t${index}`)
@@ -56,17 +56,17 @@ export const arrivals: readonly Case[] = [
       await all
       const later = await readAll(store, lane, arrived, 100)
       const seen = [...transactions, ...later.transactions].map(({ id }) => id)
-      equal(seen.sort(), [...ids].sort(), 'what was loaded, and what arrived then')
+      equal(seen.sort(), [...ids].sort(), 'the loaded transactions, and those that arrived then')
     },
   },
   {
-    name: 'changes: each transaction once, as it is now, in the order of its last change',
+    name: 'changes: each transaction once, in its current state, in the order of its last change',
     async run({ store, other, lane, take, keep, write }) {
       const lease = await take()
       const [a, b, c] = await keep('a', 'b', 'c')
-      ok(a !== undefined && b !== undefined && c !== undefined, 'they were not kept')
+      ok(a !== undefined && b !== undefined && c !== undefined, 'the transactions were not stored')
       const first = await other.changes(lane, 0, 10)
-      equal(first.transactions, [a, b, c], 'everything, from the beginning')
+      equal(first.transactions, [a, b, c], 'all transactions, from the beginning')
       equal(
         await other.changes(lane, first.revision, 10),
         { transactions: [], revision: first.revision },
@@ -81,21 +81,29 @@ export const arrivals: readonly Case[] = [
         { ...b, stage: 'accepted' },
       ]
       equal((await store.changes(lane, first.revision, 10)).transactions, [signed, accepted], 'what changed')
-      equal((await store.changes(lane, 0, 10)).transactions, [c, signed, accepted], 'all, from the beginning')
+      equal(
+        (await store.changes(lane, 0, 10)).transactions,
+        [c, signed, accepted],
+        'all transactions, from the beginning',
+      )
     },
   },
   {
-    name: 'changes: from now on, without what was there before',
+    name: 'changes: from now on, without earlier ones',
     async run({ store, other, lane, take, keep, write }) {
-      equal(await other.changes(lane, 'now', 10), { transactions: [], revision: 0 }, 'nobody has used it')
+      equal(
+        await other.changes(lane, 'now', 10),
+        { transactions: [], revision: 0 },
+        'a lane that was never used',
+      )
       const lease = await take()
       const [a, b] = await keep('a', 'b')
-      ok(a !== undefined && b !== undefined, 'they were not kept')
+      ok(a !== undefined && b !== undefined, 'the transactions were not stored')
       const now = await other.changes(lane, 'now', 10)
-      equal(now.transactions, [], 'nothing from before')
+      equal(now.transactions, [], 'earlier changes')
       await write(lease, { transactions: [{ ...a, stage: 'signed' }] })
       const later = await store.changes(lane, now.revision, 10)
-      equal(later.transactions, [{ ...a, stage: 'signed' }], 'what came after')
+      equal(later.transactions, [{ ...a, stage: 'signed' }], 'later changes')
     },
   },
   {
@@ -113,12 +121,12 @@ export const arrivals: readonly Case[] = [
         seen.push(...page.transactions.map(({ id }) => id))
         revision = page.revision
       }
-      equal(seen.sort(), kept.map(({ id }) => id).sort(), 'what the pages hold')
-      equal((await store.changes(lane, revision, 3)).transactions, [], 'nothing changed since')
+      equal(seen.sort(), kept.map(({ id }) => id).sort(), 'the transactions of all pages')
+      equal((await store.changes(lane, revision, 3)).transactions, [], 'changes after the last page')
     },
   },
   {
-    name: 'changes: nothing that changes while somebody reads is missed',
+    name: 'changes: no change during a read is missed',
     async run({ store, other, lane, take, keep, write }) {
       const lease = await take()
       const kept = await keep(...Array.from({ length: 20 }, (_, index) => `t${index}`))
@@ -137,26 +145,34 @@ export const arrivals: readonly Case[] = [
         revision = page.revision
         return { transactions: page.transactions, wishes: [] }
       })
-      equal(last.size, 40, 'how many were seen')
+      equal(last.size, 40, 'the number of changes seen')
       for (const { id } of last.values()) {
-        equal(last.get(id), await store.find(lane, { id }), 'the last thing that was seen of it')
+        equal(last.get(id), await store.find(lane, { id }), 'the last state seen')
       }
     },
   },
   {
-    name: 'what happens in one lane arrives and changes in no other',
+    name: 'an arrival in one lane appears in no other lane',
     async run({ store, newLane, keep }) {
       await keep('a')
       const stranger = newLane()
-      equal(await store.arrivals(stranger, 0, 10), { transactions: [], wishes: [] }, 'arrivals of a stranger')
-      equal(await store.changes(stranger, 0, 10), { transactions: [], revision: 0 }, 'changes of a stranger')
+      equal(
+        await store.arrivals(stranger, 0, 10),
+        { transactions: [], wishes: [] },
+        'arrivals of another lane',
+      )
+      equal(
+        await store.changes(stranger, 0, 10),
+        { transactions: [], revision: 0 },
+        'changes of another lane',
+      )
     },
   },
 ]
 
 type Page = Awaited<ReturnType<Store['arrivals']>>
 
-/** Goes on from the last of each page, be it a transaction or a wish, until a page is empty. */
+/** Continues from the last entry of each page, a transaction or a command, until a page is empty. */
 async function readAll(store: Store, lane: LaneKey, start: number, limit: number) {
   const transactions: StoredTransaction[] = []
   const wishes: Page['wishes'][number][] = []
@@ -175,7 +191,7 @@ function lastOf({ transactions, wishes }: Page, after: number): number {
   return Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
 }
 
-/** Reads page after page while work goes on, and until a page that was asked for after its end is empty. */
+/** Reads page after page while `work` runs, and until a page that was requested after its end is empty. */
 async function readWhile(work: Promise<unknown>, read: (after: number) => Promise<Page>) {
   const seen: StoredTransaction[] = []
   let after = 0

@@ -2,7 +2,7 @@ import type { LaneKey, Store } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import type { Case, World } from './world.js'
 
-/** Lanes on two chains with one id that no other case has. */
+/** Lanes on two chains with one chain id that no other case has. */
 function lanesOfOneId({ newLane }: World): readonly [LaneKey, LaneKey] {
   const lane = newLane()
   const chainId = Number.parseInt(lane.address.slice(2, 14), 16)
@@ -16,17 +16,21 @@ const hashesOf = (store: Store, { chainId, genesisHash }: LaneKey) => store.chai
 
 export const chains: readonly Case[] = [
   {
-    name: 'the first name of a chain is kept, and read by everybody who comes with another one',
+    name: 'the first genesis hash of a chain id is stored, and returned to every caller with another one',
     async run(world) {
       const { store, other } = world
       const [first, second] = lanesOfOneId(world)
-      equal(await hashesOf(store, first), [first.genesisHash], 'the first name')
-      equal(await hashesOf(other, second), [first.genesisHash], 'what a second name reads')
-      equal(await hashesOf(store, first), [first.genesisHash], 'a second name was kept beside the first')
+      equal(await hashesOf(store, first), [first.genesisHash], 'the first genesis hash')
+      equal(await hashesOf(other, second), [first.genesisHash], 'the result for a second genesis hash')
+      equal(
+        await hashesOf(store, first),
+        [first.genesisHash],
+        'a second genesis hash was stored beside the first',
+      )
     },
   },
   {
-    name: 'a chain is kept with its first lane or transaction, behind those that were kept before',
+    name: 'a chain is stored with its first lane or transaction, behind the chains stored before',
     async run(world) {
       const { store, other, newHolder } = world
       const [first, second] = lanesOfOneId(world)
@@ -38,22 +42,22 @@ export const chains: readonly Case[] = [
     },
   },
   {
-    name: 'who gives no name reads those that are kept, and keeps none',
+    name: 'a call without a genesis hash returns the stored ones, and stores none',
     async run(world) {
       const { store, other } = world
       const [first, second] = lanesOfOneId(world)
       const { chainId } = first
-      equal(await store.chains({ chainId }), [], 'a chain that nobody named')
-      equal(await hashesOf(store, first), [first.genesisHash], 'the first name, given after that')
+      equal(await store.chains({ chainId }), [], 'a chain that was never stored')
+      equal(await hashesOf(store, first), [first.genesisHash], 'the first genesis hash, given afterwards')
       equal(
         await other.chains({ chainId: second.chainId }),
         [first.genesisHash],
-        'what is read by the id alone',
+        'the result of a call with the chain id alone',
       )
     },
   },
   {
-    name: 'of two names given at once exactly one is kept, and read by both',
+    name: 'of two genesis hashes given at once exactly one is stored, and returned to both callers',
     async run(world) {
       const { store, other } = world
       const [first, second] = lanesOfOneId(world)
@@ -63,8 +67,8 @@ export const chains: readonly Case[] = [
         ),
       )
       const [one] = read
-      ok(one?.length === 1, 'not exactly one name was kept')
-      for (const each of read) equal(each, one, 'two callers read two names')
+      ok(one?.length === 1, 'not exactly one genesis hash was stored')
+      for (const each of read) equal(each, one, 'two callers got two genesis hashes')
     },
   },
 ]

@@ -1,10 +1,13 @@
-// Assertions of our own: the contract runs under every test runner, and where there is none.
+// Our own assertions, so that the contract runs with any test runner, or without one.
 
 export function ok(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Error(`The store breaks its contract: ${what}.`)
 }
 
-/** The same in every field: bigints, Maps, and fields that are there and undefined included. */
+/**
+ * Checks that two values are equal in every field, including bigints, Maps, and fields that exist with the
+ * value undefined.
+ */
 export function equal(actual: unknown, expected: unknown, what: string): void {
   const place = differs(actual, expected, '')
   if (place === undefined) return
@@ -14,7 +17,10 @@ export function equal(actual: unknown, expected: unknown, what: string): void {
   )
 }
 
-/** Rejects with a `TxlaneError` of this code; compared by name, since the package may be there twice. */
+/**
+ * Checks that a promise rejects with a `TxlaneError` of this code. The class is compared by name, because the
+ * package may be installed twice.
+ */
 export async function rejects(promise: Promise<unknown>, code: string, what: string): Promise<void> {
   const error = await promise.then(
     () => undefined,
@@ -22,11 +28,11 @@ export async function rejects(promise: Promise<unknown>, code: string, what: str
   )
   ok(error !== undefined, `${what}: it did not reject`)
   const said = error as { name?: unknown; code?: unknown }
-  ok(said.name === 'TxlaneError', `${what}: it rejected with ${String(error)}, which is no TxlaneError`)
+  ok(said.name === 'TxlaneError', `${what}: it rejected with ${String(error)}, which is not a TxlaneError`)
   equal(said.code, code, `${what}: it rejected with another code`)
 }
 
-/** Where two values differ; undefined where they are the same. */
+/** The path at which two values differ; undefined if they are equal. */
 function differs(a: unknown, b: unknown, at: string): string | undefined {
   if (Object.is(a, b)) return undefined
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return at

@@ -5,7 +5,7 @@ import type { Case } from './world.js'
 
 export const enqueue: readonly Case[] = [
   {
-    name: 'what is not known is fresh, and has a place in the order of arrival',
+    name: 'an unknown transaction is fresh, and gets a sequence in the order of arrival',
     async run({ store, other, lane }) {
       const sequences: number[] = []
       for (const [index, id] of ['a', 'b', 'c', 'd'].entries()) {
@@ -17,47 +17,47 @@ export const enqueue: readonly Case[] = [
     },
   },
   {
-    name: 'what is known is given back as it is, and nothing is written',
+    name: 'a known transaction is returned unchanged, and nothing is written',
     async run({ store, other, lane, take, keep, write }) {
       const lease = await take()
       const [first] = await keep('a')
-      ok(first !== undefined, 'nothing was kept')
+      ok(first !== undefined, 'no transaction was stored')
       const changed: StoredTransaction = { ...first, stage: 'sealed', status: 'success', nonce: 3 }
       await write(lease, { transactions: [changed] })
       const { revision } = await store.changes(lane, 0, 10)
       const again = transactionIn(lane, 'a', { fingerprint: hashIn(lane, 'other'), priority: 5 })
       for (const by of [store, other]) {
-        equal(await by.enqueue([again]), [{ fresh: false, transaction: changed }], 'what is known')
+        equal(await by.enqueue([again]), [{ fresh: false, transaction: changed }], 'the known transaction')
       }
-      equal(await store.find(lane, { id: 'a' }), changed, 'it was written over')
+      equal(await store.find(lane, { id: 'a' }), changed, 'it was overwritten')
       equal((await store.changes(lane, revision, 10)).transactions, [], 'it counts as changed')
     },
   },
   {
-    name: 'what has ended is known as well',
+    name: 'an ended transaction is known as well',
     async run({ store, keep, lane, take, write }) {
       const [kept] = await keep('a')
-      ok(kept !== undefined, 'nothing was kept')
+      ok(kept !== undefined, 'no transaction was stored')
       await write(await take(), { transactions: [{ ...kept, stage: 'cancelled' }] })
       const [again] = await store.enqueue([transactionIn(lane, 'a')])
       equal([again?.fresh, again?.transaction.stage], [false, 'cancelled'], 'an id that has ended')
     },
   },
   {
-    name: 'of many calls with one id at once exactly one is fresh, and all say the same',
+    name: 'of many concurrent calls with one id exactly one is fresh, and all return the same',
     async run({ store, other, lane }) {
       const calls = Array.from({ length: 24 }, (_, index) =>
         (index % 2 ? other : store).enqueue([transactionIn(lane, 'a', { priority: index })]),
       )
       const answers = (await Promise.all(calls)).flat()
-      equal(answers.filter(({ fresh }) => fresh).length, 1, 'how many are fresh')
+      equal(answers.filter(({ fresh }) => fresh).length, 1, 'the number of fresh results')
       for (const { transaction } of answers) {
-        equal(transaction, answers[0]?.transaction, 'two callers were told different things')
+        equal(transaction, answers[0]?.transaction, 'two callers got different results')
       }
     },
   },
   {
-    name: 'of an id twice in one call the first is fresh, and the second is told of it',
+    name: 'if a call contains an id twice, the first is fresh, and the second returns it',
     async run({ store, lane }) {
       const ids = ['a', 'b', 'a', 'c', 'b']
       const kept = await store.enqueue(ids.map((id, priority) => transactionIn(lane, id, { priority })))
@@ -70,14 +70,14 @@ export const enqueue: readonly Case[] = [
           [true, 'c', 3],
           [false, 'b', 1],
         ],
-        'the answers, in order',
+        'the results, in order',
       )
       const fresh = kept.filter((one) => one.fresh).map(({ transaction }) => transaction.sequence)
       equal(risingAbove(0, fresh), true, 'the sequence does not rise within one call')
     },
   },
   {
-    name: 'batches that overlap, at once and in opposite orders, keep each id once',
+    name: 'overlapping batches, at once and in opposite orders, store each id once',
     async run({ store, other, lane }) {
       const ids = Array.from({ length: 40 }, (_, index) => `t${index}`)
       const calls = Array.from({ length: 6 }, (_, index) => {
@@ -85,13 +85,9 @@ export const enqueue: readonly Case[] = [
         return (index % 2 ? other : store).enqueue(order.map((id) => transactionIn(lane, id)))
       })
       const fresh = (await Promise.all(calls)).flat().filter((one) => one.fresh)
-      equal(fresh.map(({ transaction }) => transaction.id).sort(), [...ids].sort(), 'what was fresh')
+      equal(fresh.map(({ transaction }) => transaction.id).sort(), [...ids].sort(), 'the fresh transactions')
       const sequences = fresh.map(({ transaction }) => transaction.sequence)
-      equal(
-        new Set(sequences).size,
-        ids.length,
-        'two transactions have the same place in the order of arrival',
-      )
+      equal(new Set(sequences).size, ids.length, 'two transactions have the same sequence')
     },
   },
   {
@@ -116,7 +112,7 @@ export const enqueue: readonly Case[] = [
     },
   },
   {
-    name: 'one call keeps transactions of several lanes, each in the order of its own lane',
+    name: 'one call stores transactions of several lanes, each in the order of its own lane',
     async run({ store, lane, newLane }) {
       const lanes = [lane, newLane(), newLane()]
       const mixed = Array.from({ length: 30 }, (_, index) =>
@@ -128,20 +124,20 @@ export const enqueue: readonly Case[] = [
         equal(
           (await store.arrivals(one, 0, 100)).transactions,
           own.map(({ transaction }) => transaction),
-          'what arrived in a lane',
+          'the arrivals of a lane',
         )
       }
     },
   },
   {
-    name: 'an empty call keeps nothing',
+    name: 'an empty call stores nothing',
     async run({ store }) {
-      equal(await store.enqueue([]), [], 'what it gives back')
+      equal(await store.enqueue([]), [], 'its result')
     },
   },
 ]
 
-/** True where each number is above the one before it. */
+/** True if each number is above the one before it. */
 export function risingAbove(start: number, numbers: readonly number[]): boolean {
   return numbers.every((number, index) => number > (index === 0 ? start : (numbers[index - 1] ?? start)))
 }

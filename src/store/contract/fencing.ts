@@ -7,7 +7,10 @@ export const fencing: readonly Case[] = [
     name: 'P7: a write with an old epoch rejects with LEASE_LOST, and writes nothing',
     async run({ store, other, lane, keep, take, write }) {
       const [kept] = await keep('a')
-      ok(kept !== undefined && (await store.wish(lane, 'a', { kind: 'cancel' })), 'it cannot be wished for')
+      ok(
+        kept !== undefined && (await store.wish(lane, 'a', { kind: 'cancel' })),
+        'the command cannot be left',
+      )
       const old = await take()
       await write(old, { cursor: 4 })
       await store.release(old)
@@ -25,7 +28,7 @@ export const fencing: readonly Case[] = [
 
       equal(await store.load(lease), before, 'a refused write left something behind')
       equal(await store.find(lane, { id: 'b' }), undefined, 'a refused write left a transaction behind')
-      equal((await store.arrivals(lane, 0, 10)).wishes.length, 1, 'a refused write deleted a wish')
+      equal((await store.arrivals(lane, 0, 10)).wishes.length, 1, 'a refused write deleted a command')
     },
   },
   {
@@ -39,25 +42,25 @@ export const fencing: readonly Case[] = [
     },
   },
   {
-    name: 'P7: an epoch of another holder, or of one that has yet to come, is nobody’s',
+    name: 'P7: a lease with the epoch of another owner, or with a future epoch, is not valid',
     async run({ store, take, write }) {
       const lease = await take()
       const forged = { ...lease, holder: `${lease.holder}-not` }
       const ahead = { ...lease, epoch: lease.epoch + 1 }
       for (const wrong of [forged, ahead]) {
-        await rejects(write(wrong, { cursor: 1 }), 'LEASE_LOST', 'a write with a lease that nobody was given')
-        await rejects(store.load(wrong), 'LEASE_LOST', 'a load with a lease that nobody was given')
+        await rejects(write(wrong, { cursor: 1 }), 'LEASE_LOST', 'a write with a lease that was never given')
+        await rejects(store.load(wrong), 'LEASE_LOST', 'a load with a lease that was never given')
       }
     },
   },
   {
-    name: 'a lease that has run out is good until another holder takes the lane',
+    name: 'an expired lease is valid until another process takes the lane',
     async run({ store, lane, newHolder, elapse, write }) {
       const lease = await store.acquire(lane, newHolder(), 1)
-      ok(lease !== undefined, 'a lane that nobody has cannot be taken')
+      ok(lease !== undefined, 'a free lane cannot be taken')
       await elapse(20)
       await write(lease, { cursor: 5 })
-      equal((await store.load(lease)).cursor, 5, 'what was written is not there')
+      equal((await store.load(lease)).cursor, 5, 'the write is missing')
       await store.acquire(lane, newHolder(), LONG_MS)
       await rejects(write(lease, { cursor: 6 }), 'LEASE_LOST', 'a write with a lease that was taken')
     },
@@ -66,7 +69,7 @@ export const fencing: readonly Case[] = [
     name: 'P7: a later epoch reads after every write of an earlier one',
     async run({ store, other, lane, newHolder, elapse }) {
       const lease = await store.acquire(lane, newHolder(), 1)
-      ok(lease !== undefined, 'a lane that nobody has cannot be taken')
+      ok(lease !== undefined, 'a free lane cannot be taken')
       await elapse(20)
       const writes = Array.from({ length: 12 }, (_, nonce) =>
         store
@@ -77,13 +80,13 @@ export const fencing: readonly Case[] = [
           ),
       )
       const next = await other.acquire(lane, newHolder(), LONG_MS)
-      ok(next !== undefined, 'a lease that has run out is not given away')
+      ok(next !== undefined, 'an expired lease cannot be taken')
       const { slots } = await other.load(next)
       const written = (await Promise.all(writes)).filter((nonce) => nonce !== undefined)
       equal(
         slots.map(({ nonce }) => nonce).sort((a, b) => a - b),
         written,
-        'the later epoch did not see exactly the writes that were acknowledged',
+        'the later epoch does not see exactly the acknowledged writes',
       )
     },
   },

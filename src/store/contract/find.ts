@@ -8,21 +8,21 @@ export const find: readonly Case[] = [
     async run({ store, other, lane, newLane, keep }) {
       const [kept] = await keep('a', 'A', 'ä "\\ 1')
       for (const by of [store, other]) {
-        equal(await by.find(lane, { id: 'a' }), kept, 'what is found by an id')
+        equal(await by.find(lane, { id: 'a' }), kept, 'the transaction found by an id')
         equal((await by.find(lane, { id: 'A' }))?.id, 'A', 'ids that differ in case are different ids')
         equal((await by.find(lane, { id: 'ä "\\ 1' }))?.id, 'ä "\\ 1', 'an id of other letters')
-        equal(await by.find(lane, { id: 'b' }), undefined, 'an id that nobody knows')
+        equal(await by.find(lane, { id: 'b' }), undefined, 'an unknown id')
         equal(await by.find(newLane(), { id: 'a' }), undefined, 'an id on another chain')
         equal(await by.find({ ...lane, chainId: 1 }, { id: 'a' }), undefined, 'an id on another chain')
       }
     },
   },
   {
-    name: 'a transaction is found by every hash that was ever journaled for it, and as it is now',
+    name: 'a transaction is found by every hash that was ever journaled for it, in its current state',
     async run({ store, other, lane, newLane, keep, take, write }) {
       const lease = await take()
       const [a] = await keep('a')
-      ok(a !== undefined, 'it was not kept')
+      ok(a !== undefined, 'it was not stored')
       await write(lease, { slots: [liveIn(lane, 0, 'a', 'a1')] })
       await write(lease, { slots: [liveIn(lane, 0, 'a', 'a1', 'a2')] })
       const landed = { ...a, stage: 'sealed' as const, hash: hashIn(lane, 'a1'), nonce: 0 }
@@ -31,22 +31,26 @@ export const find: readonly Case[] = [
       await write(lease, { slots: gone, transactions: [{ ...landed, stage: 'finalized' }] })
       for (const name of ['a1', 'a2', 'a3']) {
         const hash = hashIn(lane, name)
-        equal(await other.find(lane, { hash }), { ...landed, stage: 'finalized' }, `what is found by ${name}`)
+        equal(
+          await other.find(lane, { hash }),
+          { ...landed, stage: 'finalized' },
+          `the transaction found by ${name}`,
+        )
         equal(await store.find(newLane(), { hash }), undefined, 'a hash on another chain')
       }
-      equal(await store.find(lane, { hash: hashIn(lane, 'b1') }), undefined, 'a hash that nobody knows')
+      equal(await store.find(lane, { hash: hashIn(lane, 'b1') }), undefined, 'an unknown hash')
     },
   },
   {
-    name: 'a transaction is found by the hash that is written with it, of outside bytes say',
+    name: 'a transaction is found by the hash that is written with it, for example of outside bytes',
     async run({ store, lane, take, write }) {
       const one = transactionIn(lane, 'a', { stage: 'accepted', sequence: 1, hash: hashIn(lane, 'out') })
       await write(await take(), { transactions: [one] })
-      equal(await store.find(lane, { hash: hashIn(lane, 'out') }), one, 'what is found by its hash')
+      equal(await store.find(lane, { hash: hashIn(lane, 'out') }), one, 'the transaction found by its hash')
     },
   },
   {
-    name: 'of the attempts of one slot each finds its own transaction, and a no-op finds none',
+    name: 'each attempt of one slot leads to its own transaction, and a no-op to none',
     async run({ store, lane, keep, take, write }) {
       await keep('a', 'b')
       const slot = liveIn(lane, 0, 'b')
@@ -56,8 +60,8 @@ export const find: readonly Case[] = [
         attemptIn(lane, undefined, 'n1'),
       ]
       await write(await take(), { slots: [{ ...slot, attempts }] })
-      equal((await store.find(lane, { hash: hashIn(lane, 'a1') }))?.id, 'a', 'the one that was replaced')
-      equal((await store.find(lane, { hash: hashIn(lane, 'b1') }))?.id, 'b', 'the one that took its place')
+      equal((await store.find(lane, { hash: hashIn(lane, 'a1') }))?.id, 'a', 'the replaced transaction')
+      equal((await store.find(lane, { hash: hashIn(lane, 'b1') }))?.id, 'b', 'the replacement')
       equal(await store.find(lane, { hash: hashIn(lane, 'n1') }), undefined, 'a no-op')
     },
   },

@@ -3,7 +3,7 @@ import { equal, ok } from './check.js'
 import { transactionIn } from './samples.js'
 import type { Case } from './world.js'
 
-/** Another lane of the chain of this one. */
+/** Another lane on the same chain. */
 function beside(lane: LaneKey, newLane: () => LaneKey): LaneKey {
   return { ...lane, address: newLane().address }
 }
@@ -16,7 +16,7 @@ const into = (lane: LaneKey, one: StoredTransaction | undefined, from: LaneKey):
 
 export const hand: readonly Case[] = [
   {
-    name: 'what a write hands to another lane arrives there as the last, and has left its own',
+    name: 'a transaction that a write hands off to another lane arrives there as the last, and leaves its own',
     async run({ store, other, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)
       const [a, b, c] = await keep('a', 'b', 'c')
@@ -28,28 +28,32 @@ export const hand: readonly Case[] = [
         { ...into(to, a, lane), sequence: 3 },
       ]
       for (const by of [store, other]) {
-        equal((await by.arrivals(to, 1, 9)).transactions, arrived, 'what arrived in the other lane')
-        equal((await by.changes(to, before.revision, 9)).transactions, arrived, 'what changed there')
-        equal(await by.find(lane, { id: 'c' }), arrived[0], 'what is found by its id')
-        equal((await by.arrivals(lane, 0, 9)).transactions, [b], 'what is left of the arrivals')
-        equal((await by.changes(lane, 0, 9)).transactions, [b], 'what is left of the changes')
-        equal((await by.list([lane], { limit: 9 })).items, [b], 'what is listed where it was')
-        equal((await by.list([to], { limit: 9 })).items.length, 3, 'how many are listed where it is')
+        equal((await by.arrivals(to, 1, 9)).transactions, arrived, 'the arrivals in the other lane')
+        equal(
+          (await by.changes(to, before.revision, 9)).transactions,
+          arrived,
+          'the changes in the other lane',
+        )
+        equal(await by.find(lane, { id: 'c' }), arrived[0], 'the transaction found by its id')
+        equal((await by.arrivals(lane, 0, 9)).transactions, [b], 'the remaining arrivals')
+        equal((await by.changes(lane, 0, 9)).transactions, [b], 'the remaining changes')
+        equal((await by.list([lane], { limit: 9 })).items, [b], 'the list of its former lane')
+        equal((await by.list([to], { limit: 9 })).items.length, 3, 'the length of the list of its new lane')
       }
-      equal((await store.load(await take(to))).transactions.length, 3, 'what its new holder loads')
+      equal((await store.load(await take(to))).transactions.length, 3, 'the load of its new owner')
     },
   },
   {
-    name: 'a lane that nobody has used yet may be handed something',
+    name: 'a transaction may be handed off to a lane that was never used',
     async run({ store, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)
       const [a] = await keep('a')
       await write(await take(), { transactions: [into(to, a, lane)] })
-      equal((await store.arrivals(to, 0, 9)).transactions.length, 1, 'what arrived there')
+      equal((await store.arrivals(to, 0, 9)).transactions.length, 1, 'the arrivals in that lane')
     },
   },
   {
-    name: 'what was handed is not handed again, nor written over, by a write that comes once more',
+    name: 'a repeated write neither hands a transaction off again nor overwrites it',
     async run({ store, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)
       const [a] = await keep('a')
@@ -61,35 +65,39 @@ export const hand: readonly Case[] = [
       const accepted: StoredTransaction = { ...kept, stage: 'accepted', nonce: 4 }
       await write(await take(to), { transactions: [accepted] })
       await write(lease, { transactions })
-      equal(await store.find(lane, { id: 'a' }), accepted, 'what its new holder wrote')
-      equal((await store.arrivals(to, kept.sequence, 9)).transactions, [], 'what arrived once more')
+      equal(await store.find(lane, { id: 'a' }), accepted, 'the write of its new owner')
+      equal(
+        (await store.arrivals(to, kept.sequence, 9)).transactions,
+        [],
+        'the arrivals after the repeated write',
+      )
     },
   },
   {
-    name: 'P4: what was handed is not written over by a late write of the lane that it has left',
+    name: 'P4: a late write of its former lane does not overwrite a transaction that was handed off',
     async run({ store, other, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)
       const [a] = await keep('a')
       const lease = await take()
       await write(lease, { transactions: [into(to, a, lane)] })
-      // With the same place in both lanes, and with another one.
+      // With the same sequence in both lanes, and with another one.
       const [kept] = (await store.arrivals(to, 0, 9)).transactions
       const { revision } = await store.changes(to, 'now', 1)
       for (const sequence of [1, 2]) {
         const late: StoredTransaction = { ...(a as StoredTransaction), sequence, stage: 'accepted', nonce: 7 }
         await write(lease, { transactions: [late] })
         for (const by of [store, other]) {
-          equal(await by.find(lane, { id: 'a' }), kept, 'what is found by its id')
-          equal((await by.changes(to, revision, 9)).transactions, [], 'what changed where it is')
-          equal((await by.arrivals(to, 0, 9)).transactions, [kept], 'what has arrived there')
+          equal(await by.find(lane, { id: 'a' }), kept, 'the transaction found by its id')
+          equal((await by.changes(to, revision, 9)).transactions, [], 'the changes in its new lane')
+          equal((await by.arrivals(to, 0, 9)).transactions, [kept], 'the arrivals in its new lane')
         }
-        equal((await store.load(lease)).transactions, [], 'what the lane loads that it has left')
+        equal((await store.load(lease)).transactions, [], 'the load of its former lane')
       }
-      equal((await store.load(await take(to))).transactions, [kept], 'what its new holder loads')
+      equal((await store.load(await take(to))).transactions, [kept], 'the load of its new owner')
     },
   },
   {
-    name: 'only what is queued, in the lane of the lease, is handed',
+    name: 'only transactions that are queued in the lane of the lease are handed off',
     async run({ store, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)
       const third = beside(lane, newLane)
@@ -99,26 +107,29 @@ export const hand: readonly Case[] = [
       await write(lease, { transactions: [signed] })
       const [b] = await store.enqueue([transactionIn(third, 'b')])
       await write(lease, { transactions: [into(to, a, lane), into(to, b?.transaction, third)] })
-      equal(await store.find(lane, { id: 'a' }), signed, 'what was signed')
+      equal(await store.find(lane, { id: 'a' }), signed, 'the signed transaction')
       equal(await store.find(lane, { id: 'b' }), b?.transaction, "another lane's")
       equal((await store.arrivals(to, 0, 9)).transactions, [], 'what arrived')
     },
   },
   {
-    name: 'who has lost the lane hands nothing',
+    name: 'a process that has lost the lane hands nothing off',
     async run({ store, lane, newLane, newHolder, keep, elapse }) {
       const to = beside(lane, newLane)
       const [a] = await keep('a')
       const lost = await store.acquire(lane, newHolder(), 50)
       await elapse(100)
-      ok(lost !== undefined && (await store.acquire(lane, newHolder(), 50)) !== undefined, 'nobody took it')
+      ok(
+        lost !== undefined && (await store.acquire(lane, newHolder(), 50)) !== undefined,
+        'the lane was not taken',
+      )
       const late = store.write(lost, { slots: [], transactions: [into(to, a, lane)], cursor: 0 })
       const refused = await late.then(
         () => undefined,
         (error: { code?: string }) => error.code,
       )
-      equal(refused, 'LEASE_LOST', 'the answer to who has lost the lane')
-      equal(await store.find(lane, { id: 'a' }), a, 'what is kept')
+      equal(refused, 'LEASE_LOST', 'the result for a process that has lost the lane')
+      equal(await store.find(lane, { id: 'a' }), a, 'the stored transaction')
     },
   },
 ]

@@ -9,16 +9,16 @@ export const list: readonly Case[] = [
     async run({ store, other, lane, keep }) {
       const kept = await keep('a', 'b', 'c')
       const newest = [...kept].reverse()
-      equal(await other.list([lane], { limit: 3 }), { items: newest }, 'a page that holds all')
+      equal(await other.list([lane], { limit: 3 }), { items: newest }, 'a page with all transactions')
       const page = await store.list([lane], { limit: 2 })
       equal(page.items, newest.slice(0, 2), 'the first page')
-      ok(page.cursor !== undefined, 'there is more, and no cursor')
+      ok(page.cursor !== undefined, 'there are more transactions, but no cursor')
       const { cursor } = page
       equal(await other.list([lane], { limit: 2, cursor }), { items: newest.slice(2) }, 'the last page')
     },
   },
   {
-    name: 'a list of one stage holds that stage, page after page',
+    name: 'a list of one stage contains only that stage, page after page',
     async run({ store, lane, keep, take, write }) {
       const kept = await keep(...Array.from({ length: 12 }, (_, index) => `t${index}`))
       const accepted = kept.filter((_, index) => index % 3 === 0)
@@ -27,17 +27,17 @@ export const list: readonly Case[] = [
       equal(
         read.map(({ id }) => id),
         accepted.map(({ id }) => id).reverse(),
-        'those of one stage',
+        'the transactions of one stage',
       )
       equal(
         await store.list([lane], { stage: 'failed', limit: 3 }),
         { items: [] },
-        'those of a stage without any',
+        'the transactions of an empty stage',
       )
     },
   },
   {
-    name: 'pages miss nothing and repeat nothing, although places in the order of arrival may be equal',
+    name: 'pages miss nothing and repeat nothing, although sequences may be equal',
     async run({ store, lane, take, write }) {
       const all = Array.from({ length: 23 }, (_, index) =>
         transactionIn(lane, `t${index}`, { sequence: Math.floor(index / 9) }),
@@ -50,13 +50,13 @@ export const list: readonly Case[] = [
         equal(
           sequences,
           [...sequences].sort((a, b) => b - a),
-          'they do not come newest first',
+          'they are not newest first',
         )
       }
     },
   },
   {
-    name: 'what arrives or changes between two pages takes nothing away from the later ones',
+    name: 'arrivals and changes between two pages remove nothing from the later pages',
     async run({ store, lane, keep, take, write }) {
       const kept = await keep('a', 'b', 'c', 'd')
       const { cursor } = await store.list([lane], { limit: 2 })
@@ -71,46 +71,50 @@ export const list: readonly Case[] = [
     },
   },
   {
-    name: 'a list holds one lane only',
+    name: 'a list contains one lane only',
     async run({ store, newLane, keep }) {
       await keep('a')
       equal(await store.list([newLane()], { limit: 9 }), { items: [] }, 'a list of another lane')
     },
   },
   {
-    name: 'a list of several lanes is in one order, by when each was taken on, page after page',
+    name: 'a list of several lanes has one order, by creation time, page after page',
     async run({ store, other, lane, newLane }) {
       const lanes = [lane, ...Array.from({ length: 3 }, () => beside(lane, newLane))]
-      // Several in each millisecond, and some that arrive late.
+      // Several transactions per millisecond, and some that arrive late.
       const all = Array.from({ length: 24 }, (_, index) =>
         transactionIn(lanes[index % 3] ?? lane, `t${index}`, { createdAtMs: T + ((index * 7) % 8) }),
       )
       await store.enqueue(all)
       const expected = await readAll(other, lanes, { limit: 100 })
-      equal(expected.map(({ id }) => id).sort(), all.map(({ id }) => id).sort(), 'what all lanes have')
+      equal(
+        expected.map(({ id }) => id).sort(),
+        all.map(({ id }) => id).sort(),
+        'the transactions of all lanes',
+      )
       const times = expected.map(({ createdAtMs }) => createdAtMs)
       equal(
         times,
         [...times].sort((a, b) => b - a),
-        'they do not come newest first',
+        'they are not newest first',
       )
       for (const limit of [1, 2, 5, 23, 24])
         equal(await readAll(store, lanes, { limit }), expected, `pages of ${limit}`)
       equal(
         await readAll(store, [lane], { limit: 3 }),
         expected.filter((one) => one.lane.address === lane.address),
-        'those of one lane',
+        'the transactions of one lane',
       )
       equal(await store.list([], { limit: 3 }), { items: [] }, 'a list of no lane')
     },
   },
   {
-    name: 'a list of a chain is that of all its lanes, and of no other chain',
+    name: 'a list of a chain contains all its lanes, and no other chain',
     async run({ store, other, lane, newLane }) {
       const lanes = [lane, beside(lane, newLane), beside(lane, newLane)]
       const { chainId, genesisHash } = lane
       const chain = { chainId, genesisHash }
-      equal(await other.list(chain, { limit: 3 }), { items: [] }, 'a list of a chain without any')
+      equal(await other.list(chain, { limit: 3 }), { items: [] }, 'a list of an empty chain')
       const away = { ...lane, chainId: chainId + 1 }
       const all = Array.from({ length: 9 }, (_, index) =>
         transactionIn(lanes[index % 3] ?? lane, `t${index}`, {
@@ -131,7 +135,7 @@ export const list: readonly Case[] = [
     },
   },
   {
-    name: 'a list of a group holds that group, and one of a time what was taken on in it, page after page',
+    name: 'a list of a group contains that group, and a list of a time range its creations, page after page',
     async run({ store, other, lane, take, write }) {
       const names = ['orders', undefined, 'orders, old', 'Orders']
       const all = Array.from({ length: 20 }, (_, index) =>
@@ -145,21 +149,21 @@ export const list: readonly Case[] = [
         (await readAll(other, [lane], { limit: 2, ...options })).map(({ id }) => id)
       equal(await listed({ group: 'orders' }), ['t16', 't12', 't8', 't4', 't0'], 'a group')
       equal(await listed({ group: 'orders, old' }), ['t18', 't14', 't10', 't6', 't2'], 'another group')
-      equal(await listed({ group: 'ORDERS' }), [], 'a group that nobody named')
+      equal(await listed({ group: 'ORDERS' }), [], 'an unused group')
       equal(await listed({ group: 'orders', stage: 'failed' }), ['t16'], 'a stage of a group')
       const times = { createdAfterMs: T + 8, createdBeforeMs: T + 12 }
       equal(
         await listed(times),
         ['t11', 't10', 't9', 't8'],
-        'from one time, which counts, to another, which does not',
+        'from one time, inclusive, to another, exclusive',
       )
-      equal(await listed({ ...times, group: 'orders' }), ['t8'], 'a group in a time')
+      equal(await listed({ ...times, group: 'orders' }), ['t8'], 'a group in a time range')
       equal(await listed({ createdBeforeMs: T }), [], 'before all')
       equal(await listed({ createdAfterMs: T + 20 }), [], 'after all')
     },
   },
   {
-    name: 'what is handed to another lane keeps its place in a list of both',
+    name: 'a transaction that is handed off to another lane keeps its place in a list of both',
     async run({ store, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)
       const kept = await keep('a', 'b', 'c', 'd')
@@ -179,7 +183,7 @@ export const list: readonly Case[] = [
     },
   },
   {
-    name: 'a cursor that no page gave back is INVALID',
+    name: 'a cursor that no page returned is INVALID',
     async run({ store, lane, keep }) {
       await keep('a', 'b')
       for (const cursor of [
@@ -200,7 +204,7 @@ export const list: readonly Case[] = [
 
 const T = 1_800_000_000_000
 
-/** Another lane of the chain of this one. */
+/** Another lane on the same chain. */
 function beside(lane: LaneKey, newLane: () => LaneKey): LaneKey {
   return { ...lane, address: newLane().address }
 }

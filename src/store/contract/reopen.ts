@@ -4,7 +4,7 @@ import { type Case, LONG_MS } from './world.js'
 
 export const reopen: readonly Case[] = [
   {
-    name: 'everything is there for a store that is opened later: slots, transactions, wishes, hashes, the cursor',
+    name: 'a store that is opened later has everything: slots, transactions, commands, hashes, the cursor',
     shared: true,
     async run({ store, other, lane, take, write }) {
       const lease = await take()
@@ -12,7 +12,7 @@ export const reopen: readonly Case[] = [
       await write(lease, { slots: [...richSlots(lane), liveIn(lane, 20, 'plain', 'p1')], cursor: 21 })
       await store.wish(lane, 'plain', { kind: 'speedUp', fees: { gasPrice: 3n } })
       const before = await everything(store)
-      equal(await everything(other), before, 'what another connection reads')
+      equal(await everything(other), before, 'the state that another connection reads')
 
       async function everything(from: typeof store) {
         return {
@@ -26,14 +26,18 @@ export const reopen: readonly Case[] = [
     },
   },
   {
-    name: 'a lease outlives the store that took it: for its holder, and against others',
+    name: 'a lease survives the store that took it: for its owner, and against others',
     shared: true,
     async run({ store, other, lane, newHolder }) {
       const holder = newHolder()
       const lease = await store.acquire(lane, holder, LONG_MS)
-      ok(lease !== undefined, 'a lane that nobody has cannot be taken')
-      equal(await other.acquire(lane, newHolder(), LONG_MS), undefined, 'a lane that is held was given away')
-      equal(await other.acquire(lane, holder, LONG_MS), lease, 'its holder does not have it any more')
+      ok(lease !== undefined, 'a free lane cannot be taken')
+      equal(
+        await other.acquire(lane, newHolder(), LONG_MS),
+        undefined,
+        'a lane with an owner was given to another process',
+      )
+      equal(await other.acquire(lane, holder, LONG_MS), lease, 'its owner no longer has it')
     },
   },
 ]

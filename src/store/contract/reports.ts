@@ -8,9 +8,9 @@ const FREE: LaneReport = { holds: [], room: 64, load: 0, owedWei: 0n }
 
 export const reports: readonly Case[] = [
   {
-    name: 'lanes with unfinished work are named, with how much it is and whether anybody holds them',
+    name: 'lanes with unfinished work are returned with the number of transactions, and whether they have an owner',
     async run({ store, other, lane, newLane, keep, take, write }) {
-      equal(await store.unfinished(lane), [], 'the lanes of a chain that nobody has used')
+      equal(await store.unfinished(lane), [], 'the lanes of an unused chain')
       const second = { ...lane, address: newLane().address }
       const third = { ...lane, address: newLane().address }
       const [a, b, c] = await keep('a', 'b', 'c')
@@ -35,11 +35,11 @@ export const reports: readonly Case[] = [
         )
       }
       await write(lease, { transactions: [at('failed', a), at('cancelled', c)] })
-      equal((await other.unfinished(lane)).length, 1, 'how many are left once one lane has finished')
+      equal((await other.unfinished(lane)).length, 1, 'the number of lanes left after one lane has finished')
     },
   },
   {
-    name: 'what a holder says of its lane is there for everybody, as it said it last',
+    name: 'the last report of a lease owner is visible to all processes',
     async run({ store, other, lane, newLane, take }) {
       const lease = await take()
       const second = { ...lane, address: newLane().address }
@@ -49,65 +49,65 @@ export const reports: readonly Case[] = [
       await store.report([{ lease, report: STARVED }])
       for (const by of [store, other]) {
         const said = await by.reports([lane, unknown, second])
-        equal(said.length, 2, 'how many lanes are known')
+        equal(said.length, 2, 'the number of known lanes')
         equal(
           said.find(({ lane: { address } }) => address === lane.address),
           { lane, isHeld: true, report: STARVED },
-          'what is known of the lane',
+          'the report of the lane',
         )
         equal(
           said.find(({ lane: { address } }) => address === second.address),
           { lane: second, isHeld: true, report: undefined },
-          'what is known of a lane whose holder has said nothing',
+          'the report of a lane whose owner has made none',
         )
       }
       await store.report([
         { lease, report: { holds: [] } },
         { lease: silent, report: STARVED },
       ])
-      equal((await other.reports([lane]))[0]?.report, { holds: [] }, 'a report without what belongs to pools')
+      equal((await other.reports([lane]))[0]?.report, { holds: [] }, 'a report without the fields for pools')
       equal((await other.reports([second]))[0]?.report, STARVED, 'the second of two reports at once')
     },
   },
   {
-    name: 'no report is asked for, and none is given',
+    name: 'a call for no lanes returns no report',
     async run({ store }) {
       await store.report([])
-      equal(await store.reports([]), [], 'what is known of no lane')
+      equal(await store.reports([]), [], 'the reports of no lane')
     },
   },
   {
-    name: 'P7: what was said of a lane ends with the epoch: of the next holder nothing is known yet',
+    name: 'P7: a report ends with its epoch: there is none of the next owner yet',
     async run({ store, other, lane, newHolder, take }) {
       const lease = await take()
       await store.report([{ lease, report: STARVED }])
       await store.release(lease)
-      equal((await other.reports([lane]))[0]?.isHeld, false, 'whether a lane that was given back is held')
+      equal((await other.reports([lane]))[0]?.isHeld, false, 'whether a released lane has an owner')
       const next = await other.acquire(lane, newHolder(), LONG_MS)
-      ok(next !== undefined, 'a lane that was given back cannot be taken')
-      equal(await store.reports([lane]), [{ lane, isHeld: true, report: undefined }], 'what is known of it')
+      ok(next !== undefined, 'a released lane cannot be taken')
+      equal(await store.reports([lane]), [{ lane, isHeld: true, report: undefined }], 'its report')
       await store.report([{ lease, report: STARVED }])
-      equal((await other.reports([lane]))[0]?.report, undefined, 'what the former holder says of it')
+      equal((await other.reports([lane]))[0]?.report, undefined, 'the report of the former owner')
       await other.report([{ lease: next, report: FREE }])
       await store.report([{ lease: { ...next, holder: newHolder() }, report: STARVED }])
-      equal((await store.reports([lane]))[0]?.report, FREE, 'what a stranger says of it')
+      equal((await store.reports([lane]))[0]?.report, FREE, 'the report of an unknown owner')
     },
   },
   {
-    name: 'a lane whose lease has run out is not held',
+    name: 'a lane whose lease has expired has no owner',
     async run({ store, other, lane, newHolder, elapse }) {
       await store.acquire(lane, newHolder(), 1)
       await elapse(20)
-      equal((await other.reports([lane]))[0]?.isHeld, false, 'whether it is held')
+      equal((await other.reports([lane]))[0]?.isHeld, false, 'whether it has an owner')
     },
   },
   {
-    name: 'a lane whose lease ends further ahead than any lasts is not held: its clock was set back since',
+    name: 'a lane whose lease ends further ahead than any lease lasts has no owner: its clock was set back since',
     stepped: true,
     async run({ other, lane, take, setBack }) {
       await take()
       await setBack(10 * LONG_MS)
-      equal((await other.reports([lane]))[0]?.isHeld, false, 'whether it is held')
+      equal((await other.reports([lane]))[0]?.isHeld, false, 'whether it has an owner')
     },
   },
 ]

@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import type { Attempt, Slot } from '../../ledger/slot.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 
-/** A hash of full length that is as unique as its lane and its name. */
+/** A hash of full length, unique for its lane and name. */
 export function hashIn(lane: LaneKey, name: string): Hash {
   const text = Array.from(name, (letter) => letter.charCodeAt(0).toString(16)).join('')
   return `0x${(text + lane.genesisHash.slice(2)).slice(0, 64)}`
@@ -68,7 +68,10 @@ export function liveIn(lane: LaneKey, nonce: number, claim: string, ...names: re
   }
 }
 
-/** One of every state and every kind of use, with the fields that are easily lost: bigints, undefined, no attempt. */
+/**
+ * Slots of every state and every kind of use, with values that are easily lost: bigints, undefined, no
+ * attempt.
+ */
 export function richSlots(lane: LaneKey): readonly Slot[] {
   const legacy = { ...attemptIn(lane, 'a', 'aa'), fees: { gasPrice: 7n }, accepted: false, sends: 0 }
   const noop = attemptIn(lane, undefined, 'cc')
@@ -97,7 +100,7 @@ export function richSlots(lane: LaneKey): readonly Slot[] {
   ]
 }
 
-/** With every optional field given in one or the other. */
+/** Transactions in which together every optional field is set. */
 export function richTransactions(lane: LaneKey): readonly StoredTransaction[] {
   const full: Partial<StoredTransaction> = {
     request: {

@@ -16,35 +16,41 @@ import { wishes } from './wishes.js'
 import { createWorld, sleep } from './world.js'
 import { writes } from './writes.js'
 
-/** What the cases need of the store under test. */
+/** Functions that the cases need for the store under test. */
 export type StoreContractOptions = {
-  /** Opens a store for one case, and may open the same database for each: no two cases share a lane. */
+  /**
+   * Opens a store for one case. It may open the same database for each, because no two cases share a lane.
+   */
   open: () => Promise<Store> | Store
   /**
-   * Opens another store on the records of this one, as another process would. Without it every case has one store
-   * only, and what outlives a store is not looked at.
+   * Opens another store on the same records, as another process would. Without it every case has a single
+   * store, and persistence across stores is not tested.
    */
   reopen?: ((store: Store) => Promise<Store> | Store) | undefined
-  /** Lets so many milliseconds pass on the clock that leases are measured by. @default waits for them */
+  /** Advances the clock that measures leases by this many milliseconds. @default waits in real time */
   elapse?: ((ms: number) => Promise<void> | void) | undefined
   /**
-   * Sets that clock back by so many milliseconds, or makes the leases that there are look so: their ends are moved ahead.
-   * Without it the cases about a clock that steps are left out.
+   * Sets that clock back by this many milliseconds, or has the same effect by moving the ends of the existing
+   * leases ahead. Without it the cases about a stepping clock are left out.
    */
   setBack?: ((ms: number) => Promise<void> | void) | undefined
 }
 
-/** One promise of the interface: `run` rejects, and says what is wrong, where a store does not keep it. */
+/** One promise of the interface. `run` rejects with an explanation if the store breaks it. */
 export type StoreContractCase = {
-  /** What is promised. */
+  /** The promise. */
   readonly name: string
-  /** Looks whether the store keeps it. @throws Error that says what was found instead */
+  /**
+   * Tests whether the store keeps it.
+   *
+   * @throws Error that describes the difference
+   */
   run(): Promise<void>
 }
 
 /**
- * What txlane expects of a store, as cases for any test runner. It does not prove that a store is durable: pull the
- * plug for that.
+ * The requirements of txlane for a store, as cases for any test runner. It does not prove that a store is
+ * durable; for that, cut the power.
  *
  * @example
  * const open = async () => (await import('txlane')).memoryStore()

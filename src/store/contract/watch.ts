@@ -2,14 +2,14 @@ import { equal } from './check.js'
 import { transactionIn } from './samples.js'
 import { type Case, eventually, sleep, type World } from './world.js'
 
-// Longer than a store polls, so that a hint that should not come has had its time.
+// Longer than a store's polling interval, so that an unwanted hint would arrive.
 const QUIET_MS = 200
 
 export const watch: readonly Case[] = [
   hints('an enqueue', async ({ other, lane }) => {
     await other.enqueue([transactionIn(lane, 'new')])
   }),
-  hints('a wish', async ({ other, lane }) => {
+  hints('a command', async ({ other, lane }) => {
     await other.wish(lane, 'a', { kind: 'cancel' })
   }),
   hints('a write', async ({ other, lane, take }) => {
@@ -21,7 +21,7 @@ export const watch: readonly Case[] = [
     await other.release(await take())
   }),
   {
-    name: 'watching: each of several is called, and one that was called off is not',
+    name: 'watching: each of several watchers is called, and a removed one is not',
     async run({ store, other, lane, keep }) {
       const calls = [0, 0, 0]
       const offs = calls.map((_, index) =>
@@ -33,17 +33,17 @@ export const watch: readonly Case[] = [
       offs[2]?.()
       await keep('a')
       await other.enqueue([transactionIn(lane, 'b')])
-      await eventually(() => calls[0] !== 0 && calls[1] !== 0, 'somebody who watches got no hint')
+      await eventually(() => calls[0] !== 0 && calls[1] !== 0, 'a watcher got no hint')
       for (const off of offs) off()
       const before = [...calls]
       await other.enqueue([transactionIn(lane, 'c')])
       await sleep(QUIET_MS)
-      equal(calls, before, 'a watch that was called off was called')
-      equal(calls[2], 0, 'a watch that was called off at once was called')
+      equal(calls, before, 'a removed watcher was called')
+      equal(calls[2], 0, 'a watcher that was removed at once was called')
     },
   },
   {
-    name: 'watching: what the hint is about is there when it comes',
+    name: 'watching: the change is readable when its hint comes',
     async run({ store, other, lane }) {
       let most = 0
       const off = store.watch(lane, () => {
@@ -52,8 +52,9 @@ export const watch: readonly Case[] = [
         })
       })
       await other.enqueue([transactionIn(lane, 'a')])
-      // A hint may come for nothing, when a store begins to hear, say; one must come for this.
-      await eventually(() => most === 1, 'what arrived could not be read at any hint')
+      // A hint may come without a change, for example when a store begins to listen. For this change one must
+      // come.
+      await eventually(() => most === 1, 'the arrival could not be read at any hint')
       off()
     },
   },

@@ -6,7 +6,7 @@ const CANCEL: Wish = { kind: 'cancel' }
 
 export const wishes: readonly Case[] = [
   {
-    name: 'a wish reaches the holder, in order and as it was wished',
+    name: 'a command reaches the lease owner, in order and unchanged',
     async run({ store, other, lane, keep }) {
       await keep('a', 'b')
       const all: readonly { id: string; wish: Wish }[] = [
@@ -16,31 +16,35 @@ export const wishes: readonly Case[] = [
         { id: 'b', wish: { kind: 'speedUp', fees: { gasPrice: 7n } } },
       ]
       for (const { id, wish } of all)
-        equal(await other.wish(lane, id, wish), true, 'a wish for what is known')
+        equal(await other.wish(lane, id, wish), true, 'a command for a known transaction')
       const { wishes: seen } = await store.arrivals(lane, 0, 10)
       equal(
         seen.map(({ id, wish }) => ({ id, wish })),
         all,
-        'what the holder reads',
+        'the commands that the lease owner reads',
       )
     },
   },
   {
-    name: 'a wish stays until a write says that it is done, and those above it stay',
+    name: 'a command stays until a write reports it done, and later ones stay',
     async run({ store, other, lane, keep, take, write }) {
       await keep('a')
       const lease = await take()
       for (let index = 0; index < 3; index++) await store.wish(lane, 'a', CANCEL)
       const [first, second, third] = (await store.arrivals(lane, 0, 10)).wishes
-      ok(first !== undefined && second !== undefined && third !== undefined, 'a wish is not there')
+      ok(first !== undefined && second !== undefined && third !== undefined, 'a command is missing')
       await write(lease, {})
-      equal((await other.arrivals(lane, 0, 10)).wishes, [first, second, third], 'a write that has done none')
+      equal(
+        (await other.arrivals(lane, 0, 10)).wishes,
+        [first, second, third],
+        'a write that reports none done',
+      )
       await write(lease, { wished: second.sequence })
-      equal((await other.arrivals(lane, 0, 10)).wishes, [third], 'a write that has done two')
+      equal((await other.arrivals(lane, 0, 10)).wishes, [third], 'a write that reports two done')
     },
   },
   {
-    name: 'a wish that no holder has done arrives at the next one',
+    name: 'a command that no owner has executed arrives at the next owner',
     async run({ store, other, lane, keep, take, write }) {
       await keep('a')
       const lease = await take()
@@ -53,25 +57,29 @@ export const wishes: readonly Case[] = [
       equal(
         open.map(({ id }) => id),
         ['a'],
-        'going on from `arrived` misses a wish that is open',
+        'a read that continues from `arrived` misses an open command',
       )
       await write(next, { wished: open[0]?.sequence })
-      equal((await other.arrivals(lane, (await other.load(next)).arrived, 10)).wishes, [], 'it is done')
+      equal(
+        (await other.arrivals(lane, (await other.load(next)).arrived, 10)).wishes,
+        [],
+        'the command is done',
+      )
     },
   },
   {
-    name: 'a wish for what is not known, or has ended, is none',
+    name: 'a command for an unknown or an ended transaction is refused',
     async run({ store, lane, newLane, keep, take, write }) {
       const kept = await keep('a', 'b', 'c', 'd')
       const stages = ['finalized', 'failed', 'cancelled', 'superseded'] as const
       const transactions = kept.map((one, index) => ({ ...one, stage: stages[index] ?? 'failed' }))
       await write(await take(), { transactions })
       for (const { id, stage } of transactions) {
-        equal(await store.wish(lane, id, CANCEL), false, `a wish for what is ${stage}`)
+        equal(await store.wish(lane, id, CANCEL), false, `a command for a transaction that is ${stage}`)
       }
-      equal(await store.wish(lane, 'nobody', CANCEL), false, 'a wish for an unknown id')
-      equal(await store.wish(newLane(), 'a', CANCEL), false, 'a wish on another chain')
-      equal((await store.arrivals(lane, 0, 10)).wishes, [], 'a wish that was refused was kept')
+      equal(await store.wish(lane, 'nobody', CANCEL), false, 'a command for an unknown id')
+      equal(await store.wish(newLane(), 'a', CANCEL), false, 'a command on another chain')
+      equal((await store.arrivals(lane, 0, 10)).wishes, [], 'a refused command was stored')
     },
   },
 ]

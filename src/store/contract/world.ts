@@ -3,22 +3,24 @@ import type { LaneKey, LaneWrite, Lease, Store, StoredTransaction } from '../../
 import { ok } from './check.js'
 import { transactionIn } from './samples.js'
 
-/** What a case has to work with: lanes and ids that no other case knows, so that all may share one database. */
+/**
+ * The environment of a case: lanes and ids that no other case uses, so that all cases may share one database.
+ */
 export type World = {
   readonly store: Store
-  /** Another connection to the same records, where there can be one; else the store itself. */
+  /** Another connection to the same records if possible; else the store itself. */
   readonly other: Store
   readonly lane: LaneKey
-  /** A lane on a chain that nobody has seen yet. */
+  /** A lane on a new chain. */
   newLane(): LaneKey
-  /** The name of a holder that nobody has been yet. */
+  /** A new owner name. */
   newHolder(): string
-  /** The lane's lease, for long enough. */
+  /** Takes the lane's lease, for longer than any case runs. */
   take(lane?: LaneKey): Promise<Lease>
-  /** Kept, each with its place in the order of arrival. */
+  /** Stores transactions; each gets its sequence. */
   keep(...ids: readonly string[]): Promise<readonly StoredTransaction[]>
   write(lease: Lease, change: Partial<LaneWrite>): Promise<void>
-  /** Lets time pass on the clock of the store. */
+  /** Advances the clock of the store. */
   elapse(ms: number): Promise<void>
   /** Sets the clock of the store back. Only for cases that are `stepped`. */
   setBack(ms: number): Promise<void>
@@ -27,14 +29,14 @@ export type World = {
 /** One promise of the interface. */
 export type Case = {
   readonly name: string
-  /** Needs a second connection to the same records. */
+  /** The case needs a second connection to the same records. */
   readonly shared?: true
-  /** Needs a clock that can be set back. */
+  /** The case needs a clock that can be set back. */
   readonly stepped?: true
   readonly run: (world: World) => Promise<void>
 }
 
-/** Longer than any case takes. */
+/** Longer than any case runs. */
 export const LONG_MS = 600_000
 
 export function createWorld(
@@ -51,7 +53,7 @@ export function createWorld(
     newHolder: () => `holder-${randomHex(16)}`,
     async take(of = lane) {
       const lease = await store.acquire(of, `holder-${randomHex(16)}`, LONG_MS)
-      ok(lease !== undefined, 'a lane that nobody has cannot be taken')
+      ok(lease !== undefined, 'a free lane cannot be taken')
       return lease
     },
     async keep(...ids) {
@@ -78,7 +80,7 @@ export function sleep(ms: number): Promise<void> {
 const HINT_MS_MAX = 5_000
 const LOOK_MS = 5
 
-/** Waits in real time, since hints come in real time whatever clock the leases have. */
+/** Waits in real time, because hints come in real time whichever clock the leases use. */
 export async function eventually(condition: () => boolean, what: string): Promise<void> {
   for (let waitedMs = 0; !condition(); waitedMs += LOOK_MS) {
     ok(waitedMs < HINT_MS_MAX, what)

@@ -10,22 +10,22 @@ export const writes: readonly Case[] = [
     name: 'a lane without records is empty, and has no cursor',
     async run({ store, take }) {
       const expected: LaneState = { slots: [], transactions: [], cursor: undefined, arrived: 0 }
-      equal(await store.load(await take()), expected, 'a lane that nobody wrote to')
+      equal(await store.load(await take()), expected, 'a lane that was never written')
     },
   },
   {
-    name: 'slots are read as they were written: bigints, undefined fields, every state',
+    name: 'slots are read back unchanged: bigints, undefined fields, every state',
     async run({ store, other, lane, take, write }) {
       const lease = await take()
       const slots = richSlots(lane)
       await write(lease, { slots })
       for (const reader of [store, other]) {
-        equal(byNonce((await reader.load(lease)).slots), slots, 'a slot came back as another one')
+        equal(byNonce((await reader.load(lease)).slots), slots, 'a slot was read back changed')
       }
     },
   },
   {
-    name: 'transactions are read as they were kept, by every way there is',
+    name: 'transactions are read back unchanged, in every way to read them',
     async run({ store, other, lane, take, write }) {
       const lease = await take()
       const kept = await store.enqueue(richTransactions(lane))
@@ -33,26 +33,30 @@ export const writes: readonly Case[] = [
       equal(
         kept,
         placed.map((transaction) => ({ fresh: true, transaction })),
-        'a transaction was kept as another one',
+        'a transaction was stored changed',
       )
-      equal((await other.load(lease)).transactions, placed, 'a transaction was loaded as another one')
-      equal((await other.changes(lane, 0, 9)).transactions, placed, 'a transaction changed into another one')
-      equal((await other.arrivals(lane, 0, 9)).transactions, placed, 'a transaction arrived as another one')
+      equal((await other.load(lease)).transactions, placed, 'a transaction was loaded changed')
+      equal(
+        (await other.changes(lane, 0, 9)).transactions,
+        placed,
+        'a transaction appears changed among the changes',
+      )
+      equal((await other.arrivals(lane, 0, 9)).transactions, placed, 'a transaction arrived changed')
       equal(
         [...(await other.list([lane], { limit: 9 })).items].reverse(),
         placed,
-        'it is listed as another one',
+        'a transaction is listed changed',
       )
 
       const rewritten = placed.map((one) => ({ ...one, nonce: undefined, gas: 5n, status: undefined }))
       await write(lease, { transactions: rewritten })
       for (const one of rewritten) {
-        equal(await other.find(lane, { id: one.id }), one, 'a written transaction was found as another one')
+        equal(await other.find(lane, { id: one.id }), one, 'a written transaction was found changed')
       }
     },
   },
   {
-    name: 'a slot replaces what was kept for its nonce; a final one, and a hole without attempts, is deleted',
+    name: 'a slot replaces the stored one of its nonce; a final one, and a hole without attempts, is deleted',
     async run({ store, lane, take, write }) {
       const lease = await take()
       await write(lease, { slots: [0, 1, 2, 3].map((nonce) => liveIn(lane, nonce, 'a', 'a1')) })
@@ -77,11 +81,11 @@ export const writes: readonly Case[] = [
       await store.release(lease)
       const next = await take()
       await write(next, { cursor: 5 })
-      equal((await store.load(next)).cursor, 7, 'the cursor fell with another holder')
+      equal((await store.load(next)).cursor, 7, 'the cursor fell with another owner')
     },
   },
   {
-    name: 'what has ended is not loaded again; the rest is, in the order of arrival',
+    name: 'ended transactions are not loaded again; the others are, in the order of arrival',
     async run({ store, keep, take, write }) {
       const lease = await take()
       const kept = await keep('a', 'b', 'c', 'd', 'e', 'f')
@@ -91,7 +95,7 @@ export const writes: readonly Case[] = [
       equal(
         (await store.load(lease)).transactions.map(({ id }) => id),
         ['b', 'f'],
-        'what a load holds',
+        'the content of a load',
       )
     },
   },
@@ -100,14 +104,14 @@ export const writes: readonly Case[] = [
     async run({ store, keep, take, write }) {
       const lease = await take()
       const [kept] = await keep('a')
-      ok(kept !== undefined, 'nothing was kept')
+      ok(kept !== undefined, 'the transaction was not stored')
       await write(lease, { transactions: [{ ...kept, stage: 'finalized' }] })
       await write(lease, { transactions: [{ ...kept, stage: 'accepted' }] })
       equal((await store.load(lease)).transactions.length, 1, 'it is not loaded')
     },
   },
   {
-    name: 'a write is seen whole or not at all, by another connection too',
+    name: 'a write is visible completely or not at all, to another connection too',
     async run({ store, other, lane, take }) {
       const lease = await take()
       const change = (turn: number): LaneWrite => ({
@@ -127,12 +131,16 @@ export const writes: readonly Case[] = [
       for (const { slots, transactions, cursor } of await Promise.all(reads)) {
         const seen = new Set([cursor, ...transactions.map(({ createdAtMs }) => createdAtMs)])
         for (const slot of slots) if (slot.state === 'live') seen.add(Number(slot.claims[0]?.slice(1)))
-        equal({ writes: seen.size, slots: slots.length }, { writes: 1, slots: 20 }, 'half a write was seen')
+        equal(
+          { writes: seen.size, slots: slots.length },
+          { writes: 1, slots: 20 },
+          'half a write was visible',
+        )
       }
     },
   },
   {
-    name: 'a thousand slots and transactions go into one write',
+    name: 'a thousand slots and transactions fit into one write',
     async run({ store, lane, take, write }) {
       const lease = await take()
       const ids = Array.from({ length: 1_000 }, (_, index) => index)
@@ -142,7 +150,7 @@ export const writes: readonly Case[] = [
         cursor: 1_000,
       })
       const { slots, transactions } = await store.load(lease)
-      equal([slots.length, transactions.length], [1_000, 1_000], 'how much is there')
+      equal([slots.length, transactions.length], [1_000, 1_000], 'the number of records')
     },
   },
 ]

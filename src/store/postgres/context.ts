@@ -5,27 +5,27 @@ import type { Database } from './database.js'
 import type { Row } from './driver.js'
 import type { Statements } from './sql/index.js'
 
-/** What the verbs are made of. */
+/** The parts that all store methods share. */
 export type Context = {
   readonly database: Database
   readonly sql: Statements
-  /** What watchers are told on. */
+  /** The channel on which watchers are notified. */
   readonly channel: string
   readonly retentionMs: number
 }
 
-/** A lane's name as the first three parameters of a statement. */
+/** A lane's key as the first three parameters of a statement. */
 export function nameOf(lane: LaneKey): [number, Hash, string] {
   return [lane.chainId, lane.genesisHash, lane.address]
 }
 
-/** The body was written before its place was known: the column says it. */
+/** The sequence comes from its column, because the body was written before the sequence was known. */
 export function transactionOf(row: Row): StoredTransaction {
-  // In place: it is nobody else's yet, and a copy costs as much as reading it.
+  // In place, because no other code has the object yet, and a copy costs as much as reading it.
   return Object.assign(decodeTransaction(String(row.body)), { sequence: Number(row.sequence) })
 }
 
-/** Makes rows for lanes that nobody has used before. Two statements, each good by itself. */
+/** Inserts rows for lanes that were never used. The two statements are independent of each other. */
 export async function addLanes({ database, sql }: Context, lanes: readonly LaneKey[]): Promise<void> {
   const chains = [lanes.map((lane) => lane.chainId), lanes.map((lane) => lane.genesisHash)]
   await database.change({ text: sql.addChains, values: chains })

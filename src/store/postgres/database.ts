@@ -5,20 +5,21 @@ import { isConflict, isRefused, secretsOf, storeFailure } from './failure.js'
 import { migrate } from './migrate.js'
 import type { Settings } from './options.js'
 
-/** A pool, and what becomes of a statement on it. */
+/** Runs statements on a connection pool, and classifies their failures. */
 export type Database = {
-  /** A statement that changes nothing: it fails for certain, or not at all. */
+  /** Runs a statement that changes nothing. If it fails, it certainly had no effect. */
   read(statement: PgStatement): Promise<readonly Row[]>
-  /** One statement, which is its own transaction: an answer that is lost leaves its result unknown. */
+  /** Runs one statement as its own transaction. If the answer is lost, its result is unknown. */
   change(statement: PgStatement): Promise<readonly Row[]>
-  /** A connection to keep. Its holder releases it. */
+  /** Takes a connection from the pool. The caller has to release it. */
   connect(): Promise<PgClient>
-  /** Connections at most, where that is known. */
+  /** The maximum number of connections, if known. */
   connectionsMax(): Promise<number | undefined>
   close(): Promise<void>
 }
 
-// Two that stand in each other's way do so once: what still fails after so many tries is something else.
+// Conflicting transactions conflict once. If a statement still fails after this many tries, it has another
+// cause.
 const TRIES_MAX = 6
 const PAUSE_MS = 20
 
@@ -31,7 +32,7 @@ export function openDatabase(settings: Settings): Database {
 
   function thePool(): Promise<PgPool> {
     if (settings.pool) return Promise.resolve(settings.pool)
-    // One connection more than asked for: the one that listens.
+    // One connection more than the option says: for the listener.
     pool ??= openPool(settings.connectionString ?? '', { max: settings.poolMax + 1, timeoutMs })
     return pool
   }
@@ -42,19 +43,19 @@ export function openDatabase(settings: Settings): Database {
     try {
       return await within(clock, timeoutMs, asked)
     } catch (error) {
-      // It may still come, to nobody.
+      // The connection may still arrive, but its caller has gone.
       asked.then((client) => client.release(true)).catch(unheard)
       throw storeFailure({ error, unknown: false, secrets })
     }
   }
 
   function release(client: PgClient, broken: boolean): void {
-    // One that is thrown away may break once more on its way out.
+    // A discarded connection may emit another error while it closes.
     if (!broken) client.removeListener('error', unheard)
     client.release(broken)
   }
 
-  /** The tables are looked at once; what fails is tried again by who comes next. */
+  /** The schema is checked once. After a failure the next caller tries again. */
   function ready(): Promise<void> {
     migrated ??= prepare().catch((error: unknown) => {
       migrated = undefined
@@ -98,7 +99,7 @@ export function openDatabase(settings: Settings): Database {
       if (rows !== 'again') return rows
       await new Promise<void>((resolve) => clock.setTimer(resolve, random() * PAUSE_MS * 2 ** tries))
     }
-    const error = new Error(`Taken back ${TRIES_MAX} times for the sake of other transactions.`)
+    const error = new Error(`Rolled back ${TRIES_MAX} times because of conflicting transactions.`)
     throw storeFailure({ error, unknown: false, secrets })
   }
 
@@ -124,8 +125,9 @@ function closedStore(): TxlaneError {
 }
 
 /**
- * A connection that breaks fails its query, and is an event as well, which unheard would end the process. A server that
- * goes away may say so in the very bytes that say it is ready: the event is listened for before they are read on.
+ * A broken connection fails its query and also emits an error event, which would end the process without a
+ * listener. A server that shuts down may say so in the same bytes that report it as ready, so the listener is
+ * attached before those bytes are processed.
  */
 function taken(pool: PgPool): Promise<PgClient> {
   return new Promise((resolve, reject) => {
@@ -137,7 +139,7 @@ function taken(pool: PgPool): Promise<PgClient> {
   })
 }
 
-/** Rejects when the answer has not come in time. What was asked may go on: nobody waits for it any more. */
+/** Rejects if the answer does not arrive in time. The request may continue, but its result is ignored. */
 export function within<T>(clock: Clock, timeoutMs: number, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`No answer within ${timeoutMs} ms.`))

@@ -1,27 +1,30 @@
 import { TxlaneError } from '../../errors/base.js'
 
-/** What is used of `pg`, so that its types are needed by nobody who does not use it. */
+/** The part of `pg` that txlane uses, so that users without `pg` do not need its types. */
 export type PgClient = {
   query(statement: PgStatement): Promise<{ rows: Row[] }>
   /** With an error, or `true`, the connection is closed and not used again. */
   release(failed?: Error | boolean): void
   on(event: 'error' | 'end', listener: () => void): unknown
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
-  /** It keeps no process alive any more. */
+  /** Lets the process end in spite of this connection. */
   unref?(): void
   removeListener(event: 'error', listener: () => void): unknown
 }
 
-// Mutable, as the driver declares it.
+// Mutable, because the driver declares it so.
 export type PgStatement = { text: string; values?: unknown[]; name?: string }
 
-/** A `Pool` of `pg`, or what looks like one. */
+/** A `Pool` of `pg`, or a compatible object. */
 export type PgPool = {
-  /** Asked with a callback, which `pg` calls in the same turn in which it stops listening for errors of the client. */
+  /**
+   * Called with a callback, because `pg` calls it in the same turn in which it stops listening for errors of
+   * the client.
+   */
   connect(taken: (error: Error | undefined, client: PgClient | undefined) => void): void
-  /** Called for a pool that the store made itself. */
+  /** Called only for a pool that the store created. */
   end(): Promise<void>
-  /** What the pool was made with. `max`: with one connection the store does not listen. */
+  /** The options of the pool. `max`: with one connection the store does not listen. */
   readonly options?: { readonly max?: number | undefined }
 }
 
@@ -30,7 +33,7 @@ export type Row = Record<string, unknown>
 type OwnPool = PgPool & { on(event: 'error', listener: () => void): unknown }
 type Driver = { readonly Pool: new (options: object) => OwnPool }
 
-/** Loads `pg` on the first use: the package is needed by those alone who keep lanes in PostgreSQL. */
+/** Loads `pg` on first use: only users of the PostgreSQL store need the package. */
 export async function openPool(
   connectionString: string,
   { max, timeoutMs }: { readonly max: number; readonly timeoutMs: number },
@@ -43,11 +46,11 @@ export async function openPool(
     connectionTimeoutMillis: timeoutMs,
     application_name: 'txlane',
     keepAlive: true,
-    // What is idle keeps no process alive.
+    // Idle connections do not keep the process alive.
     allowExitOnIdle: true,
   })
-  // An idle connection that breaks is an event that nobody asked about, and would end the process: the next query
-  // opens another one.
+  // An idle connection that breaks emits an error event, which would end the process without a listener. The
+  // next query opens another connection.
   pool.on('error', () => {})
   return pool
 }

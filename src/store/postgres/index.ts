@@ -15,13 +15,14 @@ export type { PgPool } from './driver.js'
 export type { PostgresStoreOptions } from './options.js'
 
 /**
- * Keeps lanes in PostgreSQL, for any number of processes on any number of machines. P2 to P5 hold as long as no
- * acknowledged commit is lost: `synchronous_commit` on, and a synchronous standby where a server may be lost.
+ * Keeps lanes in PostgreSQL, for any number of processes on any number of machines. P2 to P5 hold as long as
+ * no acknowledged commit is lost: `synchronous_commit` on, and a synchronous standby if a server may be lost.
  *
- * Needs the package `pg`. Connects on first use and makes its tables by itself, in a schema of its own. `watch` needs
- * a connection that stays: behind a pooler that gives out one per transaction nothing is heard.
+ * Needs the package `pg`. Connects on first use and creates its tables in a schema of its own. `watch` needs
+ * a permanent connection: behind a pooler that assigns connections per transaction, no notifications arrive.
  *
- * @throws `INVALID` for an option that cannot be
+ * @throws `INVALID` for an invalid option
+ *
  * @example
  * const store = postgresStore({ connectionString: 'postgres://txlane@localhost/relayer' })
  */

@@ -16,16 +16,16 @@ import type { Row } from './driver.js'
 import { halfDone } from './failure.js'
 import { lines, list, listedValuesOf } from './sql/lists.js'
 
-// One more is needed where a lane is new, and where what was known has been forgotten between two statements.
+// A second try is needed if a lane is new, or if a known transaction was deleted between two statements.
 const TRIES_MAX = 5
 
-/** What any process does. */
+/** The methods that any process may call. */
 export function intakeVerbs(
   context: Context,
 ): Pick<Store, 'enqueue' | 'restart' | 'wish'> & Pick<Gathered, 'idle'> {
   const { database, sql, channel } = context
 
-  /** Those that were added, by name, with their place in the lane. */
+  /** The transactions that were added, by name, with their sequence in the lane. */
   async function add(transactions: readonly StoredTransaction[]): Promise<ReadonlyMap<string, number>> {
     const lanes = lanesOf(transactions)
     const values = [...valuesOf(lanes, transactions), channel, ...listedValuesOf(transactions)]
@@ -53,7 +53,7 @@ export function intakeVerbs(
       const of = [...nameOf(lane), id, encodeBody(transaction), createdAtMs, group]
       const values = [...of, ended.lane.address, ended.sequence, channel]
       const restarted = () => database.change({ text: sql.restart, values })
-      // A lane that nobody has used yet has no row.
+      // A lane that was never used has no row.
       let [row] = await restarted()
       if (row === undefined && lane.address !== ended.lane.address) {
         await addLanes(context, [lane])
@@ -87,7 +87,8 @@ export function intakeVerbs(
       }
       return inOrder(asked, results)
     } catch (error) {
-      // What was added is kept, and will be sent: nobody may take this failure for a certain one.
+      // If some transactions were stored and will be sent, the caller must not take this failure for a
+      // certain one.
       throw [...results.values()].some(({ fresh }) => fresh) ? halfDone(error) : error
     }
   }
@@ -102,7 +103,7 @@ function addedName(lanes: readonly LaneKey[], row: Row): string {
   return lane === undefined ? '' : transactionName(lane, String(row.id))
 }
 
-/** Of several with one id the first is kept, as if they had come one after the other. */
+/** Keeps the first of several transactions with one id, as if they had arrived one after the other. */
 function firstOfEach(transactions: readonly StoredTransaction[]): StoredTransaction[] {
   const first = new Map<string, StoredTransaction>()
   for (const one of transactions) if (!first.has(txName(one))) first.set(txName(one), one)
@@ -118,7 +119,7 @@ function inOrder(
     const name = txName(one)
     const result = results.get(name)
     if (result === undefined) {
-      throw new TxlaneError('An id was forgotten and taken again, again and again.', {
+      throw new TxlaneError('An id was deleted and added again repeatedly during the call.', {
         code: 'STORE',
         fate: 'notExecuted',
       })
@@ -129,7 +130,10 @@ function inOrder(
   })
 }
 
-/** `$1` to `$12` of the statement: the lanes, then the rows, which name their lane by its place. */
+/**
+ * Parameters `$1` to `$12` of the statement: the lanes, then the rows, which refer to their lane by its
+ * index.
+ */
 function valuesOf(lanes: readonly LaneKey[], transactions: readonly StoredTransaction[]): unknown[] {
   const places = new Map(lanes.map((lane, index) => [laneName(lane), index + 1]))
   const counts = new Map<number, number>()

@@ -3,7 +3,10 @@ import { type LaneKey, type Lease, laneName, type Store } from '../../types/stor
 import { decodeReport, encodeBody } from '../codec.js'
 import { addLanes, type Context, nameOf } from './context.js'
 
-/** Leases are columns of the lane's row, and their time is the database's: no two clocks are compared. */
+/**
+ * A lease is stored in columns of the lane's row, and is measured by the database's clock, so that two clocks
+ * are never compared.
+ */
 export function leaseVerbs(
   context: Context,
 ): Pick<Store, 'chains' | 'acquire' | 'renew' | 'release' | 'report' | 'reports'> {

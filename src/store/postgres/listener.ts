@@ -5,23 +5,29 @@ import type { PgClient } from './driver.js'
 export type ListenOptions = {
   readonly database: Pick<Database, 'connect' | 'connectionsMax'>
   readonly channel: string
-  /** Whoever listens keeps no process alive by it. */
+  /** Listening does not keep the process alive. */
   readonly clock: Clock
   readonly random: Random
-  /** What was said on the channel; undefined: something may have been said that was not heard. */
+  /**
+   * Called with the payload of a notification; with undefined if notifications may have been missed while
+   * disconnected.
+   */
   readonly onNotice: (notice: string | undefined) => void
 }
 
 const BACKOFF_MS = [100, 200, 400, 800, 1_600, 3_200, 5_000] as const
-/** How often those who watch are told to look while nothing can be heard. */
+/** The interval at which watchers are called while no connection listens. */
 const POLL_MS = 1_000
-/** A connection that was cut without a word looks like one on which nothing happens. */
+/**
+ * The interval of a test query, because a silently broken connection looks like one without notifications.
+ */
 const HEARTBEAT_MS = 15_000
 const ANSWER_MS = 5_000
 
 /**
- * Listens on a connection of its own until it is called off, and opens another one when it breaks. While it has none,
- * everybody looks each second; and once when it has one again, since what happened in between went unheard.
+ * Listens on a connection of its own until it is stopped, and reconnects when it breaks. While there is no
+ * connection, every watcher is called each second. They are called once more after a reconnect, because
+ * notifications were missed in between.
  */
 export function listen({ database, channel, clock: given, random, onNotice }: ListenOptions): () => void {
   const clock = stoppableClock(given)
@@ -35,7 +41,7 @@ export function listen({ database, channel, clock: given, random, onNotice }: Li
   }
 
   async function keepListening(): Promise<void> {
-    // Its one connection is needed for what is to be read and written.
+    // The only connection is needed for queries.
     if ((await database.connectionsMax().catch(() => undefined)) === 1) return
     for (let failures = 0; !stopped; failures++) {
       if (await listenOnce()) failures = 0
@@ -44,7 +50,7 @@ export function listen({ database, channel, clock: given, random, onNotice }: Li
     }
   }
 
-  /** True where it came to listening, once that is over. */
+  /** Returns true, after listening has ended, if it had started. */
   async function listenOnce(): Promise<boolean> {
     const client = await database.connect().catch(() => undefined)
     if (client === undefined || stopped) {

@@ -3,10 +3,10 @@ import type { PgClient } from './driver.js'
 import { type Migration, migrations } from './migrations/index.js'
 
 /**
- * Brings the schema to the newest version that this code knows: each step in a transaction of its own, under a lock
- * that processes starting at once take in turn. Asks for no rights where nothing is to be done.
+ * Migrates the schema to the newest version that this code knows. Each step is a transaction of its own,
+ * under a lock that serialises processes that start at once. Needs no permissions if there is nothing to do.
  *
- * @throws `UNSUPPORTED` where the schema is newer than this code
+ * @throws `UNSUPPORTED` if the schema is newer than this code
  */
 export async function migrate(
   client: PgClient,
@@ -20,7 +20,7 @@ export async function migrate(
 }
 
 async function versionOf(client: PgClient, schema: string): Promise<number> {
-  // Not by to_regclass: it answers from a cache that may be older than the lock that was waited for.
+  // Not to_regclass: its cache may be older than the lock that was waited for.
   const { rows } = await client.query({
     text: 'SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2',
     values: [schema, 'migrations'],
@@ -40,7 +40,7 @@ async function take(client: PgClient, schema: string, { version, sql }: Migratio
       text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
       values: [`txlane:migrate:${schema}`],
     })
-    // Another process may have done it while this one waited.
+    // Another process may have applied it while this one waited.
     if ((await versionOf(client, schema)) < version) {
       await client.query({
         text: `CREATE SCHEMA IF NOT EXISTS ${name};
@@ -54,7 +54,7 @@ async function take(client: PgClient, schema: string, { version, sql }: Migratio
     }
     await client.query({ text: 'COMMIT' })
   } catch (error) {
-    // Where the connection is gone, so is the transaction.
+    // If the connection is lost, the transaction is rolled back anyway.
     await client.query({ text: 'ROLLBACK' }).catch(() => {})
     throw error
   }

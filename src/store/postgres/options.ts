@@ -3,31 +3,34 @@ import { invalid } from '../../errors/invalid.js'
 import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../../platform/clock.js'
 import type { PgPool } from './driver.js'
 
-/** What `postgresStore` takes. */
+/** The parameters of `postgresStore`. */
 export type PostgresStoreOptions = (
   | {
-      /** `postgres://user:password@host:port/database`. It reaches no error, log or file. */
+      /** `postgres://user:password@host:port/database`. It never appears in an error, a log or a file. */
       connectionString: string
-      /** Not beside a connection string. */
+      /** Not allowed together with a connection string. */
       pool?: undefined
     }
   | {
       /**
-       * A `Pool` of `pg` that stays yours: `close` leaves it open. While something is watched one of its connections
-       * listens; where it has one only, the store is asked each second instead.
+       * A `Pool` of `pg` owned by the caller: `close` leaves it open. While a lane is watched, one of its
+       * connections listens. If the pool has a single connection, the store is polled each second instead.
        */
       pool: PgPool
-      /** Not beside a pool. */
+      /** Not allowed together with a pool. */
       connectionString?: undefined
     }
 ) & {
-  /** Where the tables are. It is made if need be, and holds nothing else. @default 'txlane' */
+  /** The schema of the tables. It is created if needed, and contains nothing else. @default 'txlane' */
   schema?: string | undefined
-  /** Milliseconds until a transaction that has ended is forgotten, and with it its id. @default 30 days */
+  /** Milliseconds after which an ended transaction is deleted, together with its id. @default 30 days */
   retentionMs?: number | undefined
-  /** Connections at most, without the one that listens. Not for a pool that is handed in. @default 8 */
+  /**
+   * Maximum number of connections, without the one that listens. Not for a pool given by the caller.
+   * @default 8
+   */
   poolMax?: number | undefined
-  /** Milliseconds until an answer that does not come is a lost one. @default 30_000 */
+  /** Milliseconds after which a missing answer counts as lost. @default 30_000 */
   timeoutMs?: number | undefined
   /** For tests. @default the machine's own */
   clock?: Clock | undefined
@@ -43,7 +46,7 @@ export type Settings = {
   readonly poolMax: number
   readonly timeoutMs: number
   readonly clock: Clock
-  /** For timers that must not keep the process alive. */
+  /** A clock for timers that must not keep the process alive. */
   readonly background: Clock
   readonly random: Random
 }
@@ -59,7 +62,8 @@ const NAMES = {
   clock: true,
   random: true,
 } satisfies Names<PostgresStoreOptions>
-// Names are cut at 63 bytes, and the channel's has the schema's in it. `pg_` is PostgreSQL's own.
+// PostgreSQL truncates names to 63 bytes, and the channel's name contains the schema's. `pg_` is reserved by
+// PostgreSQL.
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/
 
 /** @throws `INVALID`, naming the option */
@@ -85,7 +89,8 @@ export function settingsOf(options: PostgresStoreOptions): Settings {
 }
 
 function checkConnectionString(value: unknown): void {
-  // What was given is not shown, and not handed to a parser whose error shows it: it may hold a password anywhere.
+  // The value is not shown, and not passed to a parser whose error shows it, because it may contain a
+  // password anywhere.
   const looksRight = typeof value === 'string' && /^postgres(?:ql)?:\/\//.test(value) && URL.canParse(value)
   if (!looksRight)
     throw invalid('connectionString', undefined, 'a connection string of PostgreSQL (postgres://…)')

@@ -6,7 +6,7 @@ import { outboxLost } from '../replaced.js'
 import type { Context } from './context.js'
 import { lines } from './sql/lists.js'
 
-/** What outboxes keep. Each is one statement, but where a name is new. */
+/** The outbox methods. Each is one statement, unless the name is new. */
 export function outboxVerbs({ database, sql }: Context): OutboxVerbs {
   async function take(
     name: string,
@@ -50,7 +50,7 @@ export function outboxVerbs({ database, sql }: Context): OutboxVerbs {
       if (rows.length === 0) throw outboxLost()
     },
     async readOutbox(name) {
-      // What is behind comes first: what is written in between is behind the next time.
+      // The lanes that are behind are read first. A lane written in between is behind the next time.
       const lanes = await database.read({ text: sql.lanesBehind, values: [name] })
       const [row] = await database.read({ text: sql.outboxState, values: [name] })
       return {
@@ -79,7 +79,7 @@ export function outboxVerbs({ database, sql }: Context): OutboxVerbs {
   }
 }
 
-/** One statement may touch a row once only. */
+/** The last delivery of each transaction, because one statement may touch a row only once. */
 function latestOf(deliveries: readonly StoredDelivery[]): readonly StoredDelivery[] {
   return [...new Map(deliveries.map((one) => [transactionName(one.chain, one.id), one])).values()]
 }

@@ -1,29 +1,32 @@
 import type { Context } from './context.js'
 
 export type Pruner = {
-  /** A write was made: now and then what ended long ago is deleted, behind it. */
+  /**
+   * Called after a write. From time to time transactions that ended long ago are deleted in the background.
+   */
   wrote(): void
-  /** Resolves when no deletion is under way. */
+  /** Resolves when no deletion is running. */
   idle(): Promise<void>
 }
 
-// Writes carry a hundred transactions or so each: more is deleted at once than comes in between.
+// A write carries about a hundred transactions, so more rows are deleted at once than are added in between.
 const WRITES = 16
 const ROWS = 2_000
 
 /**
- * Deletes by age, a bounded number of rows at a time, and never in the way of a write. What fails is done again
- * later: nothing depends on it.
+ * Deletes transactions by age, a limited number of rows at a time, without blocking writes. A failed deletion
+ * is repeated later; nothing depends on it.
  */
 export function createPruner({ database, sql, retentionMs }: Context): Pruner {
-  // The first write of a process prunes: one that is restarted often may never come to the next.
+  // The first write of a process prunes, because a process that is restarted often may never reach the next
+  // time.
   let since = WRITES
   let running: Promise<void> | undefined
 
   async function prune(): Promise<void> {
     try {
       const [row] = await database.change({ text: sql.prune, values: [retentionMs, ROWS] })
-      // There may be more of it: the next write goes on.
+      // There may be more rows: the next write continues.
       if (Number(row?.count) === ROWS) since = WRITES
     } catch {
       since = 0

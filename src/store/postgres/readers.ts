@@ -6,7 +6,7 @@ import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'
 import { type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 
-/** What anybody may read. Each is one statement. */
+/** The read methods for any process. Each is one statement. */
 export function readVerbs({
   database,
   sql,

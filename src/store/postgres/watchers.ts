@@ -5,16 +5,19 @@ type Changed = (sequence?: number) => void
 
 export type Watchers = Pick<Store, 'watch'> & { stop(): void }
 
-/** Listens while somebody watches, however many lanes, on one connection. */
+/** Listens on one connection while any lane is watched. */
 export function createWatchers(options: Omit<ListenOptions, 'onNotice'>): Watchers {
   const byLane = new Map<string, Set<Changed>>()
   let hangUp: (() => void) | undefined
 
-  /** A lane's name, and its newest sequence where something was written: who knows that one need not look. */
+  /**
+   * The notification contains a lane's name, and its newest sequence if an entry arrived. A watcher that
+   * knows this sequence need not read.
+   */
   function onNotice(notice: string | undefined): void {
     const [name = '', sequence] = notice?.split(' ') ?? []
     const told = notice === undefined ? [...byLane.values()] : [byLane.get(name) ?? []]
-    // Copied, since a watcher may call itself off.
+    // Copied, because a watcher may remove itself.
     for (const watcher of told.flatMap((watchers) => [...watchers]))
       watcher(sequence === undefined ? undefined : Number(sequence))
   }
@@ -31,7 +34,7 @@ export function createWatchers(options: Omit<ListenOptions, 'onNotice'>): Watche
   return {
     watch(lane: LaneKey, changed: Changed) {
       const name = laneName(lane)
-      // Wrapped, so that the same function may watch twice.
+      // Wrapped, so that the same function can be registered twice.
       const own: Changed = (sequence) => changed(sequence)
       byLane.set(name, (byLane.get(name) ?? new Set()).add(own))
       hangUp ??= listen({ ...options, onNotice })

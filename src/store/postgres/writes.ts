@@ -18,13 +18,13 @@ import type { Row } from './driver.js'
 import type { Pruner } from './prune.js'
 import { lines, list, listedValuesOf } from './sql/lists.js'
 
-// Each refusal says what the fence is; only writes of the same holder at the same time can outrun it again.
+// Each refusal returns the current fence. Only concurrent writes of the same owner can overtake it again.
 const TRIES_MAX = 50
 
 /**
- * What the holder does. Writes and loads are numbered, and the lane's row remembers the number: a write whose answer
- * was lost and that is still on its way when the lane is read again finds itself shut out, and cannot undo later what
- * was decided on what was read.
+ * The methods of the lease owner. Writes and loads are numbered, and the lane's row stores the newest number
+ * (the fence). A write whose answer was lost, and that is still in transit when the lane is read again, is
+ * refused by the fence. So it cannot undo decisions based on that reading.
  */
 export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load' | 'write'> {
   const { database, sql, channel } = context
@@ -36,7 +36,7 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
     numbered = Math.max(numbered, Number(row.fence))
   }
 
-  /** A statement that finds no lane where its number, or its lease, is not the newest. */
+  /** Runs a statement that finds no lane if its number or its lease is not the newest. */
   async function numberedChange(
     lease: Lease,
     text: string,
@@ -47,7 +47,7 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
       if (rows.length > 0) return rows
       await catchUp(lease)
     }
-    throw new TxlaneError('Other writes of the same holder went before this one again and again.', {
+    throw new TxlaneError('Other writes of the same lease owner repeatedly went before this one.', {
       code: 'STORE',
       fate: 'notExecuted',
     })
@@ -72,7 +72,8 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
     async write(lease, change) {
       const isOwn = ({ lane }: StoredTransaction) => lane.address === lease.lane.address
       const handed = change.transactions.filter((one) => !isOwn(one))
-      // First, each good by itself: where the rest fails, all is written once more, and what was handed stays so.
+      // Hand-offs go first and are independent: if the rest fails, the whole write is repeated, and
+      // transactions already handed off stay so.
       if (handed.length > 0) await hand(lease, handed)
       const own = handed.length > 0 ? { ...change, transactions: change.transactions.filter(isOwn) } : change
       const written = latestOf(own.transactions)
@@ -83,7 +84,9 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
   }
 }
 
-/** `$7` to `$12` of what hands to other lanes: the lanes, then the rows, which name their lane by its place. */
+/**
+ * Parameters `$7` to `$12` of the hand-off: the lanes, then the rows, which refer to their lane by its index.
+ */
 function handedValuesOf(lanes: readonly LaneKey[], transactions: readonly StoredTransaction[]): unknown[] {
   const byId = [...new Map(transactions.map((one) => [one.id, one])).values()]
   const handed = lanes.map(({ address }) => byId.filter(({ lane }) => lane.address === address))
@@ -105,7 +108,10 @@ function leaseOf({ lane, epoch, holder }: Lease): unknown[] {
 }
 
 function lost(): TxlaneError {
-  return new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
+  return new TxlaneError('This process does not own the lease of the lane.', {
+    code: 'LEASE_LOST',
+    fate: 'inFlight',
+  })
 }
 
 function stateOf(rows: readonly Row[]): LaneState {
@@ -123,7 +129,7 @@ function stateOf(rows: readonly Row[]): LaneState {
   }
 }
 
-/** Beyond every reorg, or bound to nothing and never was: nothing of it is worth keeping. */
+/** The slot is beyond every reorg, or never had an attempt: nothing of it is worth keeping. */
 function isGone(slot: Slot): boolean {
   return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
 }
@@ -132,9 +138,9 @@ const latestOf = (transactions: readonly StoredTransaction[]) => [
   ...new Map(transactions.map((one) => [one.id, one])).values(),
 ]
 
-/** `$7` to `$19` of the write. */
+/** Parameters `$7` to `$19` of the write. */
 function valuesOf(change: LaneWrite): unknown[] {
-  // The last of several for one key counts; one statement may touch a row once only.
+  // The last entry for a key counts, because one statement may touch a row only once.
   const slots = [...new Map(change.slots.map((slot) => [slot.nonce, slot])).values()]
   const transactions = latestOf(change.transactions)
   const kept = slots.filter((slot) => !isGone(slot))
@@ -157,7 +163,10 @@ function valuesOf(change: LaneWrite): unknown[] {
   ]
 }
 
-/** By which a transaction is found: every attempt's that ever carried it, in one order for all who write. */
+/**
+ * The hashes of every attempt that a transaction ever had, by which it is found. All writers use the same
+ * order.
+ */
 function hashesOf({ slots, transactions }: LaneWrite): [hash: string, id: string][] {
   const hashes = new Map<string, string>()
   for (const { hash, id } of transactions) if (hash !== undefined) hashes.set(hash, id)

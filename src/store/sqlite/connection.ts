@@ -8,20 +8,26 @@ import { type Begin, type Part, transact } from './transact.js'
 
 type Statement = Libsql.Statement<unknown[]>
 
-/** The file, with every statement prepared once. All of it is synchronous: what runs in one turn is not interrupted. */
+/**
+ * The file, with every statement prepared once. All calls are synchronous: code that runs in one turn is not
+ * interrupted.
+ */
 export type Prepared = { readonly [name in keyof typeof SQL]: Statement }
 
 export type Connection = {
-  /** One transaction for writing. What it does is there as a whole once it resolves, and not at all where it rejects. */
+  /**
+   * Runs one write transaction. It is committed completely if the promise resolves, and rolled back if it
+   * rejects.
+   */
   write<T>(work: (prepared: Prepared) => T): Promise<T>
-  /** One transaction for reading: all of it sees the same state. */
+  /** Runs one read transaction: all reads see the same state. */
   read<T>(work: (prepared: Prepared) => T): Promise<T>
   close(): Promise<void>
 }
 
 export type ConnectionOptions = OpenOptions & {
   readonly busyTimeoutMs: number
-  /** A write did not come about: what was learnt in it is not so. */
+  /** Called when a write was rolled back: facts learned in it are void. */
   readonly undone: () => void
   readonly clock?: Clock
 }
@@ -34,12 +40,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   const { path, busyTimeoutMs, undone, clock = systemClock } = options
   let opening: Promise<Open> | undefined
   let closed = false
-  // Writes follow one another in the order in which they were asked for, also where one of them has to wait.
+  // Writes run in the order in which they were requested, even if one of them has to wait.
   let last: Promise<unknown> = Promise.resolve()
 
   function opened(): Promise<Open> {
     opening ??= openOnce().catch((error: unknown) => {
-      // What stood in the way may be gone the next time.
+      // The obstacle may be gone the next time.
       opening = undefined
       throw error
     })
@@ -54,7 +60,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     return { ...open, prepared: Object.fromEntries(entries) as Prepared }
   }
 
-  /** Waits without blocking the thread, which SQLite's own timeout would do. */
+  /** Waits without blocking the thread, which SQLite's own timeout would block. */
   async function patiently<T>(attempt: () => T): Promise<T> {
     const endMs = clock.now() + busyTimeoutMs
     for (let tries = 0; ; tries++) {
@@ -76,7 +82,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     return patiently(() => transact(open.database, begin, () => workInPlace(open, work), failed))
   }
 
-  /** The last thing before the commit: what is written to a file without a name is in no store. */
+  /** Checked last before the commit: data written to a deleted file would be in no store. */
   function workInPlace<T>({ prepared, isInPlace }: Open, work: (prepared: Prepared) => T): T {
     const result = work(prepared)
     if (!isInPlace()) throw replacedError(path)
@@ -85,7 +91,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   function failed(error: unknown, part: Part): unknown {
     undone()
-    // The log may hold it, and a crash from here on would bring it back.
+    // The log may contain the transaction, and recovery after a crash would apply it.
     return part === 'commit' ? fromSqlite(path, error, { unknown: true }) : error
   }
 
@@ -104,10 +110,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       opening = undefined
       if (open === undefined) return
       try {
-        // Its statements keep a connection alive until they are collected: what the log holds goes into the file now.
+        // Its statements keep a connection alive until they are garbage collected, so the log is written into
+        // the file now.
         open.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        // Another process is at work, and will do it.
+        // Another process is using the file, and will do it.
       }
       try {
         open.database.close()

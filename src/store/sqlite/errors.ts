@@ -1,7 +1,8 @@
 import { TxlaneError } from '../../errors/base.js'
 import { REPLACED } from '../replaced.js'
 
-// SQLite's primary result codes. The extended ones hold them in their lowest byte, and not all have a name in the driver.
+// SQLite's primary result codes. Extended codes contain them in their lowest byte, and not all have a name in
+// the driver.
 const BUSY = 5
 const REASONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'other processes keep it locked'],
@@ -18,7 +19,7 @@ function resultOf(error: unknown): number | undefined {
   return typeof rawCode === 'number' ? rawCode & 0xff : undefined
 }
 
-/** Another process writes; or has just begun, or ended, its use of the file. */
+/** True if another process writes, or has just begun or ended its use of the file. */
 export function isBusy(error: unknown): boolean {
   return resultOf(error) === BUSY
 }
@@ -26,14 +27,17 @@ export function isBusy(error: unknown): boolean {
 export type StoreFailure = {
   readonly path: string
   readonly reason: string
-  /** Nobody knows whether a commit took. */
+  /** True if it is unknown whether a commit succeeded. */
   readonly unknown?: boolean
-  /** The file that is open is not the one at the path. */
+  /** True if the open file is not the one at the path. */
   readonly replaced?: boolean
   readonly cause?: unknown
 }
 
-/** What an earlier life sent may be in a file that cannot be read: nothing is known not to have executed. */
+/**
+ * The error of a store that does not work. Its fate is `inFlight`, because the unreadable file may contain
+ * transactions that an earlier run sent.
+ */
 export function storeError({ path, reason, unknown, replaced, cause }: StoreFailure): TxlaneError {
   return new TxlaneError(`The store ${path} does not work: ${reason}.`, {
     code: 'STORE',
@@ -43,7 +47,7 @@ export function storeError({ path, reason, unknown, replaced, cause }: StoreFail
   })
 }
 
-/** What SQLite, or the system below it, said. Neither quotes what is kept. */
+/** The error that SQLite, or the system below it, reported. Neither quotes stored data. */
 export function fromSqlite(path: string, cause: unknown, over: Partial<StoreFailure> = {}): TxlaneError {
   const result = resultOf(cause)
   const reason = REASONS.get(result ?? -1) ?? `SQLite failed${result === undefined ? '' : ` (${result})`}`

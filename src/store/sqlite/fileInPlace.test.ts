@@ -30,7 +30,7 @@ async function leading(path = join(newFolder(), 'lanes.db')) {
 
 const change = { slots: [liveIn(lane, 0, 'before', 'b1')], transactions: [], cursor: 1 }
 
-/** Each verb, with what it would do or read. */
+/** Each store method, called so that it would write or read. */
 const verbs: Record<string, (store: Store, lease: Lease) => Promise<unknown>> = {
   acquire: (store) => store.acquire(lane, 'me', 60_000),
   renew: (store) => store.renew('me', 60_000),
@@ -56,68 +56,65 @@ async function expectReplaced(promise: Promise<unknown>, path: string): Promise<
   expect((error as Error).message).toContain('deleted, moved or replaced while it was open')
 }
 
-// Windows does not let anybody delete or rename a file that SQLite has open.
-describe.skipIf(process.platform === 'win32')(
-  'a file that is open, and no longer the one at its path',
-  () => {
-    it.each<[string, (path: string) => void]>([
-      ['was deleted with its log', (path) => FILES.forEach((suffix) => void rmSync(`${path}${suffix}`))],
-      ['was deleted alone', (path) => rmSync(path)],
-      ['was moved', (path) => renameSync(path, `${path}.old`)],
-      [
-        'is in a folder that was moved',
-        (path) => renameSync(join(path, '..'), join(path, '..', '..', `moved${++folders}`)),
-      ],
-      ['lost its log', (path) => rmSync(`${path}-wal`)],
-      ['lost the index of its log', (path) => rmSync(`${path}-shm`)],
-    ])('%s: every verb rejects with STORE', async (_, remove) => {
-      const { path, store, lease } = await leading()
-      remove(path)
-      for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
-    })
+// Windows does not allow deleting or renaming a file that SQLite has open.
+describe.skipIf(process.platform === 'win32')('an open file that is no longer the one at its path', () => {
+  it.each<[string, (path: string) => void]>([
+    ['was deleted with its log', (path) => FILES.forEach((suffix) => void rmSync(`${path}${suffix}`))],
+    ['was deleted alone', (path) => rmSync(path)],
+    ['was moved', (path) => renameSync(path, `${path}.old`)],
+    [
+      'is in a folder that was moved',
+      (path) => renameSync(join(path, '..'), join(path, '..', '..', `moved${++folders}`)),
+    ],
+    ['lost its log', (path) => rmSync(`${path}-wal`)],
+    ['lost the index of its log', (path) => rmSync(`${path}-shm`)],
+  ])('%s: every method rejects with STORE', async (_, remove) => {
+    const { path, store, lease } = await leading()
+    remove(path)
+    for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
+  })
 
-    it('was replaced by the file of another process: that one leads, and nothing of the first gets in', async () => {
-      const { path, store, lease } = await leading()
-      for (const suffix of FILES) renameSync(`${path}${suffix}`, `${path}.old${suffix}`)
-      const other = open(path)
-      expect(await other.acquire(lane, 'other', 60_000)).toMatchObject({ epoch: 1 })
-      for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
-      expect((await other.list([lane], { limit: 10 })).items).toEqual([])
-      await store.close()
-      // What the first one closes is not what the second one has open.
-      await other.enqueue([transactionIn(lane, 'there')])
-      expect((await open(path).find(lane, { id: 'there' }))?.id).toBe('there')
-    })
+  it('was replaced by the file of another process: that process leads, and no write of the first gets in', async () => {
+    const { path, store, lease } = await leading()
+    for (const suffix of FILES) renameSync(`${path}${suffix}`, `${path}.old${suffix}`)
+    const other = open(path)
+    expect(await other.acquire(lane, 'other', 60_000)).toMatchObject({ epoch: 1 })
+    for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
+    expect((await other.list([lane], { limit: 10 })).items).toEqual([])
+    await store.close()
+    // Closing the first store must not affect the file that the second has open.
+    await other.enqueue([transactionIn(lane, 'there')])
+    expect((await open(path).find(lane, { id: 'there' }))?.id).toBe('there')
+  })
 
-    it('was put back: the store goes on, and nothing that was refused meanwhile is there', async () => {
-      const { path, store, lease } = await leading()
-      renameSync(path, `${path}.old`)
-      for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
-      renameSync(`${path}.old`, path)
-      expect((await store.list([lane], { limit: 10 })).items.map(({ id }) => id)).toEqual(['before'])
-      expect(await store.load(lease)).toMatchObject({ slots: [], cursor: undefined })
-      expect((await store.arrivals(lane, 0, 10)).wishes).toEqual([])
-      await store.write(lease, change)
-      expect((await store.load(lease)).cursor).toBe(1)
-    })
+  it('was put back: the store continues, and writes refused meanwhile are absent', async () => {
+    const { path, store, lease } = await leading()
+    renameSync(path, `${path}.old`)
+    for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
+    renameSync(`${path}.old`, path)
+    expect((await store.list([lane], { limit: 10 })).items.map(({ id }) => id)).toEqual(['before'])
+    expect(await store.load(lease)).toMatchObject({ slots: [], cursor: undefined })
+    expect((await store.arrivals(lane, 0, 10)).wishes).toEqual([])
+    await store.write(lease, change)
+    expect((await store.load(lease)).cursor).toBe(1)
+  })
 
-    it('is reached by a link that was pointed elsewhere', async () => {
-      const folder = newFolder()
-      const path = join(folder, 'link.db')
-      await open(join(folder, 'first.db')).renew('me', 1)
-      symlinkSync(join(folder, 'first.db'), path)
-      const { store, lease } = await leading(path)
-      await store.write(lease, change)
-      await open(join(folder, 'second.db')).acquire(lane, 'other', 60_000)
-      rmSync(path)
-      symlinkSync(join(folder, 'second.db'), path)
-      await expectReplaced(store.write(lease, change), path)
-    })
-  },
-)
+  it('is behind a link that now points elsewhere', async () => {
+    const folder = newFolder()
+    const path = join(folder, 'link.db')
+    await open(join(folder, 'first.db')).renew('me', 1)
+    symlinkSync(join(folder, 'first.db'), path)
+    const { store, lease } = await leading(path)
+    await store.write(lease, change)
+    await open(join(folder, 'second.db')).acquire(lane, 'other', 60_000)
+    rmSync(path)
+    symlinkSync(join(folder, 'second.db'), path)
+    await expectReplaced(store.write(lease, change), path)
+  })
+})
 
-describe('a file that is missing while its log is there', () => {
-  it('is not made anew: the log has the last commits, and its process may be at work', async () => {
+describe('a missing file whose log still exists', () => {
+  it('is not created again: the log has the last commits, and its process may be running', async () => {
     const { path, store } = await leading()
     rmSync(path)
     const other = open(path)
@@ -131,14 +128,14 @@ describe('a file that is missing while its log is there', () => {
   })
 })
 
-describe('files are told apart by their numbers', () => {
+describe('files are distinguished by their numbers', () => {
   const file = (ino: bigint, dev = 1n) => ({ dev, ino, size: 0n })
 
   it.each([
     ['the same', file(7n), file(7n), true],
     ['another number', file(7n), file(8n), false],
     ['the same number on another disk', file(7n), file(7n, 2n), false],
-    // Beyond what a JavaScript number holds: NTFS has such.
+    // Above the exact integers of a JavaScript number; NTFS has such numbers.
     ['numbers that differ in the last of 64 bits', file(2n ** 63n), file(2n ** 63n + 1n), false],
     ['missing', file(7n), undefined, false],
     ['never there', undefined, file(7n), true],

@@ -12,10 +12,10 @@ import { loadDriver } from './open.js'
 
 const lane = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
 
-/** As it was written before transactions had an order and a reason. */
+/** As written before transactions had the fields for their order and their reason. */
 const FORMER = `{"v":1,"transaction":{"id":"former","lane":{"chainId":1,"genesisHash":"${lane.genesisHash}","address":"${lane.address}"},"fingerprint":"0x${'2'.repeat(64)}","request":{"to":"0x${'b'.repeat(40)}"},"sequence":1,"priority":0,"onExpiry":"leave","stage":"queued","createdAtMs":1}}`
 
-test('a file of the former version is read, and takes reasons from then on', async () => {
+test('a file of the former version is read, and stores reasons from then on', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'txlane-')), 'lane.db')
   const first = sqliteStore({ path })
   await first.enqueue([decodeTransaction(FORMER)])
@@ -47,7 +47,7 @@ test('a file of the former version is read, and takes reasons from then on', asy
   await store.close()
 })
 
-test('the newest attempt that a former version kept is the one that its record has', () => {
+test("an attempt stored by a former version has the record's newest hash", () => {
   const hash = `0x${'c'.repeat(64)}` as const
   const former = {
     ...decodeTransaction(FORMER),
@@ -62,7 +62,7 @@ test('the newest attempt that a former version kept is the one that its record h
   expect(fromStored(toStored(transaction)).attempts).toEqual(transaction.attempts)
 })
 
-test('a body with a reason is read as it was written', () => {
+test('a body with a reason is read back unchanged', () => {
   const former = decodeTransaction(FORMER)
   const waiting = {
     for: 'estimate',

@@ -2,20 +2,20 @@ import type { Address, Hash } from 'viem'
 import { type ChainKey, chainName, type LaneKey, laneName } from '../../types/store.js'
 import type { Prepared } from './connection.js'
 
-/** The numbers by which a file knows a lane and its chain. */
+/** The row numbers of a lane and its chain in a file. */
 export type LaneRow = { readonly lane: number; readonly chain: number }
 
 export type Keys = {
-  /** Undefined where nobody has named it yet. */
+  /** Undefined if the chain is not stored yet. */
   findChain(prepared: Prepared, chain: ChainKey): number | undefined
   findLane(prepared: Prepared, lane: LaneKey): LaneRow | undefined
-  /** Makes it where it is missing: in a transaction for writing. */
+  /** Inserts the lane if it is missing. Only in a write transaction. */
   lane(prepared: Prepared, lane: LaneKey): LaneRow
-  /** A transaction that may have made some was undone. */
+  /** Called when a transaction that may have inserted some was rolled back. */
   forget(): void
 }
 
-/** Remembers the numbers: a lane that has one keeps it for ever. */
+/** Caches row numbers: a lane keeps its number for ever. */
 export function createKeys(): Keys {
   const chains = new Map<string, number>()
   const lanes = new Map<string, LaneRow>()
@@ -70,7 +70,7 @@ export function laneOf({ chainId, genesis, address }: HeldRow): LaneKey {
   return { chainId, genesisHash: genesis as Hash, address: address as Address }
 }
 
-/** Any text, as one that SQLite does not cut off at a NUL, nor takes for another one. */
+/** Encodes any text so that SQLite neither truncates it at a NUL nor confuses it with another one. */
 export function textOf(id: string): string {
   return JSON.stringify(id).slice(1, -1)
 }

@@ -65,7 +65,7 @@ export function reportsOf(
   })
 }
 
-/** P7: in the transaction of what it guards. */
+/** P7: checked in the same transaction as the guarded write. */
 export function fenced(
   prepared: Prepared,
   keys: Keys,
@@ -75,5 +75,8 @@ export function fenced(
   const record = row && laneRecord(prepared, row.lane)
   if (row && record && record.epoch === lease.epoch && record.holder === lease.holder)
     return { ...row, record }
-  throw new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
+  throw new TxlaneError('This process does not own the lease of the lane.', {
+    code: 'LEASE_LOST',
+    fate: 'inFlight',
+  })
 }

@@ -13,7 +13,7 @@ const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'
 const PUT_SLOT = `INSERT INTO slot (lane, nonce, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body`
 const former = MIGRATIONS.map((_, index) => index).slice(1)
 
-/** A file as the version with so many steps made it, with one lane that holds all kinds of slots. */
+/** A file as the version with this many steps made it, with one lane that has all kinds of slots. */
 async function formerFile(version: number) {
   const Driver = await loadDriver()
   const path = join(mkdtempSync(join(tmpdir(), 'txlane-')), 'lane.db')
@@ -27,10 +27,10 @@ async function formerFile(version: number) {
     .run(LANE.address)
   const put = database.prepare(PUT_SLOT)
   const slots = richSlots(LANE)
-  // Not in the order of the nonces.
+  // Inserted out of the order of nonces.
   for (const slot of slots.toReversed()) put.run(1, slot.nonce, encodeBody(slot))
   const transaction = transactionIn(LANE, 'kept', { sequence: 3 })
-  // Since version 4 each row says when it was taken on.
+  // Since version 4 each row has its creation time.
   const [names, values] =
     version < 4 ? ['', ''] : [', created_ms, arrival', `, ${transaction.createdAtMs}, 3`]
   const add = database.prepare(
@@ -48,7 +48,7 @@ async function loaded(path: string) {
   return { store, lease, state }
 }
 
-test.each(former)('a file of schema %d is taken over with all that it holds', async (version) => {
+test.each(former)('a file of schema %d is migrated with all its content', async (version) => {
   const { path, database, slots, transaction } = await formerFile(version)
   database.close()
   const { store, lease, state } = await loaded(path)
@@ -67,7 +67,7 @@ test.each(former)('a file of schema %d is taken over with all that it holds', as
 })
 
 test.each(former)(
-  'a process of schema %d that has the file open goes on with the statements that it has prepared',
+  'a process of schema %d that has the file open can still use its prepared statements',
   async (version) => {
     const { path, database, put, add, slots, transaction } = await formerFile(version)
     const { store, lease } = await loaded(path)
@@ -85,7 +85,7 @@ test.each(former)(
 )
 
 test.each([SQL.list, SQL.listGroup])(
-  'a page of a list is read by its index, without a sort',
+  'a page of a list is read from its index, without a sort',
   async (statement) => {
     const { database } = await formerFile(MIGRATIONS.length)
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${statement}`)
@@ -99,7 +99,7 @@ test.each([SQL.list, SQL.listGroup])(
   },
 )
 
-test('a slot with a contract call and a bump stays in the page of its row', async () => {
+test('a slot with a contract call and a bump fits in the page of its row', async () => {
   const { database, put } = await formerFile(MIGRATIONS.length)
   const pages = () => (database.prepare('PRAGMA page_count').raw().get() as [number])[0]
   const before = pages()

@@ -15,10 +15,10 @@ export type OpenOptions = {
   readonly synchronous: 'FULL' | 'NORMAL'
 }
 
-// A WAL that grew in a burst gives its space back.
+// A WAL that grew in a burst is truncated to this size.
 const WAL_BYTES_MAX = 64 * 2 ** 20
 
-/** Loaded when a store is first used, so that importing this module asks for no driver. */
+/** Loads the driver on first use of a store, so that importing this module needs no driver. */
 export async function loadDriver(load: () => Promise<unknown> = () => import('libsql')): Promise<Driver> {
   try {
     const loaded = (await load()) as { default?: unknown }
@@ -35,13 +35,15 @@ export async function loadDriver(load: () => Promise<unknown> = () => import('li
   }
 }
 
-/** A connection, and whether its file is still the one at the path. */
+/** A connection, and a function that checks whether its file is still the one at the path. */
 export type OpenDatabase = { readonly database: Database; readonly isInPlace: FileInPlace }
 
-/** An overlay file system gives a file of a lower layer another number when it is first opened for writing. */
+/**
+ * An overlay file system gives a file of a lower layer another number when it is first opened for writing.
+ */
 const OPENINGS_MAX = 3
 
-/** A connection to a file that is ours, or that is made now. Throws what SQLite says where the file is busy. */
+/** Opens a file that txlane created, or creates it. Throws SQLite's error if the file is busy. */
 export function openDatabase(Driver: Driver, options: OpenOptions): OpenDatabase {
   const { path } = options
   for (let openings = 1; ; openings++) {
@@ -49,7 +51,7 @@ export function openDatabase(Driver: Driver, options: OpenOptions): OpenDatabase
     const before = identityOf(path)
     const database = prepareDatabase(Driver, options)
     const isInPlace = fileInPlace(path)
-    // Otherwise it cannot be told which of two files is open.
+    // Otherwise it is unknown which of two files is open.
     if (isSame(before, identityOf(path)) && isInPlace()) return { database, isInPlace }
     database.close()
     if (openings === OPENINGS_MAX) throw replacedError(path)
@@ -59,11 +61,12 @@ export function openDatabase(Driver: Driver, options: OpenOptions): OpenDatabase
 function prepareDatabase(Driver: Driver, { path, synchronous }: OpenOptions): Database {
   const database = connect(Driver, path)
   try {
-    // All that it says at one time: in pieces, one that another process is just making looks like another program's.
+    // Read in one transaction: a file that another process is just creating would look like another program's
+    // if read in parts.
     const version = transact(database, 'BEGIN', () => versionOf(database, path))
     database.exec(`PRAGMA journal_mode = WAL`)
     database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`)
-    // On macOS an fsync alone does not reach the disk; elsewhere these two change nothing.
+    // On macOS an fsync alone does not reach the disk. On other systems these two change nothing.
     database.exec(`PRAGMA fullfsync = ${synchronous === 'FULL'}; PRAGMA checkpoint_fullfsync = 1`)
     database.exec(`PRAGMA synchronous = ${synchronous}`)
     if (version < MIGRATIONS.length) migrate(database, path)
@@ -75,12 +78,12 @@ function prepareDatabase(Driver: Driver, { path, synchronous }: OpenOptions): Da
 }
 
 /**
- * SQLite makes the files beside it with the rights of this one. A file that is there is not opened here: closing it
- * again would give up the locks that this process has on it through other connections.
+ * SQLite creates the files beside it with the permissions of this one. An existing file is not opened here,
+ * because closing it again would release the locks that this process has on it through other connections.
  */
 function makeFile(path: string): void {
   if (isOrphaned(path)) {
-    const reason = `the file is gone, and its log ${path}-wal is not: it was deleted without it. Where no process has it open any more, delete the log as well to begin anew`
+    const reason = `the file is missing, but its log ${path}-wal exists: it was deleted without the log. If no process has the file open any more, delete the log as well to start with an empty store`
     throw storeError({ path, reason })
   }
   try {
@@ -88,11 +91,14 @@ function makeFile(path: string): void {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code !== 'EEXIST') throw unmade(path, code, cause)
-    if (!statSync(path).isFile()) throw storeError({ path, reason: 'it is no file' })
+    if (!statSync(path).isFile()) throw storeError({ path, reason: 'it is not a file' })
   }
 }
 
-/** SQLite would delete the log, with its commits, and begin anew, while the process that wrote it may be at work. */
+/**
+ * SQLite would delete the log, with its commits, and start anew, although the process that wrote it may be
+ * running.
+ */
 function isOrphaned(path: string): boolean {
   if (identityOf(path) !== undefined) return false
   return (identityOf(`${path}-wal`)?.size ?? 0n) > 0n
@@ -100,7 +106,7 @@ function isOrphaned(path: string): boolean {
 
 export function replacedError(path: string): TxlaneError {
   const reason =
-    'its file was deleted, moved or replaced while it was open. Nothing is written until it is back at its path, or this process is started again'
+    'its file was deleted, moved or replaced while it was open. Nothing is written until it is back at its path, or this process is restarted'
   return storeError({ path, reason, replaced: true })
 }
 
@@ -109,7 +115,7 @@ function unmade(path: string, code: string | undefined, cause: unknown): TxlaneE
   const reason =
     code === 'ENOENT' || code === 'ENOTDIR'
       ? `there is no folder ${folder}`
-      : `its folder lets nobody make it (${code})`
+      : `its folder does not allow creating it (${code})`
   return storeError({ path, reason, cause })
 }
 
@@ -117,12 +123,12 @@ function connect(Driver: Driver, path: string): Database {
   try {
     return new Driver(path)
   } catch (cause) {
-    // The driver says no more than a number in a text here.
+    // The driver reports only a number in a text here.
     throw storeError({ path, reason: 'it cannot be opened', cause })
   }
 }
 
-/** Looks before anything is written: a file of another program stays as it is. */
+/** Reads before anything is written, so that a file of another program stays unchanged. */
 function versionOf(database: Database, path: string): number {
   const application = read(database, 'PRAGMA application_id')
   const version = read(database, 'PRAGMA user_version')
@@ -138,7 +144,10 @@ function versionOf(database: Database, path: string): number {
   return version
 }
 
-/** Under one lock, and from what the file says then: another process may have been quicker. */
+/**
+ * Under one lock, and based on the version read there, because another process may have migrated the file
+ * already.
+ */
 function migrate(database: Database, path: string): void {
   transact(database, 'BEGIN IMMEDIATE', () => {
     const version = versionOf(database, path)

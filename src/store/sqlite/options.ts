@@ -2,21 +2,21 @@ import { resolve } from 'node:path'
 import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 
-/** What `sqliteStore` takes. */
+/** The parameters of `sqliteStore`. */
 export type SqliteStoreOptions = {
-  /** The file. It is made where it is missing, readable by its owner only; its folder has to be there. */
+  /** The path of the file. It is created if missing, readable only by its owner. Its folder must exist. */
   path: string
   /**
-   * `FULL`: a commit that was acknowledged survives a loss of power. `NORMAL`: it survives the end of the process, and
-   * is many times as fast; a loss of power may take the last ones. @default 'FULL'
+   * `FULL`: an acknowledged commit survives a loss of power. `NORMAL`: it survives the end of the process,
+   * and is many times faster; a loss of power may lose the last commits. @default 'FULL'
    */
   synchronous?: 'FULL' | 'NORMAL' | undefined
   /**
-   * How long, in milliseconds, an ended transaction is remembered: its id is known again until then.
-   * @default 2_592_000_000, which is 30 days
+   * Milliseconds that an ended transaction is kept; until then its id is known. @default 2_592_000_000, which
+   * is 30 days
    */
   retentionMs?: number | undefined
-  /** Milliseconds that a call waits for other processes that write, before it fails. @default 5_000 */
+  /** Milliseconds that a call waits for other writing processes before it fails. @default 5_000 */
   busyTimeoutMs?: number | undefined
 }
 
@@ -33,12 +33,13 @@ export type Settings = {
   readonly [name in keyof SqliteStoreOptions]-?: Exclude<SqliteStoreOptions[name], undefined>
 }
 
-/** @throws `INVALID` naming the option */
+/** @throws `INVALID`, naming the option */
 export function settingsOf(options: SqliteStoreOptions): Settings {
   checkNames('options', options, NAMES)
   const { path, synchronous = 'FULL' } = options
   const { retentionMs = RETENTION_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
-  // The driver takes a URL for a server; SQLite forgets a database in memory, or without a name.
+  // The driver takes a URL for a server, and SQLite does not keep a database that is in memory or has no
+  // name.
   if (
     typeof path !== 'string' ||
     path === '' ||

@@ -70,7 +70,7 @@ function write(prepared: Prepared, keys: Keys, lease: OutboxLease, { read, deliv
 
 function stateOf(prepared: Prepared, name: string): OutboxState {
   const row = rowOf(prepared, name)
-  // No row has this one.
+  // 0 is the key of no row.
   const key = row?.key ?? 0
   const behind = (prepared.behindLanes.all(key) as BehindRow[]).map(
     ({ chainId, genesis, address, revision, read }): OutboxLane => ({

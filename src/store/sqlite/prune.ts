@@ -1,16 +1,20 @@
 import type { Prepared } from './connection.js'
 
 export type Pruner = {
-  /** Within a write that kept so many transactions: forgets some of those that ended long ago, with their hashes. */
+  /**
+   * Called within a write that stored `kept` transactions. Deletes some that ended long ago, with their
+   * hashes.
+   */
   after(prepared: Prepared, kept: number): void
 }
 
-// Seldom enough to cost nothing, and often enough that no write forgets many.
+// Rare enough to cost nothing, and frequent enough that no write deletes many.
 const EVERY = 64
 
 /**
- * Forgets twice as many as were kept since the last time: the file cannot grow faster than its past is let go of.
- * The first write of a process begins with it, so that a short life does its share.
+ * Deletes twice as many transactions as were stored since the last time, so that the file cannot grow faster
+ * than old transactions are deleted. The first write of a process starts with a deletion, so that short-lived
+ * processes contribute too.
  */
 export function createPruner(retentionMs: number): Pruner {
   let kept: number = EVERY

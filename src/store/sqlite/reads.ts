@@ -110,7 +110,7 @@ export function list(
     return statement.all(...bounds, ...rest, limit + 1) as ListRow[]
   }
   const rows = lanesIn(prepared, keys, of).map(read)
-  // Each lane's are in order, and no page has more of one lane than it has of all.
+  // The rows of each lane are sorted, and a page has at most `limit` rows of each lane.
   const all = rows.length === 1 ? (rows[0] ?? []) : rows.flat().sort(newestFirst)
   return listPage(all, limit, {
     place: ({ createdAtMs, arrival, id }) => ({ createdAtMs, arrival, id: idOf(id) }),

@@ -1,10 +1,11 @@
-/** Marks a file as ours, beside what `file` and other tools say of it: "txln". */
+/** The application id of a txlane file, which `file` and other tools show: "txln". */
 export const APPLICATION_ID = 0x74786c6e
 
-// The machine's wall clock, in milliseconds: the same one for every process that has the file open. It may step.
+// The machine's wall clock in milliseconds, the same one for every process that has the file open. It may
+// step.
 export const NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
-// `id` is the caller's own text, escaped as in JSON: SQLite ends a text at its first NUL.
+// `id` is the caller's own text, escaped as in JSON, because SQLite ends a text at its first NUL.
 const FIRST = `
 CREATE TABLE chain (
   key INTEGER PRIMARY KEY,
@@ -68,11 +69,12 @@ CREATE TABLE wish (
 ) STRICT, WITHOUT ROWID;
 `
 
-// To tell a lease that ends too far ahead. A process of the former version takes leases for 10 s.
+// The length of a lease, to detect one that ends too far in the future. A process of the former version takes
+// leases of 10 s.
 const LEASE_LENGTH = 'ALTER TABLE lane ADD COLUMN lease_ms INTEGER NOT NULL DEFAULT 10000;'
 
-// A table WITHOUT ROWID keeps no more than 1,002 bytes of a row in its page (maxLocal of index pages, 1.5 of
-// https://www.sqlite.org/fileformat2.html): most slots took a page of 4,096 bytes of their own beside that.
+// A table WITHOUT ROWID keeps at most 1,002 bytes of a row in its page (maxLocal of index pages, 1.5 of
+// https://www.sqlite.org/fileformat2.html), so most slots needed an additional page of 4,096 bytes.
 const SLOTS_BY_ROWID = `
 CREATE TABLE slot_by_rowid (
   key INTEGER PRIMARY KEY,
@@ -86,8 +88,8 @@ DROP TABLE slot;
 ALTER TABLE slot_by_rowid RENAME TO slot;
 `
 
-// What a list is in the order of, and what it is asked for. A process of the former version names none of them, and
-// gives no time. The key is in use: hashes name transactions by it.
+// The columns by which lists are sorted and filtered. A process of the former version does not write them,
+// and gives no creation time. The key is kept, because hashes refer to transactions by it.
 const LISTED = `
 CREATE TABLE tx_listed (
   key INTEGER PRIMARY KEY,
@@ -119,13 +121,13 @@ CREATE INDEX tx_list ON tx (lane, created_ms, arrival, id);
 CREATE INDEX tx_group ON tx (lane, group_name, created_ms, arrival, id) WHERE group_name IS NOT NULL;
 `
 
-// What a holder says of its lane counts for its epoch alone. A process of the former version says nothing.
+// A report of the lease owner counts only for its epoch. A process of the former version makes none.
 const REPORTS = `
 ALTER TABLE lane ADD COLUMN report TEXT;
 ALTER TABLE lane ADD COLUMN report_epoch INTEGER;
 `
 
-// A delivery goes with its transaction, also where a process of the former version forgets that.
+// A delivery is deleted with its transaction, also if a process of the former version deletes that.
 const OUTBOXES = `
 CREATE TABLE outbox (
   key INTEGER PRIMARY KEY,
@@ -157,5 +159,8 @@ CREATE TRIGGER delivery_forgotten AFTER DELETE ON tx BEGIN
 END;
 `
 
-/** What brings a file from each version to the next: the version of a file is how many of them it has seen. */
+/**
+ * The migrations from each version to the next. The version of a file is the number of migrations applied to
+ * it.
+ */
 export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS, OUTBOXES]

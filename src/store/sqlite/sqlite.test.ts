@@ -23,7 +23,7 @@ const lane: LaneKey = { chainId: 31_337, genesisHash: `0x${'00'.repeat(32)}`, ad
 const take = async (store: Store) => (await store.acquire(lane, 'me', 60_000)) as Lease
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-describe('two connections to one file keep the contract', () => {
+describe('two connections to one file pass the contract', () => {
   const path = newPath()
   const open = () => sqliteStore({ path, synchronous: 'NORMAL' })
   const setBack = (ms: number) => void new Libsql(path).exec(`UPDATE lane SET until_ms = until_ms + ${ms}`)
@@ -31,7 +31,7 @@ describe('two connections to one file keep the contract', () => {
 })
 
 describe('the file', () => {
-  it('is readable by its owner only, and so are the files beside it', async () => {
+  it('is readable by its owner only, as are the files beside it', async () => {
     const path = newPath()
     const before = process.umask(0)
     try {
@@ -42,7 +42,7 @@ describe('the file', () => {
     expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600])
   })
 
-  it('is made when a store is first used, and not before', async () => {
+  it('is created on first use of a store, and not before', async () => {
     const path = newPath()
     const store = sqliteStore({ path })
     expect(() => statSync(path)).toThrow('ENOENT')
@@ -50,7 +50,7 @@ describe('the file', () => {
     expect(statSync(path).isFile()).toBe(true)
   })
 
-  it('says that it is ours, and which schema it has', async () => {
+  it("has txlane's application id and the schema version", async () => {
     const path = newPath()
     await take(sqliteStore({ path }))
     const database = new Libsql(path)
@@ -59,7 +59,7 @@ describe('the file', () => {
     expect([row, version]).toEqual([{ application_id: APPLICATION_ID }, { user_version: MIGRATIONS.length }])
   })
 
-  it('holds everything when the store was closed and is opened again', async () => {
+  it('keeps everything when the store is closed and opened again', async () => {
     const path = newPath()
     const first = sqliteStore({ path })
     const lease = await take(first)
@@ -76,7 +76,7 @@ describe('the file', () => {
     expect((await second.find(lane, { hash: hashIn(lane, 'a1') }))?.id).toBe('a')
   })
 
-  it('is copied whole once the store is closed: nothing stays in the log', async () => {
+  it('can be copied once the store is closed: nothing is left in the log', async () => {
     const path = newPath()
     const store = sqliteStore({ path })
     await store.enqueue([transactionIn(lane, 'a')])
@@ -86,7 +86,7 @@ describe('the file', () => {
     expect((await sqliteStore({ path: copy }).find(lane, { id: 'a' }))?.id).toBe('a')
   })
 
-  it('is opened by several at once, each of which would make it', async () => {
+  it('can be opened by several connections at once, each of which would create it', async () => {
     const path = newPath()
     const stores = Array.from({ length: 8 }, () => sqliteStore({ path }))
     const taken = await Promise.all(
@@ -97,7 +97,7 @@ describe('the file', () => {
 })
 
 describe('a new file that two processes open at once', () => {
-  /** Undefined where the file is busy: then it is tried again. */
+  /** Returns undefined if the file is busy; then the caller tries again. */
   function tryToOpen(Driver: new (path: string) => Libsql.Database, path: string): number | undefined {
     try {
       const { database } = openDatabase(Driver, settingsOf({ path }))
@@ -110,7 +110,7 @@ describe('a new file that two processes open at once', () => {
     }
   }
 
-  /** The other one comes, does all that it may, and goes, before statement number `at` of the first. */
+  /** A second process opens the file and does all that it can before statement number `at` of the first. */
   function openedBeside(path: string, at: number) {
     let statements = 0
     const interrupt = () => {
@@ -133,13 +133,13 @@ describe('a new file that two processes open at once', () => {
     return { first, other, interrupted: statements > at }
   }
 
-  it('is theirs, whatever of the one the other sees first', () => {
+  it('belongs to both, whatever state of the first process the second sees', () => {
     let at = 0
     for (; ; at++) {
       const path = newPath()
       const { first, other, interrupted } = openedBeside(path, at)
       if (!interrupted) break
-      // One of them can always go on.
+      // One of the two can always continue.
       expect([first, other]).toContain(MIGRATIONS.length)
       expect(tryToOpen(Libsql, path)).toBe(MIGRATIONS.length)
     }
@@ -147,7 +147,7 @@ describe('a new file that two processes open at once', () => {
   })
 })
 
-describe('a file that does not work is STORE with its path, and stays as it is', () => {
+describe('a file that does not work rejects with STORE and its path, and stays unchanged', () => {
   const failing = async (path: string) => {
     const store = sqliteStore({ path, busyTimeoutMs: 50 })
     const error = await take(store).then(
@@ -160,19 +160,19 @@ describe('a file that does not work is STORE with its path, and stays as it is',
   }
 
   it('a folder', async () => {
-    expect(await failing(folder)).toContain('it is no file')
+    expect(await failing(folder)).toContain('it is not a file')
   })
 
-  it('a folder that is not there', async () => {
+  it('a missing folder', async () => {
     expect(await failing(join(folder, 'nowhere', 'lanes.db'))).toContain('there is no folder')
   })
 
-  it('a folder where nobody may make a file', async () => {
+  it('a folder without write permission', async () => {
     await failing(process.platform === 'linux' ? '/proc/lanes.db' : '/System/lanes.db')
   })
 
   // Root may write everywhere.
-  it.skipIf(process.getuid?.() === 0)('a file, or its folder, that may not be written to', async () => {
+  it.skipIf(process.getuid?.() === 0)('a file, or its folder, without write permission', async () => {
     const sealed = mkdtempSync(join(folder, 'sealed-'))
     const path = join(sealed, 'lanes.db')
     const store = sqliteStore({ path })
@@ -206,7 +206,7 @@ describe('a file that does not work is STORE with its path, and stays as it is',
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('a file that a later version made', async () => {
+  it('a file of a later version', async () => {
     const path = newPath()
     const store = sqliteStore({ path })
     await take(store)
@@ -215,7 +215,7 @@ describe('a file that does not work is STORE with its path, and stays as it is',
     expect(await failing(path)).toContain('a later version of txlane made it')
   })
 
-  it('a file that was cut off', async () => {
+  it('a truncated file', async () => {
     const path = newPath()
     const store = sqliteStore({ path })
     await store.enqueue(Array.from({ length: 200 }, (_, index) => transactionIn(lane, `t${index}`)))
@@ -239,7 +239,7 @@ describe('a file that does not work is STORE with its path, and stays as it is',
   })
 })
 
-describe('a file that others keep locked', () => {
+describe('a file locked by other connections', () => {
   /** In virtual time, with another process in the middle of a write. */
   async function locked() {
     const path = newPath()
@@ -249,7 +249,7 @@ describe('a file that others keep locked', () => {
     const settings = settingsOf({ path, busyTimeoutMs: 100 })
     const connection = createConnection({ ...settings, undone: () => {}, clock })
     const done: string[] = []
-    // Open before anybody waits: that reads the driver, in real time.
+    // Opened before the wait, because loading the driver takes real time.
     await connection.read(() => {})
     other.exec('BEGIN IMMEDIATE')
     return { clock, done, other, path, write: (name: string) => connection.write(() => void done.push(name)) }
@@ -261,7 +261,7 @@ describe('a file that others keep locked', () => {
     database.close()
   })
 
-  it('is waited for, and then STORE; nothing was written', async () => {
+  it('rejects with STORE after the timeout, and nothing was written', async () => {
     const { clock, done, other, write } = await locked()
     const told: unknown[] = []
     const writing = write('a').catch((error: unknown) => void told.push(error))
@@ -280,7 +280,7 @@ describe('a file that others keep locked', () => {
     expect(done).toEqual([])
   })
 
-  it('is STORE at once where nobody is to wait, and nothing was written', async () => {
+  it('rejects with STORE at once if the timeout is 0, and nothing was written', async () => {
     const { other, path } = await locked()
     const store = sqliteStore({ path, busyTimeoutMs: 0 })
     await expect(store.enqueue([transactionIn(lane, 'a')])).rejects.toMatchObject({ code: 'STORE' })
@@ -288,7 +288,7 @@ describe('a file that others keep locked', () => {
     expect(await store.find(lane, { id: 'a' })).toBeUndefined()
   })
 
-  it('writes come in the order in which they were asked for, also where the first has to wait', async () => {
+  it('writes run in the order of the calls, even if the first has to wait', async () => {
     const { clock, done, other, path, write } = await locked()
     const first = write('a')
     await clock.advance(30)
@@ -306,8 +306,8 @@ describe('a file that others keep locked', () => {
   })
 })
 
-describe('the records that are kept', () => {
-  it('an id may be any text: those that differ after a NUL, or in half a letter, are different ids', async () => {
+describe('the stored records', () => {
+  it('may have any text as id: texts that differ after a NUL, or in half a surrogate pair, are different ids', async () => {
     const store = sqliteStore({ path: newPath() })
     const ids = ['a', 'a\u0000', 'a\u0000b', '\ud800', '\ud801', '"', '\\', '\\"', '\n']
     for (const id of ids) expect((await store.enqueue([transactionIn(lane, id)]))[0]?.fresh).toBe(true)
@@ -316,7 +316,7 @@ describe('the records that are kept', () => {
     expect((await store.arrivals(lane, 0, 20)).wishes[0]?.id).toBe('a\u0000b')
   })
 
-  it('is forgotten some time after its end, with every hash; what has not ended is not', async () => {
+  it('are deleted some time after their end, with every hash; unfinished ones are not', async () => {
     const store = sqliteStore({ path: newPath(), retentionMs: 1, synchronous: 'NORMAL' })
     const lease = await take(store)
     const write = (change: object) =>
@@ -332,7 +332,7 @@ describe('the records that are kept', () => {
     expect(await store.find(lane, { hash: hashIn(lane, 't3bump') })).toBeUndefined()
     expect((await store.list([lane], { limit: 500 })).items.map(({ id }) => id)).toEqual(['open', 'busy'])
 
-    // Had a hash been kept, the id's next owner would be found by it.
+    // If a hash had been left, it would lead to the id's next transaction.
     await store.enqueue([transactionIn(lane, 't3')])
     expect(await store.find(lane, { hash: hashIn(lane, 't3bump') })).toBeUndefined()
   })
@@ -356,8 +356,8 @@ describe('the age of an ended transaction', () => {
   })
 })
 
-describe('a store that is closed', () => {
-  it('takes nothing more, and may be closed again; what was asked for before is done', async () => {
+describe('a closed store', () => {
+  it('accepts nothing more, and may be closed again; earlier calls are completed', async () => {
     const path = newPath()
     const store = sqliteStore({ path })
     const kept = store.enqueue([transactionIn(lane, 'a')])
@@ -379,13 +379,13 @@ describe('the options and the driver', () => {
     ['retentionMs', { path: 'x', retentionMs: 0 }],
     ['retentionMs', { path: 'x', retentionMs: Number.NaN }],
     ['busyTimeoutMs', { path: 'x', busyTimeoutMs: -1 }],
-  ])('a wrong %s is INVALID', (option, options) => {
+  ])('an invalid %s is INVALID', (option, options) => {
     expect(() => sqliteStore(options as never)).toThrow(
       expect.objectContaining({ code: 'INVALID', shortMessage: expect.stringContaining(option) }),
     )
   })
 
-  it('a driver that is not installed is UNSUPPORTED, and says what to install', async () => {
+  it('a missing driver is UNSUPPORTED, and the error names the package to install', async () => {
     const missing = () => Promise.reject(new Error("Cannot find package 'libsql'"))
     await expect(loadDriver(missing)).rejects.toMatchObject({
       code: 'UNSUPPORTED',

@@ -10,22 +10,24 @@ import { arrivals, changes, find, list, load, unfinished } from './reads.js'
 import { createWatchers } from './watchers.js'
 import { enqueue, leaveWish, restart, write } from './writes.js'
 
-// Several times what is in flight at once: what is forgotten is written once more, and found to be there.
+// Several times the number of in-flight hashes. A hash that was dropped is written once more, and found to
+// exist.
 const HASHES_MAX = 16_384
 
 /**
- * Keeps lanes in one SQLite file, for any number of processes on one machine, and through their ends. Needs the package
- * `libsql`. Network file systems do not lock as SQLite needs it: keep the file on a disk of this machine.
+ * Keeps lanes in one SQLite file, for any number of processes on one machine, and across restarts. Needs the
+ * package `libsql`. Network file systems do not provide the locks that SQLite needs: keep the file on a local
+ * disk.
  *
- * Does not survive the loss of its disk. With `synchronous: 'NORMAL'` a loss of power may take the last commits, and
- * P2 to P5 with them.
+ * Does not survive the loss of its disk. With `synchronous: 'NORMAL'` a loss of power may lose the last
+ * commits, and P2 to P5 with them.
  *
  * @example
  * const store = sqliteStore({ path: './lanes.db' })
  * const sender = createSender({ client, store })
  *
- * @throws `INVALID` for a wrong option. Its calls reject with `STORE` where the file does not work, and with
- * `UNSUPPORTED` where the driver is not installed.
+ * @throws `INVALID` for an invalid option. Its methods reject with `STORE` if the file does not work, and
+ *   with `UNSUPPORTED` if the driver is not installed.
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const { retentionMs, ...settings } = settingsOf(options)

@@ -11,8 +11,8 @@ function listOf(group: string): string {
     ORDER BY created_ms DESC, arrival DESC, id DESC LIMIT ?${group === '' ? 7 : 8}`
 }
 
-// A lease of a lane or an outbox, for the holder `?1` and for `?2` ms. One that ends too far ahead has run out
-// (`leaseTime.ts`).
+// Takes a lease of a lane or an outbox for the owner `?1` and for `?2` ms. A lease that ends too far in the
+// future counts as expired (`leaseTime.ts`).
 const TAKE = `epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
       until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)`
 const MAY_TAKE = `(holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
@@ -20,7 +20,7 @@ const MAY_TAKE = `(holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
 const IS_HELD = `(holder IS NOT NULL AND until_ms > ${NOW_MS}
     AND until_ms <= ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`
 
-/** Every statement that is kept prepared. */
+/** Every statement, kept prepared. */
 export const SQL = {
   dataVersion: 'PRAGMA data_version',
 
@@ -53,10 +53,10 @@ export const SQL = {
   slots: 'SELECT body FROM slot WHERE lane = ? ORDER BY nonce',
 
   addTx: `${INSERT_TX} ON CONFLICT DO NOTHING`,
-  // What most writes are: of the indexes only that of revisions is touched.
+  // The most frequent write. It changes no index but that of revisions.
   moveTx: `UPDATE tx SET revision = ?1, stage = ?2, body = ?3
     WHERE chain = ?4 AND id = ?5 AND lane = ?6 AND sequence = ?7 AND (ended_ms IS NOT NULL) = ?8`,
-  // Its age counts from its first end.
+  // The age of a transaction counts from its first end.
   putTx: `${INSERT_TX}
     ON CONFLICT DO UPDATE SET sequence = excluded.sequence, revision = excluded.revision, stage = excluded.stage,
       ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
@@ -74,7 +74,7 @@ export const SQL = {
   list: listOf(''),
   listGroup: listOf('AND group_name = ?7'),
 
-  // The slot of a transaction that was forgotten already may be written once more.
+  // The slot of a deleted transaction may be written once more.
   putHash: `INSERT INTO hash (chain, hash, tx) SELECT ?1, ?2, key FROM tx WHERE chain = ?1 AND id = ?3
     ON CONFLICT DO UPDATE SET tx = excluded.tx`,
 
@@ -99,7 +99,7 @@ export const SQL = {
     ON CONFLICT DO UPDATE SET state = excluded.state, body = excluded.body`,
   deliveryOf: `SELECT delivery.body FROM tx JOIN delivery ON delivery.tx = tx.key AND delivery.outbox = ?3
     WHERE tx.chain = ?1 AND tx.id = ?2`,
-  // With what the index says of itself, so that it is used.
+  // Repeats the condition of the partial index, so that SQLite uses it.
   deliveriesIn: `SELECT body FROM delivery WHERE outbox = ? AND state = ? AND state <> 'told' LIMIT ?`,
   countDeliveries: `SELECT count(*) AS count FROM delivery WHERE outbox = ? AND state = ? AND state <> 'told'`,
 

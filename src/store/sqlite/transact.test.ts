@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const newPath = () => join(folder, `${++files}.db`)
 
-// SQLite looks at a deferred reference when it commits, and refuses the COMMIT of one that leads nowhere.
+// SQLite checks a deferred reference when it commits, and refuses the COMMIT if the reference is broken.
 const REFERENCES = `
   CREATE TABLE parent (key INTEGER PRIMARY KEY);
   CREATE TABLE child (parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
@@ -44,7 +44,7 @@ describe('one transaction', () => {
     return { run, marks, failures, database }
   }
 
-  it('is there as a whole', () => {
+  it('is committed as a whole', () => {
     const { run, marks, failures } = attempt(() => {})
     run()
     expect(marks()).toBe(1)
@@ -68,7 +68,7 @@ describe('one transaction', () => {
         throw new Error('no')
       },
     ],
-  ])('is not there where %s, and the file is open to the next', (_, part, work) => {
+  ])('is rolled back if %s, and the file is open to the next transaction', (_, part, work) => {
     const { run, marks, failures, database } = attempt(work)
     expect(run).toThrow(part)
     expect(failures).toEqual([part])
@@ -76,7 +76,7 @@ describe('one transaction', () => {
     expect(transact(database, 'BEGIN IMMEDIATE', () => 'next')).toBe('next')
   })
 
-  it('that could not begin has nothing to undo', () => {
+  it('needs no rollback if it could not begin', () => {
     const { run, failures, database } = attempt(() => {})
     database.exec('BEGIN')
     expect(run).toThrow('within a transaction')
@@ -84,8 +84,8 @@ describe('one transaction', () => {
   })
 })
 
-describe('a write of the store that did not come about', () => {
-  it('has kept no hash: the write that comes after it keeps it', async () => {
+describe('a failed write of the store', () => {
+  it('has stored no hash: the next write stores it', async () => {
     const path = newPath()
     const store = sqliteStore({ path })
     const own = laneOf('0xaa')
@@ -104,12 +104,12 @@ describe('a write of the store that did not come about', () => {
   const laneOf = (address: string) =>
     ({ chainId: 31_337, genesisHash: `0x${'00'.repeat(32)}`, address }) as LaneKey
 
-  // A COMMIT that failed may be in the log, and a crash from there on would bring it back.
+  // A failed COMMIT may be in the log, and recovery after a crash would apply it.
   it.each([
     ['its COMMIT', LEADS_NOWHERE, 'unknown'],
     ['its work', `SELECT RAISE(ABORT, 'no')`, 'no'],
   ])(
-    'for want of %s is told as what it is, and nothing learnt in it is believed',
+    'with a failure of %s is reported accordingly, and nothing learned in it is used',
     async (_, refusal, details) => {
       const path = newPath()
       const store = sqliteStore({ path })
@@ -120,7 +120,7 @@ describe('a write of the store that did not come about', () => {
       await expect(store.enqueue([transactionIn(own, 'a')])).rejects.toMatchObject({ code: 'STORE', details })
       expect(await store.find(own, { id: 'a' })).toBeUndefined()
       beside.exec('DROP TRIGGER refuse')
-      // Another process has the number that the lane would have had.
+      // Another process gets the row number that the lane would have had.
       const other = sqliteStore({ path })
       await other.acquire(laneOf('0xcc'), 'it', 60_000)
       await store.enqueue([transactionIn(own, 'a')])

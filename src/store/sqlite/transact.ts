@@ -1,12 +1,13 @@
 import type Libsql from 'libsql'
 
 export type Begin = 'BEGIN' | 'BEGIN IMMEDIATE'
-/** What failed: the work, or the COMMIT after it. */
+/** The part that failed: the work, or the COMMIT after it. */
 export type Part = 'work' | 'commit'
 
 /**
- * One transaction: what `work` does is there as a whole, or not at all. Throws what SQLite or `work` threw, or what
- * `failed` makes of it where it had begun; a COMMIT that fails may have happened all the same.
+ * Runs `work` in one transaction, which is committed as a whole or not at all. Throws the error of SQLite or
+ * `work`, or the result of `failed` if the transaction had begun. A COMMIT that fails may have succeeded
+ * nevertheless.
  */
 export function transact<T>(
   database: Libsql.Database,
@@ -32,6 +33,6 @@ function rollBack(database: Libsql.Database): void {
   try {
     if (database.inTransaction) database.exec('ROLLBACK')
   } catch {
-    // SQLite rolled it back by itself: after a full disk, say.
+    // SQLite has rolled back by itself, for example after a full disk.
   }
 }

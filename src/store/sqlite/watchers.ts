@@ -6,7 +6,7 @@ import { laneRecord } from './leases.js'
 
 export type Watchers = {
   watch(lane: LaneKey, changed: Changed): () => void
-  /** What this connection committed: its own commits do not show in `data_version`. */
+  /** Notifies watchers of commits of this connection, because `data_version` does not show them. */
   tell(lanes: readonly LaneKey[]): void
   close(): void
 }
@@ -17,7 +17,7 @@ type Watched = { readonly lane: LaneKey; readonly watchers: Set<Changed>; stamp:
 
 const POLL_MS = 50
 
-/** Asks the file now and then whether other connections wrote to it, while somebody watches. */
+/** Polls the file for writes of other connections while a lane is watched. */
 export function createWatchers(
   connection: Pick<Connection, 'read'>,
   keys: Keys,
@@ -37,7 +37,7 @@ export function createWatchers(
     try {
       await connection.read(look)
     } catch {
-      // A hint is never a must: whoever watches reads from time to time anyway, and is told what is wrong then.
+      // Hints may be missed. Watchers read from time to time anyway, and get the error then.
     }
     timer = undefined
     arm()
@@ -54,7 +54,7 @@ export function createWatchers(
     }
   }
 
-  /** Changes with all that a watcher could want to read. */
+  /** A value that changes with everything that a watcher might want to read. */
   function stampOf(prepared: Prepared, lane: LaneKey): { stamp: string; sequence: number } {
     const row = keys.findLane(prepared, lane)
     if (row === undefined) return { stamp: '', sequence: 0 }
@@ -67,7 +67,7 @@ export function createWatchers(
       const name = laneName(lane)
       const watched = lanes.get(name) ?? { lane, watchers: new Set(), stamp: undefined }
       lanes.set(name, watched)
-      // Wrapped, so that the same function may watch twice.
+      // Wrapped, so that the same function can be registered twice.
       const own: Changed = (sequence) => changed(sequence)
       watched.watchers.add(own)
       arm()
@@ -91,7 +91,7 @@ export function createWatchers(
   }
 }
 
-/** In a turn of their own: what a watcher does, or throws, is not the matter of who wrote. */
+/** Runs in a turn of its own, so that a watcher's work and errors do not affect the writer. */
 function tellAll({ watchers }: Watched, sequence?: number): void {
   for (const watcher of watchers) {
     queueMicrotask(() => {

@@ -9,7 +9,9 @@ import { fenced, laneRecord } from './leases.js'
 
 type Body = { readonly body: string }
 
-/** Hashes that this process has kept already: a slot is written many times, each time with all its attempts. */
+/**
+ * Hashes that this process has stored already. A slot is written many times, each time with all its attempts.
+ */
 export type KnownHashes = { readonly kept: Set<Hash>; readonly fresh: Set<Hash> }
 
 export function write(
@@ -23,7 +25,7 @@ export function write(
   const keepHash = (hash: Hash, id: string) => {
     if (hashes.kept.has(hash) || hashes.fresh.has(hash)) return
     const { changes } = prepared.putHash.run(row.chain, hash, textOf(id))
-    // Of a transaction that is not kept yet it is asked again.
+    // If the transaction is not stored yet, the hash is tried again.
     if (changes > 0) hashes.fresh.add(hash)
   }
   for (const transaction of change.transactions) {
@@ -54,7 +56,10 @@ function putTx(prepared: Prepared, row: LaneRow, transaction: StoredTransaction,
   if (moved.changes === 0) prepared.putTx.run(...all)
 }
 
-/** It arrives in the other lane as the last. Once: what comes late finds it gone. */
+/**
+ * Hands a transaction off to another lane, where it arrives as the last one. Only once: a late write finds it
+ * gone.
+ */
 function handTx(prepared: Prepared, keys: Keys, from: LaneRow, transaction: StoredTransaction): void {
   const to = keys.lane(prepared, transaction.lane)
   const { sequence, revision } = laneRecord(prepared, to.lane)
@@ -95,7 +100,7 @@ export function enqueue(
   return answers
 }
 
-/** Once: what comes late finds another. */
+/** Only once: a late call finds another transaction. */
 export function restart(
   prepared: Prepared,
   keys: Keys,
@@ -114,7 +119,7 @@ export function restart(
   return { fresh: true, transaction: placed }
 }
 
-/** The transaction that the wish is for; undefined where it is none. */
+/** The transaction that the command is for; undefined if there is none. */
 export function leaveWish(
   prepared: Prepared,
   keys: Keys,

@@ -1,8 +1,9 @@
 import type { Migration } from './index.js'
 
 /**
- * Rows of lanes and chains never go, and are named by number from the others: no foreign keys, since each would be
- * looked up again for every row that is written. Names are compared byte by byte, in every language the same.
+ * Rows of lanes and chains are never deleted, and other tables refer to them by number. There are no foreign
+ * keys, because each would be checked for every written row. Names use the C collation, so that they compare
+ * byte by byte in every locale.
  */
 export const tables: Migration = {
   version: 1,

@@ -1,6 +1,9 @@
 import type { Migration } from './index.js'
 
-/** The chain that was kept first of those with one id: of two processes that name theirs at once, one does. */
+/**
+ * Marks the first stored chain among those with one id. If two processes store theirs at once, one of them
+ * succeeds.
+ */
 export const firstChain: Migration = {
   version: 3,
   sql: (schema) => `

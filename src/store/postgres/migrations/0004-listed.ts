@@ -1,8 +1,8 @@
 import type { Migration } from './index.js'
 
 /**
- * What a list is in the order of, and what it is asked for. A process of the former version names none of them, and
- * gives no time. A body is read as text: what one holds may be no JSON to the server.
+ * The columns by which lists are sorted and filtered. A process of the former version does not write them,
+ * and gives no creation time. Bodies are matched as text, because the server may not accept them as JSON.
  */
 export const listed: Migration = {
   version: 4,

@@ -1,6 +1,6 @@
 import type { Migration } from './index.js'
 
-/** What a holder says of its lane counts for its epoch alone. A process of the former version says nothing. */
+/** A report of the lease owner counts only for its epoch. A process of the former version makes none. */
 export const reports: Migration = {
   version: 5,
   sql: (schema) => `ALTER TABLE ${schema}.lanes ADD COLUMN report text, ADD COLUMN report_epoch bigint`,

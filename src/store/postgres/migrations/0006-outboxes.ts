@@ -1,8 +1,8 @@
 import type { Migration } from './index.js'
 
 /**
- * A delivery goes with its transaction, also where a process of the former version forgets that: hence the foreign key,
- * which is looked up where a delivery is written, and never where a transaction is.
+ * A delivery is deleted with its transaction, also if a process of the former version deletes that. So there
+ * is a foreign key. It is checked when a delivery is written, and never when a transaction is.
  */
 export const outboxes: Migration = {
   version: 6,

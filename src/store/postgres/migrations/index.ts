@@ -5,7 +5,7 @@ import { listed } from './0004-listed.js'
 import { reports } from './0005-reports.js'
 import { outboxes } from './0006-outboxes.js'
 
-/** One step of the schema. Never changed once it was published: the next one mends it. */
+/** One step of the schema. A published step is never changed; the next one corrects it. */
 export type Migration = { readonly version: number; readonly sql: (schema: string) => string }
 
 /** In order, numbered from 1. */

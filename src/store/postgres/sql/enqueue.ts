@@ -2,9 +2,10 @@ import { lined, listed } from './lists.js'
 
 export const enqueueStatements = (schema: string) => ({
   /**
-   * Lanes in `$1` to `$5` (with how many rows each gets and its name), rows in `$6` to `$12`, and in `$14` and `$15`. The lanes' rows are
-   * locked in one order by all, before a sequence is taken from them and until the commit: whoever reads up to a
-   * sequence has seen all below it. Nothing is done unless every lane is there.
+   * Parameters `$1` to `$5`: the lanes, with the number of their rows and their names; `$6` to `$12`, `$14`
+   * and `$15`: the rows. All writers lock the rows of lanes in the same order, before they take a sequence
+   * from them and until the commit. So a reader that has read up to a sequence has seen all lower ones.
+   * Nothing is written unless every lane exists.
    */
   enqueue: `
     WITH locked AS (
@@ -31,7 +32,7 @@ export const enqueueStatements = (schema: string) => ({
         ${listed('$10', 'boolean')}, ${lined('$11')}, ${listed('$14', 'double precision')}, $15::text[])
         AS u(lane, nth, id, stage, ended, body, created_ms, group_name)
       JOIN placed p ON p.place = u.lane
-      -- In one order: the same ids may come into two lanes at once.
+      -- In one order, because two lanes may get the same ids at once.
       ORDER BY p.chain, u.id
       ON CONFLICT (chain, id) DO NOTHING
       RETURNING chain, lane, id, sequence
@@ -50,8 +51,8 @@ export const enqueueStatements = (schema: string) => ({
     SELECT p.place, a.id, a.sequence, NULL FROM added a JOIN placed p ON p.lane = a.lane`,
 
   /**
-   * The lane in `$1` to `$3`, whose row is locked first, as by all who write; the transaction in `$4` to `$7`; and what it
-   * takes the place of in `$8` and `$9`, by address and sequence.
+   * Parameters `$1` to `$3`: the lane, whose row every writer locks first; `$4` to `$7`: the transaction;
+   * `$8` and `$9`: the address and sequence of the transaction that it replaces.
    */
   restart: `
     WITH lane AS (
@@ -76,7 +77,7 @@ export const enqueueStatements = (schema: string) => ({
     )
     SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS told FROM lane, restarted`,
 
-  /** What is kept of each id. */
+  /** The stored transaction of each id. */
   kept: `
     SELECT t.sequence, t.body
     FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(chain_id, genesis_hash, id)

@@ -2,9 +2,10 @@ import { lined, listed } from './lists.js'
 
 export const handStatements = (schema: string) => ({
   /**
-   * What is queued in the lane of a lease (`$1` to `$5`, and the number of the write in `$6`) arrives in others: lanes in
-   * `$7` and `$8` (with how many each gets), rows in `$9` to `$12`. The rows of all lanes are locked in one order by all,
-   * as where something is enqueued. What is not queued there any more is left alone.
+   * Moves queued transactions from the lane of a lease (`$1` to `$5`; `$6`: the number of the write) to other
+   * lanes. `$7` and `$8`: the lanes, with the number of their rows; `$9` to `$12`: the rows. The rows of all
+   * lanes are locked in the same order as by `enqueue`. A transaction that is no longer queued there is
+   * ignored.
    */
   hand: `
     WITH locked AS (

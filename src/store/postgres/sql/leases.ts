@@ -1,19 +1,21 @@
 import { isHeld, lasts, mayTake, taken } from './leaseTerms.js'
 
-/** `$1` chain id, `$2` genesis hash, `$3` address: the lane of that name, as `l`. */
+/** Joins the lane with the chain id `$1`, genesis hash `$2` and address `$3` as `l`. */
 export const laneNamed = (schema: string) => `
   ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
     AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = $3::text`
 
 export const leaseStatements = (schema: string) => ({
-  /** Sorted, as whatever takes several rows: two processes that take them crosswise would wait for each other. */
+  /**
+   * Sorted, like every statement that locks several rows: two processes with opposite orders would deadlock.
+   */
   addChains: `
     INSERT INTO ${schema}.chains (chain_id, genesis_hash)
     SELECT DISTINCT u.chain_id, u.genesis_hash FROM unnest($1::bigint[], $2::text[]) AS u(chain_id, genesis_hash)
     ORDER BY 1, 2
     ON CONFLICT DO NOTHING`,
 
-  /** Two at once: the second waits at the unique index, and adds nothing. */
+  /** Of two concurrent statements the second waits at the unique index, and adds nothing. */
   addFirstChain: `
     INSERT INTO ${schema}.chains (chain_id, genesis_hash, first)
     SELECT $1::bigint, $2::text, true WHERE NOT EXISTS (SELECT FROM ${schema}.chains WHERE chain_id = $1::bigint)
@@ -30,8 +32,9 @@ export const leaseStatements = (schema: string) => ({
     ON CONFLICT DO NOTHING`,
 
   /**
-   * No row: there is no such lane yet. A row without an epoch: another holder has it. The conditions are looked at
-   * again once the row is locked, so that of several that try at once one has it.
+   * Returns no row if the lane does not exist yet, and a row without an epoch if another process owns the
+   * lease. The conditions are checked again once the row is locked, so that of several concurrent attempts
+   * exactly one succeeds.
    */
   acquire: `
     WITH lane AS (SELECT l.lane FROM ${laneNamed(schema)}),
@@ -55,7 +58,7 @@ export const leaseStatements = (schema: string) => ({
     WHERE l.lane = held.lane AND l.holder = $1 AND c.chain = l.chain
     RETURNING c.chain_id, c.genesis_hash, l.address, l.epoch`,
 
-  /** Sorted, as whatever takes several rows. */
+  /** Sorted, like every statement that locks several rows. */
   report: `
     WITH said AS (
       SELECT l.lane, u.report FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])

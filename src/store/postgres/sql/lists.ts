@@ -1,22 +1,25 @@
 import type { StoredTransaction } from '../../../types/store.js'
 
-// A list goes as one text, which the server takes apart: the driver would escape each item of an array by itself, and
-// that costs more than all the rest of a write.
+// A list is sent as one text that the server splits. The driver would escape each item of an array
+// separately, which costs more than all other parts of a write.
 
-/** Numbers, flags, names of ours and hashes: `listed` in the statement. A hash that there is not is empty. */
+/**
+ * A list of numbers, booleans, our own names and hashes; `listed` in the statement. A missing hash is an
+ * empty string.
+ */
 export function list(items: readonly (number | boolean | string)[]): string {
   return items.join(',')
 }
 
-/** Bodies, which are one line each: `lined` in the statement. */
+/** A list of bodies, which are one line each; `lined` in the statement. */
 export function lines(bodies: readonly string[]): string {
   return bodies.join('\n')
 }
 
-/** Two values: when each was taken on, and its group. */
+/** Two parameters: the creation times and the groups. */
 export function listedValuesOf(transactions: readonly StoredTransaction[]): unknown[] {
   const groups = transactions.map(({ group }) => group ?? null)
-  // Most have none.
+  // Most transactions have no group.
   return [
     list(transactions.map(({ createdAtMs }) => createdAtMs)),
     groups.some((one) => one !== null) ? groups : null,

@@ -4,7 +4,9 @@ import { lined } from './lists.js'
 export const outboxStatements = (schema: string) => ({
   addOutbox: `INSERT INTO ${schema}.outboxes (name) VALUES ($1) ON CONFLICT DO NOTHING`,
 
-  /** As for lanes: no row where there is no such outbox yet, one without an epoch where another holder has it. */
+  /**
+   * As for lanes: no row if the outbox does not exist yet, a row without an epoch if another process owns it.
+   */
   takeOutbox: `
     WITH outbox AS (SELECT o.outbox FROM ${schema}.outboxes o WHERE o.name = $1::text),
     taken AS (
@@ -22,8 +24,9 @@ export const outboxStatements = (schema: string) => ({
     WHERE name = $1::text AND epoch = $2::bigint AND holder = $3::text`,
 
   /**
-   * The lease in `$1` to `$3`, whose row is locked first; lanes with what was read of them in `$4` to `$7`; deliveries in
-   * `$8` to `$12`. No row: the lease is lost, and nothing is written.
+   * Parameters `$1` to `$3`: the lease, whose row is locked first; `$4` to `$7`: the lanes and the revisions
+   * read; `$8` to `$12`: the deliveries. Without a row in the result the lease is lost, and nothing was
+   * written.
    */
   writeOutbox: `
     WITH outbox AS (

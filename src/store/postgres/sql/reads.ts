@@ -1,6 +1,9 @@
 import { laneNamed } from './leases.js'
 
-/** Lanes of one chain in `$1` to `$3`, or all of them. No page has more of one lane than it has of all: each is read that far. */
+/**
+ * The lanes of one chain in `$1` to `$3`, or all of them. A page takes at most `limit` rows from each lane,
+ * so each is read only that far.
+ */
 const listOf = (schema: string, group: string) => `
     SELECT t.sequence, t.body, t.created_ms, t.arrival, t.id
     FROM ${schema}.chains c

@@ -1,13 +1,13 @@
 import { lined, listed } from './lists.js'
 
-/** `$1` to `$3` the lane's name, `$4` epoch, `$5` holder: the condition under which a lease is still held. */
+/** The condition that a lease is still valid. `$1` to `$3`: the lane's key, `$4`: epoch, `$5`: owner. */
 const leased = `c.chain = l.chain AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text
   AND l.address = $3::text AND l.epoch = $4::bigint AND l.holder = $5::text`
 
 export const writeStatements = (schema: string) => ({
   /**
-   * The whole write in one statement, which is one transaction and one round trip. Its first part locks the lane's
-   * row and looks at lease and fence there: whatever comes too late finds no lane, and writes nothing.
+   * The whole write as one statement, which is one transaction and one round trip. Its first part locks the
+   * lane's row and checks lease and fence there. A late write finds no lane then, and writes nothing.
    */
   write: `
     WITH lane AS (
@@ -45,10 +45,10 @@ export const writeStatements = (schema: string) => ({
         stage = excluded.stage,
         body = excluded.body,
         ended_at = CASE WHEN excluded.ended_at IS NULL THEN NULL ELSE coalesce(t.ended_at, excluded.ended_at) END
-      -- It was handed to another lane, or began anew, otherwise.
+      -- Otherwise it was handed off to another lane, or restarted.
       WHERE t.lane = excluded.lane AND t.sequence <= excluded.sequence
     ),
-    -- The slot of a transaction that is forgotten already may be written once more.
+    -- The slot of a deleted transaction may be written once more.
     hashes_kept AS (
       INSERT INTO ${schema}.hashes AS h (chain, hash, id)
       SELECT lane.chain, u.hash, u.id
@@ -59,19 +59,22 @@ export const writeStatements = (schema: string) => ({
     )
     SELECT pg_notify($20, $21 || ' ' || sequence) FROM lane`,
 
-  /** Why a write found no lane: none here either, and the lease is lost; else the fence is ahead of the writer. */
+  /**
+   * Explains why a write found no lane: if this finds none either, the lease is lost; otherwise the fence is
+   * ahead of the writer.
+   */
   fence: `SELECT l.fence FROM ${schema}.lanes l, ${schema}.chains c WHERE ${leased}`,
 
   /**
-   * Before a lane is read. It waits for a write that is under way, and shuts out one that is still on its way to the
-   * server: what is read then is what there will be.
+   * Run before a lane is read. It waits for a running write, and fences off one that is still in transit to
+   * the server, so that the state read afterwards is final.
    */
   shut: `
     UPDATE ${schema}.lanes l SET fence = greatest(l.fence, $6::bigint) + 1
     FROM ${schema}.chains c WHERE ${leased}
     RETURNING l.fence`,
 
-  /** One statement, so that all of it is of one moment. */
+  /** One statement, so that all parts of the result are from one moment. */
   load: `
     WITH lane AS (
       SELECT l.lane, l.cursor, l.sequence FROM ${schema}.lanes l, ${schema}.chains c WHERE ${leased}
@@ -87,8 +90,8 @@ export const writeStatements = (schema: string) => ({
     HAVING count(*) > 0`,
 
   /**
-   * A bounded number of what ended long ago, with its hashes. What another process deletes at this moment is left
-   * to it.
+   * Deletes a limited number of transactions that ended long ago, with their hashes. Rows that another
+   * process is deleting are skipped.
    */
   prune: `
     WITH old AS (
