@@ -27,6 +27,16 @@ describe('the tarball', () => {
   })
 })
 
+describe('publishing', () => {
+  it('is accepted by npm as it stands: nothing in package.json has to be corrected', async () => {
+    const { stdout, stderr } = await packed.publishDryRun()
+    const [published] = Object.values(JSON.parse(stdout) as object).filter((value) => typeof value === 'object')
+    const { name, files } = (published ?? JSON.parse(stdout)) as { name: string; files: { path: string }[] }
+    expect({ name, files: files.map(({ path }) => path) }).toEqual({ name: 'txlane', files: packed.files })
+    expect(stderr).not.toMatch(/auto-corrected|npm (?:warn|error)/i)
+  })
+})
+
 describe('the installed package', () => {
   it('exports the same names to import and to require from each subpath, and warns of nothing', async () => {
     const [esm, cjs] = await Promise.all([
