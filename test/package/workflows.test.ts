@@ -50,12 +50,15 @@ const workflow = (name: string) => {
 }
 
 describe('each workflow', () => {
-  it.each(workflows)('$path limits its permissions, its concurrency and the time of its jobs', ({ workflow }) => {
-    expect(workflow.permissions).toEqual({ contents: 'read' })
-    expect(workflow.concurrency).toMatchObject({ group: expect.any(String) })
-    for (const [name, job] of Object.entries(workflow.jobs))
-      expect(job['timeout-minutes'], name).toBeGreaterThan(0)
-  })
+  it.each(workflows)(
+    '$path limits its permissions, its concurrency and the time of its jobs',
+    ({ workflow }) => {
+      expect(workflow.permissions).toEqual({ contents: 'read' })
+      expect(workflow.concurrency).toMatchObject({ group: expect.any(String) })
+      for (const [name, job] of Object.entries(workflow.jobs))
+        expect(job['timeout-minutes'], name).toBeGreaterThan(0)
+    },
+  )
 
   it.each(workflows)('$path pins each action to a commit, and names its version', ({ text, workflow }) => {
     const lines = text.split('\n').filter((line) => /\buses:/.test(line))
@@ -102,7 +105,18 @@ describe('the check workflow', () => {
 
 test('the nightly workflow runs each long search', () => {
   const { text } = workflow('nightly')
-  const long = ['sim', 'odd', 'model', 'crash', 'cluster', 'soak', 'soak:retention', 'peers', 'nodes', 'mutants']
+  const long = [
+    'sim',
+    'odd',
+    'model',
+    'crash',
+    'cluster',
+    'soak',
+    'soak:retention',
+    'peers',
+    'nodes',
+    'mutants',
+  ]
   for (const name of long) expect(text).toContain(`npm run ${name}`)
 })
 

@@ -28,15 +28,15 @@ const workerdArch = arch === 'x64' ? '64' : arch
 
 export const runtimes: Readonly<Record<RuntimeName, Pin>> = {
   bun: {
-    version: 'BUN',
+    version: '1.4.5',
     binaries: [`@oven/bun-${platform === 'win32' ? 'windows' : platform}-${bunArch}/bin/bun${exe}`],
   },
   deno: {
-    version: 'DENO',
+    version: '2.9.6',
     binaries: [`@deno/${platform}-${arch}-glibc/deno`, `@deno/${platform}-${arch}/deno${exe}`],
   },
   workerd: {
-    version: 'WORKERD',
+    version: '1.20261117.1',
     binaries: [
       `@cloudflare/workerd-${platform === 'win32' ? 'windows' : platform}-${workerdArch}/bin/workerd${exe}`,
     ],

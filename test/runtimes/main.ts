@@ -43,7 +43,9 @@ async function runAll(): Promise<void> {
       )
       if (problem !== undefined) process.exitCode = 1
       console.log(
-        problem === undefined ? `ok   ${name} ${version}: 5 of 5 sealed` : `FAIL ${name} ${version}: ${problem}`,
+        problem === undefined
+          ? `ok   ${name} ${version}: 5 of 5 sealed`
+          : `FAIL ${name} ${version}: ${problem}`,
       )
     }
   } finally {
