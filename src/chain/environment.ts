@@ -7,68 +7,68 @@ import { memoryStore } from '../store/memory.js'
 import type { Endpoint } from '../types/index.js'
 import type { Store } from '../types/store.js'
 
-/** The ways to the node of an endpoint. */
+/** Creates the ports to the node of an endpoint. */
 export type PortsOf = (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
 
 export type EndpointPort = {
   readonly port: Port
   readonly role: 'both' | 'read' | 'send'
-  /** Ports with the same one share a request budget. */
+  /** Ports with the same URL share a request budget. */
   readonly url?: string | undefined
 }
 
 /**
- * Everything the sender takes from outside: time, chance, the way to a node, and what the process shares. The real
- * one below; a simulation brings its own.
+ * Everything that lanes take from outside: time, random numbers, the ports to a node, and the registry of the process. A
+ * simulation has its own environment; `processEnvironment` is the real one.
  */
 export type Environment = {
   readonly clock: Clock
-  /** For what stands for no unfinished work: its timers keep no process alive. @default `clock` */
+  /** The clock of work that is not unfinished: its timers keep no process alive. @default `clock` */
   readonly background?: Clock
   readonly random: Random
-  /** Reads who signed what stands in a block. @default recovered from the curve */
+  /** Recovers the signers of the transactions in a block. @default recovery on the curve */
   readonly signatures?: Signatures
-  /** @default what the client's transport is made of */
+  /** @default the ports of the transport of the client */
   readonly portsOf?: PortsOf
   /**
    * The code that lanes run on. The first call that opens a lane loads it; later calls have it in the same turn. Each folder
    * that uses it names the functions that it takes from it.
    */
   readonly runtime: () => object | Promise<object>
-  /** What lanes of one process share. Isolated where a store is given. */
+  /** The registry that the lanes of one process share. */
   readonly shared: Shared
-  /** A line for the people who run the process. @default nothing */
+  /** Writes a line for the operators of the process. @default does nothing */
   readonly warn?: (line: string) => void
-  /** Counts what the lanes do: absent in a process that nobody measures. */
+  /** Counts the rows and outcomes of the lanes, for tests and benchmarks. */
   readonly probe?: Probe
 }
 
-/** Sees each row of the table that is taken, and each answer to a send as it was read. Must not throw. */
+/** Is called with each row of the table that a lane takes, and with each classified answer to a send. Must not throw. */
 export type Probe = {
   row(row: number): void
   outcome(outcome: SendOutcome): void
 }
 
-/** Lanes and hubs by key, and the store of who names none. Values are made and read by the same version only. */
+/** Lanes and endpoint pools by key, and the default store. Only one version of the package makes and reads the values. */
 export type Shared = {
   readonly lanes: Map<string, unknown>
   readonly endpointPools: Map<string, unknown>
   /** Request budgets, by URL and limits. */
   readonly gates: Map<string, unknown>
-  /** What deliveries have shown of an endpoint, by URL: the newest ones. */
+  /** The profiles that deliveries have learned of endpoints, by URL: the newest ones. */
   readonly deliveries: Map<string, unknown>
-  /** The books of counters in contracts that nobody holds now, and of which something is still out. */
+  /** The books of contract counters that have no holder now and still have nonces in flight. */
   readonly counters: Map<string, unknown>
-  /** A number for each store, transport or client that has no name of its own. */
+  /** A number for each store, transport or client, which have no names. */
   readonly identities: WeakMap<object, number>
   identitiesMade: number
   defaultStore: Store | undefined
-  /** One for each store: a process holds its lanes under one name. */
+  /** One heartbeat for each store: a process holds its lanes under one name. */
   readonly heartbeats: WeakMap<Store, unknown>
   readonly reports: WeakMap<Store, unknown>
 }
 
-// The version is part of the symbol: copies of the package share lanes only where they agree on what a lane is.
+// The version is part of the symbol: copies of the package share lanes only if they have the same types of lanes.
 const SHARED = Symbol.for('txlane.shared.v4')
 
 export function createShared(): Shared {
@@ -86,14 +86,14 @@ export function createShared(): Shared {
   }
 }
 
-/** The registry of this process: one, however many copies of the package (ESM beside CJS) are loaded. */
+/** The registry of this process. Several copies of the package (ESM beside CJS) share one. */
 function processShared(): Shared {
   const holder = globalThis as { [SHARED]?: Shared }
   holder[SHARED] ??= createShared()
   return holder[SHARED]
 }
 
-/** The machine, the network and the process as they are. */
+/** The environment outside simulations: the clocks and the randomness of the machine, and the registry of the process. */
 export function processEnvironment(): Omit<Environment, 'runtime'> {
   return {
     clock: systemClock,
@@ -104,7 +104,7 @@ export function processEnvironment(): Omit<Environment, 'runtime'> {
   }
 }
 
-/** A stable name for an object that has none, within this process. */
+/** A number that identifies an object within this process. */
 export function identityOf(shared: Shared, object: object): number {
   const known = shared.identities.get(object)
   if (known !== undefined) return known

@@ -5,7 +5,7 @@ import { openLane, refuses, type SimLane, swallow, transfer } from '../api/sende
 import { memoryStore } from '../store/memory.js'
 import type { Store } from '../types/store.js'
 
-/** A store whose writes of attempts take as long as it is told, or bring no answer. */
+/** A store whose writes of attempts take a given time, or never answer. */
 function slowStore() {
   const inner = memoryStore()
   let pause = async () => {}
@@ -31,7 +31,7 @@ function neighbour(lane: SimLane) {
   return createSenderIn(lane.environment, { ...lane.parameters, account })
 }
 
-describe('P8: what is under way when the lane closes is answered', () => {
+describe('P8: calls that are under way when the lane closes get an answer', () => {
   test('resync, whose readings come in after it: CLOSED', async () => {
     await using lane = await openLane()
     const resync = lane.rejection(lane.sender.resync())
@@ -91,7 +91,7 @@ describe('P8: what is under way when the lane closes is answered', () => {
     expect(await drain).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
   })
 
-  test('a replacement that comes while it closes, of what a slow store is taking: CLOSED, notExecuted', async () => {
+  test('a replacement during the close, of a transaction that a slow store is writing: CLOSED, notExecuted', async () => {
     const store = slowStore()
     await using lane = await openLane({ store, limits: { closeTimeoutMs: 1_000 } })
     store.slow(lane, 5_000)
@@ -105,7 +105,7 @@ describe('P8: what is under way when the lane closes is answered', () => {
   })
 })
 
-describe('close does not wait for blocks, and says what nobody follows any more', () => {
+describe('close does not wait for blocks, and rejects for the transactions that are no longer followed', () => {
   const logging = () => {
     const lines: unknown[][] = []
     return { lines, logger: { info() {}, warn: (...line: unknown[]) => void lines.push(line) } }
@@ -113,7 +113,7 @@ describe('close does not wait for blocks, and says what nobody follows any more'
   const losses = (lines: readonly unknown[][]) =>
     lines.filter(([, message]) => String(message).startsWith('closed with transactions in flight'))
 
-  test('what has a nonce is signed and handed to an endpoint; with a store of the process alone the logger is warned', async () => {
+  test('a transaction with a nonce is signed and sent; with a store that ends with the process the logger gets a warning', async () => {
     const { lines, logger } = logging()
     await using lane = await openLane({ logger, signMs: () => 300 })
     const sends = [1, 2, 3].map((marker) => lane.rejection(lane.sender.send(transfer(marker))))
@@ -125,7 +125,7 @@ describe('close does not wait for blocks, and says what nobody follows any more'
     expect(losses(lines)).toMatchObject([[{ inFlight: 3 }, expect.any(String)]])
   })
 
-  test('drained before, nothing is in flight and nobody is warned', async () => {
+  test('after a drain nothing is in flight, and there is no warning', async () => {
     const { lines, logger } = logging()
     await using lane = await openLane({ logger })
     await lane.settle(lane.sender.send(transfer(1)))
@@ -135,7 +135,7 @@ describe('close does not wait for blocks, and says what nobody follows any more'
     expect(losses(lines)).toEqual([])
   })
 
-  test('in a store that outlives the process whoever opens the lane next has it: no warning', async () => {
+  test('with a store that outlives the process the next owner has the transaction: no warning', async () => {
     const { lines, logger } = logging()
     const store: Store = { ...memoryStore(), durable: true }
     await using lane = await openLane({ logger, store })
@@ -146,7 +146,7 @@ describe('close does not wait for blocks, and says what nobody follows any more'
   })
 })
 
-test('P8: what waits for its turn with a busy store: CLOSED by the time it is closed, and it is not kept', async () => {
+test('P8: a transaction that waits for a busy store rejects with CLOSED before the close ends, and is not stored', async () => {
   const inner = memoryStore()
   const kept: string[] = []
   let answer = () => {}
@@ -178,7 +178,7 @@ test('P8: what waits for its turn with a busy store: CLOSED by the time it is cl
   expect(kept).toEqual(['taken'])
 })
 
-test('P5: aborted before and closed: of an id that may have been sent nobody says that it was not', async () => {
+test('P5: after an abort and a close, no answer claims that a possibly sent id was not executed', async () => {
   await using lane = await openLane()
   lane.script = swallow(1)
   await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))

@@ -1,9 +1,9 @@
 import type { Engine } from '../lane/engine/engineTypes.js'
 import type { Limits } from '../types/index.js'
 
-/** Finishes what is reserved, and fills gaps within `closeTimeoutMs`. Nothing new is taken on. */
+/** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
 export async function closeLeader(engine: Engine, limits: Limits): Promise<void> {
-  // Again for what came in, or lost its nonce, meanwhile.
+  // A second round serves transactions that arrived, or lost their nonce, during the first one.
   for (let rounds = 0; rounds < 2 && !engine.context.closed; rounds++) {
     engine.intake.close()
     await finish(engine, limits.closeTimeoutMs)
@@ -11,10 +11,10 @@ export async function closeLeader(engine: Engine, limits: Limits): Promise<void>
   }
 }
 
-/** A gap is filled by its timer, and may turn out to be none with any tick: neither is to be hurried. */
+/** A timer fills a gap, and any tick may show that it is none. The close only looks again after this time. */
 const LOOK_AGAIN_MS = 50
 
-/** Until nothing is being signed or sent and no gap is left, or the time is up. */
+/** Resolves when nothing is being signed or sent and no gap is left, or the time is up. */
 async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   const { context } = engine
   const { book } = context.lane
@@ -22,7 +22,7 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   let off = () => {}
   let cancelLook = () => {}
   const timeUp = new Promise<void>((resolve) => {
-    // Whoever has the lane by now finishes it, and the clock of this one stands still.
+    // Another owner finishes the lane then, and the clock of this engine stands still.
     off = context.closing.listen(resolve)
     const cancel = context.clock.setTimer(() => {
       late = true
@@ -40,7 +40,7 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   async function settled(): Promise<void> {
     for (;;) {
       await engine.quiet()
-      // Without a signer nobody fills a gap.
+      // Without a signer a gap stays.
       if (late || context.signer === undefined || book.lowestHole() === undefined) return
       await new Promise<void>((resolve) => {
         cancelLook = context.clock.setTimer(resolve, LOOK_AGAIN_MS)

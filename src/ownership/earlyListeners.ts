@@ -13,8 +13,8 @@ type Entry = {
 export type EarlyListeners = ReturnType<typeof createEarlyListeners>
 
 /**
- * Listeners that were added before there is a lane. Who opens it hears of everything, from its first moment on; who joins
- * one that is open, of what comes after that.
+ * Listeners that were added before the lane is open. The sender that opens the lane gets every event from the first moment
+ * on; a sender that joins an open lane gets the later events.
  */
 export function createEarlyListeners() {
   const entries = new Set<Entry>()
@@ -43,12 +43,12 @@ export function createEarlyListeners() {
         entry.off?.()
       }
     },
-    /** The lane is being opened by this very one. Once more where that failed and is tried again. */
+    /** This sender begins to open the lane. It is called again for each new try. */
     begin(next: Emitter): void {
       opening = noteTold(next)
       listenTo(next)
     },
-    /** The holds that were told while the lane is being opened. */
+    /** The holds that were emitted while the lane is being opened. */
     get heard(): ReadonlySet<string> {
       return new Set(opening?.holds)
     },
@@ -58,7 +58,7 @@ export function createEarlyListeners() {
       opening = undefined
       told?.stop()
       if (told === undefined) listenTo(session.events)
-      // The lane may have begun held, or with what waits for an operator's word, when nobody could hear it yet.
+      // The lane may have begun with holds, or with unresolved transactions, before any listener was attached.
       const own = (name: keyof SenderEvents) =>
         [...entries].filter(({ event }) => event === name).map(({ listener }) => listener)
       for (const reason of ownership.worker.holds)
@@ -69,21 +69,21 @@ export function createEarlyListeners() {
         session.events.tell(own('unresolved'), { nonce, tx: txOf(transaction) })
       }
     },
-    /** Whoever listened has closed; the lane may go on for others. */
+    /** The sender has closed; the lane may go on for others. */
     detach(): void {
       for (const entry of entries) entry.off?.()
     },
   }
 }
 
-/** What `resume()` does where it is called before the lane is open: it answers the holds that were told by then. */
+/** A call of `resume()` before the lane was open: it lifts the holds that were emitted by then. */
 export function resumeOpened({ ownership }: OpenLane, heard: ReadonlySet<string>): void {
   const holds = [...ownership.worker.holds].filter((reason) => reason !== 'paused')
   if (holds.length > 0 && holds.every((reason) => heard.has(reason))) ownership.resume()
   else ownership.unpause()
 }
 
-/** What was heard of a lane while it was opened: it is not told once more when it is open. */
+/** The events of a lane while it was opened. They are not emitted again when it is open. */
 function noteTold(events: Emitter) {
   const holds = new Set<string>()
   const unresolved = new Set<number>()

@@ -1,9 +1,9 @@
 import type { ChainKey, Store, StoredTransaction } from '../types/store.js'
 
-/** So many are looked up at once. */
+/** The number of parallel lookups. */
 export const LOOKUP_BATCH = 32
 
-/** Each of these that the store knows, in order, a few at a time; `found` says whether to go on. */
+/** Looks ids up in order, in batches, and calls `found` for each hit; stops when it returns false. */
 export async function findByIds(
   store: Pick<Store, 'find'>,
   chain: ChainKey,

@@ -72,7 +72,7 @@ export function createHandedOffTransactions(parts: {
     poller = undefined
   }
 
-  /** The store is asked about it from now on. */
+  /** Follows the transaction in the store from now on. */
   function watch(transaction: Transaction): void {
     if (!isFollowed(transaction)) return
     strays.set(transaction.id, transaction)
@@ -111,7 +111,7 @@ export function createHandedOffTransactions(parts: {
   }
 }
 
-/** Its fate is open, or somebody waits for a later stage. */
+/** The fate is open, or a caller waits for a later stage. */
 function isFollowed({ stage, settled, waiters = [] }: Transaction): boolean {
   return !hasEnded(stage) && (!settled || waiters.length > 0)
 }

@@ -33,7 +33,7 @@ describe('P7: the lane changes hands', () => {
     )
   })
 
-  test('a holder that wakes takes what the next one sent for nobody else’s: it asks first whether it is the holder', async () => {
+  test('an owner that wakes up checks its lease before it judges the transactions of the next owner as foreign', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = [world.start(), world.start()]
@@ -73,7 +73,7 @@ describe('P7: the lane changes hands', () => {
     expect(new Set(lane.sent.map(({ nonce }) => nonce))).toEqual(new Set(nonces))
   })
 
-  test('transactions sealed while nobody held the lane are found a block at a time, not a nonce at a time', async () => {
+  test('transactions that were sealed while the lane had no owner are found block by block, not nonce by nonce', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const first = world.start()
@@ -98,7 +98,7 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(Promise.all(burst.map((sent) => sent.then((tx) => tx.wait()))))
     expect(lane.executed()).toHaveLength(41)
     expect(searches).toBeLessThan(20)
-    // What the chain's count has passed is not sent once more.
+    // Nonces below the count of the chain are not sent again.
     expect(lane.sent.slice(before).map(({ nonce }) => nonce)).toEqual([40])
   })
 
@@ -148,7 +148,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.sent.map(({ nonce }) => nonce)).toEqual([0, 1, 2, 3])
   })
 
-  test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
+  test('after a clean close the next owner does not wait for the lease, and has the queued transactions', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -195,7 +195,7 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(allocator.close())
   })
 
-  test('the stage that a transaction came to before the lane did is told once, where the lane is taken up', async () => {
+  test('a stage that was reached before the takeover is emitted once, by the new owner', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -224,7 +224,7 @@ describe('P7: the lane changes hands', () => {
     expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
   })
 
-  test('a lane in which nothing is left to do is anybody’s: who sends next has it at once', async () => {
+  test('an idle lane goes at once to the next process that sends', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = [world.start(), world.start()]
@@ -271,7 +271,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a receipt is asked for again where nobody walks the chain: its block may have left', async () => {
+  test('a receipt is read again while no process walks the chain: a reorg may have removed its block', async () => {
     await using world = await openProcesses({ lossDepth: 5 })
     const { lane } = world
     const [first, second] = await world.pair()
@@ -301,7 +301,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('who asked the old holder for a cancel is answered by the new one', async () => {
+  test('the new owner answers a cancel that the old one was asked for', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first] = await world.pair()

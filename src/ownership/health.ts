@@ -8,17 +8,17 @@ import type { WaitReason } from '../types/wait.js'
 import { countInFlight, isInFlightByStage } from './inFlight.js'
 import { type OptionDifference, sayDifferences } from './reportedOptions.js'
 
-/** A reason without the account, which whoever has the sender knows. */
+/** A reason without the account, which the holder of the sender knows. */
 export type LaneReason = HealthCause & Omit<HealthReason, 'address' | keyof HealthCause>
 
-/** What the lane alone knows of the health of its sender. */
+/** The part of the health of a sender that its lane knows. */
 export type LaneHealth = {
   readonly inFlight: number
   readonly queued: number
   readonly reasons: readonly LaneReason[]
 }
 
-/** From the books of the process that holds the lane. */
+/** The health from the books of the process that owns the lane. */
 export function healthOfLeader(engine: Engine, limits: Pick<Limits, 'queueMax'>): LaneHealth {
   const { lane, endpointPool, session } = engine.context
   return {
@@ -33,7 +33,7 @@ export function healthOfLeader(engine: Engine, limits: Pick<Limits, 'queueMax'>)
   }
 }
 
-/** For a process that does not hold the lane: what the holder keeps of the transactions that this process knows. */
+/** The health for a standby, from the records that the owner keeps of the transactions known to this process. */
 export function healthOfStandby(parts: {
   readonly session: LaneSession
   readonly endpointPool: EndpointPool
@@ -49,7 +49,7 @@ export function healthOfStandby(parts: {
     reasons: [
       ...keptHolds(own.map(keptReason)),
       ...storeReasons(session),
-      // Whoever holds the lane has endpoints of its own.
+      // The owner of the lane has its own endpoints.
       ...endpointReasons(endpointPool, false),
       ...queueReasons(own.length, limits),
       ...optionReasons(differences),
@@ -63,7 +63,7 @@ function holdReason(hold: HoldReason, detail: string | undefined, sinceMs: numbe
   return { for: 'hold', hold, sinceMs, sentence, operator, ...stoppedBy(hold) }
 }
 
-/** A transaction that goes alone is no trouble; a file that was replaced is found again by a process that starts anew. */
+/** A transaction that travels alone is no trouble, and a restart finds a replaced store file again. */
 function stoppedBy(hold: HoldReason): Pick<HealthReason, 'stops'> {
   if (hold === 'authorizing') return {}
   return { stops: hold === 'storeReplaced' ? 'live' : 'ready' }

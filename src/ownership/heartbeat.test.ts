@@ -39,7 +39,7 @@ function setUp() {
   }
 }
 
-test('P7: what is held stays held, with one call for all lanes, and ends with its holder', async () => {
+test('P7: one call renews the leases of all lanes, and they end with their owner', async () => {
   const { clock, store, calls, take, heartbeat } = setUp()
   const off = await Promise.all(
     ['a', 'b'].map(async (last) => heartbeat.hold(await take(lane(last), 'me'), QUIET)),
@@ -53,7 +53,7 @@ test('P7: what is held stays held, with one call for all lanes, and ends with it
   expect(await store.acquire(lane('a'), 'other', TTL_MS)).toMatchObject({ epoch: 2 })
 })
 
-test('P7: whoever was away for longer than its lease is told that another took the lane, once', async () => {
+test('P7: a process that was away for longer than its lease is notified once that another one took the lane', async () => {
   const { clock, away, take, heartbeat } = setUp()
   const lost: string[] = []
   heartbeat.hold(await take(lane('a'), 'me'), { lost: () => lost.push('a') })

@@ -9,32 +9,32 @@ import {
 } from '../platform/clock.js'
 import { type Lease, laneName, type Store } from '../types/store.js'
 
-/** Keeps the leases of one process alive, all of them with one call. */
+/** Renews all leases of one process with one call. */
 export type Heartbeat = {
   readonly holder: string
   readonly ttlMs: number
-  /** From now on the lease is renewed, until it is let go of. */
+  /** Renews the lease from now on. The returned function ends that. */
   hold(lease: Lease, listener: LeaseListener): () => void
   /**
-   * Within its time, by the steady clock and by the wall clock: no other process can have taken it. A process that was
-   * stopped, and a machine that slept, find it run out when they go on; so does one whose wall clock stepped, which may be
-   * the one that times the lease, until the next heartbeat is answered.
+   * True while the lease has not expired by the steady clock and by the wall clock, so that no other process can have taken
+   * it. It is false after the process was suspended or the machine slept, and after a step of the wall clock, which may time
+   * the lease, until the next heartbeat is answered.
    */
   isFresh(lease: Lease): boolean
 }
 
 export type LeaseListener = {
-  /** Called once, when another process has taken the lease. */
+  /** Called once when another process has taken the lease. */
   lost(): void
   /** A heartbeat was answered: the store has the lease. */
   kept?(): void
-  /** A heartbeat failed. That says nothing about who has the lease, and every write is fenced. */
+  /** A heartbeat failed. The owner of the lease is unknown then, but every write is fenced. */
   failed?(error: unknown): void
 }
 
 type Held = { readonly lease: Lease; readonly listener: LeaseListener; keptAt: Moment }
 
-// Two beats may be missed before the time has run out.
+// Two heartbeats may fail before the lease expires.
 const BEATS_A_LEASE = 3
 
 export function createHeartbeat(options: {
@@ -48,7 +48,7 @@ export function createHeartbeat(options: {
   let next: CancelTimer | undefined
   let beating = false
 
-  /** The beat that is under way plans the next one: two would go on beside each other for ever. */
+  /** A running heartbeat plans the next one. A second chain of heartbeats would never end. */
   function plan(): void {
     if (held.size > 0 && !beating) next ??= clock.setTimer(() => void beat(), ttlMs / BEATS_A_LEASE)
   }
@@ -114,10 +114,10 @@ export function createHeartbeat(options: {
   }
 }
 
-/** How long a lane stays taken after its process was heard of last. */
+/** The length of a lease: a lane stays taken for so long after the last heartbeat of its process. */
 const LEASE_MS = 10_000
 
-/** The one of this process for a store. */
+/** The heartbeat of this process for a store. */
 export function heartbeatOf({ shared, clock, background, random }: Environment, store: Store): Heartbeat {
   const known = shared.heartbeats.get(store) as Heartbeat | undefined
   if (known !== undefined) return known

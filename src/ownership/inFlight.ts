@@ -4,18 +4,18 @@ import type { Slot } from '../ledger/slot.js'
 import { hasEnded } from '../store/ended.js'
 
 /**
- * In flight is a nonce that was taken and that no sealed block has used: one definition for `snapshot()`, `health()`,
- * `inFlight()` and the metrics. What a sealed block has waits for its depth, and nothing has to be done for it.
+ * A nonce is in flight if it was taken and no sealed block has used it: one definition for `snapshot()`, `health()`,
+ * `inFlight()` and the metrics. A nonce in a sealed block only waits for its depth.
  */
 export function isInFlight(book: Book, nonce: number): boolean {
   return isOpen(book.get(nonce))
 }
 
-/** How many nonces are in flight. It costs as much as there are slots, however far apart the counts of a node are (P9). */
+/** Counts the nonces in flight. The cost depends on the number of slots, not on the counts of a node (P9). */
 export function countInFlight(book: Book): number {
   const { floor, supposedTo } = book
   const supposedFrom = Math.max(book.base, floor)
-  // What a count says to be in use has no slots of its own.
+  // Nonces that only a count shows as used have no slots.
   let count = Math.max(0, supposedTo - supposedFrom)
   for (const slot of book.slots.values()) {
     if (slot.nonce >= supposedFrom && slot.nonce < supposedTo) count--
@@ -28,7 +28,7 @@ function isOpen(slot: Slot | undefined): boolean {
   return slot?.state === 'reserved' || slot?.state === 'live' || slot?.state === 'outside'
 }
 
-/** For a process that does not hold the lane: the store names the nonce and the stage, and has no other use of it. */
+/** The same for a standby, which knows the nonce and the stage from the store. */
 export function isInFlightByStage(transaction: Transaction): boolean {
   const { nonce, stage, unresolved } = transaction
   return nonce !== undefined && !unresolved && !hasEnded(stage) && !hasReached(transaction, 'sealed')

@@ -2,7 +2,7 @@ import type { Chain } from 'viem'
 import type { LaneOptions } from '../types/index.js'
 import { defaultLossDepth } from './recoverLane.js'
 
-/** The options that decide what a lane does to transactions of all senders, by name; undefined where one is left out. */
+/** The options that decide how a lane treats the transactions of all senders, by name; undefined for one that is left out. */
 export function laneBehaviour(options: LaneOptions<Chain>): Readonly<Record<string, unknown>> {
   const { broadcast, simulate, gasMultiplier, lossDepth, groups, fees } = options
   return {
@@ -21,7 +21,7 @@ export function laneBehaviour(options: LaneOptions<Chain>): Readonly<Record<stri
   }
 }
 
-/** What they are where they are left out. */
+/** The defaults of these options. */
 export function behaviourDefaults(chain: Chain): Readonly<Record<string, unknown>> {
   return {
     broadcast: 'first',

@@ -4,7 +4,7 @@ import { openPools, transfer as payment } from '../api/pool/poolRelief.fixture.j
 import { openProcesses } from '../api/sender/processes.fixture.js'
 import { ACCOUNT, onSend, openLane, refuses, transfer } from '../api/sender/simLane.fixture.js'
 
-test('each event names the lane that tells it', async () => {
+test('each event names its lane', async () => {
   await using lane = await openLane({ balanceWei: 0n })
   const ofLane = { chainId: lane.chain.settings.chainId, address: getAddress(ACCOUNT) }
   const late: unknown[] = []
@@ -27,7 +27,7 @@ test('each event names the lane that tells it', async () => {
   expect(late).toContainEqual({ reason: 'paused', ...ofLane })
 })
 
-test('who begins to listen to a lane that is held hears by which lane', async () => {
+test('a listener that joins a held lane gets the hold with the name of the lane', async () => {
   await using lane = await openLane()
   lane.sender.pause()
   const { createSenderIn } = await import('../api/sender/sender.js')
@@ -40,7 +40,7 @@ test('who begins to listen to a lane that is held hears by which lane', async ()
   await lane.settle(second.close())
 })
 
-test('one listener of a pool tells its lanes apart', async () => {
+test('one listener of a pool can distinguish its lanes', async () => {
   await using pools = await openPools([10n ** 18n, 10n ** 18n])
   const { lane, pool } = pools
   const { senders } = pool
@@ -55,7 +55,7 @@ test('one listener of a pool tells its lanes apart', async () => {
   await lane.settle(pool.drain())
 })
 
-test('a lease that is gained, taken over or lost is told, and logged', async () => {
+test('a lease that is gained, taken over or lost is emitted and logged', async () => {
   const logged: (object & { message?: string | undefined })[] = []
   const log = (fields: object, message?: string) => void logged.push({ ...fields, message })
   await using world = await openProcesses({ logger: { info: log, warn: log } })

@@ -1,28 +1,28 @@
 import type { Logger } from '../types/index.js'
 
-/** What a caller gave as `logger`: `false` for silence, undefined for the default. */
+/** The option `logger` of a caller: `false` for silence, undefined for the default. */
 export type LoggerOption = Logger | false | undefined
 
-/** Where a lane writes to. Its senders may have a logger each. */
+/** The log of a lane. Each of its senders may have a logger. */
 export type LaneLog = {
-  /** Forwards to every logger that was given. */
+  /** Forwards to every given logger. */
   readonly logger: Required<Logger>
-  /** Returns what takes it away again. */
+  /** Adds a logger. Returns a function that removes it. */
   attach(option: LoggerOption): () => void
   /**
-   * A sentence about a wait that only a person can end. It goes to the console, unless a sender of the lane has a logger,
-   * which gets the holds and waits themselves, or `false`.
+   * Writes a sentence about a wait that only a person can end to the console. It does nothing if a sender of the lane has a
+   * logger, which gets the holds and waits themselves, or `false`.
    */
   notice(sentence: string): void
 }
 
-/** `warn` writes a line for people: the console of the process. */
+/** `warn` writes a line to the console of the process. */
 export function createLaneLog(warn: (line: string) => void): LaneLog {
   const options: LoggerOption[] = []
 
   function forward(level: keyof Logger) {
     return (fields: object, message?: string) => {
-      // One that several senders share is written to once.
+      // A logger that several senders share gets each line once.
       for (const option of new Set(options)) if (option) option[level]?.(fields, message)
     }
   }

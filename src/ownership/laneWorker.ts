@@ -7,48 +7,48 @@ import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../types/
 import type { LaneHealth } from './health.js'
 
 /**
- * Who answers for the lane in this process: its holder, or a guest, who leaves word for the holder and reads in the
- * store what became of it.
+ * Serves the lane in this process: as its leader, or as a standby, which posts commands for the leader and reads their results
+ * from the store.
  */
 export type LaneWorker = {
   readonly kind: 'holder' | 'guest'
-  /** Tells once it is kept in the store. */
+  /** Calls back once the transaction is in the store. */
   add(request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void
-  /** What is known of it here is newer than what the store says. */
+  /** The transaction as this process knows it, which may be newer than its record in the store. */
   findLive(by: { id: string } | { hash: Hash }): Transaction | undefined
   /**
-   * It was read from the store, and somebody here has it from now on. What became of it since that reading, before it
-   * was known here, was told to nobody: it is read once more.
+   * A caller of this process has a transaction that was read from the store. It is read once more, because no event was
+   * emitted for a change between that read and now.
    */
   trackFromStore(transaction: Transaction): void
-  /** Finds out what the first transaction would otherwise wait for. Never rejects: what cannot be had is asked again. */
+  /** Reads in advance the prices that the first transaction needs. Never rejects: a failed read is repeated later. */
   prefetchFees(): Promise<void>
-  /** Resolves when the store holds what is known here: also stages that nobody elsewhere waits for, where they matter. */
+  /** Resolves when the store has the state of this process, including stages that no other process waits for. */
   flushed(stages: boolean): Promise<void>
-  /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
+  /** Another feed saw these transactions pre-confirmed; block 0 means the pending block. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
-  /** The operator's word on an unresolved transaction. */
+  /** An operator decides the fate of an unresolved transaction. */
   resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void>
   snapshot(): Promise<LaneSnapshot>
-  /** From memory alone. */
+  /** The health, from memory alone. */
   health(): LaneHealth
-  /** Those at nonces that are in flight. */
+  /** The transactions at nonces that are in flight. */
   inFlight(): readonly Transaction[]
   resync(): Promise<void>
-  /** True once nothing is queued, all is sealed and no gap is left; false where the lane changed hands before that. */
+  /** Resolves to true once nothing is queued, all is sealed and no gap is left; to false if the lane changes its owner before. */
   drained(): Promise<boolean>
-  /** The error for so many more of a group, one by default; undefined where they are taken on. */
+  /** The error for this number of further transactions of a group, one by default; undefined if they are admitted. */
   refusal(group: string | undefined, more?: number): TxlaneError | undefined
   readonly counts: GroupCounts
-  /** How many more it could send now; below 0 by how many wait. */
+  /** How many further transactions it could send now; negative by the number of waiting ones. */
   readonly room: number
-  /** How many have a nonce that no sealed block is known to have used, or wait for one. */
+  /** How many transactions are in flight or wait for a nonce. */
   readonly load: number
   readonly holds: readonly HoldReason[]
-  /** What is left of the balance beside all that it has to send; undefined where that is not known. */
+  /** The balance minus the cost of everything that the lane has to send, in wei; undefined while it is not known. */
   readonly unreservedBalanceWei: bigint | undefined
-  /** True where that may be out of date: it is found out anew. */
+  /** Returns true if that may be out of date, and reads the balance again. */
   requestBalance(): boolean
-  /** Another lane of this process is about to hand over what may cost so much. */
+  /** Another lane of this process is about to hand over a transaction of this cost. */
   give(costWei: bigint): void
 }

@@ -9,7 +9,7 @@ import { ACCOUNT, nameOf, swallow, transfer } from '../api/sender/simLane.fixtur
 import type { Tx } from '../types/index.js'
 
 describe('P7: any process may send; the leader signs and broadcasts', () => {
-  test('a transaction that a guest sends is accepted, sealed, and told there, with its receipt', async () => {
+  test('a transaction of a standby is accepted and sealed, with events and receipt in that process', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -24,7 +24,7 @@ describe('P7: any process may send; the leader signs and broadcasts', () => {
     expect(await lane.settle(standby.sender.snapshot())).toMatchObject({ leader: false, floor: 1, cursor: 1 })
   })
 
-  test('a stage is told in every process: preconfirmed before sealed', async () => {
+  test('a stage is emitted in every process: preconfirmed before sealed', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = [world.start(), world.start()]
@@ -195,7 +195,7 @@ describe('the wishes of a guest for a transaction', () => {
     expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: tx.hash })
   })
 
-  test('a signal: who sent it is told at once; what waits is not sent', async () => {
+  test('a signal: the caller is notified at once, and a waiting transaction is not sent', async () => {
     await using here = await withGuest()
     const { lane, leader, standby } = here
     leader.sender.pause()
@@ -219,7 +219,7 @@ describe('the wishes of a guest for a transaction', () => {
     expect(await sending).toMatchObject({ code: 'EXPIRED', fate: 'notExecuted' })
   })
 
-  test('drain waits for what any process sent', async () => {
+  test('drain waits for the transactions of all processes', async () => {
     await using here = await withGuest()
     const { lane, leader, standby } = here
     const sent = await lane.settle(leader.sender.send(transfer(1)))
@@ -262,7 +262,7 @@ describe('the wishes of a guest for a transaction', () => {
     await lane.settle(allocator.close())
   })
 
-  test('P8: a lane that an allocator opened without a key sends what waits as soon as a sender joins it', async () => {
+  test('P8: a lane that an allocator opened without a key sends waiting transactions as soon as a sender joins', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = [world.start(), world.start()]
@@ -286,7 +286,7 @@ describe('the wishes of a guest for a transaction', () => {
   })
 })
 
-test('a receipt of what is only pre-confirmed is none of a sealed block, whatever the store says of it', async () => {
+test('a receipt of a pre-confirmed transaction does not count as sealed, for any record in the store', async () => {
   await using processes = await openProcesses()
   const { lane } = processes
   const first = processes.start()

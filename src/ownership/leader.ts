@@ -10,12 +10,12 @@ import type { LaneWorker } from './laneWorker.js'
 import type { ReportedOptions } from './reportedOptions.js'
 import { snapshotOf } from './snapshot.js'
 
-/** The seat of the process that holds the lane: what callers want is done by the engine, at once. */
+/** The worker of the process that owns the lane: its engine serves callers directly. */
 export type Leader = LaneWorker & {
   readonly engine: Engine
-  /** What other processes are told of the lane. */
+  /** The report about the lane for other processes. */
   report(): LaneReport
-  /** What the lane looks like now, from its own books. */
+  /** The state of the lane now, from its own books. */
   look(): LaneSnapshot
 }
 
@@ -48,7 +48,7 @@ export function createLeader(parts: {
       const attempt = slot?.attempts.find(({ hash }) => hash === by.hash)
       return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
     },
-    // Kept, and not taken up yet: it comes with what arrives.
+    // It is in the store, and the inbox admits it with the next arrivals.
     trackFromStore(transaction) {
       if (transaction.stage === 'queued') engine.intake.met(transaction)
     },
@@ -97,7 +97,7 @@ export function createLeader(parts: {
       return engine.spareWei
     },
     requestBalance: engine.weigh,
-    // It finds out by itself what it has to send.
+    // The engine knows by itself what it has to send.
     give() {},
   }
   return leader

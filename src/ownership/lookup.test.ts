@@ -7,7 +7,7 @@ import type { TxRequest } from '../types/index.js'
 const ALL_READ_MS = 5_000
 const SOON_MS = 10_000
 
-/** Holds back what the store next answers to `verb`: what it says then is of before. */
+/** Holds back the next answer of the store to `verb`, so that it is outdated when it comes. */
 function heldBack(process: Process, verb: 'find' | 'enqueue' | 'arrivals') {
   const { store } = process
   const ask = store[verb] as (...given: unknown[]) => Promise<unknown>
@@ -28,8 +28,8 @@ function heldBack(process: Process, verb: 'find' | 'enqueue' | 'arrivals') {
   return { answer, asked: () => asked }
 }
 
-describe('P8: what somebody here reads in the store goes on being told, whatever became of it meanwhile', () => {
-  test('to a guest, who read it before it was final', async () => {
+describe('P8: a transaction that a caller reads from the store keeps its events, for any change during the read', () => {
+  test('in a standby that read it before it was final', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -59,7 +59,7 @@ describe('P8: what somebody here reads in the store goes on being told, whatever
     expect(await lane.settle(tx.wait('finalized'), SOON_MS)).toMatchObject({ hash: sent.hash })
   })
 
-  test('to the leader, who read it as queued before it arrived, and it failed at once', async () => {
+  test('in the leader that read it as queued before it arrived and failed at once', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()

@@ -7,17 +7,17 @@ import type { LaneOwnership } from './laneOwnership.js'
 import type { OpenLane } from './open.js'
 
 type Lane = Pick<OpenLane, 'session' | 'key' | 'store' | 'ownership'> & {
-  /** Another lane of the chain and store, where it is open in this process. */
+  /** Another lane of the chain and store, if it is open in this process. */
   readonly beside: (address: Address) => LaneOwnership | undefined
 }
 
-/** What is known here, and may be newer than what the store says. */
+/** The transaction as this process knows it, which may be newer than its record in the store. */
 export function liveTransaction({ session, ownership }: Lane, by: string | { hash: Hash }): Tx | undefined {
   const live = ownership.worker.findLive(askedBy(by))
   return live && session.txOf(live)
 }
 
-/** A transaction of any account by its id or by any of its attempts' hashes, whether it has ended or not. */
+/** Finds a transaction of any account by its id or by the hash of an attempt, ended or not. */
 export async function findTransaction(lane: Lane, by: string | { hash: Hash }): Promise<Tx | undefined> {
   const live = liveTransaction(lane, by)
   if (live) return live
@@ -43,7 +43,7 @@ function foundIn({ session, worker }: LaneOwnership, stored: StoredTransaction):
 
 const LIMIT_DEFAULT = 100
 
-/** A page of the transactions of these lanes, newest first, as the store has them, or as they are `shown`. */
+/** A page of the transactions of these lanes, newest first, from the records of the store, or as `shown` gives them. */
 export async function listStored(
   store: Pick<Store, 'list'>,
   of: readonly LaneKey[] | ChainKey,
@@ -62,7 +62,7 @@ export async function listStored(
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
 }
 
-/** The lanes that a list is of: all of the chain, those of the account that it names, or of these. */
+/** The lanes of a list: all of the chain, those of the named account, or those of these accounts. */
 export function listedLanes(
   { chainId, genesisHash }: ChainKey,
   { account }: ListOptions,
@@ -75,10 +75,7 @@ export function listedLanes(
 
 const lowerCase = (address: Address) => address.toLowerCase() as Address
 
-/**
- * A page of the transactions of these accounts of the chain and store, newest first. Those that are not finished are as
- * they are now.
- */
+/** A page of the transactions of these accounts, newest first. Unfinished transactions are shown in their current state. */
 export async function listTransactions(
   lane: Lane,
   options: ListOptions,
@@ -98,7 +95,7 @@ function recordIn(ownership: LaneOwnership | undefined, stored: StoredTransactio
   return live && recordOf(live, ownership?.session.operations?.waitingFor(live))
 }
 
-/** Whoever works the lane of this account in this process. */
+/** The ownership of the lane of this account in this process. */
 function tenureOf({ key, ownership, beside }: Lane, address: Address): LaneOwnership | undefined {
   return address === key.address ? ownership : beside(address)
 }

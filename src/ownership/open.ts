@@ -28,24 +28,24 @@ export type OpenLane = {
   readonly endpointPool: EndpointPool
   readonly store: Store
   readonly key: LaneKey
-  /** Who works it now. */
+  /** The owner or standby of the lane in this process. */
   readonly ownership: LaneOwnership
   readonly limits: Limits
   readonly log: LaneLog
   /** Another lane of the chain is open in this process. */
   isOpen(address: Address): boolean
-  /** A transaction of this lane that has not ended, from what is known here alone. */
+  /** A transaction of this lane that has not ended, as this process knows it. */
   live(by: string | { hash: Hash }): Tx | undefined
-  /** A transaction of any account of the chain and store. */
+  /** Finds a transaction of any account of the chain and store. */
   find(by: string | { hash: Hash }): Promise<Tx | undefined>
-  /** A page of the transactions of these accounts; of the lane's own, where none is named. */
+  /** A page of the transactions of these accounts; of the account of the lane if none is named. */
   list(options: ListOptions, accounts?: readonly Address[]): Promise<RecordPage>
   sendSequence(
     requests: readonly TxRequest[],
     options: SequenceOptions,
     random: Random,
   ): Promise<readonly Tx[]>
-  /** Lets go of the lane and its hub. The last holder has `stop` called before the hub stops. */
+  /** Releases the lane and its endpoint pool. For the last holder it calls `stop` before the pool stops. */
   release(stop: () => Promise<void>): Promise<void>
 }
 
@@ -55,15 +55,15 @@ export type OpenOptions = LaneOptions<Chain> & {
   /** Undefined for a lane that only hands out nonces. */
   readonly signer: LocalAccount | undefined
   readonly limits: Limits
-  /** The options as the caller gave them: what is left out is the lane's. */
+  /** The options as the caller gave them. The lane decides the options that are left out. */
   readonly given: LaneOptions<Chain>
-  /** Whoever opens it has closed: no endpoint is asked any longer. */
+  /** True once the opener has closed: no endpoint is asked any longer. */
   readonly isClosing?: (() => boolean) | undefined
-  /** What waits to be sent as soon as the lane is open. */
+  /** The requests that wait until the lane is open. */
   readonly waiting?: (() => ReadonlyMap<TxRequest, SendOptions>) | undefined
 }
 
-/** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
+/** The lane has its own reference to its endpoint pool, which outlives the opener. */
 type Shared = {
   readonly ownership: LaneOwnership
   readonly endpointPool: Held<EndpointPool>
@@ -71,14 +71,14 @@ type Shared = {
   readonly log: LaneLog
 }
 
-/** `begun`: given what tells of the lane, before anything of it happens. Not called where somebody has opened it. */
+/** `begun` gets the events of the lane before the first of them. It is not called if the lane is open already. */
 export async function openLane(
   options: OpenOptions,
   environment: Environment,
   begun: (events: LaneSession['events']) => void,
 ): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
-  // Which chain it is, and with it which lane, is known once an endpoint has answered.
+  // The lane key contains the genesis hash, so one endpoint has to answer before the lane can be looked up.
   const probed = await holdEndpointPool(options, environment)
   try {
     const chain = await chainOf(probed.value, store)
@@ -92,7 +92,7 @@ export async function openLane(
     const { ownership, endpointPool, log } = held.value
     await checkJoining(held, options)
     const detach = log.attach(options.logger)
-    // An allocator may have opened the lane without a key: from now on it can repair.
+    // An allocator may have opened the lane without a signer. From now on the lane can repair gaps.
     if (options.signer !== undefined) ownership.signWith(options.signer)
     const { limits } = options
     const lane = {
@@ -103,7 +103,7 @@ export async function openLane(
       ownership,
       beside,
     }
-    // Written out: what is spread loses its shape with the last lane, and the code of every `send` with it.
+    // Fields are listed, not spread, so that all lanes share one hidden class (see slotWith.ts).
     return {
       session: lane.session,
       endpointPool: lane.endpointPool,
@@ -130,7 +130,7 @@ export async function openLane(
   }
 }
 
-/** Lets go of the lane again where these options are not those that it was opened with. */
+/** Releases the lane again if the options differ from those that it was opened with. */
 async function checkJoining({ value, release }: Held<Shared>, options: OpenOptions): Promise<void> {
   try {
     checkShared(value.options, options)
@@ -143,7 +143,7 @@ async function checkJoining({ value, release }: Held<Shared>, options: OpenOptio
   }
 }
 
-/** The endpoints of these options, shared with everybody who names the same. */
+/** The endpoint pool of these options, which all users of the same endpoints share. */
 export function holdEndpointPool(
   options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits' | 'isClosing'>,
   environment: Environment,
@@ -154,13 +154,13 @@ export function holdEndpointPool(
   )
 }
 
-/** Opens the lane on a hub that is its own to hold: whoever asked for it may be gone long before the others. */
+/** Opens the lane with its own reference to the endpoint pool, because the opener may close while other users keep the lane. */
 async function begin(
   parts: Omit<Parameters<typeof openLaneOwnership>[0], 'endpointPool' | 'log'>,
 ): Promise<Shared> {
   const endpointPool = await holdEndpointPool(parts.options, parts.environment)
   const log = createLaneLog(parts.environment.warn ?? (() => {}))
-  // The opening writes as well; those who have the lane then are attached by then.
+  // The opening writes to the log too, before any user of the lane has attached a logger.
   const detach = log.attach(parts.options.logger)
   try {
     return {
@@ -177,7 +177,7 @@ async function begin(
   }
 }
 
-/** How a hub asks its endpoints: with other limits it is another one. */
+/** The limits that are part of the name of an endpoint pool: they decide how it asks its endpoints. */
 const ENDPOINT_POOL_LIMITS = [
   'batchMax',
   'readTimeoutMs',
@@ -189,7 +189,7 @@ const ENDPOINT_POOL_LIMITS = [
   'responseBytesMax',
 ] as const satisfies readonly (keyof Limits)[]
 
-/** Senders with the same endpoints and limits share a hub, and with it the one poller. */
+/** Senders with the same endpoints and limits share an endpoint pool, and with it one poller. */
 function endpointPoolName(options: Parameters<typeof holdEndpointPool>[0], environment: Environment): string {
   const clients = [options.client, ...(options.endpoints ?? []).map((endpoint) => endpoint.client)]
   const names = clients.map((client) => {

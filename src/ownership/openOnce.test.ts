@@ -5,7 +5,7 @@ import { createOpenOnce } from './openOnce.js'
 const TOOK_MS = 50
 const closed = () => new Error('closed')
 
-/** An opening that fails until it is told otherwise, with the moments at which it was tried. */
+/** An opening that fails until the test lets it succeed, with the times of its tries. */
 function openingThatFails() {
   const clock = createVirtualClock()
   const tries: number[] = []
@@ -38,7 +38,7 @@ test.each([1, 10, 1_000])(
     }
     for (let caller = 0; caller < callers; caller++) void askUntilOpen(1 + (caller % 10))
     await clock.advance(60_000)
-    // The first ones follow each other sooner, so that what fails for a moment costs no time.
+    // The first tries follow each other sooner, so that a momentary failure costs no time.
     expect(tries.length).toBeGreaterThan(25)
     expect(tries.length).toBeLessThanOrEqual(60_000 / 2_000 + 5)
     expect((tries[1] as number) - (tries[0] as number)).toBeLessThan(TOOK_MS + 20)
@@ -49,7 +49,7 @@ test.each([1, 10, 1_000])(
   },
 )
 
-test('who asks long after a failure does not wait', async () => {
+test('a call long after a failure does not wait', async () => {
   const { clock, tries, opening } = openingThatFails()
   for (let time = 0; time < 5; time++) {
     const askedMs = clock.now()
@@ -59,7 +59,7 @@ test('who asks long after a failure does not wait', async () => {
   }
 })
 
-test('a close ends the pause: who waits in it is told so, and nothing is tried any more', async () => {
+test('a close ends the pause: waiting callers get the error, and there are no more tries', async () => {
   const { clock, tries, opening } = openingThatFails()
   for (let time = 0; time < 3; time++) {
     opening.open().catch(() => {})
@@ -73,7 +73,7 @@ test('a close ends the pause: who waits in it is told so, and nothing is tried a
   expect(tries).toHaveLength(2)
 })
 
-test('a close lets a try under way end, and hands over what it opened', async () => {
+test('a close waits for a running try, and resolves with the opened object', async () => {
   const { clock, node, opening } = openingThatFails()
   node.fails = false
   void opening.open()

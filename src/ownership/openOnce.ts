@@ -1,21 +1,21 @@
 import type { Clock } from '../platform/clock.js'
 
-/** Something that is opened by the first call that needs it. */
+/** An object that the first call which needs it opens. */
 export type OpenOnce<T> = {
   /**
-   * Opens it once, for all who ask. What failed is not kept: the next call tries anew, after a pause where it has failed
-   * more than once. Those who ask meanwhile wait for the same try.
+   * Opens the object once, for all callers. A failure is not kept: the next call tries again, after a pause if it has failed
+   * more than once. Calls during a try wait for the same try.
    */
   open(): Promise<T>
-  /** Why the last try failed, and since when none has succeeded, in wall time; undefined before that, and once one has. */
+  /** The error of the last try, and the time of the first of its failures in a row, in wall time; undefined without one. */
   readonly failed: { readonly error: unknown; readonly sinceMs: number } | undefined
-  /** What is open, or about to be. */
+  /** The object that is open or being opened. */
   readonly started: Promise<T> | undefined
-  /** Ends a pause: those who wait get the error. Resolves with what is open, after the end of a try under way. */
+  /** Ends a pause: waiting callers get the error. Resolves with the open object, after the end of a running try. */
   close(closed: () => Error): Promise<T | undefined>
 }
 
-/** From the end of the second failure in a row, doubled up to the last: however many ask, a node is asked no more often. */
+/** The pause after the second failure in a row, doubled up to the maximum. It bounds the load on a node for any number of callers. */
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 2_000
 

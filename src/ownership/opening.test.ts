@@ -28,7 +28,7 @@ test('whichever one request gets lost, the lane opens', async () => {
   }
 })
 
-test('whatever share of the requests or calls gets lost, or is refused for the rate, the lane opens', async () => {
+test('the lane opens for any share of lost or rate-limited requests or calls', async () => {
   const often: RpcFailure = { kind: 'http', status: 429, message: 'HTTP 429' }
   const noPart: RpcFailure = { kind: 'malformed', message: 'no answer has the id of this call' }
   const tooMany: RpcFailure = { kind: 'rpc', code: -32005, message: 'rate limit exceeded' }
@@ -53,7 +53,7 @@ test.each([null, '0xzz', {}])('a balance of %j is none: the lane opens without i
   await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('sealed'))
 })
 
-test('a call that lacks its answer is asked again by itself, and what was answered is not', async () => {
+test('a call without an answer is repeated alone, and answered calls are not', async () => {
   await using lane = await openLane({ closed: true })
   let lacking = 3
   lane.script = ({ method, params }) =>
@@ -108,7 +108,7 @@ test('a sender that closes while no endpoint answers is not waited for until `re
   expect(await ready).toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
 })
 
-test('a failure that will not pass is told at once: a key that is refused', async () => {
+test('a lasting failure is reported at once: a refused key', async () => {
   const refused: RpcFailure = { kind: 'http', status: 401, message: 'unauthorized' }
   await using lane = await withFailures(refused, () => true)
   expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'UNREACHABLE' })
@@ -162,7 +162,7 @@ describe('of several endpoints', () => {
     expect(lane.clock.pendingTimers).toBe(0)
   })
 
-  test('each is named with what it said where none answers', async () => {
+  test('if no endpoint answers, the error names each with its words', async () => {
     await using several = await openSeveral(['both', 'read'], {
       closed: true,
       before([first, second]) {
@@ -185,7 +185,7 @@ test('after ready the first transaction waits for no answer: its bytes are the n
   expect(lane.requests[requests]?.[0]?.method).toBe('eth_sendRawTransaction')
 })
 
-test('a node that does not say what gas costs keeps nobody from being ready, and is asked with the first transaction', async () => {
+test('a node without a gas price does not delay ready(), and is asked with the first transaction', async () => {
   await using lane = await openLane({ closed: true })
   const silent: RpcFailure = { kind: 'network', message: 'socket hang up' }
   lane.script = ({ method }) =>
@@ -196,8 +196,8 @@ test('a node that does not say what gas costs keeps nobody from being ready, and
   expect(lane.sent).toHaveLength(1)
 })
 
-describe('who opens a lane hears of all that happens to it meanwhile', () => {
-  test('a transaction in the block that is the newest when the lane opens is told as sealed, once', async () => {
+describe('the opener of a lane gets all events of the opening', () => {
+  test('a transaction in the newest block at the opening emits sealed once', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const first = world.start()
@@ -217,13 +217,13 @@ describe('who opens a lane hears of all that happens to it meanwhile', () => {
     expect(second.events('sealed').map(({ tx }) => (tx as Tx).id)).toEqual(['a'])
   })
 
-  test('a hold that it began with is told once', async () => {
+  test('a hold at the beginning is emitted once', async () => {
     await using lane = await openLane({ closed: true, coldStart: 'settle', nonce: 7 })
     await lane.settle(lane.sender.ready())
     expect(lane.events('held')).toMatchObject([{ reason: 'seeding' }])
   })
 
-  test('it is told again to who joins it', async () => {
+  test('a sender that joins gets it again', async () => {
     await using lane = await openLane({ closed: true, coldStart: 'settle', nonce: 7 })
     lane.sender.pause()
     await lane.settle(lane.sender.ready())

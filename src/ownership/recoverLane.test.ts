@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openLane } from '../api/sender/simLane.fixture.js'
 
-test('where the request budget cuts the reading of an account, a changed pending block does not repeat it', async () => {
+test('a changed pending block does not repeat the reads of an account that the request budget divides', async () => {
   await using lane = await openLane({
     closed: true,
     limits: { callsPerSecond: 2 },

@@ -32,20 +32,20 @@ export type RecoverLaneParts = {
   readonly log: LaneLog
   readonly admission: Admission
   readonly lease: Lease
-  /** This process was the one that held the lane last: what the store says of it cannot be from before. */
+  /** This process was the last owner of the lane, so the records cannot be older than its own knowledge. */
   readonly seen: boolean
-  /** Asked when the reading is done: who can sign may join while that takes its time. */
+  /** Called after the reads: a sender that can sign may join during them. */
   readonly signer: () => LocalAccount | undefined
   readonly leased: () => boolean
-  /** The journal found out that another process has the lane. */
+  /** The journal found that another process owns the lane. */
   readonly lost: () => void
-  /** In the turn in which the holder is made, so that nothing asked of the lane falls in between. */
+  /** Called in the turn in which the leader is created, so that no call to the lane falls in between. */
   readonly taken: (leader: Leader) => void
 }
 
 /**
- * Takes the lane up where the store and the chain say it stands. Records, chain, book, engine: in this order, so that
- * nothing is handed out before all of it is known. The holder that `taken` gets has not begun to follow the chain.
+ * Recovers the lane from the store and the chain: records, chain, book, engine, in this order, so that no nonce is assigned
+ * before all of it is known. The leader that `taken` gets has not begun to follow the chain.
  */
 export async function recoverLane(parts: RecoverLaneParts): Promise<void> {
   const ahead = createAhead(parts)
@@ -80,7 +80,7 @@ async function begin(
     find: (id) => store.find(key, { id }),
     clock: environment.clock,
   })
-  // From here on there is something that works by itself, and nothing is awaited until it has begun.
+  // The engine works by itself from here on, so nothing is awaited until it has started.
   const engine = createEngine({
     environment,
     session,
@@ -119,7 +119,7 @@ async function begin(
 type Readings = { readonly reading: LaneReading; readonly other: LaneReading }
 type Account = Readings & { readonly balanceWei: bigint | undefined }
 
-/** All at once: none of it rests on another part. */
+/** Reads in parallel, because no read depends on another. */
 async function readAccount(parts: RecoverLaneParts, ahead: Ahead): Promise<Account> {
   const { endpointPool, session, options } = parts
   const balance = () => readBalance(endpointPool, session.key.address, options.limits.readTimeoutMs)
@@ -129,12 +129,12 @@ async function readAccount(parts: RecoverLaneParts, ahead: Ahead): Promise<Accou
   return { ...readings, balanceWei: balanceWei ?? (await balance()) }
 }
 
-/** What another endpoint may take for its reading, where the one that is read has answered. */
+/** The time for the second endpoint once the reader has answered. */
 const OTHER_TIMEOUT_MS = 2_000
 
 /**
- * The account as the endpoint that is read shows it, and as another one does; where there is none that answers, as the
- * same one shows it at the same time, which may be another backend.
+ * Reads the account from the reader and from a second endpoint. If no other endpoint answers, it reads twice from the reader,
+ * whose answers may come from different backends.
  */
 async function readTwice({
   environment,
@@ -167,7 +167,7 @@ async function readTwice({
   return { reading, other: other ?? (await read()) }
 }
 
-/** Without records nothing is known of the account but counts, unless no endpoint shows that it ever sent. */
+/** Without records, only counts are known of the account, unless no endpoint shows that it ever sent. */
 function seedOf(
   { options }: RecoverLaneParts,
   { reading, other }: Readings,
@@ -190,7 +190,7 @@ function seedOf(
   }
 }
 
-/** The newest block that is proven to be older than what the store has forgotten, if it has forgotten anything. */
+/** The newest block that is certainly older than the pruned records, if any were pruned. */
 function newestMadeAt({ slots }: LaneState): BlockRef | undefined {
   const known = slots.flatMap(({ attempts }) => attempts.flatMap(({ madeAt }) => madeAt ?? []))
   return known.reduce<BlockRef | undefined>(
@@ -199,7 +199,7 @@ function newestMadeAt({ slots }: LaneState): BlockRef | undefined {
   )
 }
 
-/** A lane with records knows of the nonces from the lowest one on; one without, of the blocks that are to come. */
+/** A lane with records knows the nonces from the lowest record on; a lane without records knows only later blocks. */
 function historyOf({ reading, other }: Readings, state: LaneState): Seed['history'] {
   if (!hasRecords(state))
     return { block: Math.min(reading.latest.header.number, other.latest.header.number), nonce: 0 }
@@ -207,8 +207,8 @@ function historyOf({ reading, other }: Readings, state: LaneState): Seed['histor
 }
 
 /**
- * What somebody here knows of and is not open in the store has ended there while another process held the lane, was
- * handed to another lane, or has yet to arrive. Nobody else can end it from now on.
+ * A transaction that callers here know and that is not open in the store has ended under another owner, was handed to another
+ * lane, or has yet to arrive. From now on only this process can end it.
  */
 async function learnEnds({ store, session }: RecoverLaneParts, open: ReadonlySet<string>): Promise<void> {
   for (const transaction of [...session.transactions.values()]) {
@@ -224,7 +224,7 @@ async function learnEnds({ store, session }: RecoverLaneParts, open: ReadonlySet
   }
 }
 
-/** Without an answer the lane begins without a budget: the node's own refusals bring one. */
+/** Without an answer the lane begins without a known balance: refusals of the node will show one. */
 async function readBalance(
   endpointPool: EndpointPool,
   address: Address,
@@ -233,7 +233,7 @@ async function readBalance(
   return (await readBalances(endpointPool.reader.port, [address], { timeoutMs }))[0]
 }
 
-/** One block of a single sequencer is as good as settled. */
+/** One child block of a single sequencer settles a block. */
 export function defaultLossDepth(chain: Chain): 'child' | 'safe' {
   return hasSingleSequencer(chain) ? 'child' : 'safe'
 }

@@ -6,27 +6,27 @@ import type { LaneKey } from '../types/store.js'
 import type { ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
 
-/** What a process that does not hold the lane knows of it: from its holder's report, and from the chain. */
+/** The state of a lane as a standby knows it: from the report of its owner, and from the chain. */
 export type RemoteLane = {
-  /** Options of the holder, where it has told them. */
+  /** The options of the owner, if it has reported them. */
   readonly options: ReportedOptions | undefined
   readonly holds: readonly HoldReason[]
   readonly room: number
   readonly load: number
-  /** What of the balance is left beside all that the lane has to send; undefined where that is not known. */
+  /** The balance minus the cost of everything that the lane has to send, in wei; undefined while it is not known. */
   readonly spareWei: bigint | undefined
-  /** True where more is being found out. */
+  /** Returns true if the balance is being read. */
   weigh(): boolean
-  /** This process puts one into the lane that may cost so much. */
+  /** This process adds a transaction of this cost to the lane. */
   give(costWei: bigint): void
   stop(): void
 }
 
-/** For so long a reading is as good as a new one. */
+/** A read is not repeated within this time. */
 const FRESH_MS = 1_000
-/** An answer counts for whoever asked for it, however long it took; for so long it is one. */
+/** An answer is used for this time, however long it took. */
 const ANSWER_MS = 30_000
-/** A holder that has said nothing for so long says nothing: it is one of a former version, or of no pool. */
+/** An owner without a report for this time does not report: it has a former version, or no pool. */
 const SILENT_MS = 3_000
 
 export function createRemoteLane(parts: {
@@ -35,7 +35,7 @@ export function createRemoteLane(parts: {
   readonly clock: Clock
   readonly limits: Limits
   readonly reports: Reports
-  /** How many unfinished transactions of the lane this process knows. */
+  /** The number of unfinished transactions of the lane that this process knows. */
   readonly open: () => number
 }): RemoteLane {
   const { key, endpointPool, clock, limits, reports, open } = parts
@@ -44,14 +44,14 @@ export function createRemoteLane(parts: {
   let readAtMs = Number.NEGATIVE_INFINITY
   let isReading = false
   let isAnswered = false
-  // Since when the lane has a holder that has said nothing yet.
+  // The time since which the lane has an owner without a report.
   let silentAtMs: number | undefined
 
-  /** What all that the lane has to send may cost, where it takes more. */
+  /** The cost of everything that the lane has to send, if the lane accepts more. */
   function owedWei(): bigint | undefined {
     const { isHeld, report } = followed
     if (isHeld) return report?.owedWei
-    // Nobody has it: this process takes it as soon as there is work.
+    // No process owns the lane: this one takes it as soon as there is work.
     return isHeld === false && open() === 0 ? 0n : undefined
   }
 
@@ -67,7 +67,7 @@ export function createRemoteLane(parts: {
     silentAtMs = followed.isHeld && followed.report === undefined ? (silentAtMs ?? readAtMs) : undefined
     isReading = false
     isAnswered = true
-    // Whoever asked looks again with the next tick.
+    // The caller looks again with the next tick.
     endpointPool.tracker.wake()
   }
 
@@ -96,7 +96,7 @@ export function createRemoteLane(parts: {
     weigh() {
       if (isReading) return true
       const now = clock.now()
-      // It may have taken the lane a moment ago.
+      // The owner may have taken the lane a moment ago.
       const isAwaited = silentAtMs !== undefined && now - silentAtMs < SILENT_MS
       const isAnswer = isAnswered && now - readAtMs < ANSWER_MS
       isAnswered = false

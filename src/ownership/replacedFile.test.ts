@@ -52,7 +52,7 @@ describe.skipIf(process.platform === 'win32')(
       ])
       const errors = lane.events('error')
       expect(errors.length).toBeGreaterThan(0)
-      // The heartbeat and the reading of what arrives, each at its pace.
+      // The heartbeat and the reads of the inbox, each at its interval.
       expect(errors.length).toBeLessThan(15)
       for (const one of errors) expect(one).toMatchObject({ error: { code: 'STORE' } })
       expect((await lane.snapshot()).holds).toEqual(['storeReplaced'])
@@ -76,7 +76,7 @@ describe.skipIf(process.platform === 'win32')(
       await lane.settle(other.close())
     })
 
-    test('P6: what was queued, and not journaled when the file went away, is never sent', async () => {
+    test('P6: a transaction that was queued, but not journaled when the file was replaced, is never sent', async () => {
       const { path, lane } = await openLeader()
       await using _ = lane
       lane.sender.pause()

@@ -3,12 +3,12 @@ import { defaultLimits } from '../validate/limits.js'
 import { behaviourDefaults, laneBehaviour } from './laneBehaviour.js'
 import type { OpenOptions } from './open.js'
 
-/** By name, as text: what is left out has its default. */
+/** The options as text, by name. An option that is left out has its default. */
 export type ReportedOptions = Readonly<Record<string, string>>
 
 /**
- * The options that only the process which holds the lane applies, to what every process sends. They have to be equal in
- * all of them: a lane would behave otherwise after each change of hands.
+ * The options that only the owner of the lane applies, to the transactions of every process. They have to be equal in all
+ * processes: else the lane would behave differently after each change of its owner.
  */
 export function reportedOptions(options: OpenOptions): ReportedOptions {
   const { window, queueMax } = options.limits
@@ -25,10 +25,10 @@ export function reportedOptions(options: OpenOptions): ReportedOptions {
   )
 }
 
-/** The names of fields in one order, and none that is undefined: equal values give equal texts. */
+/** Sorts the fields and leaves out undefined ones, so that equal values give equal texts. */
 function written(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
-  // It cannot be compared; that there is one can.
+  // A function cannot be compared, but its presence can.
   if (typeof value === 'function') return 'a function'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value)
   const fields = Object.entries(value)
@@ -40,7 +40,7 @@ function written(value: unknown): string {
 
 const CHARS_MAX = 200
 
-/** Shares of a thousand groups are told apart by their hash. */
+/** A hash stands for the shares of a thousand groups. */
 function short(text: string): string {
   return text.length <= CHARS_MAX
     ? text
@@ -60,7 +60,7 @@ export function differencesOf(own: ReportedOptions, holder: ReportedOptions): re
     }))
 }
 
-/** One sentence for people. */
+/** Describes the differences in one sentence. */
 export function sayDifferences(differences: readonly OptionDifference[]): string {
   const each = differences.map(
     ({ option, own, holder }) => `${option} is ${own} here, and ${holder} in the process that holds the lane`,

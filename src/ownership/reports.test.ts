@@ -42,7 +42,7 @@ function twoProcesses(over: Partial<Store> = {}) {
   }
 }
 
-test('lanes of one address on several chains are told apart, each with a question of its own', async () => {
+test('lanes of one address on several chains are distinguished, each with its own read', async () => {
   const { clock, asked, take, here, there } = twoProcesses()
   const lanes = [laneOn(1), laneOn(8453), laneOn(31_337), laneOn(31_337, '2')]
   const stops: (() => void)[] = []
@@ -58,7 +58,7 @@ test('lanes of one address on several chains are told apart, each with a questio
   expect(clock.pendingTimers).toBe(0)
 })
 
-test('what is given to a lane counts until a report was read that was asked for after it', async () => {
+test('a transaction given to a lane counts until a later report was read', async () => {
   const { clock, take, here, there } = twoProcesses()
   const lane = laneOn(1)
   const stop = here.tell(await take(lane), () => free)
@@ -76,7 +76,7 @@ test('what is given to a lane counts until a report was read that was asked for 
   stop()
 })
 
-test('a report that was not kept is told again, and one that was is not', async () => {
+test('a report that was not written is repeated, and a written one is not', async () => {
   let fails = true
   const kept: LaneReport[] = []
   const { clock, take, here } = twoProcesses({
@@ -97,7 +97,7 @@ test('a report that was not kept is told again, and one that was is not', async 
   stop()
 })
 
-test('nobody is asked while nothing is followed, and what is fresh is not read again', async () => {
+test('the store is not read while nothing is followed, and a fresh report is not read again', async () => {
   const { clock, asked, there } = twoProcesses()
   expect(there.fresh(0)).toBeUndefined()
   const followed = there.follow(laneOn(1))

@@ -3,31 +3,30 @@ import type { CancelTimer, Clock } from '../platform/clock.js'
 import { chainName, type LaneKey, type LaneReport, type Lease, laneName, type Store } from '../types/store.js'
 
 /**
- * What holders say of their lanes through the store: this process of those that it holds, other processes of the rest.
- * One for each store, so that one write and one read serve all lanes of the process. A report is a hint: what rests on an
- * old one is corrected by whoever holds the lane.
+ * The reports of owners about their lanes, through the store. There is one object for each store, so that one write and one
+ * read serve all lanes of the process. A report is only a hint: the owner corrects decisions that rest on an old one.
  */
 export type Reports = {
-  /** From now on what `look` gives is kept in the store, whenever it has changed, until the lane is let go of. */
+  /** Writes the report of `look` to the store whenever it has changed, until the returned function is called. */
   tell(lease: Lease, look: () => LaneReport): () => void
-  /** From now on what the holder says of the lane is read with that of all others. */
+  /** Reads the report about the lane from now on, together with those of all other lanes. */
   follow(lane: LaneKey): Followed
-  /** Reads anew where what was read is older. Undefined where nothing is to be read. Never rejects. */
+  /** Reads again if the last read is older. Undefined if there is nothing to read. Never rejects. */
   fresh(maxAgeMs: number): Promise<void> | undefined
 }
 
-/** A lane that another process may hold, as it was read last. */
+/** The last report about a lane that another process may own. */
 export type Followed = {
-  /** Undefined until it was read: nothing is known of the lane. */
+  /** Undefined until the first read. */
   readonly isHeld: boolean | undefined
   readonly report: LaneReport | undefined
-  /** What this process has put into the lane since. */
+  /** The transactions that this process has added to the lane since. */
   readonly given: { readonly count: number; readonly costWei: bigint }
   give(costWei: bigint): void
   stop(): void
 }
 
-/** How soon a change is told. */
+/** A change is reported within this time. */
 const TELL_MS = 250
 
 type Teller = { readonly lease: Lease; readonly look: () => LaneReport; told: string | undefined }
@@ -68,7 +67,7 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
       await store.report(changed.map(({ teller: { lease }, report }) => ({ lease, report })))
       for (const { teller, text } of changed) teller.told = text
     } catch {
-      // It is told again the next time. That the store does not work is noticed by what cannot do without it.
+      // The report is written again the next time. Calls that need the store notice its failure.
     }
   }
 
@@ -137,7 +136,7 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
   }
 }
 
-/** One question is about one chain. */
+/** Groups lanes by chain, because one read of the store serves one chain. */
 function byChain(lanes: readonly LaneKey[]): readonly (readonly LaneKey[])[] {
   const chains = new Map<string, LaneKey[]>()
   for (const lane of lanes) chains.set(chainName(lane), [...(chains.get(chainName(lane)) ?? []), lane])
@@ -152,14 +151,14 @@ function textOf({ holds, room, load, owedWei }: LaneReport): string {
   return [holds, room, load, owedWei].map(String).join('|')
 }
 
-/** A store that ends with this process has nobody else to tell. */
+/** A store that ends with this process has no other readers. */
 const NONE: Reports = {
   tell: () => () => {},
   follow: () => ({ isHeld: undefined, report: undefined, given: NOTHING, give() {}, stop() {} }),
   fresh: () => undefined,
 }
 
-/** Those of this process for a store. */
+/** The reports of this process for a store. */
 export function reportsOf({ shared, clock, background }: Environment, store: Store): Reports {
   if (!store.durable) return NONE
   const known = shared.reports.get(store) as Reports | undefined

@@ -10,8 +10,8 @@ import { excessGas } from '../validate/validate.js'
 import type { OpenLane } from './open.js'
 
 /**
- * Takes requests on as a sequence of the lane, each to follow the one before it. What was checked is checked.
- * @throws what the first of them that was not taken on was refused with, `inFlight` where others go before it
+ * Admits requests as a sequence of the lane, in which each follows the one before it. The requests are validated already.
+ * @throws the error of the first request that was not admitted, with the fate `inFlight` if others were admitted before it
  */
 export async function sendSequence(
   lane: Pick<OpenLane, 'session' | 'endpointPool' | 'store' | 'ownership'>,
@@ -34,10 +34,10 @@ export async function sendSequence(
       first ? { ...own, after, afterStage, afterStatus } : own,
       first ? DEFAULT_TARGET : { follows: `${id}/${index - 1}` },
     )
-    // All are awaited below; one that is refused before that has nobody yet.
+    // All promises are awaited below. This handler serves one that rejects before that.
     adding.catch(() => {})
     taken.push(adding)
-    // An id of the caller's own may stand for something else: nothing is to follow that.
+    // An id of the caller may belong to another request. No transaction may follow that one.
     if (options.id !== undefined || (first && after !== undefined)) await adding.catch(refusedAt(index))
   }
   const transactions: Transaction[] = []
@@ -48,8 +48,8 @@ export async function sendSequence(
 }
 
 /**
- * None is taken on where no block has room for one of them, or its group may not offer so much; a sequence that was sent
- * before is what it was.
+ * Refuses the whole sequence if no block has room for one of its transactions, or if the ceiling of its group is too low. A
+ * sequence that was sent before is accepted as it is.
  */
 async function checkBounds(
   { session, endpointPool, store }: Pick<OpenLane, 'session' | 'endpointPool' | 'store'>,
@@ -66,7 +66,7 @@ async function checkBounds(
   if (excess && !(id !== undefined && (await store.find(session.key, { id: `${id}/0` })))) throw excess
 }
 
-/** What was refused first: those before it go their way. */
+/** The error of the request that was refused first. The requests before it were admitted. */
 const refusedAt = (index: number) => (error: unknown) => {
   if (index === 0 || !isTxlaneError(error)) throw error
   const { code, shortMessage, tx } = error

@@ -4,9 +4,9 @@ import { behaviourDefaults, laneBehaviour } from './laneBehaviour.js'
 import type { OpenOptions } from './open.js'
 
 /**
- * One lane has one behaviour, whichever sender a transaction comes from. An option that a later sender or allocator
- * names must be what the lane does already; an option that it leaves out is the lane's. `order`, `starved` and `logger`
- * are each sender's own, what `setFees` changed since is no option, the store is part of the lane's name, and `coldStart` is about the opening alone.
+ * One lane has one behaviour for the transactions of all its senders. An option that a later sender or allocator names must
+ * equal that of the lane; the lane decides an option that is left out. `order`, `starved` and `logger` belong to each sender, a
+ * change by `setFees` is no option, the store is part of the name of the lane, and `coldStart` concerns only the opening.
  *
  * @throws TxlaneError `INVALID`, which names the option
  */
@@ -28,7 +28,7 @@ function endpointsOf({ endpoints = [] }: OpenOptions): readonly string[] {
   return endpoints.map(({ client, role = 'both' }) => `${role} ${placeOf(client)}`)
 }
 
-/** What a client talks to, as far as its transport shows it: the URL, or the kind of transport. */
+/** The destination of a client, as far as its transport shows it: the URL, or the kind of transport. */
 function placeOf(client: { readonly transport: unknown }): string {
   const { url, type, key } = client.transport as { url?: unknown; type?: unknown; key?: unknown }
   return typeof url === 'string' ? url : `${String(type)} ${String(key)}`
@@ -44,7 +44,7 @@ function isSame(a: unknown, b: unknown): boolean {
 type Fields = Readonly<Record<string, unknown>>
 
 function differs(name: string, wanted: unknown, is: unknown): TxlaneError {
-  // A URL may hold a key.
+  // A URL may contain an API key.
   const isPlace = name === 'client' || name === 'endpoints'
   const values = isPlace ? '' : `: got ${show(wanted)}, and the lane has ${show(is)}`
   return new TxlaneError(

@@ -3,7 +3,7 @@ import type { Engine } from '../lane/engine/engineTypes.js'
 import type { LaneSnapshot } from '../types/index.js'
 import { countInFlight } from './inFlight.js'
 
-/** What the lane looks like now, from its own books: nothing is asked of a node. */
+/** The state of the lane now, from its own books, without a request to a node. */
 export function snapshotOf(engine: Engine): LaneSnapshot {
   const { endpointPool, closed } = engine.context
   const { book, holds, key } = engine.context.lane

@@ -8,13 +8,13 @@ import type { LaneState, Store, StoredTransaction } from '../types/store.js'
 
 const DAY_MS = WINDOWS.day * 60_000
 const PAGE = 1_000
-/** More of them are not read while a lane is opened. */
+/** The opening of a lane reads no more records than this. */
 const PAGES_MAX = 20
 
 /**
- * What the transactions of an earlier life may have cost in fees, where the lane has a budget: those that executed, as of
- * the time at which they were sent, each with its gas limit at the most that its newest attempt offers. What the lane's
- * slots still hold is counted from those. No-ops are not among the records of transactions.
+ * The fees that earlier process lives may have spent, for a lane with a fee budget. It counts executed transactions at the
+ * time at which they were sent, each with its gas limit at the highest price of its newest attempt. The slots of the lane count
+ * their own transactions. Records of transactions do not include no-ops.
  */
 export async function spentInRecords(
   { store, clock, session }: { readonly store: Store; readonly clock: Clock; readonly session: LaneSession },
@@ -29,7 +29,7 @@ export async function spentInRecords(
   for (let page = 0; page < PAGES_MAX; page++) {
     const found = await store.list([session.key], { limit: PAGE, cursor })
     for (const one of found.items) {
-      // A clock that was set back since would have them in the future.
+      // After the clock was set back these records would lie in the future.
       const agoMs = Math.max(0, wallMs - one.createdAtMs)
       const isOpen = one.nonce === undefined || open.has(one.nonce)
       if (isOpen || agoMs > DAY_MS || !hasReached(one, 'sealed')) continue

@@ -11,15 +11,15 @@ import type { CancelResult } from '../types/index.js'
 import type { Wish } from '../types/store.js'
 import type { LaneWorker } from './laneWorker.js'
 
-/** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
+/** Serves callers that have a transaction of the lane: a standby posts commands, and the leader carries them out. */
 export function createStandbyOperations(parts: {
   readonly session: LaneSession
   readonly add: LaneWorker['add']
-  /** False where the transaction has ended, or is not known. */
+  /** Resolves to false if the transaction has ended, or is not known. */
   readonly leave: (id: string, wish: Wish) => Promise<boolean>
-  /** The lane has come into this process meanwhile. */
+  /** True once this process owns the lane. */
   readonly stopped: () => boolean
-  /** False where the store does not know it. */
+  /** Resolves to false if the store does not know the transaction. */
   readonly readAgain: (transaction: Transaction) => Promise<boolean>
   readonly failed: (error: unknown) => void
 }): TxOperations {
@@ -47,9 +47,9 @@ export function createStandbyOperations(parts: {
       void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
     },
     waitingFor: keptReason,
-    // The holder alone may write.
+    // Only the leader may write.
     keep() {},
-    /** The holder has them. */
+    /** The leader has the bytes. */
     raw: () => undefined,
   }
 }

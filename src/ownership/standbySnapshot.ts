@@ -6,7 +6,7 @@ import type { HoldReason, LaneSnapshot } from '../types/index.js'
 import { isInFlightByStage } from './inFlight.js'
 import { endpointsOf } from './snapshot.js'
 
-/** What the chain shows of the lane. */
+/** The state of the account on the chain. */
 export type Shown = Pick<LaneSnapshot, 'floor' | 'cursor' | 'head' | 'account'>
 
 export function shownBy({ latest, pending, account }: LaneReading): Shown {
@@ -15,7 +15,7 @@ export function shownBy({ latest, pending, account }: LaneReading): Shown {
   return { floor: latest.count, cursor: Math.max(latest.count, pending?.count ?? 0), head, account }
 }
 
-/** Counts as the chain shows them: the books are the holder's. */
+/** The snapshot of a standby: counts from the chain, because only the owner has the books. */
 export function standbySnapshot(
   session: LaneSession,
   endpointPool: EndpointPool,

@@ -1,9 +1,9 @@
 import { reportError } from './reportError.js'
 
-/** A question that is asked once at a time: asked again while it is under way, it is left out. */
+/** Runs a task at most once at a time: a call while the task is running does nothing. */
 export type OneAtATime = {
   readonly busy: boolean
-  /** What fails is reported to the lane. */
+  /** Reports an error of the task to the lane. */
   run(task: () => Promise<void>): void
 }
 

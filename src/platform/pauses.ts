@@ -1,18 +1,18 @@
 /**
- * How long to wait before the same question is asked again. At the usual pace at first, since an answer is expected soon;
- * with doubled pauses once many of them brought nothing, and at once where there was no answer at all.
+ * The pause before the same question is asked again. The first pauses have the usual length, because an answer is expected
+ * soon. After many fruitless answers the pauses double. After a failed request there is no pause.
  */
 export type Pauses = {
   nextMs(): number
-  /** It was answered, and what is looked for is not there yet. */
+  /** The answer came, and the wanted thing does not exist yet. */
   fruitless(): void
-  /** There was no answer. */
+  /** The request failed. */
   failed(): void
-  /** Something else is looked for now, or it was there. */
+  /** The question changed, or its answer was found. */
   reset(): void
 }
 
-/** So many fruitless answers in a row change nothing. */
+/** This number of fruitless answers in a row does not lengthen the pause. */
 const FREE_LOOKS = 25
 const DOUBLINGS_MAX = 16
 
@@ -28,7 +28,7 @@ export function createPauses({
   return {
     nextMs() {
       const doublings = Math.min(DOUBLINGS_MAX, Math.max(failures, looks - FREE_LOOKS))
-      // A pace that is slower than the longest pause stays what it is.
+      // A pace slower than the longest pause is kept.
       return Math.max(paceMs(), Math.min(maxMs, paceMs() * 2 ** doublings))
     },
     fruitless() {

@@ -1,19 +1,19 @@
 import type { CancelTimer, Clock } from './clock.js'
 
-/** Looks when it is told to, one look at a time, and from time to time by itself. */
+/** Polls on request and at intervals, one poll at a time. */
 export type Poller = {
-  /** Soon; once more where one is under way, since that one may have missed what this is about. */
+  /** Polls soon. If a poll is running, another one follows it, because the running one may have missed the change. */
   pollNow(): void
   stop(): void
 }
 
 export function createPoller(options: {
-  /** Whose timer the next look waits for. */
+  /** The clock that times the next poll. */
   readonly clock: () => Clock
-  /** Hints tell at once what is there; this finds what no hint came for. */
+  /** A hint triggers a poll at once. The interval finds changes without a hint. */
   readonly everyMs: () => number
   readonly read: () => Promise<void>
-  /** After each look the next one waits so long: many hints in a row cost few of them. @default 0 */
+  /** The least time between two polls, so that many hints in a row cost few polls. @default 0 */
   readonly restMs?: number
   readonly failed: (error: unknown) => void
 }): Poller {

@@ -16,7 +16,7 @@ test('an entry that several hold is opened once, and stopped by the last', async
   expect(entries.size).toBe(0)
 })
 
-test('a failed opening fails all who waited for it, and is not kept', async () => {
+test('a failed opening rejects for all callers that waited for it, and is not kept', async () => {
   const entries = new Map<string, unknown>()
   const failing = async () => {
     throw new Error('closed for now')
@@ -26,7 +26,7 @@ test('a failed opening fails all who waited for it, and is not kept', async () =
   expect((await hold(entries, 'lane', async () => 2)).value).toBe(2)
 })
 
-test('who opens it anew waits until it has stopped', async () => {
+test('the next opener waits until the shared object has stopped', async () => {
   const entries = new Map<string, unknown>()
   const events: string[] = []
   const first = await hold(entries, 'lane', async () => 1)

@@ -1,27 +1,25 @@
 import { isTxlaneError } from '../errors/base.js'
 
-/** Something that several holders share: opened by the first, stopped when the last has let go. */
+/** A shared object: the first holder opens it, and it stops when the last holder has released it. */
 type Entry<T> = {
   readonly opened: Promise<T>
-  /** Once it is open. */
+  /** The shared object, once it is open. */
   value: T | undefined
   holders: number
-  /** The last has let go: resolves when what was shared has stopped. */
+  /** The last holder has released it. Resolves when the shared object has stopped. */
   stopping: Promise<void> | undefined
 }
 
 export type Held<T> = {
   readonly value: T
   /**
-   * Lets go. The last holder has `stop` called, and whoever opens the same anew waits for it: a lane that gives its
-   * lease back late must not be found taken. Does nothing the second time.
+   * Releases the shared object. For the last holder it calls `stop`, and the next opener of the same name waits for that:
+   * otherwise it could find the lease of a lane taken that is being given back. A second call does nothing.
    */
   release(stop: () => Promise<void> | void): Promise<void>
 }
 
-/**
- * Opens what `key` names, or shares it. A failed opening is not kept: the next caller tries anew.
- */
+/** Opens the object with this key, or shares the open one. A failed opening is not kept: the next caller tries again. */
 export async function hold<T>(
   entries: Map<string, unknown>,
   key: string,
@@ -46,13 +44,13 @@ export async function hold<T>(
   } catch (error) {
     mine.holders--
     if (entries.get(key) === mine) entries.delete(key)
-    // The opener closed before it was open: those who waited with it open it for themselves.
+    // The opener closed before the object was open: the callers that waited with it open it for themselves.
     if (!isOpener && isTxlaneError(error) && error.code === 'CLOSED') return hold(entries, key, open)
     throw error
   }
 }
 
-/** What is open under that name, and not about to stop. */
+/** The open object with this name, unless it is about to stop. */
 export function shared<T>(entries: ReadonlyMap<string, unknown>, key: string): T | undefined {
   const entry = entries.get(key) as Entry<T> | undefined
   return entry?.stopping === undefined ? entry?.value : undefined
@@ -70,7 +68,7 @@ function releaser<T>(entries: Map<string, unknown>, key: string, entry: Entry<T>
       .finally(() => {
         if (entries.get(key) === entry) entries.delete(key)
       })
-    // That it could not be stopped well concerns who let go, not who comes next.
+    // A failure of `stop` concerns the last holder, not the next one.
     entry.stopping = stopped.catch(() => {})
     await stopped
   }

@@ -18,7 +18,7 @@ function counting() {
   return { clock, told, ...repeats }
 }
 
-test('a hundred alike in ten seconds are told twice: the first at once, the others as a number', async () => {
+test('a hundred equal items in ten seconds are emitted twice: the first at once, the others as a count', async () => {
   const { clock, told, note, stop } = counting()
   for (let n = 1; n <= 100; n++) {
     note(`a${n}`)
@@ -33,7 +33,7 @@ test('a hundred alike in ten seconds are told twice: the first at once, the othe
   expect(clock.pendingTimers).toBe(0)
 })
 
-test('for as long as it goes on the pauses double, up to five minutes; after a quiet one it is told at once', async () => {
+test('the pauses double while equal items come, up to five minutes; after a quiet pause the next item is emitted at once', async () => {
   const { clock, told, note, stop } = counting()
   for (let second = 0; second < 2_000; second++) {
     note('a')
@@ -50,7 +50,7 @@ test('for as long as it goes on the pauses double, up to five minutes; after a q
   stop()
 })
 
-test('property: nothing is lost, whatever comes and however it ends', async () => {
+test('property: no item is lost, for any sequence of items and any end', async () => {
   const step = fc.tuple(fc.nat(80), fc.nat(15_000))
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 200 }), async (steps) => {
@@ -67,7 +67,7 @@ test('property: nothing is lost, whatever comes and however it ends', async () =
   )
 })
 
-test('errors are alike where code and words are, whatever numbers and hashes they name', () => {
+test('errors are equal if code and words are equal, for any numbers and hashes in them', () => {
   const error = (message: string, details?: string, code: 'REJECTED' | 'STORE' = 'REJECTED') =>
     kindOfError(new TxlaneError(message, { code, fate: 'notExecuted', details }))
   expect(error('nonce 7 of 0xab')).toBe(error('nonce 18 of 0x01'))

@@ -1,25 +1,25 @@
 import type { CancelTimer, Clock } from './clock.js'
 
-/** Tells the first of many alike at once, and the others as a number. */
+/** Emits the first of many equal items at once, and the others as a count. */
 export type Repeats<T> = {
   note(one: T): void
-  /** What was counted and not told yet is told now; from then on each is told at once. */
+  /** Emits the counts that are pending. From then on each item is emitted at once. */
   stop(): void
 }
 
-/** From the first of a kind, doubled for as long as more of it come. */
+/** The time during which equal items are counted. It doubles while more of them come. */
 const WINDOW_MS = 10_000
 const WINDOW_MS_MAX = 300_000
-/** So many kinds are counted at once. Beyond them the oldest is told, and begins anew. */
+/** The number of kinds that are counted at once. Beyond it, the count of the oldest kind is emitted and begins again. */
 const KINDS_MAX = 64
 
 type Counted<T> = { newest: T; times: number; cancel: CancelTimer }
 
 export function createRepeats<T>(parts: {
   readonly clock: Pick<Clock, 'setTimer'>
-  /** What is alike has the same one. */
+  /** Equal items have the same kind. */
   readonly kindOf: (one: T) => string
-  /** `times`: how many this one stands for. */
+  /** `times`: the number of items that this one stands for. */
   readonly tell: (one: T, times: number) => void
 }): Repeats<T> {
   const { clock, kindOf, tell } = parts
@@ -67,13 +67,13 @@ export function createRepeats<T>(parts: {
 
 const KIND_LENGTH_MAX = 400
 
-/** Words that differ in numbers and hashes alone say the same. */
+/** Two messages that differ only in numbers and hashes are equal. */
 export function kindOfWords(...words: readonly unknown[]): string {
   const text = words.map((word) => String(word ?? '').slice(0, KIND_LENGTH_MAX)).join('\n')
   return text.replace(/0x[0-9a-f]+|\d+/gi, '#')
 }
 
-/** What was told of an error: those of txlane have the node's own words in their details. */
+/** The kind of an error. The errors of txlane have the words of the node in their details. */
 export function kindOfError(error: Error): string {
   const { code, shortMessage, details } = error as Error & Readonly<Record<string, unknown>>
   return kindOfWords(error.name, code, shortMessage ?? error.message, details)

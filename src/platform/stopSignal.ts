@@ -1,13 +1,13 @@
 import { onAbort } from './onAbort.js'
 
-/** Something that ends a wait, and the error to end it with. */
+/** Ends a wait, with an error. */
 export type StopSignal = {
   readonly stopped: () => boolean
   readonly listen: (stop: () => void) => () => void
   readonly error: () => Error
 }
 
-/** The promise, or the error of the first that stops it. What the promise stands for goes on. */
+/** Settles like the promise, or rejects with the error of the first stop signal. The work behind the promise goes on. */
 export function raceStop<T>(promise: Promise<T>, stops: readonly StopSignal[]): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const offs: (() => void)[] = []
@@ -26,7 +26,7 @@ export function raceStop<T>(promise: Promise<T>, stops: readonly StopSignal[]): 
   })
 }
 
-/** Work of several steps that cannot be left to go on: its signal says when it has been stopped. */
+/** Runs work of several steps that must not go on after a stop: its abort signal says when it was stopped. */
 export async function withStopSignal<T>(
   stop: Pick<StopSignal, 'listen'>,
   work: (signal: AbortSignal) => Promise<T>,
@@ -48,7 +48,7 @@ export function stopOfSignal(signal: AbortSignal | undefined, error: () => Error
   }
 }
 
-/** A stop of one's own, without the cost of an AbortSignal. */
+/** Creates a stop signal without the cost of an AbortSignal. */
 export function createStopSignal(error: () => Error): StopSignal & { stop(): void } {
   const listeners = new Set<() => void>()
   let stopped = false

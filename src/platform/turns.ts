@@ -1,28 +1,28 @@
 import { type Clock, nextTurn } from './clock.js'
 
 /**
- * The long work of a process in parts, between which its event loop turns: a burst of thousands keeps nobody's timer
- * waiting for all of it. All kinds of such work share each turn.
+ * Divides the long work of a process into parts, between which the event loop turns, so that a burst of thousands does not
+ * delay the timers of the caller. All kinds of such work share each turn.
  */
 export type Turns = {
-  /** This turn has had its share of long work: what is left of it awaits `room()`. */
+  /** This turn has had its share of long work: the rest awaits `room()`. */
   isSpent(): boolean
-  /** Resolves in a turn that has a share left: at once in this one. */
+  /** Resolves in the first turn that has a share left, which may be this one. */
   room(): Promise<void>
-  /** Resolves in the next turn, for all in the order in which they asked. */
+  /** Resolves in the next turn, in the order of the calls. */
   next(): Promise<void>
-  /** Calls `each` for all of them. Undefined where they were through before this turn was spent. */
+  /** Calls `each` for all items. Returns undefined if all were done before the share of this turn was spent. */
   each<T>(items: readonly T[], each: (item: T) => void): Promise<void> | undefined
 }
 
-/** Some tens of signatures: what comes with them (journal, request) takes as much again. */
+/** Some tens of signatures take this time. Their journal writes and requests take as much again. */
 const WORK_MS = 2
 
 export function createTurns(clock: Pick<Clock, 'now' | 'setTimer'>): Turns {
   let begunAtMs: number | undefined
   let over = Promise.resolve()
 
-  /** The first look at a turn begins it. */
+  /** The first use of a turn begins it. */
   function begunAt(): number {
     if (begunAtMs !== undefined) return begunAtMs
     begunAtMs = clock.now()

@@ -5,7 +5,7 @@ import type { TxlaneErrorCode } from '../errors/base.js'
 import { memoryStore } from '../store/memory.js'
 import type { Sender, Tx } from '../types/index.js'
 
-// What the types forbid and JavaScript lets through.
+// Values that the types forbid and JavaScript accepts.
 type Loose = Record<string, (...parameters: unknown[]) => unknown>
 type Case = readonly [
   what: string,
@@ -21,7 +21,7 @@ const ABI = [
   { type: 'function', name: 'f', inputs: [{ type: 'uint256' }], outputs: [], stateMutability: 'nonpayable' },
 ]
 
-/** `send` with one field of the request, and with one option, that cannot be. */
+/** Calls `send` with one bad field of the request, and with one bad option. */
 const field = (
   name: string,
   value: unknown,
@@ -191,7 +191,7 @@ const CASES: readonly Case[] = [
   call('speedUp, a number', 'fees.maxFeePerGas', (_, tx) => tx.speedUp?.({ maxFeePerGas: 5 })),
 ]
 
-/** What a call threw or rejected with. */
+/** The error that a call threw or rejected with. */
 async function errorOf(lane: SimLane, run: () => unknown) {
   const promise = (async () => run())()
   return lane.rejection(promise)
@@ -303,7 +303,7 @@ describe('createSender: options that cannot work throw at once, and nothing is a
   })
 })
 
-describe('what bad input holds', () => {
+describe('errors about bad input', () => {
   test('a private key that slipped into another argument is never echoed', async () => {
     await using lane = await openLane()
     const key = `0x${'42'.repeat(32)}`

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openLane } from '../api/sender/simLane.fixture.js'
 import type { ListOptions } from '../types/index.js'
 
-/** What the types forbid and JavaScript lets through, and texts that cannot be. */
+/** Values that the types forbid and JavaScript accepts, and texts that are no dates or cursors. */
 const BAD: Readonly<Record<keyof ListOptions, readonly unknown[]>> = {
   stage: ['nope', 5, null, ''],
   group: ['', ' ', 5, null, 'a\nb', 'a\u202eb', '\ud800', 'x'.repeat(129)],

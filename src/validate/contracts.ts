@@ -12,10 +12,10 @@ import { invalid } from '../errors/invalid.js'
 import type { TxRequest } from '../types/index.js'
 import { object } from './validate.js'
 
-/** A contract call as viem's `writeContract` takes it, turned into a request, with what decodes its errors. */
+/** The request of a contract call in the form of viem's `writeContract`, with the decoder of its errors. */
 export type ContractCall = {
   readonly request: TxRequest
-  /** Custom errors decoded as viem does, so that `walk` finds the `ContractFunctionRevertedError`. */
+  /** Decodes custom errors like viem, so that `walk` finds the `ContractFunctionRevertedError`. */
   readonly decode: (error: unknown) => unknown
 }
 
@@ -57,7 +57,7 @@ export function deployCall(parameters: unknown, sender: Address): ContractCall {
   return { request: requestOf(loose, { data }), decode }
 }
 
-/** viem puts the account of a simulation into its request: another one than the lane's is a mistake. */
+/** viem puts the account of a simulation into its request. An account other than that of the lane is a mistake. */
 function checkSender({ account }: Loose, sender: Address): void {
   const given =
     typeof account === 'string' ? account : (account as { address?: string } | null | undefined)?.address

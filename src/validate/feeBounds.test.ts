@@ -18,7 +18,7 @@ describe('fees that a transaction names and may not offer', () => {
     )
   })
 
-  test('what is not above it is taken, and so is a ceiling below what blocks take now: base fees fall', async () => {
+  test('fees up to the ceiling are accepted, and so is a ceiling below the current base fee: base fees fall', async () => {
     checkCost(named({ maxFeePerGas: 10n }), { feeCeiling: 10n })
     checkCost(named({}), { feeCeiling: 1n })
     await using lane = await openLane()
@@ -51,7 +51,7 @@ describe('fees that a transaction names and may not offer', () => {
   })
 })
 
-describe('what no account can pay', () => {
+describe('costs that no account can pay', () => {
   test.each([
     { value: MOST, maxFeePerGas: 1n },
     { value: MOST - 21_000n + 1n, gasPrice: 1n },
@@ -60,7 +60,7 @@ describe('what no account can pay', () => {
     expect(() => checkCost(named(fields), {})).toThrow(/^Invalid request\.value.*2\^256 wei/)
   })
 
-  test('what an account could have is taken: what it has is found out later', () => {
+  test('a cost that an account could pay is accepted: its balance is checked later', () => {
     checkCost(named({ value: MOST - 21_000n, gasPrice: 1n }), {})
     checkCost(named({ value: MOST }), {})
   })

@@ -5,14 +5,14 @@ import type { FeePolicy, SendOptions, TxRequest } from '../types/index.js'
 import { UINT256_MAX } from './validate.js'
 import { refusePreset } from './validateFees.js'
 
-// What every transaction of the EVM costs before it runs (yellow paper, G_transaction).
+// The gas of every EVM transaction before it runs (yellow paper, G_transaction).
 const LEAST_GAS = 21_000n
 const FEE_FIELDS = ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'] as const
 
 /**
- * What is certain of a transaction's cost before anything is asked of a node: that it names more than it may offer itself, or
- * that it costs more than an account can have, which is less than 2^256 wei. A ceiling below what blocks take now is a wait:
- * base fees fall. `policy`: the sender's own.
+ * Checks the cost of a transaction as far as it is certain without a node: its fees must not be above its own ceiling, and its
+ * cost must be below 2^256 wei, which is more than any account can have. A ceiling below the current base fee only makes the
+ * transaction wait, because base fees fall. `policy` is the fee policy of the sender.
  *
  * @throws `INVALID`, which names the field
  */
@@ -36,7 +36,7 @@ export function checkCost(
     )
 }
 
-/** The error for fees in the request that are above a ceiling, in wei; undefined where they are not. */
+/** The error for fees in the request that are above a ceiling in wei; undefined if they are not. */
 export function feesAbove(
   request: TxRequest,
   ceilingWei: bigint | undefined,

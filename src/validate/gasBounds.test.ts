@@ -47,9 +47,9 @@ test('forks that a header shows add to it: words of init code, the floor of call
   expect(leastGas(call, chains.mainnet, 'prague')).toBe(25_000n)
 })
 
-describe('the most gas is what the newest block has room for', () => {
+describe('the highest gas limit is that of the newest block', () => {
   const block = (gasLimit: bigint) => ({ number: 7, gasLimit })
-  test('where a header shows it', () => {
+  test('if a header shows it', () => {
     expect(mostGas(chains.mainnet, block(60_000_000n))).toBe(60_000_000n)
     expect(() => checkGas({ ...transfer, gas: 60_000_001n }, chains.mainnet, block(60_000_000n))).toThrow(
       'at most 60000000, the gas limit of block 7, got 60000001n',

@@ -1,10 +1,10 @@
 import type { Chain } from 'viem'
 import type { TxRequest } from '../types/index.js'
 
-/** Forks that changed what a transaction costs before it runs, as the headers of a chain show them. */
+/** Forks that changed the intrinsic gas of a transaction, as the headers of a chain show them. */
 export type GasFork = 'shanghai' | 'prague'
 
-// In gas. Yellow paper, appendix G; the words beside each say where it comes from.
+// In gas, from the yellow paper, appendix G; the comments name the other sources.
 const TRANSACTION = 21_000
 const CREATION = 32_000
 // EIP-2028 (Istanbul): a byte is four tokens, a zero byte is one.
@@ -19,35 +19,35 @@ const INIT_CODE_WORD = 2
 // EIP-7623 (Prague): the floor.
 const FLOOR_TOKEN = 10
 
-/** IoTeX asks for 10,000 and 100 a byte (iotex-core, action/protocol/execution: TransferBaseIntrinsicGas). */
+/** IoTeX asks for 10,000 gas and 100 gas a byte (iotex-core, action/protocol/execution: TransferBaseIntrinsicGas). */
 const IOTEX: ReadonlySet<number> = new Set([4_689, 4_690])
 
 /**
- * Whether every client of the chain refuses gas below what Ethereum asks for. Those of zkSync's stack have a fee model of
- * their own: viem's definitions are known by their EIP-712 domain. Another chain says so itself, as
- * `custom: { ethereumGas: false }` in its definition. Arbitrum asks for more, and its headers show no fork that adds to it.
+ * True if every client of the chain refuses a gas limit below the intrinsic gas of Ethereum. Chains of the zkSync stack have
+ * another fee model; their viem definitions have an EIP-712 domain. Any other chain states it in its definition as
+ * `custom: { ethereumGas: false }`. Arbitrum asks for more, and its headers show no fork that adds to it.
  */
 function hasEthereumGas({ id, custom }: Pick<Chain, 'id' | 'custom'>): boolean {
   if (custom?.ethereumGas === false || typeof custom?.getEip712Domain === 'function') return false
   return !IOTEX.has(id)
 }
 
-/** What the newest block says of the gas of the next ones. */
+/** The fields of the newest block that bound the gas of the next blocks. */
 export type GasBlock = {
   readonly number: number
   readonly gasLimit: bigint
   readonly fork?: GasFork | undefined
 }
 
-/** The least gas that any client of the chain can take the transaction with; 0 where that is not known. */
+/** The least gas limit with which a client of the chain accepts the transaction; 0 if that is not known. */
 export function leastGas(request: TxRequest, chain: Pick<Chain, 'id' | 'custom'>, fork?: GasFork): bigint {
   return hasEthereumGas(chain) ? intrinsicGas(request, fork) : 0n
 }
 
 /**
- * The most gas that a transaction may ask for: what the newest block has room for. geth ("exceeds block gas limit",
- * core/txpool/validation.go, 1.17), reth, Besu, Nethermind, Hardhat and anvil refuse more. Undefined where it is not known:
- * headers without a sound limit say nothing, and chains with a fee model of their own have other rules.
+ * The highest gas limit of a transaction: the gas limit of the newest block. geth ("exceeds block gas limit",
+ * core/txpool/validation.go, 1.17), reth, Besu, Nethermind, Hardhat and anvil refuse more. Undefined if it is not known:
+ * some headers have no sound limit, and chains with another fee model have other rules.
  */
 export function mostGas(
   chain: Pick<Chain, 'id' | 'custom'>,
@@ -58,8 +58,8 @@ export function mostGas(
 }
 
 /**
- * The least gas limit that a transaction needs, whatever it does. Without a fork, what holds on every chain since Berlin;
- * with one, what that fork adds to it. A chain may ask for more (the L1 part of a rollup), and EIP-2780 proposes less.
+ * The intrinsic gas of a transaction: the least gas limit that it needs before it runs. Without a fork it is the gas of every
+ * chain since Berlin; a fork adds to it. A chain may ask for more (the L1 part of a rollup), and EIP-2780 proposes less.
  */
 function intrinsicGas(request: TxRequest, fork?: GasFork): bigint {
   const data = request.data ?? '0x'
@@ -76,7 +76,7 @@ function intrinsicGas(request: TxRequest, fork?: GasFork): bigint {
 
 const DIGIT_0 = 48
 
-/** Four for each byte, one for a zero byte. */
+/** Four tokens for each byte, one for a zero byte. */
 function tokensOf(data: string): number {
   let zeros = 0
   for (let at = 2; at < data.length; at += 2)

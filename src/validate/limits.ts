@@ -1,7 +1,7 @@
 import { RESPONSE_BYTES_MAX } from '../rpc/transports/boundedText.js'
 import type { Limits } from '../types/index.js'
 
-/** The bounds and times of a lane where none are given (P9). */
+/** The default limits of a lane (P9). */
 export const defaultLimits: Limits = {
   queueMax: 100_000,
   window: 64,

@@ -36,7 +36,7 @@ async function errorOf(act: () => unknown): Promise<TxlaneError> {
 
 const loose = (options: object) => options as never
 
-/** Where options are given, with one name too many. */
+/** The places that take options, each with one unknown name. */
 const places: Readonly<Record<string, (name: string) => unknown>> = {
   createSender: (name) => createSender(loose({ client, [name]: 1 })),
   createSenderPool: (name) => createSenderPool(loose({ client, accounts: [account], [name]: 1 })),
@@ -129,7 +129,7 @@ describe('a name that no option has is INVALID, and the nearest one is named', (
   })
 })
 
-test('what is undefined counts as not given', async () => {
+test('an undefined option counts as not given', async () => {
   createSender(loose({ client, storee: undefined }))
   memoryStore(loose({ histories: undefined }))
   const error = await errorOf(() =>

@@ -16,7 +16,7 @@ import type {
   WaitOptions,
 } from '../types/index.js'
 
-// Lists of what exists, complete by their types. Options of a pool, an allocator and a sender differ by a few.
+// The names that exist, which the types keep complete. The options of a pool, an allocator and a sender differ in a few.
 
 export const LANE_OPTIONS = {
   endpoints: true,
@@ -140,7 +140,7 @@ const REQUEST = {
   authorize: true,
   ...FEES,
   dataSuffix: true,
-  // Named where they are refused: blobs, and what zkSync adds.
+  // Other checks refuse these with a message of their own: blobs, and the fields of zkSync.
   blobs: true,
   blobVersionedHashes: true,
   sidecars: true,
@@ -156,14 +156,14 @@ const REQUEST = {
   isSystemTx: true,
 } as const
 
-/** What other libraries call a field of viem's. */
+/** The names of other libraries for fields of viem. */
 const SYNONYMS: Readonly<Record<string, string>> = { gasLimit: 'gas', input: 'data', customData: 'data' }
-/** A name that differs by so many letters is a typing error, whatever fields a chain adds. */
+/** A name that differs from a known one by so many letters is a typing error, for any fields that a chain adds. */
 const TYPING_ERROR_MAX = 2
 
 /**
- * A chain with a serializer or a format of requests of its own may have fields that nobody here knows: there a name is
- * refused only where it is close to one that is known.
+ * A chain with its own serializer or request format may have further fields. For such a chain an unknown name is refused only
+ * if it is close to a known one.
  */
 export function checkRequestNames(fields: object, chain: Chain): void {
   const isOpen =

@@ -5,7 +5,7 @@ import { openLane, transfer } from '../api/sender/simLane.fixture.js'
 import type { Sender, TxRequest } from '../types/index.js'
 import { ownOptions, ownRequest } from './own.js'
 
-/** One object for all calls, filled anew for each. */
+/** One object for all calls, which each call changes. */
 function reusing(
   send: (request: TxRequest, marker: number) => Promise<unknown>,
 ): readonly Promise<unknown>[] {
@@ -13,7 +13,7 @@ function reusing(
   return [1, 2, 3].map((marker) => send(Object.assign(request, transfer(marker)), marker))
 }
 
-describe('P1: what is sent is what was asked for at the moment of the call', () => {
+describe('P1: the transaction is the request as it was at the moment of the call', () => {
   test('one object is filled anew for each call', async () => {
     await using lane = await openLane()
     await lane.settle(Promise.all(reusing((request) => lane.sender.send(request))))
@@ -89,7 +89,7 @@ describe('P1: what is sent is what was asked for at the moment of the call', () 
 })
 
 describe('ownRequest', () => {
-  test('copies what is nested, and leaves accounts, chains and what is no plain object', () => {
+  test('copies nested objects, and leaves accounts, chains and objects that are not plain', () => {
     const account = { address: '0x00000000000000000000000000000000000000aa', sign: () => 1 }
     const bytes = new Uint8Array([1])
     const request = {

@@ -1,22 +1,22 @@
 import type { FeeChange, SendOptions, TxRequest } from '../types/index.js'
 import { object } from './validate.js'
 
-// Objects with a life of their own: who sends, and where.
+// Objects that are not copied: accounts and chains.
 const BY_REFERENCE: ReadonlySet<string> = new Set(['account', 'chain'])
-// A list of lists of fields has three; what goes on and on is no request, and left as it is.
+// A list of lists of fields has three levels. A deeper object is no request, and is not copied.
 const DEPTH_MAX = 4
 
 /**
- * The request as it stands at the moment of the call. The caller's object is the caller's: one that is filled anew for
- * the next call must not change what is sent by this one.
+ * Copies the request at the moment of the call. A caller may reuse its object for the next call, which must not change the
+ * transaction of this one.
  *
- * @throws TxlaneError `INVALID` for what is no object
+ * @throws TxlaneError `INVALID` if the request is no object
  */
 export function ownRequest(request: TxRequest): TxRequest {
   return ownFields(object('request', request), DEPTH_MAX) as TxRequest
 }
 
-/** The same for the options of a call. A signal, and the transactions that it comes after, are what they are. */
+/** Copies the options of a call, but not its signal and the transactions in `after`. */
 export function ownOptions<options extends SendOptions>(options: options): options {
   const own = { ...(object('options', options) as options) }
   if (Array.isArray(own.after)) own.after = [...own.after]
@@ -25,12 +25,12 @@ export function ownOptions<options extends SendOptions>(options: options): optio
   return own
 }
 
-/** The same for fees that are to change: whoever keeps the object may fill it anew. */
+/** Copies a change of fees, because a caller may reuse its object. */
 export function ownFees(change: FeeChange): FeeChange {
   return ownFields(change, DEPTH_MAX)
 }
 
-/** Spread, so that the copies of one kind have one shape; most fields are no objects. */
+/** Object spread gives the copies of one kind one hidden class; most fields are no objects. */
 function ownFields(fields: object, depth: number): object {
   const own: Record<string, unknown> = { ...fields }
   for (const key in own) {

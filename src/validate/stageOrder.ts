@@ -4,7 +4,7 @@ import type { Stage } from '../types/index.js'
 
 // Kept out of the lane so that input validation does not pull the engine into the bundle.
 
-/** Stages in the order in which a transaction that executes comes through them. */
+/** The stages of a transaction that executes, in their order. */
 export const ORDER: readonly Stage[] = [
   'queued',
   'signed',
@@ -18,12 +18,12 @@ export const ORDER: readonly Stage[] = [
 /** The message of `REVERTED`. */
 export const REVERTED = 'It executed and reverted.'
 
-/** Ids of attempts that outside code signed begin with it; callers may not choose such an id. */
+/** The prefix of the ids of attempts that code outside txlane signed. Callers may not choose such an id. */
 export const OUTSIDE_PREFIX = 'outside:'
 
 export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
 
-/** Its bytes were signed by outside code: they can be watched and resent, not bumped. */
+/** Code outside txlane signed the bytes: txlane can watch and resend them, but not bump them. */
 export const isOutsideId = (id: string): boolean => id.startsWith(OUTSIDE_PREFIX)
 
 /**
@@ -45,7 +45,7 @@ type Told = {
   readonly hash?: Hash | undefined
 }
 
-/** What an error says of a transaction: plain JSON, no bytes, no keys. */
+/** The part of a transaction that an error shows: plain JSON, no bytes, no keys. */
 export function errorTxOf({ id, stage, nonce, hash }: Told): ErrorTx & { readonly stage: Stage } {
   return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
 }

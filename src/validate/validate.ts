@@ -11,7 +11,7 @@ export const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
 const HEX_DATA = /^0x([0-9a-f]{2})*$/i
 const HASH = /^0x[0-9a-f]{64}$/i
-// In small letters it has no checksum to get wrong.
+// An address in lower case has no checksum that could be wrong.
 const PLAIN_ADDRESS = /^0x[0-9a-f]{40}$/
 const REQUIRED = {}
 const OPTIONAL = { optional: true }
@@ -22,14 +22,14 @@ export const STARVED: readonly unknown[] = ['wait', 'fail']
 const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
 const GROUP_LENGTH_MAX = 128
-/** Of no shape, or of one that changes what stands beside it: controls, halves of pairs, separators of lines. */
+/** Characters without a shape, or that change the text beside them: controls, lone surrogates, line separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u
-// The largest delay a JavaScript timer takes, and far beyond every block time.
+// The largest delay of a JavaScript timer, far beyond every block time.
 export const MS_MAX = 2 ** 31 - 1
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The request as the caller gave it: every field that would go into an envelope. */
+/** Checks the request of the caller: every field that would go into an envelope. */
 export function checkRequest(request: TxRequest, chain: Chain): void {
   const fields = object('request', request)
   if (fields.nonce !== undefined) throw invalid('request.nonce', fields.nonce, 'no nonce: the lane owns it')
@@ -40,7 +40,7 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   amount('request.value', fields.value, UINT256_MAX)
   amount('request.gas', fields.gas, UINT64_MAX, 1n)
   checkFees(fields, 'request')
-  // A chain's own serializer may know more of them.
+  // The serializer of a chain may know more types.
   if (chain.serializers?.transaction === undefined && fields.authorize === undefined)
     oneOf('request.type', fields.type, TYPES)
   checkAccessList(fields.accessList)
@@ -56,8 +56,8 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
 }
 
 /**
- * Gas that no client of the chain takes is refused before anything is kept or sent. `block`: the newest one, which shows
- * what a fork adds, and how much a block has room for.
+ * Refuses a gas limit that no client of the chain accepts, before anything is kept or sent. `block` is the newest block: it
+ * shows the fork and the gas limit of a block.
  */
 export function checkGas(request: TxRequest, chain: Chain, block?: GasBlock): void {
   const { gas } = request
@@ -68,7 +68,7 @@ export function checkGas(request: TxRequest, chain: Chain, block?: GasBlock): vo
   if (excess) throw excess
 }
 
-/** The error for more gas than a block has room for; undefined where it has room, or that is not known. */
+/** The error for a gas limit above that of a block; undefined if it is not above, or if that is not known. */
 export function excessGas(
   { gas }: TxRequest,
   chain: Chain,
@@ -93,7 +93,7 @@ function checkAccessList(list: unknown): void {
   }
 }
 
-/** viem's requests may name who sends: for a lane it can only be its own account. */
+/** A request of viem may name its sender. For a lane it can only be the account of the lane. */
 export function checkAccountOf(request: TxRequest, address: Address): void {
   const { account, from } = request as { account?: unknown; from?: unknown }
   const given = account ?? from
@@ -113,7 +113,7 @@ function checkChain(fields: Fields, chain: Chain): void {
   })
 }
 
-/** Types whose hash is not that of the raw bytes, or which a lane cannot carry. */
+/** Transaction types whose hash is not that of the raw bytes, or that a lane cannot send. */
 function checkSupported(fields: Fields): void {
   const blobs = fields.blobs !== undefined || fields.sidecars !== undefined || fields.type === 'eip4844'
   if (blobs)
@@ -132,7 +132,7 @@ function checkSupported(fields: Fields): void {
   }
 }
 
-/** EIP-7702: a list that is not empty, of a transaction that has a recipient and pays by fee cap. */
+/** EIP-7702: the list is not empty, and the transaction has a recipient and a fee cap. */
 function checkAuthorize(fields: Fields): void {
   const { authorize, to, gasPrice, type } = fields
   if (authorize === undefined) return
@@ -281,7 +281,7 @@ export function object(argument: string, value: unknown): Fields {
   return value as Fields
 }
 
-/** @throws `INVALID` where the store lacks one of these verbs */
+/** @throws `INVALID` if the store lacks one of these methods */
 export function checkVerbs(store: unknown, verbs: Readonly<Record<string, true>>): void {
   const given = object('store', store)
   for (const verb of Object.keys(verbs))

@@ -10,7 +10,7 @@ import { address, checkGroup, checkSendOptions, object, oneOf, whole } from './v
 const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']
 const LIMIT_MAX = 10_000
 
-// With its zone: what has none means another time on each machine.
+// A date must name its time zone: without one it means another time on each machine.
 const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 export function checkList(options: ListOptions): void {
@@ -34,11 +34,11 @@ function checkTime(argument: string, time: unknown): void {
     throw invalid(argument, time, 'a Date, or a time as ISO 8601, such as the createdAt of a record')
 }
 
-// Leaves room for the number behind it in what an id may be long.
+// The length of an id leaves room for the number that a sequence appends.
 const ID_LENGTH_MAX = 240
 const ITSELF = ['deploys', 'effect', 'timeoutMs'] as const
 
-/** @throws `INVALID` for what no lane could send in order */
+/** @throws `INVALID` for a sequence that no lane could send in order */
 export function checkSequence(requests: unknown, options: SequenceOptions): void {
   if (!Array.isArray(requests)) throw invalid('requests', requests, 'an array of requests')
   checkSendOptions(options)
@@ -55,7 +55,7 @@ export function checkSequence(requests: unknown, options: SequenceOptions): void
     throw invalid('options.id', options.id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
 }
 
-/** An id, or a hash of an attempt. */
+/** Checks an id, or the hash of an attempt. */
 export function checkKey(by: unknown): void {
   if (typeof by === 'string') return
   checkHash('hash', object('id', by).hash)

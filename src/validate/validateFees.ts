@@ -23,7 +23,7 @@ export function checkFeePolicy(policy: unknown): void {
 }
 
 /**
- * What `setFees` was given. `policy`: the sender's own, where it has one.
+ * Checks the argument of `setFees`. `policy` is the fee policy of the sender, if it has one.
  *
  * @throws `INVALID`, which names the option
  */
@@ -34,7 +34,7 @@ export function checkFeeChange(change: FeeChange, policy: FeePolicy<Chain> | und
   if (policy?.estimate !== undefined) refusePreset('fees.preset', fields.preset)
 }
 
-/** With an estimate of the caller's a preset would be without effect. */
+/** With `fees.estimate` of the caller, a preset would have no effect. */
 export function refusePreset(argument: string, preset: unknown): void {
   if (preset !== undefined)
     throw invalid(argument, preset, 'no preset: `fees.estimate` is given, and says what gas costs')

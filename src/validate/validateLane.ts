@@ -21,7 +21,7 @@ import {
 } from './validate.js'
 import { checkFeePolicy } from './validateFees.js'
 
-/** What createSender was given, before anything is asked of a node. `names`: the options that exist. */
+/** Checks the options of `createSender`, without a node. `names`: the options that exist. */
 export function checkLaneOptions(
   options: LaneOptions<Chain> & { client: Client },
   names: Readonly<Record<string, true>> = SENDER_OPTIONS,
@@ -54,8 +54,8 @@ export function checkLaneOptions(
 }
 
 /**
- * What is given is believed for good, so that only what an endpoint cannot unlearn may be given. `gapBudget` and
- * `batchInOrder` are learned from refusals, which cost two answers, and a wrong value would cost every send.
+ * A given profile is never revised, so a caller may give only fields that cannot change. `gapBudget` and `batchInOrder` are
+ * learned from refusals, which costs two answers; a wrong value would cost every send.
  */
 function checkProfile(argument: string, profile: unknown): void {
   if (profile === undefined) return
@@ -80,7 +80,7 @@ function checkGroupPolicy(policy: unknown): void {
   }
 }
 
-/** A share of a thousandth, or a thousandfold one, is as good as none, or as all. */
+/** A share below a thousandth, or above a thousandfold, has no practical effect. */
 const WEIGHT_MIN = 0.001
 const WEIGHT_MAX = 1_000
 
@@ -140,7 +140,7 @@ function checkTransport(client: unknown, argument: string): void {
     throw invalid(argument, client, 'a viem client')
 }
 
-/** A local account: one that can sign without the node. */
+/** Checks for a local account, which can sign without the node. */
 export function checkAccount(account: unknown, argument = 'account'): asserts account is LocalAccount {
   const { type, address: own, signTransaction } = object(argument, account)
   if (type === 'smart')
@@ -152,7 +152,7 @@ export function checkAccount(account: unknown, argument = 'account'): asserts ac
     throw invalid(argument, account, 'a local account that signs transactions')
 }
 
-/** `limits` over the defaults; every one a positive whole number. */
+/** Merges `limits` with the defaults. Each limit must be a positive whole number. */
 export function checkLimits(limits: Partial<Limits> | undefined, defaults: Limits): Limits {
   const merged = { ...defaults }
   if (limits === undefined) return merged

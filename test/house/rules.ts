@@ -45,12 +45,12 @@ function layerOf(part: string): number {
   return LAYERS.findIndex((parts) => parts.includes(part))
 }
 
-function isTest(path: string): boolean {
+export function isTest(path: string): boolean {
   return /\.(?:test|fixture|bench)\.ts$/.test(path)
 }
 
 /** Production code: what is published or run, without the tests beside it. */
-function production(sources: readonly Source[]): readonly Source[] {
+export function production(sources: readonly Source[]): readonly Source[] {
   return sources.filter(({ path }) => path.startsWith('src/') && !isTest(path))
 }
 

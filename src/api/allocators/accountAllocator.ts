@@ -1,18 +1,16 @@
 import type { Hex } from 'viem'
 import type { Environment } from '../../chain/environment.js'
-import { TxlaneError } from '../../errors/base.js'
+import type { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { Engine } from '../../lane/engine/engineTypes.js'
 import { readEnvelope } from '../../lane/transaction/outside.js'
-import type { Book } from '../../ledger/book.js'
 import { type EarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
 import { type OpenLane, type OpenOptions, openLane } from '../../ownership/open.js'
 import { createOpenOnce } from '../../ownership/openOnce.js'
-import { raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
-import { object } from '../../validate/validate.js'
-import type { AllocatorInternals, ReserveOptions } from './allocator.js'
-import { abortedError, closedError } from './errors.js'
-import { createReservation, type Reservation } from './reservation.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import type { AllocatorInternals } from './allocator.js'
+import { closedError } from './errors.js'
+import { createReserving } from './reserving.js'
 
 /** Hands out the account's own nonces, from the lane that senders of the account share. */
 export function createAccountAllocator(
@@ -26,6 +24,7 @@ export function createAccountAllocator(
     environment.clock,
   )
   let opened: OpenLane | undefined
+  const reserveMany = createReserving({ limits, closing, hold })
 
   function open(): Promise<OpenLane> {
     return closing.stopped() ? Promise.reject(closedError()) : opening.open()
@@ -37,87 +36,10 @@ export function createAccountAllocator(
     return lane
   }
 
-  async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
-    const stops = [stopOfSignal(signal, abortedError), closing]
-    for (;;) {
-      const engine = await raceStop(hold(), stops)
-      const { lane, closed } = engine.context
-      if (lane.holds.any) await lifted(engine, stops)
-      const nonces = await lane.exclusive(() =>
-        signal?.aborted || lane.holds.any || closed ? [] : take(engine, amount),
-      )
-      if (nonces.length === amount) return given(engine, nonces, stops)
-      if (signal?.aborted) throw abortedError()
-    }
-  }
-
-  /** Only the process that holds the lane can hand out its nonces. */
+  /** Only the process that owns the lane can hand out its nonces. */
   async function hold(): Promise<Engine> {
     const lane = await open()
     return lane.ownership.hold()
-  }
-
-  function take({ context, externalNonces }: Engine, amount: number): number[] {
-    const { book } = context.lane
-    // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
-    const room = limits.windowMax - (book.cursor - book.coveredTo)
-    // What was given back has its room: were it refused, what stands above would wait for it for ever.
-    if (amount > room && amount > Math.max(0, room) + holesOf(book)) throw fullError(limits.windowMax)
-    return Array.from({ length: amount }, () => externalNonces.handOut())
-  }
-
-  /** In the store before anybody sees them: after a crash they must not be handed out again. */
-  async function given(
-    engine: Engine,
-    nonces: number[],
-    stops: readonly StopSignal[],
-  ): Promise<Reservation<number>[]> {
-    const { externalNonces } = engine
-    try {
-      await raceStop(externalNonces.written(), stops)
-    } catch (error) {
-      for (const nonce of nonces) externalNonces.release(nonce)
-      throw error
-    }
-    return nonces.map((nonce) => reservationOf(engine, nonce))
-  }
-
-  /** Resolves when there is something to be asked again: a hold was lifted, or the lane has left this process. */
-  async function lifted({ context }: Engine, stops: readonly StopSignal[]): Promise<void> {
-    let off = () => {}
-    const next = new Promise<void>((resolve) => {
-      const offs = [context.events.on('released', () => resolve()), context.closing.listen(resolve)]
-      off = () => {
-        for (const each of offs) each()
-      }
-    })
-    await raceStop(next, stops).finally(off)
-  }
-
-  function reservationOf(engine: Engine, nonce: number): Reservation<number> {
-    const { externalNonces, context } = engine
-    const { key } = context.lane
-    return createReservation({
-      nonce,
-      async read(parameters) {
-        const { serializedTransaction } = object('parameters', parameters)
-        const envelope = await readEnvelope('serializedTransaction', serializedTransaction, key)
-        if (envelope.nonce === nonce) return envelope
-        throw invalid('serializedTransaction', `nonce ${envelope.nonce}`, `bytes with nonce ${nonce}`)
-      },
-      async keep(envelope) {
-        await externalNonces.commit(nonce, envelope)
-      },
-      outcome(outcome, envelope) {
-        externalNonces.outcome(nonce, envelope, outcome)
-        return context.lane.book.get(nonce)?.state === 'hole'
-      },
-      renew: () => externalNonces.renew(nonce),
-      async release() {
-        externalNonces.release(nonce)
-        await externalNonces.written()
-      },
-    })
   }
 
   async function adopt(raw: Hex): Promise<void> {
@@ -163,21 +85,6 @@ export function createAccountAllocator(
   }
 }
 
-function holesOf(book: Book): number {
-  let holes = 0
-  for (const { nonce, state } of book.slots.values())
-    if (state === 'hole' && nonce >= book.coveredTo && nonce < book.cursor) holes++
-  return holes
-}
-
-function fullError(windowMax: number): TxlaneError {
-  return new TxlaneError(`${windowMax} nonces are handed out and not covered yet (limits.windowMax).`, {
-    code: 'QUEUE_FULL',
-    fate: 'notExecuted',
-  })
-}
-
-/** Each nonce in between would become a gap. */
 function farError(nonce: number, cursor: number): TxlaneError {
   return invalid('raw', `nonce ${nonce}`, `bytes with a nonce near the lane's next one, ${cursor}`)
 }

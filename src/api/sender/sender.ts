@@ -1,21 +1,10 @@
 import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
-import { defaultStore, type Environment } from '../../chain/environment.js'
-import { type Fate, TxlaneError } from '../../errors/base.js'
+import type { Environment } from '../../chain/environment.js'
 import { checkNames } from '../../errors/checkNames.js'
-import { withChange } from '../../lane/session/feeSettings.js'
-import type { LaneSession } from '../../lane/session/laneSession.js'
-import type { AdmissionTarget } from '../../lane/transaction/caller.js'
-import { added, type Caller, DEFAULT_TARGET } from '../../lane/transaction/caller.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
-import { timedCaller, untilOf } from '../../lane/transaction/timeLimit.js'
-import type { Transaction } from '../../lane/transaction/transaction.js'
-import { createEarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
-import type { OpenLane, OpenOptions, openLane } from '../../ownership/open.js'
-import { createOpenOnce } from '../../ownership/openOnce.js'
-import { whenLoaded } from '../../platform/lazy.js'
+import type { OpenLane } from '../../ownership/open.js'
 import { raceStop, stopOfSignal } from '../../platform/stopSignal.js'
 import type {
-  FeeChange,
   Item,
   LaneOptions,
   ListOptions,
@@ -24,53 +13,33 @@ import type {
   SendManyOptions,
   SendOptions,
   Tx,
-  TxRequest,
 } from '../../types/index.js'
 import { type ContractCall, contractCall, deployCall } from '../../validate/contracts.js'
-import { checkCost } from '../../validate/feeBounds.js'
 import { defaultLimits } from '../../validate/limits.js'
-import { ownFees, ownOptions, ownRequest } from '../../validate/own.js'
-import { errorTxOf } from '../../validate/stageOrder.js'
-import {
-  checkAccountOf,
-  checkRequest,
-  checkSendOptions,
-  checkSignal,
-  object,
-} from '../../validate/validate.js'
-import { checkKey, checkList, checkResolve, checkSeen, checkSequence } from '../../validate/validateCalls.js'
+import { ownFees } from '../../validate/own.js'
+import { checkSignal, object } from '../../validate/validate.js'
+import { checkKey, checkList, checkResolve, checkSeen } from '../../validate/validateCalls.js'
 import { checkFeeChange } from '../../validate/validateFees.js'
 import { checkAccount, checkLaneOptions, checkLimits } from '../../validate/validateLane.js'
-import type { createRecords, Records } from '../records/records.js'
 import { healthOf } from './health.js'
 import type { Member } from './member.js'
-import { closedError, drainAborted, fateOf, hasEnded, unknownOf } from './senderErrors.js'
+import { drainAborted, unknownOf } from './senderErrors.js'
+import { createSenderLane, type SenderLane } from './senderLane.js'
 import { sendMany } from './sendMany.js'
+import { createSends, type Sends } from './sends.js'
 
-/** What `createSender` takes, once its types have done their work. */
+/** The parameters of `createSender` after its types have done their work. */
 export type LooseParameters = LaneOptions<Chain> & {
   client: Client<Transport, Chain, Account | undefined>
   account?: LocalAccount | undefined
 }
 
-/** `createSender` in a given environment: for simulations. */
+/** `createSender` in a given environment, for simulations. */
 export function createSenderIn(environment: Environment, parameters: LooseParameters): Sender {
   return createMemberIn(environment, parameters).sender
 }
 
-/** The functions of the runtime that a sender uses. */
-type SenderRuntime = { readonly openLane: typeof openLane; readonly createRecords: typeof createRecords }
-
-const senderRuntime = ({ runtime }: Environment) => runtime() as SenderRuntime | Promise<SenderRuntime>
-
-/** Most calls have none: not copied for each. */
-const NO_OPTIONS: SendOptions = {}
-
-function withDefaults<options extends SendOptions>(own: options, { order, starved }: SendOptions): options {
-  return Object.assign(own, { order: own.order ?? order, starved: own.starved ?? starved })
-}
-
-/** `closed` is called once it has closed. */
+/** `closed` is called once the sender has closed. */
 export function createMemberIn(
   environment: Environment,
   parameters: LooseParameters,
@@ -79,300 +48,141 @@ export function createMemberIn(
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
   checkAccount(account)
-  const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
+  const options = { ...parameters, address: account.address, signer: account, limits, given: parameters }
+  const { clock, random, background = clock } = environment
+  const lane = createSenderLane({ environment, options, closed })
   const defaults: SendOptions = { order: parameters.order, starved: parameters.starved }
-  const options: OpenOptions = {
-    ...parameters,
-    address,
-    signer: account,
-    limits,
-    given: parameters,
-    isClosing: () => closing !== undefined,
-    waiting: () => arriving,
-  }
-  const { chain } = parameters.client
-  const { clock } = environment
-  const early = createEarlyListeners()
-  const opening = createOpenOnce(
-    () =>
-      whenLoaded(senderRuntime(environment), ({ openLane }) =>
-        openLane(options, environment, early.begin).then(attach),
-      ),
-    environment.clock,
-  )
-  let opened: OpenLane | undefined
-  let closing: Promise<void> | undefined
-  // Kept for a lane that is not open yet: it may take more than one try.
-  let paused = false
-  let feeChange: FeeChange | undefined
-  // Those that wait for it to be opened: whoever comes after them waits behind them.
-  const arriving = new Map<TxRequest, SendOptions>()
-  let relief: LaneSession['rebalancing']
-  let records: Records | undefined
-
-  function open(): Promise<OpenLane> {
-    return closing ? Promise.reject(closedError()) : opening.open()
-  }
-
-  function attach(lane: OpenLane): OpenLane {
-    opened = lane
-    if (paused) lane.ownership.pause()
-    if (feeChange) lane.session.settings.change(feeChange)
-    if (relief) lane.session.rebalancing = relief
-    early.attach(lane)
-    records?.opened(lane)
-    return lane
-  }
-
-  /** Reads what the store has while no endpoint answers. */
-  async function recordsFor(opening: Promise<unknown>): Promise<Records> {
-    // Whoever asked waits for it later.
-    opening.catch(() => {})
-    const { createRecords } = await senderRuntime(environment)
-    const store = options.store ?? defaultStore(environment.shared)
-    records ??= createRecords({ chain, address, store, clock: environment.clock, open })
-    return records
-  }
-
-  /** For a transaction that an earlier life may have sent: until its records are read nobody knows. */
-  function openFor(id: string | undefined): Promise<OpenLane> {
-    // As many turns with an id as without: calls are taken on in their order.
-    return open().catch(id === undefined ? asItIs : unknownOf(id))
-  }
-
-  /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
-  function add(asked: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void {
-    const request = ownRequest(asked)
-    const sendOptions = options === NO_OPTIONS ? defaults : withDefaults(ownOptions(options), defaults)
-    checkRequest(request, chain)
-    checkSendOptions(sendOptions)
-    checkCost(request, sendOptions, parameters.fees)
-    if (sendOptions.signal?.aborted)
-      return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
-    checkAccountOf(request, address)
-    const timed = timedCaller(clock, sendOptions, caller, () => arriving.delete(request))
-    if (opened && !closing && arriving.size === 0) {
-      timed.handOver()
-      return opened.ownership.worker.add(request, sendOptions, target, timed.caller)
-    }
-    arriving.set(request, sendOptions)
-    openFor(sendOptions.id)
-      .then(
-        ({ ownership }) => {
-          arriving.delete(request)
-          if (timed.isOver) return
-          timed.handOver()
-          ownership.worker.add(request, sendOptions, target, timed.caller)
-        },
-        (error: unknown) => {
-          arriving.delete(request)
-          throw error
-        },
-      )
-      .catch(timed.caller.failed)
-  }
-
-  const start: Member['start'] = async (request, sendOptions, to) => {
-    const untilMs = untilOf(clock, sendOptions)
-    const transaction = await added(add, request, sendOptions, to)
-    const { txOf, waiting } = (opened as OpenLane).session
-    return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction, untilMs) }
-  }
-
-  /** This call sends nothing; an earlier one with the same id may have. */
-  async function abortedBefore(id: string | undefined): Promise<TxlaneError> {
-    const told = (fate: Fate, tx?: Tx) =>
-      new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: tx && errorTxOf(tx) })
-    if (id === undefined) return told('notExecuted')
-    const lane = await openFor(id)
-    const known = await lane.find(id)
-    if (known === undefined) return told('notExecuted')
-    // One that has ended is forgotten as soon as its end is in the store: before that it may come back.
-    const ending = hasEnded(known.stage) && lane.session.transactions.has(id)
-    return told(ending ? 'inFlight' : fateOf(known.stage), known)
-  }
-
-  /** One promise, and no async function: thousands may wait at once. */
-  function send(request: TxRequest, sendOptions: SendOptions = NO_OPTIONS): Promise<Tx> {
-    const untilQueued = (sendOptions as SendOptions | null)?.until === 'queued'
-    const untilMs = untilOf(clock, (sendOptions as SendOptions | null) ?? NO_OPTIONS)
-    return new Promise((reached, failed) => {
-      const kept = (transaction: Transaction) => {
-        const { txOf, waiting } = (opened as OpenLane).session
-        if (untilQueued) reached(txOf(transaction))
-        else waiting.whenAccepted(transaction, { reached, failed }, untilMs)
-      }
-      add(request, sendOptions, DEFAULT_TARGET, { kept, failed })
-    })
-  }
+  const sends = createSends({ lane, clock, random, options, defaults })
 
   async function warm(): Promise<OpenLane> {
-    const lane = await open()
-    await lane.ownership.worker.prefetchFees()
-    return lane
+    const opened = await lane.open()
+    await opened.ownership.worker.prefetchFees()
+    return opened
   }
+
+  async function list(listOptions: ListOptions, accounts?: readonly Address[]): Promise<RecordPage> {
+    checkList(listOptions)
+    const own = { ...listOptions }
+    const opening = lane.open()
+    if (lane.opened) return (await opening).list(own, accounts)
+    return (await lane.recordsFor(opening)).list(own, opening, accounts)
+  }
+
+  return {
+    sender: createFace({ lane, sends, warm, list, options }),
+    start: sends.start,
+    runtime: async () => environment.runtime(),
+    warm,
+    list,
+    rebalanceBy: lane.rebalanceBy,
+    lane: () => lane.opened && memberLane(lane.opened),
+    room: () => (lane.opened === undefined ? limits.window : lane.opened.ownership.worker.room),
+    load: () => lane.opened?.ownership.worker.load ?? 0,
+    counts: () => lane.opened?.ownership.worker.counts,
+    holds: () => lane.opened?.ownership.worker.holds ?? [],
+    live: (by) => lane.opened?.live(by),
+    clock,
+    background,
+    opened: () => lane.opened !== undefined,
+    closed: () => lane.isClosed,
+  }
+}
+
+const memberLane = ({ key, ownership: { worker, reports } }: OpenLane) => ({ key, worker, reports })
+
+/** The public object. */
+function createFace(parts: {
+  readonly lane: SenderLane
+  readonly sends: Sends
+  readonly warm: Member['warm']
+  readonly list: Member['list']
+  readonly options: LooseParameters & { readonly address: Address; readonly limits: { readonly queueMax: number } }
+}): Sender {
+  const { lane, sends, options } = parts
+  const { address, client } = options
 
   async function sendCall(call: ContractCall, sendOptions: SendOptions | undefined): Promise<Tx> {
     try {
-      return await send(call.request, sendOptions)
+      return await sends.send(call.request, sendOptions)
     } catch (error) {
       throw call.decode(error)
     }
   }
 
-  async function list(listOptions: ListOptions, accounts?: readonly Address[]): Promise<RecordPage> {
-    checkList(listOptions)
-    const options = { ...listOptions }
-    const opening = open()
-    if (opened) return (await opening).list(options, accounts)
-    return (await recordsFor(opening)).list(options, opening, accounts)
-  }
-
   const sender: Sender = {
-    // Read by a getter, so that `console.dir`, which asks nothing how to show it, does not show its URLs.
+    // A getter, so that `console.dir`, which ignores `util.inspect.custom`, does not show the URLs of the chain.
     get chain() {
-      return chain
+      return client.chain
     },
     address,
     async ready() {
-      await warm()
+      await parts.warm()
     },
-    send,
+    send: sends.send,
     writeContract: async (call, sendOptions) => sendCall(contractCall(call, address), sendOptions),
     deployContract: async (call, sendOptions) => sendCall(deployCall(call, address), sendOptions),
     sendMany: (items: Iterable<Item> | AsyncIterable<Item>, manyOptions?: SendManyOptions) =>
-      sendMany(start, items, manyOptions, limits.queueMax),
-    async sendSequence(requests, sequenceOptions = {}) {
-      checkSequence(requests, sequenceOptions)
-      const options = withDefaults(ownOptions(sequenceOptions), defaults)
-      const own = requests.map(ownRequest)
-      for (const request of own) {
-        checkRequest(request, chain)
-        checkCost(request, options, parameters.fees)
-        checkAccountOf(request, address)
-      }
-      if (options.signal?.aborted) throw await abortedBefore(options.id && `${options.id}/0`)
-      const lane = await openFor(options.id)
-      return lane.sendSequence(own, options, environment.random)
-    },
+      sendMany(sends.start, items, manyOptions, options.limits.queueMax),
+    sendSequence: sends.sendSequence,
     async get(by) {
       checkKey(by)
       const own = typeof by === 'string' ? by : { hash: by.hash }
       const key = typeof own === 'string' ? own : own.hash
-      const opening = openFor(key)
-      if (opened) return (await opening).find(own)
-      return (await recordsFor(opening)).find(own, opening).catch(unknownOf(key))
+      const opening = lane.openFor(key)
+      if (lane.opened) return (await opening).find(own)
+      return (await lane.recordsFor(opening)).find(own, opening).catch(unknownOf(key))
     },
-    list: (listOptions = {}) => list(listOptions),
-    inFlight: () => opened?.ownership.worker.inFlight().map(opened.session.txOf) ?? [],
+    list: (listOptions = {}) => parts.list(listOptions),
+    inFlight: () => lane.opened?.ownership.worker.inFlight().map(lane.opened.session.txOf) ?? [],
     health: () =>
       healthOf({
         address,
-        opening,
-        lane: opened?.ownership.worker.health(),
-        isClosed: closing !== undefined,
+        opening: lane.opening,
+        lane: lane.opened?.ownership.worker.health(),
+        isClosed: lane.isClosed,
       }),
     observe(seen) {
       checkSeen(seen)
       const { hashes, blockNumber } = seen
-      opened?.ownership.worker.observe(
+      lane.opened?.ownership.worker.observe(
         Number(blockNumber),
         hashes.map((hash: Hash) => hash.toLowerCase() as Hash),
       )
     },
-    on: (event, listener) => early.on(event, listener as (payload: never) => void),
+    on: (event, listener) => lane.on(event, listener as (payload: never) => void),
     async resolve(id, fate) {
       checkResolve(id, fate)
-      const { ownership } = await open()
+      const { ownership } = await lane.open()
       await ownership.worker.resolve(id, fate)
     },
     async snapshot() {
-      const { ownership } = await open()
+      const { ownership } = await lane.open()
       return ownership.worker.snapshot()
     },
     async resync() {
-      const { ownership } = await open()
+      const { ownership } = await lane.open()
       await ownership.worker.resync()
     },
-    pause() {
-      paused = true
-      // At once where it can be: a send that is called next must find the lane held.
-      if (opened) opened.ownership.pause()
-      else void open().catch(() => {})
-    },
-    resume() {
-      paused = false
-      const { heard } = early
-      if (!opened)
-        return void open().then(
-          (lane) => paused || resumeOpened(lane, heard),
-          () => {},
-        )
-      opened.ownership.resume()
-    },
+    pause: lane.pause,
+    resume: lane.resume,
     setFees(change) {
-      checkFeeChange(change, parameters.fees)
-      const own = ownFees(change)
-      if (opened) opened.session.settings.change(own)
-      else feeChange = withChange(feeChange ?? {}, own)
+      checkFeeChange(change, options.fees)
+      lane.setFees(ownFees(change))
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions
       checkNames('options', drainOptions, { signal: true })
       checkSignal('signal', signal)
-      await raceStop(drained(await open()), [stopOfSignal(signal, drainAborted)])
+      await raceStop(drained(await lane.open()), [stopOfSignal(signal, drainAborted)])
     },
-    close() {
-      closing ??= close()
-      return closing
-    },
+    close: lane.close,
     [Symbol.asyncDispose]: () => sender.close(),
   }
-  printedAs(sender, () => ({ chainId: chain.id, address }))
-  return {
-    sender,
-    start,
-    runtime: async () => environment.runtime(),
-    warm,
-    list,
-    rebalanceBy(by) {
-      relief = by
-      if (opened) opened.session.rebalancing = by
-    },
-    lane: () =>
-      opened && { key: opened.key, worker: opened.ownership.worker, reports: opened.ownership.reports },
-    room() {
-      if (opened === undefined) return limits.window
-      return opened.ownership.worker.room
-    },
-    load: () => opened?.ownership.worker.load ?? 0,
-    counts: () => opened?.ownership.worker.counts,
-    holds: () => opened?.ownership.worker.holds ?? [],
-    live: (by) => opened?.live(by),
-    clock,
-    background: environment.background ?? clock,
-    opened: () => opened !== undefined,
-    closed: () => closing !== undefined,
-  }
-
-  async function close(): Promise<void> {
-    const lane = await opening.close(closedError)
-    if (lane && lane.session.rebalancing === relief) lane.session.rebalancing = undefined
-    try {
-      await lane?.release(lane.ownership.close)
-    } finally {
-      early.detach()
-      closed?.()
-    }
-  }
+  return printedAs(sender, () => ({ chainId: client.chain.id, address }))
 }
 
-function asItIs(error: unknown): never {
-  throw error
-}
-
-/** However often the lane changes hands until then. */
+/** Waits on, however often the lane changes its owner until then. */
 async function drained({ ownership }: OpenLane): Promise<void> {
   while (!(await ownership.worker.drained())) {}
 }

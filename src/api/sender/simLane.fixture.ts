@@ -112,32 +112,8 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   const requests: (readonly RpcCall[])[] = []
   const warned: string[] = []
   const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
-  const node = createSimPort(chain, { clock, random: createRandom(2), latencyMs: { min: 5, max: 5 } })
-  const port: Port = { name: 'sim', kind: 'http', batch, stats: node.stats, close: () => {} }
-
-  async function batch(calls: readonly RpcCall[], batchOptions?: Parameters<Port['batch']>[1]) {
-    requests.push(calls)
-    const late = lateMs(calls)
-    if (late > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, late))
-    const refused = lane.refusal?.(calls)
-    if (refused !== undefined) {
-      await new Promise<void>((resolve) => clock.setTimer(resolve, ANSWER_MS))
-      return refused
-    }
-    const scripted = calls.map((call) => {
-      const raw = call.method === 'eth_sendRawTransaction' ? String(call.params[0]) : undefined
-      const tx = raw === undefined ? undefined : decodeTransaction(raw)
-      if (tx) sent.push(tx)
-      return lane.script?.(call, tx)
-    })
-    const through = calls.filter((_, index) => scripted[index] === undefined)
-    if (through.length === 0) {
-      await new Promise<void>((resolve) => clock.setTimer(resolve, ANSWER_MS))
-      return scripted as RpcReply[]
-    }
-    const replies = [...(await node.batch(through, batchOptions))]
-    return scripted.map((reply) => reply ?? (replies.shift() as RpcReply))
-  }
+  const scripted: Pick<SimLane, 'script' | 'refusal'> = { script: undefined, refusal: undefined }
+  const port = scriptedPort({ chain, clock, sent, requests, lateMs, scripted })
 
   const environment: Environment = {
     clock: workedMs ? { ...clock, now: () => clock.now() + workedMs() } : clock,
@@ -173,31 +149,19 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     requests,
     told,
     warned,
-    script: undefined,
-    refusal: undefined,
-    async settle(promise, maxMs = 120_000) {
-      let open = true
-      const watched = promise.finally(() => {
-        open = false
-      })
-      watched.catch(() => {})
-      await clock.runUntil(() => !open, maxMs)
-      if (open) throw new Error(`the promise is still open after ${maxMs} ms`)
-      return watched
+    get script() {
+      return scripted.script
     },
-    rejection: (promise, maxMs) =>
-      lane.settle(
-        promise.then(
-          () => {
-            throw new Error('it resolved')
-          },
-          (error: TxlaneError) => error,
-        ),
-        maxMs,
-      ),
-    async until(predicate, maxMs = 120_000) {
-      if (!(await clock.runUntil(predicate, maxMs))) throw new Error(`it did not come to that in ${maxMs} ms`)
+    set script(script) {
+      scripted.script = script
     },
+    get refusal() {
+      return scripted.refusal
+    },
+    set refusal(refusal) {
+      scripted.refusal = refusal
+    },
+    ...timelineOf(clock),
     async blocks(count) {
       const target = chain.head.number + count
       await lane.until(() => chain.head.number >= target)
@@ -241,6 +205,77 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     await lane.settle(sender.ready())
   }
   return lane
+}
+
+/** The port to the simulated node, which the script of the test may answer in place of. */
+function scriptedPort(parts: {
+  readonly chain: SimChain
+  readonly clock: VirtualClock
+  readonly sent: SimTransaction[]
+  readonly requests: (readonly RpcCall[])[]
+  readonly lateMs: (calls: readonly RpcCall[]) => number
+  readonly scripted: Pick<SimLane, 'script' | 'refusal'>
+}): Port {
+  const { chain, clock, sent, requests, lateMs, scripted } = parts
+  const node = createSimPort(chain, { clock, random: createRandom(2), latencyMs: { min: 5, max: 5 } })
+  const pause = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms))
+
+  async function batch(calls: readonly RpcCall[], batchOptions?: Parameters<Port['batch']>[1]) {
+    requests.push(calls)
+    const late = lateMs(calls)
+    if (late > 0) await pause(late)
+    const refused = scripted.refusal?.(calls)
+    if (refused !== undefined) {
+      await pause(ANSWER_MS)
+      return refused
+    }
+    const answers = calls.map((call) => {
+      const raw = call.method === 'eth_sendRawTransaction' ? String(call.params[0]) : undefined
+      const tx = raw === undefined ? undefined : decodeTransaction(raw)
+      if (tx) sent.push(tx)
+      return scripted.script?.(call, tx)
+    })
+    const through = calls.filter((_, index) => answers[index] === undefined)
+    if (through.length === 0) {
+      await pause(ANSWER_MS)
+      return answers as RpcReply[]
+    }
+    const replies = [...(await node.batch(through, batchOptions))]
+    return answers.map((reply) => reply ?? (replies.shift() as RpcReply))
+  }
+
+  return { name: 'sim', kind: 'http', batch, stats: node.stats, close: () => {} }
+}
+
+/** Runs the clock until a promise settles or a predicate holds. */
+function timelineOf(clock: VirtualClock): Pick<SimLane, 'settle' | 'rejection' | 'until'> {
+  async function settle<T>(promise: Promise<T>, maxMs = 120_000): Promise<T> {
+    let open = true
+    const watched = promise.finally(() => {
+      open = false
+    })
+    watched.catch(() => {})
+    await clock.runUntil(() => !open, maxMs)
+    if (open) throw new Error(`the promise is still open after ${maxMs} ms`)
+    return watched
+  }
+
+  return {
+    settle,
+    rejection: (promise, maxMs) =>
+      settle(
+        promise.then(
+          () => {
+            throw new Error('it resolved')
+          },
+          (error: TxlaneError) => error,
+        ),
+        maxMs,
+      ),
+    async until(predicate, maxMs = 120_000) {
+      if (!(await clock.runUntil(predicate, maxMs))) throw new Error(`it did not come to that in ${maxMs} ms`)
+    },
+  }
 }
 
 /** What an event says of itself, without the lane that tells it. */

@@ -1,22 +1,19 @@
 import type { Clock } from '../../platform/clock.js'
 import type { EndpointPool } from './endpointPool.js'
 
-/** When the same answer was last counted. */
+/** The block and the time at which an answer was last counted. */
 export type Moment = { readonly block: number; readonly atMs: number }
 
-/** Two answers are two only with so much time between them, however fast blocks come. */
+/** Two equal answers count as two only with this time between them, however fast blocks come. */
 const APART_MS = 1_000
-/** The same where no block came between them: a chain that makes blocks only for transactions makes none for these. */
+/** The same if no block came between them: some chains make blocks only for transactions. */
 const APART_WITHOUT_BLOCK_MS = 2_000
-/** At most so long is waited for a block on a slow chain. */
+/** The longest wait for a block on a slow chain. */
 const APART_WITHOUT_BLOCK_MS_MAX = 15_000
-/** Of the time between blocks: one that is due is waited for. */
+/** The wait for the next block, in block times. */
 const BLOCK_TIMES = 1.5
 
-/**
- * Tells answers apart that say the same: each counts at another block than the last one, or, where no block comes, later
- * by a time.
- */
+/** Decides whether an equal answer counts again: at a later block than the last one, or after a time if no block comes. */
 export function createApart({
   clock,
   endpointPool,
@@ -34,13 +31,13 @@ export function createApart({
 
   return {
     now,
-    /** Whether an answer that is given now is another one than that of `last`. */
+    /** True if an answer that comes now counts besides that of `last`. */
     isNew(last: Moment | undefined): boolean {
       if (last === undefined) return true
       const { block, atMs } = now()
       return atMs - last.atMs >= (block === last.block ? withoutBlockMs() : APART_MS)
     },
-    /** Milliseconds until the next one counts, whether or not a block comes. */
+    /** Milliseconds until the next answer counts, with or without a block. */
     waitMs: (last: Moment): number => Math.max(1, withoutBlockMs() - (clock.now() - last.atMs)),
   }
 }

@@ -3,7 +3,7 @@ import { type BlockSelector, balanceCall, decodeQuantity } from '../../rpc/codec
 import type { Port } from '../../rpc/port.js'
 import { decoded } from '../blocks/tickParts.js'
 
-/** The balances of these accounts in wei, in their order, with one request; undefined for each that is not answered. */
+/** Reads the balances of these accounts in wei, in their order, with one request; undefined for a call without an answer. */
 export async function readBalances(
   port: Pick<Port, 'batch'>,
   addresses: readonly Address[],

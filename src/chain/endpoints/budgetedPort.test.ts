@@ -44,7 +44,7 @@ describe('a read', () => {
     expect(batches).toEqual([50])
   })
 
-  test('is cut to what is granted, and answered in order', async () => {
+  test('is cut to the granted calls, and answered in order', async () => {
     const { read, batches } = open({ callsPerSecond: 20 })
     expect(await read(12)).toEqual(callsOf(12).map((_, index) => index))
     expect(batches.reduce((sum, size) => sum + size, 0)).toBe(12)
@@ -93,7 +93,7 @@ describe('a read', () => {
     expect(Math.max(...batches)).toBeLessThanOrEqual(4)
   })
 
-  test('that nobody answers is not asked part by part', async () => {
+  test('without an answer is not repeated part by part', async () => {
     const { read, batches } = open({ callsPerSecond: 4 }, () =>
       fails({ kind: 'network', message: 'refused' }),
     )
@@ -101,7 +101,7 @@ describe('a read', () => {
     expect(batches).toEqual([2])
   })
 
-  test('whose answers have to be of one moment waits until all of it may leave', async () => {
+  test('that needs answers of one moment waits until all of it may leave', async () => {
     const { read, batches } = open({ callsPerSecond: 10 })
     await read(10)
     batches.length = 0
@@ -113,7 +113,7 @@ describe('a read', () => {
     expect(batches).toEqual([10, 2])
   })
 
-  test('that is denied lowers the rate for all who ask', async () => {
+  test('that is denied lowers the rate for all users', async () => {
     const { read, gate } = open({}, () => LIMITED)
     expect(gate.status().callsPerSecond).toBeUndefined()
     await read(10)
@@ -122,7 +122,7 @@ describe('a read', () => {
   })
 })
 
-describe('what counts as a denial', () => {
+describe('answers that count as a denial', () => {
   const retry = fails({ kind: 'http', status: 429, message: 'HTTP 429', retryAfterMs: 700 })
   const ofBatch = { code: -32005, message: 'rate limit exceeded' }
   test.each<[string, readonly RpcReply[], unknown]>([

@@ -6,12 +6,12 @@ import type { BatchOptions, Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Denial, Grant, RequestGate } from './requestGate.js'
 
 const TIMEOUT_MS = 10_000
-/** One that does not rest now may do so later. */
+/** The gate is looked at again after this time, because it may pause later. */
 const LOOK_MS = 1_000
 
 /**
- * The port for reads, which wait for their turn in the request budget. A batch is cut to what is granted. A read that may
- * not leave within its time is a `timeout`, and was never asked; so is one that waits when the port is closed.
+ * The port for reads, which wait for their turn in the request budget. A batch is cut to the number of granted calls. A read
+ * that gets no grant within its time is a `timeout`, and was never sent; so is one that waits when the port closes.
  */
 export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port {
   const waiting = new Set<() => void>()
@@ -27,7 +27,7 @@ export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port 
       const answers = await askGranted(port, gate, { calls: rest.slice(0, grant.calls), grant, options })
       if (answers.length === calls.length) return answers
       replies = [...replies, ...answers]
-      // It is asked in vain: what is left is answered as these were.
+      // Further requests would fail too: the rest gets the same answers.
       const failure = answers.find((answer) => !answer.ok)
       if (failure && answers.every(isUnanswered))
         return [...replies, ...calls.slice(replies.length).map(() => failure)]
@@ -45,7 +45,7 @@ export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port 
 
 type Turns = { readonly gate: RequestGate; readonly clock: Clock; readonly waiting: Set<() => void> }
 
-/** Posts what was granted, and reports its end to the budget. */
+/** Sends the granted calls, and reports their end to the budget. */
 export async function askGranted(
   port: Port,
   gate: RequestGate,
@@ -60,9 +60,9 @@ export async function askGranted(
 /** The calls that were refused because of a rate limit. */
 export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
   const [first] = replies
-  // Where the first call has a result the batch has one.
+  // If the first call has a result, so has the batch.
   const kind = first?.ok === false ? readBatchAnswer(replies).kind : undefined
-  // "limit exceeded" to each call of a batch may mean its size: one call alone will show.
+  // "limit exceeded" for each call of a batch may mean its size: a single call will show.
   if (kind === 'alike') return undefined
   let denial: Denial | undefined
   for (const reply of replies) {
@@ -73,13 +73,13 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
     const ms = retryAfterMs === undefined ? longest : Math.max(longest ?? 0, retryAfterMs)
     denial = { calls: calls + 1, retryAfterMs: ms, said }
   }
-  // One answer to all of a batch.
+  // One answer for the whole batch.
   if (denial === undefined && first?.ok === false && kind === 'limited')
     return { calls: replies.length, retryAfterMs: undefined, said: first.failure.message }
   return denial
 }
 
-/** Undefined where nothing is granted in time. */
+/** Resolves to undefined if nothing is granted in time. */
 function grantFor(
   { gate, clock, waiting }: Turns,
   calls: number,
@@ -103,7 +103,7 @@ function grantFor(
       withdraw()
       end(undefined)
     }
-    /** An endpoint that rests for too long is asked all the same. One that does not rest is asked in turn. */
+    /** If the gate pauses for too long the request is sent all the same. Else it waits for its turn. */
     const look = () => {
       const nowMs = clock.now()
       const restMs = restMsMax === undefined ? timeoutMs : (gate.denial?.atMs ?? nowMs) + restMsMax - nowMs

@@ -2,7 +2,7 @@ import { type Chain, type Hex, numberToHex, type TransactionRequest } from 'viem
 import { formatTransactionRequest } from 'viem/utils'
 import type { TxRequest } from '../../types/index.js'
 
-/** The request in the chain's own wire form. Fees are left out: with them nodes check the balance as well. */
+/** The request in the wire form of the chain. It has no fees, because with fees nodes also check the balance. */
 export function formatted(chain: Chain, request: TxRequest, from: Hex): object {
   const { gas, ...rest } = request as TxRequest & Record<string, unknown>
   const fields = { ...rest, from } as Record<string, unknown>

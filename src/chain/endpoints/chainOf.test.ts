@@ -94,7 +94,7 @@ async function keeps(store: Store, id: number, hashes: readonly Hash[]): Promise
 
 const OTHER: Hash = `0x${'7'.repeat(64)}`
 
-test('where the store keeps two chains with the id, the lane opens when block 0 is shown, and says so until then', async () => {
+test('if the store has two chains with the id, the lane opens once block 0 is shown, and rejects with the reason until then', async () => {
   await using world = await openProcesses()
   await keeps(world.shared, chainId(world), [OTHER, genesisOf(world)])
   world.lane.script = block0({ ok: true, result: null })

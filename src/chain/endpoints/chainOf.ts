@@ -3,16 +3,16 @@ import { TxlaneError } from '../../errors/base.js'
 import type { ChainKey, Store } from '../../types/store.js'
 import type { EndpointPool } from './endpointPool.js'
 
-/** In a chain's name where its genesis was not to be had: such a chain is told apart by its id alone. */
+/** Stands in the name of a chain whose genesis block no endpoint showed: only its id identifies such a chain. */
 export const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
 
 /**
- * The name under which the store keeps the chain, and with it every lane and id. The name is the one of the first
- * opening: whether an endpoint shows block 0 at one moment changes nothing, or a restart at another moment would look
- * for its transactions under another name, find none, and send them again.
+ * The name under which the store keeps the chain, and with it every lane and id. The first opening decides the name. If it
+ * depended on whether an endpoint shows block 0 at this moment, a restart could look for its transactions under another name,
+ * find none, and send them again.
  *
- * @throws `REJECTED` where no endpoint shows block 0 now and the store keeps more than one chain with this id
- * @throws `CHAIN_MISMATCH` where the endpoints are held against another chain already
+ * @throws `REJECTED` if no endpoint shows block 0 now and the store has more than one chain with this id
+ * @throws `CHAIN_MISMATCH` if the endpoints were already compared with another chain
  */
 export async function chainOf(endpointPool: EndpointPool, store: Store): Promise<ChainKey> {
   const { chainId, genesisHash: shown } = endpointPool

@@ -2,7 +2,7 @@ import { clientPorts } from '../../rpc/transports/fromClient.js'
 import type { Limits } from '../../types/index.js'
 import type { Environment, PortsOf } from '../environment.js'
 
-/** The ports of a viem client, for what its endpoint is named for. */
+/** The ports of a viem client, for the role of its endpoint. */
 export function clientPortsOf(
   clock: Environment['clock'],
   { responseBytesMax }: Pick<Limits, 'responseBytesMax'>,

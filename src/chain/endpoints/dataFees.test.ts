@@ -26,7 +26,7 @@ function hubWith(options: { declared?: boolean; answer?: () => RpcReply } = {}) 
   return { fees, calls, head }
 }
 
-describe('what is asked', () => {
+describe('the reads of the data fee', () => {
   test('nothing on a chain that shows no such fee', async () => {
     const { fees, calls } = hubWith()
     fees.shown({ status: '0x1', l1Fee: null })
@@ -61,7 +61,7 @@ describe('what is asked', () => {
   })
 })
 
-describe('what it comes to', () => {
+describe('the amount of the data fee', () => {
   test('the share of the sample, rounded up', async () => {
     const { fees } = hubWith({ declared: true })
     await fees.sample()

@@ -3,21 +3,21 @@ import type { Port } from '../../rpc/port.js'
 import type { EndpointPool } from './endpointPool.js'
 
 /**
- * What the OP stack charges on top of gas, for the bytes of a transaction on L1. Asked for a sample of bytes, once for each
- * newest block at most and for all lanes of the hub, while somebody asks what gas costs.
+ * The fee of the OP stack on top of gas, for the bytes of a transaction on L1. It is read for a sample of bytes, at most once
+ * for each newest block and for all lanes of the endpoint pool, while a lane needs the price of gas.
  */
 export type DataFees = {
   /** The chain has such a fee. */
   readonly isCharged: boolean
-  /** Asks for the sample, unless that was done beside the newest block. Never rejects: the former one stays. */
+  /** Reads the sample, unless that was done at the newest block. Never rejects: the former sample stays. */
   sample(): Promise<void>
-  /** For `bytes` of a transaction, in wei, rounded up; 0 where the chain has no such fee, or none is known yet. */
+  /** The fee for `bytes` of a transaction, in wei, rounded up; 0 if the chain has no such fee, or it is not known yet. */
   of(bytes: number): bigint
-  /** A receipt as the node gave it: one with an `l1Fee` is of a chain that charges it. */
+  /** Takes a raw receipt: an `l1Fee` shows that the chain charges the fee. */
   shown(receipt: object): void
 }
 
-// The same on every chain of the stack: ethereum-optimism/specs, protocol/predeploys.md, GasPriceOracle.
+// The address on every chain of the stack: ethereum-optimism/specs, protocol/predeploys.md, GasPriceOracle.
 const PREDEPLOY: Address = '0x420000000000000000000000000000000000000F'
 const SAMPLE_BYTES = 1_000n
 

@@ -19,7 +19,7 @@ function profileAt(shared: ReturnType<typeof createShared>, url: string | undefi
 
 const NOTHING = { window: undefined, pool: undefined, batch: undefined }
 
-test('what deliveries have shown of a URL is where the next profile of that URL begins', () => {
+test('the next profile of a URL begins with the results of earlier deliveries', () => {
   const shared = createShared()
   const first = profileAt(shared, 'http://a')
   expect(first.delivery).toEqual(NOTHING)

@@ -6,8 +6,8 @@ type Delivery = EndpointProfile['delivery']
 const URLS_MAX = 256
 
 /**
- * A lane at a URL begins with what deliveries of this process have shown there, also where their sender is closed. A
- * transport without a URL is never recognised again.
+ * A lane at a URL begins with the profile that deliveries of this process have learned there, even if their sender is
+ * closed. A transport without a URL cannot be recognised.
  */
 export function shareDeliveries(
   { deliveries }: Shared,
@@ -18,7 +18,7 @@ export function shareDeliveries(
   const known = deliveries.get(url) as Delivery | undefined
   if (known !== undefined) profile.observe({ kind: 'delivered', delivery: known })
   profile.onChange(({ before, now }) => {
-    // What a client is known for is not what was seen here: another one may answer at this URL next time.
+    // The known properties of a client are not kept: another client may answer at this URL next time.
     if (now.delivery === before.delivery || now.client !== before.client) return
     deliveries.delete(url)
     deliveries.set(url, now.delivery)

@@ -27,14 +27,14 @@ function ahead({ chain }: SimLane, by: number): (call: RpcCall) => RpcReply | un
 const asked = (endpoint: SimEndpoint | undefined) => endpoint?.calls.length ?? 0
 
 describe('counts that are too high, beside true blocks', () => {
-  // Blocks pass over what offers too little: counts are read then. An idle lane reads them at every block.
+  // Blocks pass over a transaction with too low a tip: the counts are read then. An idle lane reads them at every block.
   const low = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   const CASES: [string, readonly TxRequest[]][] = [
     ['something that waits', [{ ...transfer(2), ...low } as TxRequest, transfer(3)]],
     ['nothing to send', []],
   ]
   test.each(CASES)(
-    'with two endpoints and %s: it is told as doubtful with both numbers, another one is read, all lands once',
+    'with two endpoints and %s: the event names it doubtful with both numbers, another one is read, all lands once',
     async (_, requests) => {
       await using several = await openSeveral(['both', 'both'])
       const { lane, sender, endpoints } = several
@@ -79,7 +79,7 @@ describe('counts that are too high, beside true blocks', () => {
 })
 
 describe('a count that is too low, beside true blocks', () => {
-  test('with two endpoints: what both call "nonce too low" makes the one doubtful that counts less, and the payment moves on', async () => {
+  test('with two endpoints: if both say "nonce too low", the one with the lower count is doubted, and the payment moves on', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [first] = endpoints
@@ -104,7 +104,7 @@ describe('a count that is too low, beside true blocks', () => {
 const BLOCK_MS = 2_000
 
 describe('a chain that was cut back below the tip', () => {
-  test('is told as a reset once no endpoint shows the tip; what was in it lands again, once', async () => {
+  test('is emitted as a reset once no endpoint shows the tip; its transactions land again, once', async () => {
     await using lane = await openLane({ lossDepth: 40, limits: { reorgHorizon: 64 } })
     await lane.blocks(4)
     const tx = await lane.settle(lane.sender.send(transfer(1)))

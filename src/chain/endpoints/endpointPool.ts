@@ -24,33 +24,31 @@ import type { RequestGate } from './requestGate.js'
 import { hasSingleSequencer } from './singleSequencer.js'
 import { type Trouble, watchTrouble } from './trouble.js'
 
-/** One URL and what is known of it. */
+/** One URL and its state. */
 export type PoolEndpoint = {
-  /** For reads: within the request budget, in batches that the endpoint takes. */
+  /** For reads: within the request budget, in batches that the endpoint accepts. */
   readonly port: Port
-  /** For what asks the request budget itself: each batch is one request. */
+  /** For callers that ask the request budget themselves: each batch is one request. */
   readonly plain: Port
   readonly gate: RequestGate
   readonly role: 'both' | 'read' | 'send'
   readonly profile: ProfileWatch
-  /** It answered a probe with the right chain, and showed no other since. What is not probed is not used. */
+  /** It answered a probe with the right chain, and has shown no other since. An endpoint that is not probed is not used. */
   probed: boolean
-  /** What is wrong with its answers, where they are of no use. */
+  /** The fault of its answers, if they are of no use. */
   readonly trouble: Trouble | undefined
   /** See `TroubleWatch`. */
   nonsense(said: string | false): void
-  /** It left a send without an answer: until then nobody waits for its word on one. */
+  /** It left a send without an answer: until this time no sender waits for its answer to a send. */
   silentUntilMs: number
 }
 
 type OnEndpoint = (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
 
-/**
- * What lanes on one chain through one set of endpoints share: the ports, the profiles and the one poller.
- */
+/** The ports, the profiles and the poller that lanes on one chain share if they use the same endpoints. */
 export type EndpointPool = {
   readonly chainId: number
-  /** Undefined where no endpoint showed block 0 when the hub was opened. `chainOf` names the chain. */
+  /** Undefined if no endpoint showed block 0 when the pool was opened. `chainOf` names the chain. */
   readonly genesisHash: Hash | undefined
   /** See `Prober`. */
   expectGenesis(genesis: Hash): void
@@ -58,29 +56,29 @@ export type EndpointPool = {
   readonly chain: Chain
   readonly endpoints: readonly PoolEndpoint[]
   /**
-   * The endpoint that is read now: counts and blocks come from one view of the chain. Another may take its place at
-   * any time: to be looked up for each request, and what belongs together asked of one.
+   * The endpoint that is read now, so that counts and blocks come from one view of the chain. Another endpoint may take its
+   * place at any time: look it up for each request, and send reads that belong together to one endpoint.
    */
   readonly reader: PoolEndpoint
   readonly tracker: Tracker
   readonly receipts: Receipts
   readonly feeHistory: FeeHistory
   readonly dataFees: DataFees
-  /** Bursts of its lanes let the event loop turn. */
+  /** Divides the bursts of its lanes so that the event loop turns. */
   readonly turns: Turns
-  /** Other endpoints that may be read: what one shows of the chain is held against what they show. */
+  /** Other endpoints that may be read, to compare their view of the chain with that of the reader. */
   others(): readonly PoolEndpoint[]
-  /** What the reader answers contradicts its own blocks, or another endpoint. Another one is read where there is one. */
+  /** The answers of the reader contradict its own blocks, or another endpoint. Another endpoint is read if there is one. */
   doubt(why: string): void
-  /** Endpoints that take transactions, in the order in which they are tried. */
+  /** Endpoints that accept transactions, in the order in which they are tried. */
   senders(): readonly PoolEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
   stop(): void
 }
 
 /**
- * An account as the endpoint that is read now shows it, which has to say each time that it is on this chain: one that
- * has strayed to another shows a count there as well.
+ * Reads an account from the reader. Each answer also has to show that the endpoint is on this chain: an endpoint on another
+ * chain shows a count as well.
  */
 export function readLaneOn(
   endpointPool: EndpointPool,
@@ -90,7 +88,7 @@ export function readLaneOn(
   return readLaneAt(endpointPool, endpointPool.reader, { address, timeoutMs })
 }
 
-/** The same as another endpoint shows it. */
+/** Reads the account from another endpoint. */
 export function readLaneAt(
   { chainId }: EndpointPool,
   { port, gate }: Pick<PoolEndpoint, 'port' | 'gate'>,
@@ -100,13 +98,13 @@ export function readLaneAt(
   return readLane(port, { ...asked, chainId }, (calls) => calls <= callsPerSecond)
 }
 
-/** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */
+/** Probes the endpoints, compares them with the wanted chain, and creates the poller. */
 export async function openEndpointPool(options: {
   client: Client<Transport, Chain>
   endpoints: readonly Endpoint[]
   limits: Limits
   environment: Environment
-  /** Asked while nothing has answered yet: nobody waits for the hub any more. */
+  /** True once no caller waits for the pool any more. It ends the wait for first answers. */
   isClosing?: (() => boolean) | undefined
 }): Promise<EndpointPool> {
   const { client, limits, environment, isClosing = () => false } = options
@@ -120,7 +118,7 @@ export async function openEndpointPool(options: {
   const endpoints = endpointsOf(options, gates, tell)
   function answered(endpoint: PoolEndpoint): void {
     tell(endpoint, 'up')
-    // What it said from another chain does not go for it, and the pauses between its ticks had grown.
+    // Its answers from another chain do not count, and the pauses between its ticks had grown.
     if (isRead(endpoint)) tracker.readElsewhere()
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
@@ -163,7 +161,7 @@ export async function openEndpointPool(options: {
   const shown = prober.newest(selector.current)
   if (shown !== undefined) tracker.saw(shown)
   let blockHash: Hash | undefined
-  /** With each new block a poll may go before its turn. */
+  /** After a new block, a poll may leave before its turn. */
   function noteBlock(): void {
     if (tracker.head?.hash === blockHash) return
     blockHash = tracker.head?.hash
@@ -220,7 +218,7 @@ export async function openEndpointPool(options: {
   }
 }
 
-/** `send` endpoints first: who names one wants transactions to go there. */
+/** `send` endpoints first: a caller that names one wants its transactions sent there. */
 function endpointsOf(
   options: Parameters<typeof openEndpointPool>[0],
   gates: HeldGate[],
@@ -241,7 +239,7 @@ function endpointsOf(
       const singleSequencer = hasSingleSequencer(client.chain) || undefined
       const profile = createProfile({ singleSequencer, ...endpoint.profile })
       shareDeliveries(environment.shared, url, profile)
-      // What plain reads through this port learn goes into the same profile.
+      // Plain reads through this port learn into the same profile.
       setProfile(watch.port, profile)
       setProfile(plain, profile)
       const held = holdGate(environment, limits, url)
@@ -272,7 +270,7 @@ function endpointsOf(
   )
 }
 
-/** Blocks after which an endpoint that showed no pending block of its own is looked at again. */
+/** An endpoint that showed no pending block of its own is tested again after this number of blocks. */
 const LOOK_AGAIN_BLOCKS = 16
 
 function pendingReads(profile: ProfileWatch, head: number) {

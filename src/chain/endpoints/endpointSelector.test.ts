@@ -12,7 +12,7 @@ async function busy(several: Several): Promise<void> {
 }
 
 describe('one endpoint is read, the healthiest, for as long as it is well', () => {
-  test('it does not answer any more: another is read within seconds, and what is sent lands', async () => {
+  test('it stops answering: another is read within seconds, and transactions land', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -44,7 +44,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(several.changes()).toEqual([])
   })
 
-  test('it comes and goes: what is read does not go back and forth with it', async () => {
+  test('it comes and goes: the reader does not change back and forth with it', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -58,7 +58,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(several.changes().filter((change) => change.endsWith('reader'))).toEqual(['e1 reader'])
   })
 
-  test('gas, fees and counts are asked of whoever is read now', async () => {
+  test('gas, fees and counts are read from the current reader', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [former, current] = endpoints
@@ -128,7 +128,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('nor while nothing but the first block was walked, which everybody knows', async () => {
+  test('nor while only the first block was walked, which every endpoint knows', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [former, lying] = endpoints
@@ -174,7 +174,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
 })
 
 describe('an endpoint on another chain', () => {
-  test('as the one that is read: nothing of it is believed, another is read, and it is told', async () => {
+  test('as the reader: its answers are ignored, another is read, and an event is emitted', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -225,7 +225,7 @@ describe('an endpoint on another chain', () => {
       await lane.until(() => several.changes().includes('e0 wrongChain'), 15_000)
       const before = reader?.calls.length ?? 0
       await lane.clock.advance(awayMs)
-      // It is asked who it is about once a second, with a few calls.
+      // A few calls check its identity about once a second.
       expect((reader?.calls.length ?? 0) - before).toBeLessThanOrEqual(8 * (awayMs / 1_000 + 2))
       if (reader) reader.script = undefined
       const tx = await lane.settle(sender.send(transfer(2), { until: 'queued' }))
@@ -236,7 +236,7 @@ describe('an endpoint on another chain', () => {
     },
   )
 
-  test('beside the one that is read: it is left out, told, and used again when it is back', async () => {
+  test('beside the reader: it is left out with an event, and used again when it is back', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -267,7 +267,7 @@ describe('an endpoint on another chain', () => {
 })
 
 describe('endpoints that are down', () => {
-  test('all of them: what is sent waits, and lands when one is back', async () => {
+  test('all of them: transactions wait, and land when one is back', async () => {
     await using several = await openSeveral(['both', 'both', 'send'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -300,7 +300,7 @@ describe('endpoints that are down', () => {
 describe.each([{ roles: ['both'] as const }, { roles: ['both', 'both'] as const }])(
   '$roles: the one that is read shows another chain for a moment',
   ({ roles }) => {
-    test('before its first head: what was sent lands once it is back', async () => {
+    test('before its first head: transactions land once it is back', async () => {
       await using several = await openSeveral(roles)
       const { lane, sender, endpoints } = several
       const [read] = endpoints
@@ -328,7 +328,7 @@ describe.each([{ roles: ['both'] as const }, { roles: ['both', 'both'] as const 
   },
 )
 
-test('idle, nobody is asked anything; with one endpoint nothing is compared', async () => {
+test('while idle there are no requests; with one endpoint nothing is compared', async () => {
   for (const roles of [['both'], ['both', 'both']] as const) {
     await using several = await openSeveral(roles)
     const { lane, endpoints } = several

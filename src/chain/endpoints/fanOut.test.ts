@@ -6,7 +6,7 @@ const INTRINSIC = onSend(() => refuses('invalid transaction v, r, s values'))
 const FEE_TOO_LOW = onSend(() => refuses('transaction underpriced: gas tip cap 0, minimum needed 1'))
 
 describe('bytes go to one endpoint, and to the others once they have to be sent again', () => {
-  test('a transaction that the first one takes is shown to nobody else', async () => {
+  test('a transaction that the first endpoint accepts is sent to no other', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const tx = await lane.settle(sender.send(transfer(1)))
@@ -118,7 +118,7 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     await lane.settle(tx.wait('sealed'))
   })
 
-  test('all refuse it for good: its nonce is not given to another, a no-op takes it, and the end is told (P2)', async () => {
+  test('all refuse it for good: its nonce goes to a no-op, not to another transaction, and the end is reported (P2)', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     for (const endpoint of endpoints)
@@ -134,7 +134,7 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     expect(lane.executed()).toEqual(['noop', 2])
   })
 
-  test('one refuses and another says nothing: what is unknown stays possible, and nothing is freed', async () => {
+  test('one refuses and another does not answer: the unknown outcome stays possible, and no nonce is freed', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const [refusing, silent] = endpoints

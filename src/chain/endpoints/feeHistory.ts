@@ -3,11 +3,11 @@ import type { Port } from '../../rpc/port.js'
 import type { EndpointPool } from './endpointPool.js'
 import { FEE_HISTORY, type Tips, tipsCall, tipsOf } from './tips.js'
 
-/** What blocks paid for inclusion, read when somebody needs it: once for each newest block, for all lanes of the hub. */
+/** The tips that recent blocks paid, read on demand: once for each newest block, for all lanes of the endpoint pool. */
 export type FeeHistory = {
   /**
-   * By the endpoint that is read, or by the port that is given, which is asked anew. Undefined where it has no
-   * `eth_feeHistory`, and where nobody paid a tip in the last blocks.
+   * The tips of each preset, from the reader, or from the given port, whose answer is not shared. Undefined if the endpoint
+   * has no `eth_feeHistory`, or if no transaction of the last blocks paid a tip.
    */
   tips(port?: Port): Promise<Tips | undefined>
 }
@@ -16,7 +16,7 @@ export function createFeeHistory(
   endpointPool: Pick<EndpointPool, 'tracker'> & { readonly reader: { readonly port: Port } },
   timeoutMs: number,
 ): FeeHistory {
-  // Not asked again: a node does not learn a method while it runs.
+  // The method is not tried again: a node does not gain a method while it runs.
   const without = new WeakSet<Port>()
   let asked: { readonly head: unknown; readonly tips: Promise<Tips | undefined> } | undefined
 
@@ -34,7 +34,7 @@ export function createFeeHistory(
     tips(port) {
       if (port !== undefined) return ask(port)
       const head = endpointPool.tracker.newest?.hash
-      // What failed is kept as well: it is asked again with the next block, and the caller goes by something else.
+      // A failure is kept too: the next block triggers a new read, and the caller uses another price until then.
       if (asked === undefined || asked.head !== head) asked = { head, tips: ask(endpointPool.reader.port) }
       return asked.tips
     },

@@ -2,14 +2,14 @@ import type { Limits } from '../../types/index.js'
 import type { Environment } from '../environment.js'
 import { createRequestGate, type RequestGate } from './requestGate.js'
 
-/** A share in the request budget of a URL. */
+/** A reference to the request budget of a URL. */
 export type HeldGate = { readonly gate: RequestGate; release(): void }
 
 type Entry = { readonly gate: RequestGate; holders: number }
 
 /**
- * The budget of a URL, shared by all who ask it in this process under the same limits. A transport without a URL has one
- * of its own.
+ * The request budget of a URL, which all users of the URL in this process share if they have the same limits. A transport
+ * without a URL has its own budget.
  */
 export function holdGate(
   { clock, shared }: Environment,

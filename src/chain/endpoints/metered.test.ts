@@ -50,7 +50,7 @@ describe('an endpoint that counts calls', () => {
       expect(tookMs).toBeLessThan((2.5 * 1_000 * COUNT) / perSecond + 5_000)
       expect(counted.denied).toBeLessThanOrEqual(6)
       const [{ budget } = {}] = (await lane.snapshot()).endpoints
-      // While it is searched for it is above what is taken at times, and no further than one step.
+      // During the search the rate is above the limit at times, but by no more than one step.
       expect(budget?.callsPerSecond).toBeLessThanOrEqual(2 * perSecond)
     },
   )

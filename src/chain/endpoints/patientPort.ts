@@ -4,26 +4,26 @@ import { isRateLimit } from '../../rpc/errors.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 
-/** Until when a lane that opens asks again, and what ends that earlier. */
+/** The time until which an opening lane repeats its reads, and the signal that ends this earlier. */
 export type Patience = {
   readonly clock: Clock
-  /** Clock milliseconds. */
+  /** In clock milliseconds. */
   readonly untilMs: number
   readonly stop: Pick<StopSignal, 'stopped' | 'listen'>
 }
 
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 2_000
-/** An answer that can be done without is asked for so often. */
+/** The number of tries for an optional answer. */
 const OPTIONAL_TRIES = 3
-// Of the statuses that say that the request is at fault, those that do not mean it: timeout, too early, too often.
+// The 4xx statuses that do not mean a bad request: timeout, too early, too many requests.
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /**
- * The port for the reads with which a lane opens. A call that was lost, has no answer or was refused for the rate is
- * asked again by itself, with pauses, until it is answered or the patience ends; what was answered is not asked again.
+ * The port for the reads that open a lane. A call that was lost, has no answer or was refused for its rate is repeated by
+ * itself, with pauses, until it is answered or the patience ends. Answered calls are not repeated.
  *
- * `isOptional`: calls whose answer can be done without. `onFailure` is called with each failure before it is asked again.
+ * `isOptional`: calls whose answer is not needed. `onFailure` is called with each failure before the call is repeated.
  */
 export function patientPort(
   port: Port,
@@ -34,7 +34,7 @@ export function patientPort(
   return derivedPort(port, async (calls, options) => {
     const replies = new Array<RpcReply | undefined>(calls.length).fill(undefined)
     let open = [...calls.keys()]
-    // Rounds in a row in which no call was answered.
+    // Rounds in a row without an answer to any call.
     let inVain = 0
     for (let tries = 1; ; tries++) {
       const asked = open
@@ -59,7 +59,7 @@ export function patientPort(
   })
 }
 
-/** Ends early when the patience is stopped, so that no timer outlives what it was for. */
+/** A stop of the patience ends the pause, so that no timer outlives its purpose. */
 export function pause({ clock, stop }: Patience, ms: number): Promise<void> {
   return new Promise((resolve) => {
     if (stop.stopped()) return resolve()
@@ -78,13 +78,13 @@ type PatientOptions = {
   readonly onFailure?: (failure: RpcFailure) => void
 }
 
-/** An endpoint that asks to be left alone for longer is asked again all the same: a caller waits. */
+/** An endpoint that asks for a longer pause is asked earlier all the same, because a caller waits. */
 function pauseAfter(inVain: number, failures: readonly RpcFailure[]): number {
   const asked = Math.max(...failures.map((one) => (one.kind === 'http' ? (one.retryAfterMs ?? 0) : 0)))
   return Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS * 2 ** Math.min(Math.max(0, inVain - 1), 3), asked))
 }
 
-/** A failure after which the same call may be answered; undefined for an answer, and for a refusal that stays. */
+/** A failure after which the same call may succeed; undefined for an answer, and for a lasting refusal. */
 function passingFailure(reply: RpcReply | undefined): RpcFailure | undefined {
   if (reply === undefined || reply.ok) return undefined
   const { failure } = reply

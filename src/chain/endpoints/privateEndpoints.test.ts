@@ -34,7 +34,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
     expect(open?.sent).toEqual([])
   })
 
-  test('while the only one that may have it does not answer it waits, and is shown to nobody else', async () => {
+  test('while the only private endpoint does not answer, the transaction waits, and is sent to no other endpoint', async () => {
     await using several = await openSeveral(['both', 'send'])
     const { lane, sender, endpoints } = several
     const [open, relay] = endpoints
@@ -70,7 +70,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('a replacement is as private as what it replaces, unless its caller says otherwise', async () => {
+  test('a replacement of a private transaction is private, unless its caller chooses otherwise', async () => {
     await using several = await openSeveral(['both', 'send'])
     const { lane, sender, endpoints } = several
     const [open, relay] = endpoints

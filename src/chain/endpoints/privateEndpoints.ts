@@ -2,7 +2,7 @@ import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest } from '../../types/index.js'
 import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
 
-/** Whether the bytes may be handed to this endpoint. */
+/** True if the bytes may be sent to this endpoint. */
 export function canReceive(
   { role }: Pick<PoolEndpoint, 'role'>,
   bytes: { readonly private?: true | undefined },
@@ -10,16 +10,16 @@ export function canReceive(
   return role === 'send' || (role === 'both' && bytes.private !== true)
 }
 
-/** Whether anybody here could take a private transaction at all. */
+/** True if an endpoint of the pool accepts private transactions. */
 export function hasPrivateEndpoint({ endpoints }: Pick<EndpointPool, 'endpoints'>): boolean {
   return endpoints.some(({ role }) => role === 'send')
 }
 
 /**
- * Whether it is to be private: what takes the place of a private one says much the same, so that it is as private
- * unless its caller says otherwise.
+ * Decides whether a transaction is private. A replacement of a private one is private too, unless its caller chooses
+ * otherwise, because it shows much the same.
  *
- * @throws `INVALID` for one that could not be kept private: nothing of it has been shown to anybody
+ * @throws `INVALID` for a transaction that could not be kept private, before anything of it was sent
  */
 export function resolvePrivate(
   endpointPool: Pick<EndpointPool, 'endpoints'>,

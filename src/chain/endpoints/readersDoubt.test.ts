@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import type { PoolEndpoint } from './endpointPool.js'
 import { createEndpointSelector } from './endpointSelector.js'
 
-/** So many endpoints on one chain of one block; those that are `silent` answer nothing. */
+/** So many endpoints on one chain of one block; the `silent` ones answer nothing. */
 function readersOf(count: number, silent: readonly number[] = []) {
   const clock = createVirtualClock()
   const block = rawBlock()
@@ -66,7 +66,7 @@ test('a doubt is looked into at once: another endpoint that has the same blocks 
   expect([asked(), selector.current.port.name]).toEqual([[2, 2], 'e1'])
 })
 
-test('a doubt is told once for each reason', async () => {
+test('a doubt is emitted once for each reason', async () => {
   const { selector, clock, told } = readersOf(2, [1])
   for (const why of ['it counts 7', 'it counts 7', 'it counts 8']) {
     selector.doubt(why)
@@ -100,7 +100,7 @@ test('one look is under way at a time', async () => {
   expect(asked()).toEqual([1, 1])
 })
 
-test('with one endpoint, or once it has stopped, a doubt asks nobody anything', async () => {
+test('with one endpoint, or after a stop, a doubt sends no request', async () => {
   const alone = readersOf(1)
   alone.selector.doubt('it counts 7')
   await alone.clock.advance(0)

@@ -90,7 +90,7 @@ describe('a receipt that is missing', () => {
     }
   })
 
-  test('that another caller was shown in between reaches all who wait for it', async () => {
+  test('that another caller got in between reaches all waiting callers', async () => {
     const hash = `0x${'ab'.repeat(32)}` as const
     const block = { number: 5, hash: `0x${'cd'.repeat(32)}` } as const
     const found = { transactionHash: hash, blockHash: block.hash, blockNumber: '0x5', status: '0x1' }
@@ -176,7 +176,7 @@ describe('a receipt that is missing', () => {
     })
   })
 
-  test('that another caller gets meanwhile is had by those too who wait until it is due', async () => {
+  test('that another caller gets also reaches callers that wait until it is due', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.until(() => tx.stage === 'sealed')
@@ -189,7 +189,7 @@ describe('a receipt that is missing', () => {
     expect(await lane.settle(first, 100)).toMatchObject({ status: 'success' })
   })
 
-  test('does not keep who asks again and again any busier', async () => {
+  test('does not cost a caller that asks repeatedly more requests', async () => {
     await using lane = await openLane()
     lane.script = receipts(() => ({ ok: true, result: null }))
     const { sent, landed } = await sealed(lane, 1)
@@ -209,7 +209,7 @@ describe('a receipt that is missing', () => {
 })
 
 describe('a receipt that never fits', () => {
-  test('ends the wait once the block is final, with the fate and what the endpoint says', async () => {
+  test('ends the wait once the block is final, with the fate and the words of the endpoint', async () => {
     await using lane = await openLane()
     lane.script = ofAnotherBlock(() => lane)
     const { sent, landed } = await sealed(lane, 1)
@@ -218,7 +218,7 @@ describe('a receipt that never fits', () => {
     expect(sent[0]!.stage).toBe('finalized')
     expect(error.details).toMatch(/^sim: its receipt is of the block 0xeeee/)
     await lane.blocks(1)
-    // Nobody is asked any more.
+    // No endpoint is asked any more.
     const before = lane.requests.length
     await lane.clock.advance(120_000)
     expect(lane.requests.length).toBe(before)

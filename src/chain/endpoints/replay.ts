@@ -4,13 +4,13 @@ import type { TxRequest } from '../../types/index.js'
 import { formatted } from './callForm.js'
 import type { EndpointPool } from './endpointPool.js'
 
-/** A custom error with thirty words. What is longer is left out: the beginning of it cannot be decoded. */
+/** The length of a custom error with thirty words. Longer data is dropped: its beginning cannot be decoded. */
 export const DATA_CHARS_MAX = 2_048
 
 /**
- * What a transaction that reverted gave back: it is run once more on the state after its block, as no receipt says it.
- * Others of the same block may have changed what it reverted on, and a node may have forgotten the state, or cut the
- * answer: then undefined. Never rejects.
+ * The return data of a reverted transaction, which no receipt contains: the call is repeated on the state after its block.
+ * Undefined if the node has pruned the state or cuts the answer. Other transactions of the block may have changed the reason.
+ * Never rejects.
  */
 export async function replay(
   { reader, chain }: Pick<EndpointPool, 'reader' | 'chain'>,
@@ -26,7 +26,7 @@ export async function replay(
   return dataOf(rpcErrorOf(reply.failure)?.data)
 }
 
-/** Plain, or one object deeper: Hardhat and Ganache put it there. */
+/** Plain, or one object deeper as in Hardhat and Ganache. */
 function dataOf(data: unknown): Hex | undefined {
   if (typeof data === 'object' && data !== null) {
     const { data: inner, result } = data as { data?: unknown; result?: unknown }

@@ -27,7 +27,7 @@ describe('the request budget of a URL', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('grants what waits by itself as time goes by, in the order of the priorities', async () => {
+  test('grants waiting calls by itself as time passes, in the order of their priorities', async () => {
     const { clock, gate } = open({ callsPerSecond: 4 })
     const order: string[] = []
     for (const priority of ['receipt', 'poll', 'send', 'repair'] as const)
@@ -37,7 +37,7 @@ describe('the request budget of a URL', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('forgets what is withdrawn, its timer too', () => {
+  test('forgets a withdrawn question, with its timer', () => {
     const { clock, gate } = open({ requestsPerSecond: 1 })
     const granted: number[] = []
     gate.ask({ priority: 'send', calls: 1 }, () => void granted.push(1))
@@ -64,7 +64,7 @@ describe('the request budget of a URL', () => {
     expect([granted, gate.restReason]).toEqual([1, undefined])
   })
 
-  test('tells a run of denials once, and again after it was over', async () => {
+  test('reports a run of denials once, and the next run again', async () => {
     const { clock, gate, denied } = open()
     let told = 0
     gate.onRest(() => told++)
@@ -84,7 +84,7 @@ describe('one budget', () => {
   const environment = () =>
     ({ clock: createVirtualClock(), random: () => 0, shared: createShared() }) as never
 
-  test('serves all who ask one URL under the same limits, for as long as one of them is there', () => {
+  test('serves all users of one URL with the same limits, as long as one of them is there', () => {
     const own = environment()
     const [first, second] = [1, 2].map(() => holdGate(own, defaultLimits, 'http://a'))
     expect(first?.gate).toBe(second?.gate)

@@ -8,13 +8,13 @@ import {
 import { redactText } from '../../errors/redact.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 
-/** So many calls may leave now. `atMs` names the moment when the end of the request is reported. */
+/** The number of calls that may leave now. `atMs` identifies the request when its end is reported. */
 export type Grant = { readonly calls: number; readonly atMs: number }
 
-/** What an endpoint refused because of a rate limit. */
+/** The calls that an endpoint refused because of a rate limit. */
 export type Denial = {
   readonly calls: number
-  /** What it asked for, in milliseconds. */
+  /** The pause that it asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined
   readonly said: string
 }
@@ -24,42 +24,39 @@ export type GateEnded = Omit<RequestEnded, 'atMs' | 'denied' | 'retryAfterMs'> &
 }
 
 /**
- * The request budget of one URL in this process, with its timer. Everybody who asks that URL for something asks here
- * first, and reports how it ended.
+ * The request budget of one URL in this process, with its timer. Every user of the URL asks here before a request, and
+ * reports how the request ended.
  */
 export type RequestGate = {
   /**
-   * Calls `granted` once, in this turn where nothing has to wait. Returns what withdraws it. Fewer calls may be granted
-   * than were asked for: the rest is asked for again.
+   * Calls `granted` once, in this turn if no request has to wait. Returns a function that withdraws the question. Fewer calls
+   * may be granted than were asked for: ask again for the rest.
    */
   ask(asked: Omit<Ticket, 'id'>, granted: (grant: Grant) => void): () => void
   ended(ended: GateEnded): void
-  /** A new block: a poll may go before its turn. */
+  /** A new block has come: a poll may leave before its turn. */
   block(): void
   status(): BudgetStatus
-  /** Nothing leaves for now: the endpoint asked for it, or denied everything. */
+  /** No request leaves for now: the endpoint asked for a pause, or denied everything. */
   readonly isBlocked: boolean
-  /** Why it is left alone now. */
+  /** The reason for the current pause. */
   readonly restReason: string | undefined
-  /** What it last said of how often it is asked, and when. */
+  /** The last words of the endpoint about its rate limit, and their time. */
   readonly denial: { readonly said: string; readonly atMs: number } | undefined
-  /**
-   * Calls `listener` with the reason when it is left alone: once for a run of denials, and each time for longer than a
-   * moment.
-   */
+  /** Calls `listener` with the reason of a pause: once for a run of denials, and for each pause longer than a moment. */
   onRest(listener: (reason: string) => void): () => void
 }
 
-/** A rest that is longer is told each time. */
+/** Each pause longer than this is reported. */
 const MOMENT_MS = 1_000
 const WORDS_CHARS_MAX = 300
-/** Without a denial for so long the next one begins a new run. */
+/** After this time without a denial, the next one begins a new run. */
 const RUN_MS = 5_000
 
 export function createRequestGate(parts: {
   readonly clock: Clock
   readonly limits: BudgetLimits
-  /** The longest rest, in milliseconds. */
+  /** The longest pause, in milliseconds. */
   readonly restMsMax: number
 }): RequestGate {
   const { clock, restMsMax } = parts
@@ -68,7 +65,7 @@ export function createRequestGate(parts: {
   const listeners = new Set<(reason: string) => void>()
   let tickets = 0
   let cancel: CancelTimer | undefined
-  // Of the newest denial.
+  // The time and the words of the newest denial.
   let reason: string | undefined
   let deniedAtMs = Number.NEGATIVE_INFINITY
   let restsUntilMs = Number.NEGATIVE_INFINITY
@@ -89,11 +86,11 @@ export function createRequestGate(parts: {
     run()
   }
 
-  /** What an endpoint asks for is obeyed up to a bound. */
+  /** The pause that an endpoint asks for is obeyed up to a bound. */
   const restMsOf = ({ retryAfterMs }: Denial): number | undefined =>
     retryAfterMs === undefined ? undefined : Math.min(restMsMax, retryAfterMs)
 
-  /** Told where it is a change: once for a run of denials, and each time that it rests for longer than a moment. */
+  /** Reports a pause: once for a run of denials, and each time for a pause longer than a moment. */
   function note({ retryAfterMs: askedMs, said }: Denial): void {
     const now = clock.now()
     const { blockedUntilMs = now } = budget.status(now)

@@ -47,7 +47,7 @@ describe('an endpoint that asks to be left alone for a day', () => {
     await lane.settle(sent, 6_000)
   })
 
-  test('while it is asked what gas it takes, is asked again within a minute', async () => {
+  test('during an estimate, is repeated within a minute', async () => {
     await using lane = await openLane()
     let limited = true
     lane.script = ({ method }) => (method === 'eth_estimateGas' && limited ? retryAfter(DAY_MS) : undefined)
@@ -59,7 +59,7 @@ describe('an endpoint that asks to be left alone for a day', () => {
   })
 })
 
-test('a run of short rests is told once, and again after it was over', async () => {
+test('a run of short pauses is reported once, and the next run again', async () => {
   await using lane = await openLane()
   for (const round of [1, 2]) {
     let times = 5
@@ -70,7 +70,7 @@ test('a run of short rests is told once, and again after it was over', async () 
   }
 })
 
-test('bytes that wait for the end of a rest are told as sent again when they are handed over, whatever blocks come', async () => {
+test('bytes that wait for the end of a pause emit rebroadcast when they are sent, not with each block', async () => {
   await using lane = await openLane({ chain: { blockTimeMs: 200 } })
   let limited = true
   lane.script = onSend(() => (limited ? retryAfter(10_000) : undefined))

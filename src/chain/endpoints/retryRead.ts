@@ -6,8 +6,8 @@ const TRIES = 3
 const PAUSE_MS = 250
 
 /**
- * A reading that an endpoint refused in words, which may be passing ones ("header not found"), is made three times. Calls
- * without an answer are asked again by `patientPort`.
+ * Makes a read up to three times if an endpoint refuses it in words, which may be temporary ("header not found").
+ * `patientPort` repeats calls without an answer.
  */
 export async function retryRead<t>(read: () => Promise<t>, patience: Patience): Promise<t> {
   const { clock, untilMs, stop } = patience
@@ -21,14 +21,14 @@ export async function retryRead<t>(read: () => Promise<t>, patience: Patience): 
   }
 }
 
-/** A wrong chain or a refused key stays what it is. */
+/** A retry does not help against a wrong chain or a refused key. */
 export function isWorthAsking(error: unknown): boolean {
   if (!isTxlaneError(error) || (error.code !== 'REJECTED' && error.code !== 'UNREACHABLE')) return false
   const { status } = wordOf(error)
   return status === undefined || isPassingStatus(status)
 }
 
-/** What the endpoint said, in the error or in its cause. */
+/** The words of the endpoint, in the error or in its cause. */
 function wordOf(error: unknown): Partial<RpcError> {
   const { cause } = error as TxlaneError
   return isTxlaneError(cause) ? wordOf(cause) : (error as Partial<RpcError>)

@@ -1,8 +1,8 @@
 import type { Chain } from 'viem'
 
 /**
- * Whether one sequencer orders all transactions of the chain. viem's OP-stack definitions are known by their fee oracle;
- * other chains say it themselves, as `custom: { singleSequencer: true }` in their definition.
+ * True if one sequencer orders all transactions of the chain. The OP-stack definitions of viem have a fee oracle; any other
+ * chain states it in its definition as `custom: { singleSequencer: true }`.
  */
 export function hasSingleSequencer({ custom, contracts }: Chain): boolean {
   return custom?.singleSequencer === true || contracts?.gasPriceOracle !== undefined

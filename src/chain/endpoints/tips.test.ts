@@ -9,7 +9,7 @@ test('ten blocks are asked for, at percentiles that rise', () => {
   expect(tipsCall).toEqual({ method: 'eth_feeHistory', params: ['0xa', 'latest', [10, 50, 90]] })
 })
 
-test('each preset offers the median of what blocks paid at its percentile', () => {
+test('each preset offers the median of the tips of blocks at its percentile', () => {
   const blocks = [
     [1n, 10n, 100n],
     [3n, 30n, 300n],
@@ -26,7 +26,7 @@ test('of an even number of blocks the lower of the two in the middle counts', ()
   expect(tipsOf(answer(blocks))).toEqual({ economy: 1n, normal: 1n, urgent: 1n })
 })
 
-test('a block in which nobody paid a tip says nothing of what inclusion costs', () => {
+test('a block without tips says nothing about the price of inclusion', () => {
   const blocks = [
     [0n, 0n, 0n],
     [0n, 0n, 0n],
@@ -40,7 +40,7 @@ test('without a block that paid a tip there is nothing to go by', () => {
   expect(tipsOf({ reward: [] })).toBeUndefined()
 })
 
-describe('what is no answer is refused by a typed error', () => {
+describe('a malformed answer is refused with a typed error', () => {
   const ANSWERS: readonly unknown[] = [
     null,
     undefined,
@@ -68,7 +68,7 @@ describe('properties', () => {
   const block = fc.tuple(wei, wei, wei)
   const blocks = fc.array(block, { minLength: 1, maxLength: 12 })
 
-  test('economy ≤ normal ≤ urgent, whatever a node answers', () => {
+  test('economy ≤ normal ≤ urgent, for any answer of a node', () => {
     fc.assert(
       fc.property(blocks, (all) => {
         const tips = tipsOf(answer(all))
@@ -79,7 +79,7 @@ describe('properties', () => {
     )
   })
 
-  test('what blocks paid more, no preset offers less for', () => {
+  test('no preset offers less for blocks that paid more', () => {
     fc.assert(
       fc.property(
         blocks,

@@ -3,12 +3,12 @@ import { malformed } from '../../rpc/errors.js'
 import type { RpcCall } from '../../rpc/port.js'
 import type { FeePreset } from '../../types/index.js'
 
-/** A tip for each preset, in wei for a unit of gas; never below that of the preset before it. */
+/** A tip for each preset, in wei per gas; never below that of the preset before it. */
 export type Tips = Readonly<Record<FeePreset, bigint>>
 
 /**
- * The share of a block's gas, in percent, whose transactions paid no more than the preset offers. Wallets take from 10
- * to 30 (MetaMask/core gas-fee-controller), block builders' services up to 90.
+ * The percentile of each preset: the share of a block's gas, in percent, whose transactions paid no more. Wallets use 10 to
+ * 30 (MetaMask/core gas-fee-controller), services of block builders up to 90.
  */
 const PERCENTILES = { economy: 10, normal: 50, urgent: 90 } as const satisfies Record<FeePreset, number>
 const PRESETS = ['economy', 'normal', 'urgent'] as const satisfies readonly FeePreset[]
@@ -23,10 +23,10 @@ export const tipsCall: RpcCall = {
 }
 
 /**
- * The tip of each preset: the median, over the blocks, of what was paid at its percentile. Undefined where nobody paid a
- * tip in any of them: an empty block is answered with zeros, and one that holds a rollup's own transactions alone as well.
+ * The tip of each preset: the median of the tips at its percentile over the blocks. Undefined if no transaction of the blocks
+ * paid a tip: nodes answer zeros for an empty block, and for one with only the rollup's own transactions.
  *
- * @throws a typed error for what is no answer to `tipsCall`
+ * @throws a typed error for a malformed answer to `tipsCall`
  */
 export function tipsOf(answer: unknown): Tips | undefined {
   const { reward } = (answer ?? {}) as { reward?: unknown }
@@ -37,7 +37,7 @@ export function tipsOf(answer: unknown): Tips | undefined {
   return { economy: at(0), normal: at(1), urgent: at(2) }
 }
 
-/** A percentile is never below the one before it: a node that says so is corrected upwards. */
+/** A percentile is never below the one before it: an answer that is not monotonic is corrected upwards. */
 function tipsOfBlock(block: unknown): readonly [bigint, bigint, bigint] {
   if (!Array.isArray(block) || block.length < PRESETS.length)
     throw malformed(FEE_HISTORY, `a block's reward has fewer than ${PRESETS.length} percentiles`)
@@ -47,7 +47,7 @@ function tipsOfBlock(block: unknown): readonly [bigint, bigint, bigint] {
   return [economy, normal, larger(normal, high as bigint)]
 }
 
-/** Of an even number the lower of the two in the middle. */
+/** For an even number of values, the lower one of the two in the middle. */
 function median(values: readonly bigint[]): bigint {
   const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   return sorted[(sorted.length - 1) >> 1] as bigint

@@ -3,25 +3,25 @@ import type { Clock } from '../../platform/clock.js'
 import { isRateLimit } from '../../rpc/errors.js'
 import type { Port, RpcFailure, RpcReply } from '../../rpc/port.js'
 
-/** An endpoint whose answers are of no use: since when, in wall time, and what it said last. */
+/** The state of an endpoint whose answers are of no use: the time of the first one, in wall time, and the last words. */
 export type Trouble = { readonly sinceMs: number; readonly said: string }
 
-/** Notices when the answers of an endpoint are of no use, and when they are again. */
+/** Detects when the answers of an endpoint become useless, and when they are useful again. */
 export type TroubleWatch = {
-  /** The same port, whose answers are looked at as they pass. */
+  /** The same port, with a check of each answer. */
   readonly port: Port
   readonly trouble: Trouble | undefined
-  /** Whoever asked could make nothing of what was answered; with `false` it could again. */
+  /** The caller of a read could not use the answer; with `false` it could again. */
   nonsense(said: string | false): void
 }
 
-/** So many answers in a row, over so long: one lost request is no trouble. */
+/** Trouble needs this number of failures in a row over this time: one lost request is none. */
 const FAILURES = 2
 const FAILING_MS = 1_000
-/** Nobody has complained of its answers for so long: they are as good as they look. */
+/** After this time without a complaint, the answers count as good again. */
 const FORGET_MS = 10_000
 
-/** `changed` is called once for each change. */
+/** `changed` is called once for each change of the state. */
 export function watchTrouble(
   port: Port,
   clock: Pick<Clock, 'now' | 'wallNow'>,
@@ -31,9 +31,9 @@ export function watchTrouble(
   let failingSinceMs = 0
   let since = 0
   let trouble: Trouble | undefined
-  // When somebody complained of its answers last.
+  // The time of the last complaint.
   let nonsenseMs = Number.NEGATIVE_INFINITY
-  // Of the last answer, where it was none: these say more than whoever could make nothing of it.
+  // The words of the last failure: they explain more than the complaint of a caller.
   let words: string | undefined
 
   function useful(): void {
@@ -71,7 +71,7 @@ export function watchTrouble(
       stats: port.stats,
       batch(calls, options) {
         const answering = port.batch(calls, options)
-        // Beside whoever asked, who waits no longer for it.
+        // The check runs beside the caller, which does not wait for it.
         answering.then(note, () => {})
         return answering
       },
@@ -88,7 +88,7 @@ export function watchTrouble(
   }
 }
 
-/** Undefined where one call at least was answered by the node itself, if only with a refusal of its own. */
+/** Undefined if the node itself answered at least one call, even with a refusal. */
 function uselessness(replies: readonly RpcReply[]): RpcFailure | undefined {
   let first: RpcFailure | undefined
   for (const reply of replies) {
