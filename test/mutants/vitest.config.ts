@@ -9,7 +9,7 @@ export default defineConfig({
     testTimeout: 60_000,
     // A change that only a long search finds is one that no test of its place notices.
     env: { TXLANE_RUNS: '20' },
-    include: ['src/{ledger,delivery,rpc,tracker}/**/*.test.ts'],
+    include: ['src/{ledger,delivery,rpc,chain}/**/*.test.ts'],
     setupFiles: ['test/support/everyError.ts'],
   },
 })

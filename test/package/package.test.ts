@@ -27,6 +27,18 @@ describe('the tarball', () => {
   })
 })
 
+describe('publishing', () => {
+  it('is accepted by npm as it stands: nothing in package.json has to be corrected', async () => {
+    const { stdout, stderr } = await packed.publishDryRun()
+    type Published = { readonly name: string; readonly files: readonly { readonly path: string }[] }
+    // npm 11 puts it below the name of the package.
+    const output = JSON.parse(stdout) as Published | { readonly txlane: Published }
+    const { name, files } = 'txlane' in output ? output.txlane : output
+    expect({ name, files: files.map(({ path }) => path) }).toEqual({ name: 'txlane', files: packed.files })
+    expect(stderr).not.toMatch(/auto-corrected|npm error/i)
+  })
+})
+
 describe('the installed package', () => {
   it('exports the same names to import and to require from each subpath, and warns of nothing', async () => {
     const [esm, cjs] = await Promise.all([
@@ -96,7 +108,7 @@ describe('the installed package', () => {
     const { txlane } = packed.manifest.bin
     for (const command of ['', 'send', 'inspect', 'fill', 'cancel', 'devnet', 'demo', 'peers']) {
       const argv = JSON.stringify([command, '--help'].filter((word) => word !== ''))
-      const script = `process.argv.push(...${argv})\nawait import('./node_modules/txlane/${txlane.slice(2)}')`
+      const script = `process.argv.push(...${argv})\nawait import('./node_modules/txlane/${txlane}')`
       const { stdout, stderr } = await packed.node('cli.mjs', script)
       expect({ usage: stdout.split('\n')[0], stderr }).toEqual({
         usage: expect.stringContaining(`Usage: txlane ${command}`),

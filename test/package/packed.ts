@@ -9,6 +9,8 @@ import config from '../../tsup.config.js'
 
 const run = promisify(execFile)
 
+// No program listens there.
+const OFFLINE = ['--registry', 'http://127.0.0.1:9', '--fetch-retries', '0']
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 export type Manifest = {
@@ -26,6 +28,8 @@ export type Packed = {
   readonly read: (file: string) => Promise<string>
   /** Runs a script of that name in the consumer's folder and gives back what it wrote. */
   node(name: string, script: string): Promise<{ stdout: string; stderr: string }>
+  /** The output of `npm publish --dry-run`, with a registry that does not answer. */
+  publishDryRun(): Promise<{ stdout: string; stderr: string }>
   remove(): Promise<void>
 }
 
@@ -64,6 +68,8 @@ export async function packAndInstall(): Promise<Packed> {
       // Another working directory: nothing may be found by way of it.
       return await run(process.execPath, [file], { cwd: folder, timeout: 60_000 })
     },
+    publishDryRun: () =>
+      run('npm', ['publish', '--dry-run', '--json', '--ignore-scripts', ...OFFLINE], { cwd: staging }),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
