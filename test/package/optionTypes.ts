@@ -37,17 +37,18 @@ function isExported({ modifiers }: Declaration): boolean {
   return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
 }
 
+/** An option that one variant requires, and another one does not, is optional. */
 function distinct(options: readonly Option[]): readonly Option[] {
-  return [...new Map(options.map((option) => [option.name, option])).values()]
+  const found = new Map<string, Option>()
+  for (const option of options) if (!found.get(option.name)?.isOptional) found.set(option.name, option)
+  return [...found.values()]
 }
 
 /** Through intersections, unions and conditions, and not into the types of members. */
 function optionsOf(type: ts.TypeNode): readonly Option[] {
   if (ts.isParenthesizedTypeNode(type)) return optionsOf(type.type)
   if (ts.isIntersectionTypeNode(type)) return type.types.flatMap(optionsOf)
-  // A member that one variant requires and another one forbids is optional.
   if (ts.isUnionTypeNode(type)) return type.types.flatMap(optionsOf)
-  // The true branch of a condition is the one with a default.
   if (ts.isConditionalTypeNode(type)) return [...optionsOf(type.falseType), ...optionsOf(type.trueType)]
   if (ts.isTypeLiteralNode(type)) return type.members.filter(ts.isPropertySignature).flatMap(withNested)
   return []
