@@ -64,5 +64,7 @@ function anchorsOf(text: string): ReadonlySet<string> {
 
 function filesIn(path: string): readonly string[] {
   if (!existsSync(path) || path.includes('node_modules')) return []
-  return statSync(path).isDirectory() ? readdirSync(path).flatMap((name) => filesIn(join(path, name))) : [path]
+  return statSync(path).isDirectory()
+    ? readdirSync(path).flatMap((name) => filesIn(join(path, name)))
+    : [path]
 }

@@ -62,9 +62,9 @@ describe('the page of options', () => {
     expect(isDefault({ ...row, byDefault: "1,001; `'b'` if `c` is 2" }, option)).toBe(false)
     expect(isDefault({ ...row, byDefault: "1,000; `'d'` if `c` is 2" }, option)).toBe(false)
     expect(isDefault({ ...row, byDefault: 'none' }, { ...option, byDefault: undefined })).toBe(true)
-    expect(isDefault({ ...row, byDefault: 'none' }, { ...option, isOptional: false, byDefault: undefined })).toBe(
-      false,
-    )
+    expect(
+      isDefault({ ...row, byDefault: 'none' }, { ...option, isOptional: false, byDefault: undefined }),
+    ).toBe(false)
   })
 })
 

@@ -9,7 +9,9 @@ import { expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MNEMONIC = 'test test test test test test test test test test test junk'
-const accounts = Array.from({ length: 10 }, (_, addressIndex) => mnemonicToAccount(MNEMONIC, { addressIndex }))
+const accounts = Array.from({ length: 10 }, (_, addressIndex) =>
+  mnemonicToAccount(MNEMONIC, { addressIndex }),
+)
 const keys = accounts.map((account) => toHex(account.getHdKey().privateKey ?? new Uint8Array()))
 const addresses = accounts.map(({ address }) => address.toLowerCase())
 const LOCAL_CHAINS: ReadonlySet<string> = new Set(['anvil', 'foundry', 'hardhat', 'localhost'])
@@ -19,19 +21,25 @@ const pieces = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'docs', 'examples
   .flatMap((place) => filesIn(join(ROOT, place)))
   .flatMap((path) => {
     const text = readFileSync(path, 'utf8')
-    const parts = path.endsWith('.md') ? [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map(([part]) => part) : [text]
+    const parts = path.endsWith('.md')
+      ? [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map(([part]) => part)
+      : [text]
     return parts.map((part) => ({ name: relative(ROOT, path), text: part.toLowerCase() }))
   })
 
 it('no piece of code has a public key or mnemonic beside a chain with money', () => {
-  const risky = pieces.filter(({ text }) => isPublic(text) && chainsIn(text).some((name) => !LOCAL_CHAINS.has(name)))
+  const risky = pieces.filter(
+    ({ text }) => isPublic(text) && chainsIn(text).some((name) => !LOCAL_CHAINS.has(name)),
+  )
   expect(pieces.length).toBeGreaterThan(100)
   expect(pieces.some(({ text }) => isPublic(text))).toBe(true)
   expect(risky.map(({ name }) => name)).toEqual([])
 })
 
 it('no example pays an account whose key is public', () => {
-  expect(pieces.filter(({ text }) => addresses.some((one) => text.includes(one))).map(({ name }) => name)).toEqual([])
+  expect(
+    pieces.filter(({ text }) => addresses.some((one) => text.includes(one))).map(({ name }) => name),
+  ).toEqual([])
 })
 
 function isPublic(text: string): boolean {
@@ -39,8 +47,8 @@ function isPublic(text: string): boolean {
 }
 
 function chainsIn(text: string): readonly string[] {
-  const names = [...text.matchAll(/import (?:type )?\{([^}]*)\} from 'viem\/chains'/g)].flatMap(([, list = '']) =>
-    list.split(','),
+  const names = [...text.matchAll(/import (?:type )?\{([^}]*)\} from 'viem\/chains'/g)].flatMap(
+    ([, list = '']) => list.split(','),
   )
   const all = /import \* as \w+ from 'viem\/chains'/.test(text) ? ['all of them'] : []
   return [...names.map((name) => name.trim()), ...all]
