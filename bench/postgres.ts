@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { liveIn, transactionIn } from '../src/store/contract/samples.js'
 import { postgresStore } from '../src/store/postgres/index.js'
-import type { LaneKey, Store, StoredTransaction } from '../src/store/store.js'
+import type { LaneKey, Store, StoredTransaction } from '../src/types/store.js'
 import { startPostgres } from '../test/support/postgres.js'
 import { disposeAll, obeyOrders, startChild } from './support/children.js'
 

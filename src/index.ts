@@ -7,6 +7,22 @@ export {
   safeNonce,
   storageNonce,
 } from './allocator/sources.js'
+export type {
+  AdoptParameters,
+  AllocatorEvents,
+  CounterSnapshot,
+  NonceAllocator,
+  NonceAllocatorParameters,
+  ReserveOptions,
+} from './api/allocators/allocator.js'
+export type { CommitParameters, Reservation } from './api/allocators/reservation.js'
+export { createNonceAllocator } from './api/createNonceAllocator.js'
+export { createSender } from './api/createSender.js'
+export { createSenderPool } from './api/createSenderPool.js'
+export { createLanes, type Lanes, type LanesChain, type LanesParameters } from './api/lanes.js'
+export type { RetireOptions } from './api/pool/accounts.js'
+export type { SenderPool, SenderPoolParameters } from './api/pool/pool.js'
+export type { TreasuryOptions } from './api/pool/treasuryOptions.js'
 export { type ErrorTx, type Fate, isTxlaneError, TxlaneError, type TxlaneErrorCode } from './errors/base.js'
 export {
   type ClassifySendErrorOptions,
@@ -24,24 +40,9 @@ export {
   waitForCode,
   waitForStorage,
   watchPending,
-} from './rpc/reads/public.js'
-export {
-  type AdoptParameters,
-  type AllocatorEvents,
-  type CounterSnapshot,
-  createNonceAllocator,
-  type NonceAllocator,
-  type NonceAllocatorParameters,
-  type ReserveOptions,
-} from './sender/allocators/allocator.js'
-export type { CommitParameters, Reservation } from './sender/allocators/reservation.js'
-export { createLanes, type Lanes, type LanesChain, type LanesParameters } from './sender/lanes.js'
-export type { RetireOptions } from './sender/pool/accounts.js'
-export { createSenderPool, type SenderPool, type SenderPoolParameters } from './sender/pool/pool.js'
-export type { TreasuryOptions } from './sender/pool/treasuryOptions.js'
-export { createSender } from './sender/sender.js'
+} from './rpc/methods/public.js'
 export { memoryStore } from './store/memory.js'
-export type * from './types.js'
+export type * from './types/index.js'
 export { chainReads } from './viem/chainReads.js'
 export { type LaneActions, laneActions } from './viem/laneActions.js'
 export {

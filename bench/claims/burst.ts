@@ -1,5 +1,5 @@
 import { within } from '../../src/cli/demo/within.js'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { atLeast, ratioOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
 import { bareLoop } from '../subjects/bare.js'

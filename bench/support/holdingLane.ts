@@ -1,10 +1,10 @@
 import { type Client, type Hex, keccak256, type LocalAccount, toHex } from 'viem'
-import { systemClock, systemRandom } from '../../src/clock.js'
+import * as runtime from '../../src/api/runtime.js'
+import { createSenderIn } from '../../src/api/sender/sender.js'
+import { createShared, type Environment } from '../../src/chain/environment.js'
 import type { Sender } from '../../src/index.js'
+import { systemClock, systemRandom } from '../../src/platform/clock.js'
 import type { Port, RpcCall, RpcReply } from '../../src/rpc/port.js'
-import { createShared, type Environment } from '../../src/sender/environment.js'
-import * as machinery from '../../src/sender/machinery.js'
-import { createSenderIn } from '../../src/sender/sender.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { createSimClient } from '../../test/sim/simClient.js'
 import { blockOf } from '../../test/soak/retention/stubNode.js'
@@ -25,7 +25,7 @@ export function openHoldingLane(account: LocalAccount, window: number): HoldingL
     clock: systemClock,
     random: systemRandom,
     portsOf: () => [{ port, role: 'both' }],
-    machinery: () => machinery,
+    runtime: () => runtime,
     shared: createShared(),
   }
   const client = createSimClient({ port, chainId: CHAIN_ID, account }) as unknown as Client

@@ -1,5 +1,5 @@
 import { within } from '../../src/cli/demo/within.js'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 
 // Three times what the slowest takes on a small machine: whoever has no end by then has none.
 const TURN_LIMIT_MS = 180_000

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { fetchDispatcher } from '../../src/rpc/ports/dispatch.js'
+import { fetchDispatcher } from '../../src/rpc/transports/dispatch.js'
 
 const SEND = 'eth_sendRawTransaction'
 

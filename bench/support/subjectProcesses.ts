@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { within } from '../../src/cli/demo/within.js'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
 import { type Child, disposeAll, startChild } from './children.js'

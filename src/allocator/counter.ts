@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../platform/clock.js'
 import type { CounterReading } from './counterReads.js'
 import { createDeadlines } from './deadlines.js'
 

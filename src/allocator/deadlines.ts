@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../clock.js'
+import type { CancelTimer, Clock } from '../platform/clock.js'
 
 /** Times at which something is due that is given the same length of time each: one timer for all of them. */
 export type Deadlines<key> = {

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js'
-import type { HoldReason } from '../types.js'
+import type { Clock } from '../platform/clock.js'
+import type { HoldReason } from '../types/index.js'
 
 type Since = { readonly detail: string | undefined; readonly sinceMs: number }
 

@@ -4,7 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { createBook } from '../ledger/book.js'
 import { attemptIn } from '../store/contract/samples.js'
 import { memoryStore } from '../store/memory.js'
-import type { LaneWrite, Lease, Store } from '../store/store.js'
+import type { LaneWrite, Lease, Store } from '../types/store.js'
 import { createJournal } from './journal.js'
 
 const KEY = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'2'.repeat(40)}` } as const

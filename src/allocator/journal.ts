@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.js'
 import { isTxlaneError } from '../errors/base.js'
 import type { Book } from '../ledger/book.js'
 import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
-import { soon } from '../soon.js'
-import type { LaneWrite, Lease, Store, StoredTransaction } from '../store/store.js'
+import type { Clock } from '../platform/clock.js'
+import { queueMicro } from '../platform/microtask.js'
+import type { LaneWrite, Lease, Store, StoredTransaction } from '../types/store.js'
 
 /**
  * What became of an attempt that was to be journaled. `found`: the write's answer was lost, and the attempt was there
@@ -82,7 +82,7 @@ export function createJournal(options: JournalOptions): Journal {
     if (running || stopped) return
     running = true
     // A microtask later: whatever is signed in the same turn shares the write.
-    soon(() => void drain())
+    queueMicro(() => void drain())
   }
 
   async function drain(): Promise<void> {

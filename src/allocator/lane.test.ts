@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../clock.js'
 import { createBook } from '../ledger/book.js'
+import { systemClock } from '../platform/clock.js'
 import { memoryStore } from '../store/memory.js'
-import type { Lease } from '../store/store.js'
+import type { Lease } from '../types/store.js'
 import { createLane } from './lane.js'
 
 const KEY = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'2'.repeat(40)}` } as const

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { liveIn, transactionIn } from '../store/contract/samples.js'
-import type { LaneState } from '../store/store.js'
+import type { LaneState } from '../types/store.js'
 import { seedBook } from './seed.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: '0xaa' } as const

@@ -1,6 +1,6 @@
 import { type Book, createBook, HOLES_MAX } from '../ledger/book.js'
 import { isUsed } from '../ledger/slot.js'
-import type { LaneState } from '../store/store.js'
+import type { LaneState } from '../types/store.js'
 
 export type Seeded = {
   readonly book: Book

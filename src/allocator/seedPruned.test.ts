@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Slot } from '../ledger/slot.js'
-import type { LaneState } from '../store/store.js'
+import type { LaneState } from '../types/store.js'
 import { seedBook } from './seed.js'
 
 const usedAt = (nonce: number): Slot => ({

@@ -1,6 +1,6 @@
 import { type Address, concat, type Hex, hexToBigInt, keccak256, numberToHex } from 'viem'
 import { invalid } from '../errors/invalid.js'
-import { encodeAddress, encodeSlot, type SlotPosition } from '../rpc/reads/arguments.js'
+import { encodeAddress, encodeSlot, type SlotPosition } from '../rpc/methods/arguments.js'
 
 /** A call by which the contract itself tells its count. */
 export type NonceGetter = {

@@ -1,5 +1,5 @@
-import { systemClock } from '../clock.js'
 import { redactTyped } from '../errors/redact.js'
+import { systemClock } from '../platform/clock.js'
 
 /**
  * What a command ends with. `failed`: something did not come about, and the output says what. `badOptions`: nothing was

@@ -1,6 +1,6 @@
 import { type Chain, createWalletClient, defineChain, http, type LocalAccount, publicActions } from 'viem'
-import { systemClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
+import { systemClock } from '../platform/clock.js'
 import type { AnvilProcess } from './anvilProcess.js'
 import type { AnvilRpc } from './anvilRpc.js'
 import { startTicker } from './chain/ticker.js'

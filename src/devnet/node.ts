@@ -1,5 +1,5 @@
 import type { Hex, LocalAccount } from 'viem'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../platform/clock.js'
 import type { AnvilRpc } from './anvilRpc.js'
 import { type ChainState, createChainState } from './chain/chainState.js'
 import type { ChainView } from './chain/chainView.js'

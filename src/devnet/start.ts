@@ -1,5 +1,5 @@
 import { type Hex, keccak256, toHex } from 'viem'
-import { systemClock, systemRandom } from '../clock.js'
+import { systemClock, systemRandom } from '../platform/clock.js'
 import { createAccounts } from './accounts.js'
 import { findAnvil } from './anvilPath.js'
 import { startAnvil } from './anvilProcess.js'

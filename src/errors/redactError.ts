@@ -51,19 +51,19 @@ export function redactError(error: unknown, { knowsKey = false }: RedactErrorOpt
   return copy(error, { key: '', depth: 0 }, copying)
 }
 
-function copy(value: unknown, place: Place, copying: Copying): unknown {
+function copy(value: unknown, target: Place, copying: Copying): unknown {
   if (--copying.left.values < 0) return undefined
-  if (typeof value === 'string') return copyText(value, place.key, copying)
+  if (typeof value === 'string') return copyText(value, target.key, copying)
   if (typeof value === 'bigint') return copying.hashes === 'never' && isLong(value) ? undefined : value
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : value
   const { seen } = copying
   if (seen.has(value)) return seen.get(value)
-  if (place.depth > DEPTH_MAX) return undefined
+  if (target.depth > DEPTH_MAX) return undefined
   if (value instanceof URL) return redactUrl(value.href)
-  if (Array.isArray(value)) return copyArray(value, place, copying)
+  if (Array.isArray(value)) return copyArray(value, target, copying)
   if (Object.prototype.toString.call(value) === '[object DOMException]')
     return copyDomException(value as Error, copying)
-  if (value instanceof Error || isPlain(value)) return copyObject(value, place, ownWords(value, copying))
+  if (value instanceof Error || isPlain(value)) return copyObject(value, target, ownWords(value, copying))
   // Responses, sockets, buffers: what they hold is neither needed nor known to be safe.
   return undefined
 }

@@ -2,7 +2,7 @@ import type { AuthorizationLike, Signature } from 'ethers'
 import type { Address, Chain, Hex, LocalAccount, SignedAuthorization } from 'viem'
 import { recoverAuthorizationAddress } from 'viem/utils'
 import { invalid } from '../errors/invalid.js'
-import type { TxRequest } from '../types.js'
+import type { TxRequest } from '../types/index.js'
 
 type Delegations = NonNullable<TxRequest['authorize']>
 

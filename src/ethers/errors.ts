@@ -8,7 +8,7 @@ import {
   type TransactionReceipt,
 } from 'ethers'
 import { type Fate, isTxlaneError, type TxlaneError } from '../errors/base.js'
-import type { TxRequest } from '../types.js'
+import type { TxRequest } from '../types/index.js'
 
 /**
  * "May I send it again?", asked of an error of a `LaneSigner`, of one of its contracts or of `wait`: `notExecuted` yes,

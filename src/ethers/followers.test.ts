@@ -2,7 +2,7 @@ import { JsonRpcProvider, type Provider, TransactionResponse, type TransactionRe
 import type { Hash } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TxlaneError } from '../errors/base.js'
-import type { Landed, Sender, Tx } from '../types.js'
+import type { Landed, Sender, Tx } from '../types/index.js'
 import { fateOf } from './errors.js'
 import { createLandings, type Landings } from './landings.js'
 import { laneProvider } from './laneProvider.js'

@@ -1,5 +1,5 @@
 import { EventPayload, type Listener, type Provider, type TransactionReceipt } from 'ethers'
-import type { Tx } from '../types.js'
+import type { Tx } from '../types/index.js'
 import type { Landings, SealedReceipt } from './landings.js'
 
 /** Listeners for hashes: those of the lane's transactions hear from the lane, the others from the provider. */

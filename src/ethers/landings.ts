@@ -1,7 +1,7 @@
 import type { TransactionReceipt, TransactionResponse } from 'ethers'
 import { isHash } from 'viem'
 import { isTxlaneError } from '../errors/base.js'
-import type { Landed, Sender, Tx } from '../types.js'
+import type { Landed, Sender, Tx } from '../types/index.js'
 import { endError, movedError } from './errors.js'
 
 /** A receipt as viem has it, of a sealed block. */

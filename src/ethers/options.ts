@@ -1,5 +1,5 @@
 import { invalid } from '../errors/invalid.js'
-import type { SendOptions } from '../types.js'
+import type { SendOptions } from '../types/index.js'
 
 /**
  * How a lane is to treat a transaction: `SendOptions` without `until`, since a `TransactionResponse` has a hash, and

@@ -1,5 +1,5 @@
 import type { Provider } from 'ethers'
-import type { Sender } from '../types.js'
+import type { Sender } from '../types/index.js'
 import type { Landings } from './landings.js'
 import { laneProvider } from './laneProvider.js'
 import { checkChain } from './request.js'

@@ -2,7 +2,7 @@ import { copyRequest, resolveAddress, type Signer, type TransactionRequest } fro
 import type { Address, Chain } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import type { TxRequest } from '../types.js'
+import type { TxRequest } from '../types/index.js'
 import { delegationsOf } from './delegations.js'
 
 // By ethers' numbers. What a lane cannot carry it refuses by its name.

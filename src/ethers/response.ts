@@ -5,8 +5,8 @@ import {
   TransactionResponse,
   type TransactionResponseParams,
 } from 'ethers'
-import { rawOf, transactionOf } from '../sender/transaction/words.js'
-import type { Sender, Tx, TxRequest } from '../types.js'
+import { rawOf, transactionOf } from '../lane/transaction/txInternals.js'
+import type { Sender, Tx, TxRequest } from '../types/index.js'
 
 /**
  * What ethers calls a transaction that was sent: its newest attempt, read from the signed bytes. Another process may

@@ -1,7 +1,7 @@
 import { type AuthorizationRequest, Signature, TypedDataEncoder } from 'ethers'
 import type { Address, Hex, LocalAccount, SignedAuthorization, TypedDataDefinition } from 'viem'
 import { TxlaneError } from '../errors/base.js'
-import { unsupported } from '../sender/input/validate.js'
+import { unsupported } from '../validate/validate.js'
 
 type TypedData = {
   readonly domain: Parameters<typeof TypedDataEncoder.hash>[0]

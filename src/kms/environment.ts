@@ -1,4 +1,4 @@
-import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import { type Clock, type Random, systemClock, systemRandom } from '../platform/clock.js'
 
 /** What an account of a service runs on. */
 export type KmsEnvironment = { readonly clock: Clock; readonly random: Random }

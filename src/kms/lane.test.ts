@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../test/sim/random.js'
-import { openLane, type SimLane, transfer } from '../sender/simLane.fixture.js'
+import { openLane, type SimLane, transfer } from '../api/sender/simLane.fixture.js'
 import { awsKmsAccountIn } from './awsKms.js'
 import { awsError, scriptedAws } from './kms.fixture.js'
 

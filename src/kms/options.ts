@@ -1,6 +1,6 @@
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import type { Logger } from '../types.js'
+import type { Logger } from '../types/index.js'
 
 /** How a service is asked for signatures. Every account of a service takes these. */
 export type ServiceOptions = {

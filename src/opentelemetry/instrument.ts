@@ -7,9 +7,9 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Chain } from 'viem'
-import { type Clock, systemClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
-import type { Health, HoldReason, Sender, SenderEvents } from '../types.js'
+import { type Clock, systemClock } from '../platform/clock.js'
+import type { Health, HoldReason, Sender, SenderEvents } from '../types/index.js'
 import { createInstruments } from './instruments.js'
 import { listenersOf, type Watched } from './lane.js'
 import { createSpans } from './spans.js'

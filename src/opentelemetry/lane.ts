@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import { isTxlaneError } from '../errors/base.js'
-import type { HoldReason, Sender, SenderEvents } from '../types.js'
+import type { HoldReason, Sender, SenderEvents } from '../types/index.js'
 import type { Instruments } from './instruments.js'
 import type { Transactions } from './transactions.js'
 

@@ -10,7 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { Stage, Tx } from '../types.js'
+import type { Stage, Tx } from '../types/index.js'
 
 /** The trace of one transaction, from when this process first heard of it to its end. */
 export type TxSpan = {

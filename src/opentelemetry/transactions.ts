@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { Clock } from '../clock.js'
-import type { Stage, Tx } from '../types.js'
+import type { Clock } from '../platform/clock.js'
+import type { Stage, Tx } from '../types/index.js'
 import type { Instruments } from './instruments.js'
 import type { Spans, TxSpan } from './spans.js'
 

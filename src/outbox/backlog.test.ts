@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transactionIn } from '../store/contract/samples.js'
-import type { Store } from '../store/store.js'
+import type { Store } from '../types/store.js'
 import { blockOf, LANE, openOutboxes } from './outbox.fixture.js'
 
 /** So many transactions that are sealed, at once. */

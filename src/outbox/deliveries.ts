@@ -1,11 +1,11 @@
 import { keccak256, stringToBytes } from 'viem'
 import { isTxlaneError } from '../errors/base.js'
-import { recordOf } from '../sender/transaction/record.js'
-import { fromStored } from '../sender/transaction/stored.js'
-import { keptReason } from '../sender/transaction/waitingFor.js'
-import type { StoredDelivery } from '../store/outbox.js'
-import type { StoredTransaction } from '../store/store.js'
-import type { TxRecord } from '../types.js'
+import { recordOf } from '../lane/transaction/record.js'
+import { fromStored } from '../lane/transaction/stored.js'
+import { keptReason } from '../lane/transaction/waitingFor.js'
+import type { TxRecord } from '../types/index.js'
+import type { StoredDelivery } from '../types/outbox.js'
+import type { StoredTransaction } from '../types/store.js'
 import type { Delivery, DeliveryStage, OutboxOptions } from './types.js'
 
 /** What a handler is given, without the receipt. */

@@ -1,4 +1,4 @@
-import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../platform/clock.js'
 
 /** What an outbox takes from outside. */
 export type OutboxEnvironment = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transactionIn } from '../store/contract/samples.js'
-import type { LaneKey, Store } from '../store/store.js'
+import type { LaneKey, Store } from '../types/store.js'
 import { blockOf, LANE, OTHER_LANE, openOutboxes } from './outbox.fixture.js'
 import type { Delivery } from './types.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../test/sim/random.js'
-import { openProcesses, type Process } from '../sender/processes.fixture.js'
-import { transfer } from '../sender/simLane.fixture.js'
+import { openProcesses, type Process } from '../api/sender/processes.fixture.js'
+import { transfer } from '../api/sender/simLane.fixture.js'
 import { createOutboxIn } from './createOutbox.js'
 import type { Delivery, OutboxOptions } from './types.js'
 

@@ -1,7 +1,7 @@
 import { isTxlaneError } from '../errors/base.js'
 import { redactForeign } from '../errors/redact.js'
-import { createRepeats, kindOfWords } from '../sender/repeats.js'
-import type { OutboxLease, StoredDelivery } from '../store/outbox.js'
+import { createRepeats, kindOfWords } from '../platform/repeats.js'
+import type { OutboxLease, StoredDelivery } from '../types/outbox.js'
 import type { OutboxEnvironment } from './environment.js'
 import type { OutboxSettings } from './options.js'
 

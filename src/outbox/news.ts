@@ -1,5 +1,5 @@
-import type { StoredDelivery, ToldStage } from '../store/outbox.js'
-import type { StoredTransaction } from '../store/store.js'
+import type { StoredDelivery, ToldStage } from '../types/outbox.js'
+import type { StoredTransaction } from '../types/store.js'
 import type { DeliveryStage, OutboxStage } from './types.js'
 
 /** What decides which news there are. */

@@ -1,9 +1,9 @@
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import { checkLogger, checkVerbs, MS_MAX, object, oneOf, whole } from '../sender/input/validate.js'
-import type { OutboxVerbs } from '../store/outbox.js'
-import type { Store } from '../store/store.js'
-import type { Logger } from '../types.js'
+import type { Logger } from '../types/index.js'
+import type { OutboxVerbs } from '../types/outbox.js'
+import type { Store } from '../types/store.js'
+import { checkLogger, checkVerbs, MS_MAX, object, oneOf, whole } from '../validate/validate.js'
 import type { DeliveryHandler, OutboxOptions, OutboxStage } from './types.js'
 
 /** The options, each with its value. */

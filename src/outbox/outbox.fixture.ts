@@ -4,7 +4,7 @@ import { createRandom } from '../../test/sim/random.js'
 import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
 import { transactionIn } from '../store/contract/samples.js'
 import { memoryStore } from '../store/memory.js'
-import type { LaneKey, Lease, Store, StoredTransaction } from '../store/store.js'
+import type { LaneKey, Lease, Store, StoredTransaction } from '../types/store.js'
 import { createOutboxIn } from './createOutbox.js'
 import type { Delivery, Outbox, OutboxOptions } from './types.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../store/memory.js'
-import type { Store } from '../store/store.js'
+import type { Store } from '../types/store.js'
 import { blockOf, OTHER_LANE, openOutboxes, scripted } from './outbox.fixture.js'
 
 const SEALED = { stage: 'sealed', block: blockOf('1'), nonce: 3 } as const

@@ -1,5 +1,5 @@
-import type { CancelTimer } from '../clock.js'
-import type { OutboxLease } from '../store/outbox.js'
+import type { CancelTimer } from '../platform/clock.js'
+import type { OutboxLease } from '../types/outbox.js'
 import { createCourier, OPEN_MAX, reopened } from './courier.js'
 import type { OutboxEnvironment } from './environment.js'
 import type { OutboxLog } from './log.js'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { transactionIn } from '../store/contract/samples.js'
 import { sqliteStore } from '../store/sqlite/index.js'
-import type { Lease, Store } from '../store/store.js'
+import type { Lease, Store } from '../types/store.js'
 import { createOutbox } from './createOutbox.js'
 import { blockOf, LANE } from './outbox.fixture.js'
 

@@ -1,5 +1,5 @@
-import type { Store } from '../store/store.js'
-import type { Logger, Tx, TxRecord } from '../types.js'
+import type { Logger, Tx, TxRecord } from '../types/index.js'
+import type { Store } from '../types/store.js'
 
 /**
  * A stage that an outbox can tell. `sealed`: a sealed block has the transaction. `settled`: that block is `lossDepth` deep,

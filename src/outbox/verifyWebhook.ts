@@ -1,7 +1,7 @@
-import { systemClock } from '../clock.js'
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import { object, whole } from '../sender/input/validate.js'
+import { systemClock } from '../platform/clock.js'
+import { object, whole } from '../validate/validate.js'
 import { createSigner, decoded, HEADERS, isEqual } from './signature.js'
 import type { WebhookPayload } from './webhook.js'
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.js'
 import { isTxlaneError } from '../errors/base.js'
-import type { OutboxLease, StoredDelivery } from '../store/outbox.js'
-import { type LaneKey, laneName, type Store, transactionName } from '../store/store.js'
+import type { Clock } from '../platform/clock.js'
+import type { OutboxLease, StoredDelivery } from '../types/outbox.js'
+import { type LaneKey, laneName, type Store, transactionName } from '../types/store.js'
 
 /** Writes what is known of deliveries, one write at a time: what comes meanwhile shares the next one. */
 export type Writer = {

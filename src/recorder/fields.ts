@@ -1,6 +1,6 @@
 import { isTxlaneError } from '../errors/base.js'
 import { redactForeign, redactText } from '../errors/redact.js'
-import type { SenderEvents, Tx } from '../types.js'
+import type { SenderEvents, Tx } from '../types/index.js'
 import type { EventFields, RecordedAttempt, RecordedError } from './schema.js'
 
 /** What each event says, as it is written. One entry an event: the compiler misses the one that is not there. */

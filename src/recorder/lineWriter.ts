@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../clock.js'
+import type { CancelTimer, Clock } from '../platform/clock.js'
 import type { AppendFile } from './file.js'
 
 /** Lines on their way into a file. Taking one never waits and never throws. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { TxlaneError } from '../errors/base.js'
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import type { Sender } from '../types.js'
+import type { Sender } from '../types/index.js'
 
 /** How `recordTo` writes. */
 export type RecordToOptions = {

@@ -1,6 +1,6 @@
 import type { Chain } from 'viem'
-import { systemClock } from '../clock.js'
-import type { Sender } from '../types.js'
+import { systemClock } from '../platform/clock.js'
+import type { Sender } from '../types/index.js'
 import { type RecordToOptions, settingsOf } from './options.js'
 import { createRecorderIn } from './recorder.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { TxlaneError } from '../errors/base.js'
-import { eventNames } from '../sender/emitter.js'
-import type { SenderEvents, Tx } from '../types.js'
+import { eventNames } from '../lane/emitter.js'
+import type { SenderEvents, Tx } from '../types/index.js'
 import {
   createStubFile,
   createStubSender,

@@ -1,4 +1,4 @@
-import type { HoldReason, SenderEvents, Stage, WaitCause } from '../types.js'
+import type { HoldReason, SenderEvents, Stage, WaitCause } from '../types/index.js'
 
 /** What the header of a recording says it is. */
 export const RECORDING_FORMAT = 'txlane-recording'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type BatchAnswer, isSameFailure, readBatchAnswer, readSingleAnswer } from './batchAnswer.js'
+import type { BatchRefusal } from './envelope.js'
 import type { RpcFailure, RpcReply } from './port.js'
-import type { BatchRefusal } from './ports/envelope.js'
 
 const OK: RpcReply = { ok: true, result: '0x1' }
 const failed = (failure: RpcFailure): RpcReply => ({ ok: false, failure })

@@ -1,6 +1,6 @@
+import { batchRefusal, isCut } from './envelope.js'
 import { isRateLimit } from './errors.js'
 import type { RpcFailure, RpcReply } from './port.js'
-import { batchRefusal, isCut } from './ports/envelope.js'
 
 /**
  * What the replies to one request say of the batch that it was.

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createStubPort, type StubAnswer } from '../../test/contract/stubPort.js'
+import type { BatchRefusal } from './envelope.js'
 import { limitBatches } from './limitBatches.js'
 import type { RpcCall, RpcFailure, RpcReply } from './port.js'
-import type { BatchRefusal } from './ports/envelope.js'
 import { profileOf } from './profileOf.js'
 
 const callsOf = (count: number): RpcCall[] =>

@@ -1,4 +1,3 @@
-import { MESSAGES, type MessageGroup } from './messages.js'
 import {
   NONCE_HINTS,
   NONCE_MAX_HINT,
@@ -7,7 +6,8 @@ import {
   RATE_LIMIT_WORDS,
   REVERT_WORDS,
   WRAPPER_WORDS,
-} from './messageWords.js'
+} from './messagePatterns.js'
+import { MESSAGES, type MessageGroup } from './messages.js'
 
 // Longer than every message of a node; what is behind it (calldata, traces) says nothing.
 const TEXT_CHARS_MAX = 4_096

@@ -17,7 +17,7 @@ import {
 } from 'viem'
 import { toAccount } from 'viem/accounts'
 import { hashAuthorization } from 'viem/utils'
-import type { EnvelopeSigner } from '../types.js'
+import type { EnvelopeSigner } from '../types/index.js'
 import type { Signature } from './engine.js'
 import type { Serializer } from './plainSerializers.js'
 import { compact, fieldsOf } from './signature.js'

@@ -1,7 +1,7 @@
 import { type Hex, hexToBytes, keccak256, type TransactionSerializable } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { TxlaneError } from '../errors/base.js'
-import type { EnvelopeSigner } from '../types.js'
+import type { EnvelopeSigner } from '../types/index.js'
 import { type SigningEngine, sharedEngine } from './engine.js'
 import { plainUnsigned, signedEnvelope, unsignedEnvelope } from './envelope.js'
 import { bytesOf, hexOf } from './hex.js'

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { attempt, byOther, hash, liveSlot, reserved, usedSlot } from '../ledger/samples.fixture.js'
 import type { Slot } from '../ledger/slot.js'
+import type { StoredTransaction } from '../types/store.js'
 import { decodeSlot, decodeTransaction, decodeWish, encodeBody } from './codec.js'
-import type { StoredTransaction } from './store.js'
 
 const transaction: StoredTransaction = {
   id: 'payout "7"\u0000\ud800 é',

@@ -1,7 +1,7 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
-import type { StoredDelivery } from './outbox.js'
-import type { LaneKey, LaneReport, StoredTransaction, Wish } from './store.js'
+import type { StoredDelivery } from '../types/outbox.js'
+import type { LaneKey, LaneReport, StoredTransaction, Wish } from '../types/store.js'
 
 /** Rises when a reader of today could not read what is written from then on. */
 const FORMAT = 1
@@ -203,34 +203,34 @@ function named(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-function writtenObject(value: object, place: Place, leftOut?: ReadonlySet<string>): string {
-  if (Array.isArray(value)) return `[${value.map((item, index) => written(item, index, place)).join(',')}]`
+function writtenObject(value: object, target: Place, leftOut?: ReadonlySet<string>): string {
+  if (Array.isArray(value)) return `[${value.map((item, index) => written(item, index, target)).join(',')}]`
   if (value instanceof Map) {
     const entries = [...value].map(
-      ([key, item]) => `[${written(key, 'key', place)},${written(item, 'value', place)}]`,
+      ([key, item]) => `[${written(key, 'key', target)},${written(item, 'value', target)}]`,
     )
     return `{"$map":[${entries.join(',')}]}`
   }
-  if (!isPlain(value)) throw unkept(place, 'an instance of a class')
+  if (!isPlain(value)) throw unkept(target, 'an instance of a class')
   const fields = value as Readonly<Record<string, unknown>>
   let text = ''
   for (const key of Object.keys(value)) {
     if (leftOut?.has(key)) continue
     // Such a key would be taken for one that stands for something else.
-    if (key.startsWith('$') || key === '__proto__') return writtenEntries(fields, place, leftOut)
-    text += `${text === '' ? '{' : ','}${quoted(key)}:${written(fields[key], key, place)}`
+    if (key.startsWith('$') || key === '__proto__') return writtenEntries(fields, target, leftOut)
+    text += `${text === '' ? '{' : ','}${quoted(key)}:${written(fields[key], key, target)}`
   }
   return text === '' ? '{}' : `${text}}`
 }
 
 function writtenEntries(
   fields: Readonly<Record<string, unknown>>,
-  place: Place,
+  target: Place,
   leftOut?: ReadonlySet<string>,
 ): string {
   const entries = Object.keys(fields)
     .filter((key) => !leftOut?.has(key))
-    .map((key) => `[${quoted(key)},${written(fields[key], key, place)}]`)
+    .map((key) => `[${quoted(key)},${written(fields[key], key, target)}]`)
   return `{"$object":[${entries.join(',')}]}`
 }
 
@@ -252,8 +252,8 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-function unkept(place: Place, what: string): TxlaneError {
-  return new TxlaneError(`${nameOf(place)} cannot be kept: it is ${what}.`, {
+function unkept(target: Place, what: string): TxlaneError {
+  return new TxlaneError(`${nameOf(target)} cannot be kept: it is ${what}.`, {
     code: 'INVALID',
     fate: 'notExecuted',
   })

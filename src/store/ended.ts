@@ -1,4 +1,4 @@
-import type { Stage } from '../types.js'
+import type { Stage } from '../types/index.js'
 
 const ENDED: ReadonlySet<Stage> = new Set(['finalized', 'failed', 'cancelled', 'superseded'])
 

@@ -1,5 +1,5 @@
 import { isTxlaneError } from '../errors/base.js'
-import type { Enqueued, Store, StoredTransaction } from './store.js'
+import type { Enqueued, Store, StoredTransaction } from '../types/store.js'
 
 type Call = {
   readonly transactions: readonly StoredTransaction[]

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Slot } from '../ledger/slot.js'
+import type { LaneKey, Store } from '../types/store.js'
 import { storeContract } from './contract/storeContract.js'
 import { memoryStore } from './memory.js'
-import type { LaneKey, Store } from './store.js'
 
 let nowMs = 0
 const contract = (breakIt: (store: Store) => Partial<Store> = () => ({})) =>

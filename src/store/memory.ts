@@ -1,13 +1,9 @@
 import type { Hash } from 'viem'
-import { systemClock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
-import { hasEnded, mayRestart, UNSEALED } from './ended.js'
-import { isHeld, type LeaseState, takeLease } from './leaseTime.js'
-import { createMemoryOutboxes } from './memoryOutbox.js'
-import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
+import { systemClock } from '../platform/clock.js'
 import {
   type ChainKey,
   chainName,
@@ -19,7 +15,11 @@ import {
   type Store,
   type StoredTransaction,
   type Wish,
-} from './store.js'
+} from '../types/store.js'
+import { hasEnded, mayRestart, UNSEALED } from './ended.js'
+import { isHeld, type LeaseState, takeLease } from './leaseTime.js'
+import { createMemoryOutboxes } from './memoryOutbox.js'
+import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 
 type KeptTransaction = {
   transaction: StoredTransaction

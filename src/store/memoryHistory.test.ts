@@ -1,9 +1,9 @@
 import type { Hash } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { attempt, hash, liveSlot } from '../ledger/samples.fixture.js'
-import type { Stage } from '../types.js'
+import type { Stage } from '../types/index.js'
+import type { LaneKey, Lease, Store, StoredTransaction } from '../types/store.js'
 import { memoryStore } from './memory.js'
-import type { LaneKey, Lease, Store, StoredTransaction } from './store.js'
 
 const lane: LaneKey = { chainId: 31_337, genesisHash: hash('genesis'), address: '0xaa' }
 

@@ -1,12 +1,7 @@
+import type { DeliveriesBy, OutboxLease, OutboxVerbs, StoredDelivery } from '../types/outbox.js'
+import { type ChainKey, type LaneKey, laneName, transactionName } from '../types/store.js'
 import { isHeld, type LeaseState, takeLease } from './leaseTime.js'
-import {
-  type DeliveriesBy,
-  type OutboxLease,
-  type OutboxVerbs,
-  outboxLost,
-  type StoredDelivery,
-} from './outbox.js'
-import { type ChainKey, type LaneKey, laneName, transactionName } from './store.js'
+import { outboxLost } from './replaced.js'
 
 type Outbox = LeaseState & {
   isKnown: boolean

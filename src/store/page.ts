@@ -1,5 +1,5 @@
 import { invalid } from '../errors/invalid.js'
-import type { LaneArrivals, ListOptions, StoredPage, StoredTransaction } from './store.js'
+import type { LaneArrivals, ListOptions, StoredPage, StoredTransaction } from '../types/store.js'
 
 /**
  * A page of arrivals from the first `limit` transactions and the first `limit` wishes after a sequence. Where one of

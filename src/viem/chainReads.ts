@@ -1,9 +1,8 @@
 import type { Hex } from 'viem'
-import type { AnyClient } from '../rpc/ports/fromClient.js'
-import type { Block } from '../rpc/reads/decodeBlock.js'
-import { readWith } from '../rpc/reads/fetchFns.js'
-import type { GetBlockByNumberParameters } from '../rpc/reads/getBlockByNumber.js'
-import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/reads/getBlockReceipts.js'
+import type { Block } from '../rpc/methods/decodeBlock.js'
+import { readWith } from '../rpc/methods/fetchFns.js'
+import type { GetBlockByNumberParameters } from '../rpc/methods/getBlockByNumber.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/methods/getBlockReceipts.js'
 import {
   getBlockByNumber,
   getBlockReceipts,
@@ -14,15 +13,16 @@ import {
   waitForCode,
   waitForStorage,
   watchPending,
-} from '../rpc/reads/public.js'
-import type { LaneReading, ReadLaneParameters } from '../rpc/reads/readLane.js'
+} from '../rpc/methods/public.js'
+import type { LaneReading, ReadLaneParameters } from '../rpc/methods/readLane.js'
 import type {
   GetCodeParameters,
   GetStorageAtParameters,
   GetTransactionCountParameters,
-} from '../rpc/reads/state.js'
-import type { WaitForCodeParameters, WaitForStorageParameters } from '../rpc/reads/waitFor.js'
-import type { WatchPendingParameters } from '../rpc/reads/watchPending.js'
+} from '../rpc/methods/state.js'
+import type { WaitForCodeParameters, WaitForStorageParameters } from '../rpc/methods/waitFor.js'
+import type { WatchPendingParameters } from '../rpc/methods/watchPending.js'
+import type { AnyClient } from '../rpc/transports/fromClient.js'
 
 /** The reads, bound to a client. Each is exported as a plain function too, where it is described. */
 export type ChainReads = {

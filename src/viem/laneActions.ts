@@ -14,7 +14,7 @@ import type {
   WriteContractParameters,
 } from 'viem'
 import { waitForTransactionReceipt } from 'viem/actions'
-import type { Sender, Tx, TxRequest } from '../types.js'
+import type { Sender, Tx, TxRequest } from '../types/index.js'
 
 /** viem's actions that go through a lane. */
 export type LaneActions<chain extends Chain = Chain> = Pick<

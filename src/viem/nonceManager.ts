@@ -1,12 +1,13 @@
 import type { Address, Chain, Client, NonceManager } from 'viem'
-import type { CancelTimer } from '../clock.js'
-import { TxlaneError } from '../errors/base.js'
 import {
   createNonceAllocatorIn,
   type NonceAllocator,
   type NonceAllocatorParameters,
-} from '../sender/allocators/allocator.js'
-import { type Environment, systemEnvironment } from '../sender/environment.js'
+} from '../api/allocators/allocator.js'
+import { systemEnvironment } from '../api/systemEnvironment.js'
+import type { Environment } from '../chain/environment.js'
+import { TxlaneError } from '../errors/base.js'
+import type { CancelTimer } from '../platform/clock.js'
 
 /** What `viemNonceManager` takes. */
 export type ViemNonceManagerParameters = Pick<NonceAllocatorParameters, 'store' | 'limits' | 'logger'> & {

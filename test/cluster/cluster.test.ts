@@ -45,10 +45,10 @@ describe('several processes with the same key', () => {
   test(
     'on one SQLite file, each id sent by both at once: one transaction, and both are told the same hash',
     async () => {
-      await using place = await openFile('cluster')
+      await using target = await openFile('cluster')
       const said: string[] = []
       const options = { ...ONE_KEY, transactions: 100, kills: 0, stops: 0, seed: 4, twice: 1 }
-      const result = await runCluster(options, place, (line) => void said.push(line))
+      const result = await runCluster(options, target, (line) => void said.push(line))
       expect(result, said.join('\n')).toMatchObject({ ...HELD, executed: 100, noops: 0 })
       // Every hash that was told is the one in the block: the check holds both against it.
       expect(result.told).toMatchObject({ 'sealed, success': 200 })

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { pause } from '../support/pause.js'
 import type { Lanes } from './lanes.js'
 import type { Member } from './member.js'

@@ -22,16 +22,16 @@ async function run(options: ClusterOptions): Promise<number> {
     write(options.json ? `${JSON.stringify(result)}\n` : render(result, colors))
   let isOk = true
   if (options.only !== 'service') {
-    await using place = await openServer('cluster', options.postgres)
-    const result = await runCluster(options, place, say)
+    await using target = await openServer('cluster', options.postgres)
+    const result = await runCluster(options, target, say)
     await show(result, renderReport)
     isOk = result.ok
   }
   if (options.only !== 'lanes') {
-    await using place = await openServer('service', options.postgres)
+    await using target = await openServer('service', options.postgres)
     const { kills, ...rest } = options
     // For every two kills one process ends as it should.
-    const result = await runService({ ...rest, kills, ends: Math.ceil(kills / 2) }, place, say)
+    const result = await runService({ ...rest, kills, ends: Math.ceil(kills / 2) }, target, say)
     await show(result, renderService)
     isOk &&= result.ok
   }

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { readChain } from '../sweep/chain.js'
 import { check } from '../sweep/check.js'
@@ -28,7 +28,7 @@ export type Say = (line: string) => void
 /** Runs the processes, breaks what is to be broken, and says what the chain has of all that was wanted. */
 export async function runCluster(
   options: LanesOptions & { readonly twice?: number },
-  place: Place,
+  target: Place,
   say: Say,
 ): Promise<ClusterResult> {
   const { processes, keys, transactions, seed } = options
@@ -43,7 +43,7 @@ export async function runCluster(
   let answers = 0
   const struckCounts = { kill: 0, stop: 0, 'stop in a request': 0, close: 0, 'restart the database': 0 }
 
-  const faults = planFaults({ ...options, accounts: keys, database: place.restart !== undefined })
+  const faults = planFaults({ ...options, accounts: keys, database: target.restart !== undefined })
   const plain = faults.length === 0
   const twice = options.twice ?? (plain ? 0 : TWICE)
   const wanted = planAsks({ transactions, processes, accounts: keys, seed, plain, twice })
@@ -53,7 +53,7 @@ export async function runCluster(
     chainId: node.chainId,
     blockTimeMs: node.blockTimeMs,
     accounts: keys,
-    store: place.store,
+    store: target.store,
   }
   const members = Array.from({ length: processes }, (_, number) =>
     createMember({ number, path: bundle.path, order, told: hear, failed: (why) => failures.push(why) }),
@@ -148,7 +148,7 @@ export async function runCluster(
       ask(parts[2 * index] ?? [])
       // There has to be a request in which it can stop.
       if (fault.kind === 'stop in a request') ask(parts[2 * index + 1] ?? [])
-      const struck = await strike(fault, { members, lanes, restart: place.restart })
+      const struck = await strike(fault, { members, lanes, restart: target.restart })
       if (struck !== undefined) {
         back.push(struck.back)
         struckCounts[fault.kind]++

@@ -1,7 +1,7 @@
 import { type Client, createClient, custom, fallback, http, type Transport, webSocket } from 'viem'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Port, RpcReply } from '../../src/rpc/port.js'
-import { portsOfClient } from '../../src/rpc/ports/fromClient.js'
+import { portsOfClient } from '../../src/rpc/transports/fromClient.js'
 import { createVirtualClock } from '../sim/virtualClock.js'
 import {
   answering,

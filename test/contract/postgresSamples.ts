@@ -1,5 +1,5 @@
 import { liveIn, transactionIn } from '../../src/store/contract/samples.js'
-import type { LaneKey, LaneWrite, Store, StoredTransaction } from '../../src/store/store.js'
+import type { LaneKey, LaneWrite, Store, StoredTransaction } from '../../src/types/store.js'
 
 let lanes = 0
 

@@ -12,7 +12,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { createSender, memoryStore, type Sender } from '../../src/index.js'
-import type { SenderEvents, Tx } from '../../src/types.js'
+import type { SenderEvents, Tx } from '../../src/types/index.js'
 import { type Script, type ScriptedServer, startScriptedServer } from './scriptedServer.js'
 import { KEY, secretsOf, secretUrl } from './secrets.js'
 

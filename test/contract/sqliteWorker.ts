@@ -1,6 +1,6 @@
 import { hashIn, liveIn, transactionIn } from '../../src/store/contract/samples.js'
 import { sqliteStore } from '../../src/store/sqlite/sqliteStore.js'
-import type { LaneKey, Store } from '../../src/store/store.js'
+import type { LaneKey, Store } from '../../src/types/store.js'
 
 // A process of its own, beside or instead of others at the same file: what it prints it has been told by the store.
 export const LANE: LaneKey = { chainId: 31_337, genesisHash: `0x${'0a'.repeat(32)}`, address: '0xaa' }

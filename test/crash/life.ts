@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { systemClock } from '../../src/clock.js'
 import { redactText } from '../../src/errors/redact.js'
+import { systemClock } from '../../src/platform/clock.js'
 import type { LifeOrder, Tell } from './asks.js'
 
 /** What a life left behind. */

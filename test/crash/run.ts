@@ -1,6 +1,6 @@
 import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
-import { systemClock } from '../../src/clock.js'
 import { startDevnet } from '../../src/devnet/index.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { REVERTER, REVERTER_CODE } from '../sweep/asks.js'
 import { waitingIn } from '../sweep/chain.js'
@@ -33,8 +33,8 @@ export async function runCrash(
     ({ number }) => options.group === undefined || number === options.group,
   )
   await using bundle = await bundleChild(CHILD)
-  await using place = await openPlace(options)
-  const { store } = place
+  await using target = await openPlace(options)
+  const { store } = target
   await using leases = await openLeases(store)
   await using devnet = await startDevnet({
     ...BLOCKS,

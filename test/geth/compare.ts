@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Random, systemClock } from '../../src/clock.js'
 import { RESUBMIT_FIRST_MS } from '../../src/devnet/geth/localTracker.js'
+import { type Random, systemClock } from '../../src/platform/clock.js'
 import { createRandom } from '../sim/random.js'
 import { pause } from '../support/pause.js'
 import { createModelNode, type ModelNode } from './modelNode.js'

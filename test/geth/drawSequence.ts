@@ -1,5 +1,5 @@
 import type { Hex, LocalAccount } from 'viem'
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import { between, chance, pick } from '../sim/random.js'
 import type { NodeFlags, Sequence, Step } from './sequence.js'
 import { accountsOf, type Fees, signed, type Unsigned } from './signing.js'

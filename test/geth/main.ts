@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemRandom } from '../../src/clock.js'
+import { systemRandom } from '../../src/platform/clock.js'
 import { optionsOrEnd } from '../support/optionsOrEnd.js'
 import { KNOWN_SEQUENCES } from './knownSequences.js'
 import { parseOptions } from './options.js'

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { buildGeth, findGeth, gethCommand } from '../nodes/find/geth.js'
 import { startNodeProcess } from '../nodes/run/nodeProcess.js'
 import { deriveRandom } from '../sim/random.js'

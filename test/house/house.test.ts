@@ -49,10 +49,10 @@ function house(promise: string, rule: Rule, samples: Samples): void {
 house('values are imported downwards only, and not from siblings', importsPointDownwards, {
   broken: [
     ['src/ledger/a.ts', "import { a } from '../rpc/a.js'", 'src/ledger/a.ts:1 imports src/rpc/a.ts'],
-    ['src/rpc/a.ts', "export { a } from '../store/store.js'", 'imports src/store/store.ts'],
+    ['src/rpc/a.ts', "export { a } from '../store/store.js'", 'imports src/types/store.ts'],
     ['src/rpc/b/c.ts', "import { type x, a } from '../../sender/a.js'", 'imports src/sender/a.ts'],
     ['src/tracker/a.ts', "const a = await import('../allocator/lane.js')", 'imports src/allocator/lane.ts'],
-    ['src/clock.ts', "import { a } from './ledger/a.js'", 'imports src/ledger/a.ts'],
+    ['src/platform/clock.ts', "import { a } from './ledger/a.js'", 'imports src/ledger/a.ts'],
     ['src/viem/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
     ['src/sender/a.ts', "export * from '../index.js'", 'imports src/index.ts'],
     ['src/sender/a.ts', "import '../devnet/index.js'", 'imports src/devnet/index.ts'],
@@ -66,7 +66,7 @@ house('values are imported downwards only, and not from siblings', importsPointD
     ['src/errors/a.ts', "import { a } from '../clock.js'"],
     ['src/rpc/a.ts', "import type { a } from '../sender/a.js'"],
     ['src/rpc/a.ts', "import { type a } from '../sender/a.js'\nexport { type b } from '../store/b.js'"],
-    ['src/types.ts', "export type a = import('./store/store.js').Store"],
+    ['src/types/index.ts', "export type a = import('./store/store.js').Store"],
     ['src/cli/demo/a.ts', "import { a } from '../../index.js'\nimport { b } from '../../devnet/index.js'"],
     ['src/cli/report/a.ts', "import { a } from '../../recorder/schema.js'"],
     ['src/devnet/serve/a.ts', "import { a } from '../../errors/base.js'\nimport { b } from '../chain/b.js'"],
@@ -84,7 +84,7 @@ house('the folders of the sender are imported downwards only', partsOfTheSenderP
     ['src/sender/intake/a.ts', "import { a } from '../signing/a.js'"],
     ['src/sender/signing/a.ts', "import type { a } from '../intake/a.js'"],
     ['src/sender/nodes/a.ts', "import { a } from '../looks.js'"],
-    ['src/sender/sender.ts', "import { a } from './lane/open.js'"],
+    ['src/api/sender/sender.ts', "import { a } from './lane/open.js'"],
   ],
 })
 
@@ -104,7 +104,7 @@ house('services import the port and the store, never an implementation', service
     [
       'src/sender/a.ts',
       "import { createHttpPort } from '../rpc/ports/http.js'",
-      'imports src/rpc/ports/http.ts',
+      'imports src/rpc/transports/http.ts',
     ],
     ['src/allocator/a.ts', "import { memoryStore } from '../store/memory.js'", 'imports src/store/memory.ts'],
   ],
@@ -130,7 +130,7 @@ house('time and chance come from the clock alone', timeAndChanceAreInjected, {
     ['src/devnet/a.ts', "import { setTimeout } from 'node:timers/promises'", 'uses setTimeout'],
   ],
   fine: [
-    ['src/clock.ts', 'setTimeout(f, Date.now())'],
+    ['src/platform/clock.ts', 'setTimeout(f, Date.now())'],
     ['src/sender/a.ts', 'clock.setTimer(f, clock.now()) // not setTimeout, not Date.now'],
     ['src/sender/a.ts', "const text = 'setTimeout'; const at = new Date(atMs); socket.setTimeout(5)"],
     ['src/sender/a.test.ts', 'const now = Date.now()'],
@@ -143,7 +143,7 @@ house('elapsed time is not measured by the wall clock', elapsedTimeIsMonotonic, 
     ['src/tracker/a.ts', 'const now = options.clock.wallNow', 'looks at the wall clock'],
   ],
   fine: [
-    ['src/clock.ts', 'const wallMs = clock.wallNow()'],
+    ['src/platform/clock.ts', 'const wallMs = clock.wallNow()'],
     ['src/sender/a.ts', 'const sinceMs = clock.now()'],
     ['src/sender/a.test.ts', 'const atMs = lane.clock.wallNow()'],
   ],
@@ -152,7 +152,7 @@ house('elapsed time is not measured by the wall clock', elapsedTimeIsMonotonic, 
 house('the ledger and the delivery are pure', pureParts, {
   broken: [
     ['src/ledger/a.ts', "import { keccak256 } from 'viem'", 'imports viem'],
-    ['src/ledger/a.ts', "import { systemClock } from '../clock.js'", 'imports src/clock.ts'],
+    ['src/ledger/a.ts', "import { systemClock } from '../clock.js'", 'imports src/platform/clock.ts'],
     ['src/ledger/a.ts', 'async function f() {}', 'waits'],
     ['src/ledger/a.ts', "import { a } from '../delivery/a.js'", 'imports src/delivery/a.ts'],
     ['src/delivery/a.ts', "import { b } from '../rpc/b.js'", 'imports src/rpc/b.ts'],
@@ -235,7 +235,7 @@ describe('the rules look at the whole of the code', () => {
   const paths = new Set(sources.map(({ path }) => path))
 
   it('reads production code and tests alike', () => {
-    expect(paths).toContain('src/sender/sender.ts')
+    expect(paths).toContain('src/api/sender/sender.ts')
     expect(paths).toContain('src/devnet/index.ts')
     expect(paths).toContain('test/house/house.test.ts')
   })

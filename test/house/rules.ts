@@ -36,7 +36,7 @@ const LAYERS: readonly (readonly string[])[] = [
 // Stands apart: nothing but the command line imports it, and it imports the lowest layer only.
 const DEVNET = 'devnet'
 
-/** `ledger` for src/ledger/book.ts, `clock` for src/clock.ts, undefined outside src. */
+/** `ledger` for src/ledger/book.ts, `clock` for src/platform/clock.ts, undefined outside src. */
 function partOf(path: string): string | undefined {
   return /^src\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1]
 }
@@ -45,12 +45,12 @@ function layerOf(part: string): number {
   return LAYERS.findIndex((parts) => parts.includes(part))
 }
 
-function isTest(path: string): boolean {
+export function isTest(path: string): boolean {
   return /\.(?:test|fixture|bench)\.ts$/.test(path)
 }
 
 /** Production code: what is published or run, without the tests beside it. */
-function production(sources: readonly Source[]): readonly Source[] {
+export function production(sources: readonly Source[]): readonly Source[] {
   return sources.filter(({ path }) => path.startsWith('src/') && !isTest(path))
 }
 
@@ -84,7 +84,7 @@ const SENDER_LAYERS: readonly (readonly string[])[] = [
   ['allocators', 'pool', 'records'],
 ]
 
-/** `intake` for src/sender/intake/line.ts, undefined beside the folders. */
+/** `intake` for src/lane/queue/pendingQueue.ts, undefined beside the folders. */
 function senderPartOf(path: string): string | undefined {
   return /^src\/sender\/([^/]+)\//.exec(path)?.[1]
 }
@@ -114,7 +114,7 @@ export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
     )
 
 /** Where a service is given the implementations it runs on: what is there from the start, and the ports of a lane. */
-const WIRING = new Set(['src/sender/environment.ts', 'src/sender/nodes/clientPortsOf.ts'])
+const WIRING = new Set(['src/chain/environment.ts', 'src/chain/endpoints/clientPortsOf.ts'])
 const IMPLEMENTATION =
   /^src\/(?:rpc\/ports\/(?:http|webSocket|custom|fromClient)\.ts|store\/(?:memory|sqlite|postgres))/
 
@@ -141,7 +141,7 @@ const MEMBERS = new Set([
 /** Time and chance come from the clock, so that the real sender runs in virtual time and replays from a seed. */
 export const timeAndChanceAreInjected: Rule = (sources) =>
   production(sources)
-    .filter(({ path }) => path !== 'src/clock.ts')
+    .filter(({ path }) => path !== 'src/platform/clock.ts')
     .flatMap(({ path, tree }) => {
       const found: string[] = []
       walk(tree, (node) => {
@@ -156,21 +156,21 @@ export const timeAndChanceAreInjected: Rule = (sources) =>
  * timestamp is kept or shown, for dates in answers, and to notice that the machine slept.
  */
 const WALL_CLOCK: ReadonlySet<string> = new Set([
-  'src/clock.ts',
+  'src/platform/clock.ts',
   'src/allocator/holds.ts',
-  'src/rpc/ports/http.ts',
-  'src/sender/intake/admission.ts',
-  'src/sender/intake/intake.ts',
-  'src/sender/intake/wallDeadlines.ts',
-  'src/sender/intake/order.ts',
-  'src/sender/lane/spentInRecords.ts',
-  'src/sender/lane/storeTrouble.ts',
-  'src/sender/nodes/trouble.ts',
-  'src/sender/opening.ts',
-  'src/sender/engine/waitReasons.ts',
-  'src/sender/engine/reservations.ts',
-  'src/sender/transaction/attempts.ts',
-  'src/sender/transaction/transaction.ts',
+  'src/rpc/transports/http.ts',
+  'src/lane/admission/admission.ts',
+  'src/lane/admission/intake.ts',
+  'src/lane/admission/wallDeadlines.ts',
+  'src/lane/queue/order.ts',
+  'src/ownership/spentInRecords.ts',
+  'src/lane/session/storeTrouble.ts',
+  'src/chain/endpoints/trouble.ts',
+  'src/ownership/openOnce.ts',
+  'src/lane/engine/waitReasons.ts',
+  'src/lane/engine/externalNonces.ts',
+  'src/lane/transaction/attempts.ts',
+  'src/lane/transaction/transaction.ts',
   'src/outbox/courier.ts',
   'src/outbox/verifyWebhook.ts',
   'src/outbox/webhook.ts',

@@ -4,7 +4,7 @@ import ts from 'typescript'
 
 /** One import or re-export, static or dynamic. */
 export type Import = {
-  /** A path from the repository's root for relative ones (`src/clock.ts`), else the name as it stands. */
+  /** A path from the repository's root for relative ones (`src/platform/clock.ts`), else the name as it stands. */
   readonly target: string
   /** Gone after compilation: imports no value. */
   readonly typeOnly: boolean

@@ -1,9 +1,9 @@
 import { type Address, createWalletClient, type Hash, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type ReadEvidenceQuery, readEvidence } from '../../src/chain/blocks/nonceEvidence.js'
 import type { Port, RpcCall, RpcReply } from '../../src/rpc/port.js'
 import { signatures } from '../../src/rpc/signatures.js'
-import { type ReadEvidenceQuery, readEvidence } from '../../src/tracker/evidence.js'
 import { anvilChain, startAnvil, type TestAnvil } from '../support/anvil.js'
 
 // The first two accounts of anvil's well-known test mnemonic.

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import type { RpcCall } from '../../src/rpc/port.js'
-import { createHttpPort, type HttpPortOptions } from '../../src/rpc/ports/http.js'
+import { createHttpPort, type HttpPortOptions } from '../../src/rpc/transports/http.js'
 import { freePort } from '../support/freePort.js'
 
 type Answer = (response: ServerResponse, results: string, request: IncomingMessage) => unknown

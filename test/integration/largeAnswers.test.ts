@@ -2,12 +2,12 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { batchReads } from '../../src/rpc/batchReads.js'
 import { classifyReply } from '../../src/rpc/classify.js'
 import { limitBatches } from '../../src/rpc/limitBatches.js'
 import type { RpcCall } from '../../src/rpc/port.js'
-import { createHttpPort, type HttpPortOptions } from '../../src/rpc/ports/http.js'
+import { createHttpPort, type HttpPortOptions } from '../../src/rpc/transports/http.js'
 
 const MAX = 4 * 1024 * 1024
 const PIECE = Buffer.alloc(64 * 1024, '0')

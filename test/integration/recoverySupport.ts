@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Libsql from 'libsql'
 import type { Address, Hash, Hex, LocalAccount } from 'viem'
-import { type Clock, systemClock, systemRandom } from '../../src/clock.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/api/allocators/allocator.js'
+import * as runtime from '../../src/api/runtime.js'
+import { createSenderIn } from '../../src/api/sender/sender.js'
+import { withoutLane } from '../../src/api/sender/simLane.fixture.js'
+import { clientPortsOf } from '../../src/chain/endpoints/clientPortsOf.js'
+import { createShared, type Environment } from '../../src/chain/environment.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Sender, SenderEvents, Store, Tx, TxlaneError } from '../../src/index.js'
+import { eventNames } from '../../src/lane/emitter.js'
+import { type Clock, systemClock, systemRandom } from '../../src/platform/clock.js'
 import type { Port, RpcReply } from '../../src/rpc/port.js'
-import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
-import { eventNames } from '../../src/sender/emitter.js'
-import { createShared, type Environment } from '../../src/sender/environment.js'
-import { defaultLimits } from '../../src/sender/input/limits.js'
-import * as machinery from '../../src/sender/machinery.js'
-import { clientPortsOf } from '../../src/sender/nodes/clientPortsOf.js'
-import { createSenderIn } from '../../src/sender/sender.js'
-import { withoutLane } from '../../src/sender/simLane.fixture.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
+import { defaultLimits } from '../../src/validate/limits.js'
 import { startProcess } from '../sim/process.js'
 import { askAll, rpc } from './devnetSupport.js'
 
@@ -25,7 +25,7 @@ export type Shelf = {
   /** A store of its own for each life, as processes have. */
   open(): Store
   /**
-   * The lease of a life that was killed has run out. It lasts ten seconds (LEASE_MS in src/sender/environment.ts), which
+   * The lease of a life that was killed has run out. It lasts ten seconds (LEASE_MS in src/chain/environment.ts), which
    * nobody wants to wait for: the row is put into the past.
    */
   expire(): Promise<void>
@@ -97,7 +97,7 @@ export function startLife(options: LifeOptions): Life {
     clock: process.clock,
     random: systemRandom,
     portsOf: () => process.ports,
-    machinery: () => machinery,
+    runtime: () => runtime,
     shared: createShared(),
   }
   const limits = { pollIntervalMs: 50, stuckAfterMs: 300, gapFillAfterMs: 200, ...options.limits }

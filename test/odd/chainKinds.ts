@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import { createChain } from '../sim/chain/chain.js'
 import type { ChainRules } from '../sim/chain/options.js'
 import type { SimChain } from '../sim/chain/simChain.js'

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import { type How, nameOfFault, type Target } from '../sim/port/timedFault.js'
 import { between, chance, pick } from '../sim/random.js'
 import type { Fault } from './faults.js'

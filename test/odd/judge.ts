@@ -1,4 +1,4 @@
-import type { LaneSnapshot } from '../../src/types.js'
+import type { LaneSnapshot } from '../../src/types/index.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { accountIn } from '../sim/chain/state.js'
 import { isForeign, isNoop } from '../sim/foreign.js'

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { Clock, Random } from '../../src/clock.js'
+import type { Clock, Random } from '../../src/platform/clock.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../src/rpc/port.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { createSimPort } from '../sim/port/simPort.js'

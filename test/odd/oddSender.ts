@@ -1,10 +1,10 @@
 import type { Client } from 'viem'
-import type { Random } from '../../src/clock.js'
-import { eventNames } from '../../src/sender/emitter.js'
-import { createShared, type Environment } from '../../src/sender/environment.js'
-import * as machinery from '../../src/sender/machinery.js'
-import { createSenderIn } from '../../src/sender/sender.js'
-import type { Sender } from '../../src/types.js'
+import * as runtime from '../../src/api/runtime.js'
+import { createSenderIn } from '../../src/api/sender/sender.js'
+import { createShared, type Environment } from '../../src/chain/environment.js'
+import { eventNames } from '../../src/lane/emitter.js'
+import type { Random } from '../../src/platform/clock.js'
+import type { Sender } from '../../src/types/index.js'
 import type { Process } from '../sim/process.js'
 import { simSignatures } from '../sim/signatures.js'
 import { createSimClient } from '../sim/simClient.js'
@@ -35,7 +35,7 @@ export function createOddSender(options: {
     clock,
     random,
     portsOf: () => ports,
-    machinery: () => machinery,
+    runtime: () => runtime,
     signatures: simSignatures,
     shared: createShared(),
   }

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import { GAS, type Item } from '../sim/items.js'
 import { endOf, nameOfFault } from '../sim/port/timedFault.js'
 import { between, chance, deriveRandom, pick } from '../sim/random.js'

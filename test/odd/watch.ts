@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/clock.js'
-import type { LaneSnapshot, Sender } from '../../src/types.js'
+import type { Clock } from '../../src/platform/clock.js'
+import type { LaneSnapshot, Sender } from '../../src/types/index.js'
 
 /** Something that a sender said of itself. */
 export type Said = {

@@ -1,5 +1,5 @@
 import type { Hash, Hex } from 'viem'
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/platform/clock.js'
 import { isNoop } from '../sim/foreign.js'
 import { programOf } from '../sim/program.js'
 import { decodeTransaction, type SimTransaction } from '../sim/transaction.js'

@@ -1,5 +1,5 @@
 import { type Address, padHex, toHex } from 'viem'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import type { Asked, Driver, Payment, PaymentFields, Sent, Told } from './types.js'
 
 /** Keeps what was asked of a sender, and what it said to each. */

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 
 // Two flashblocks make a block: 70 ms, fast enough that a run takes a second, slow enough for a poll in between.
 const TICK_MS = 35

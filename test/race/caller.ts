@@ -1,4 +1,4 @@
-import type { Sender, Tx, TxRequest } from '../../src/types.js'
+import type { Sender, Tx, TxRequest } from '../../src/types/index.js'
 import type { Telling } from '../sim/oracle.js'
 import { programRequest } from '../sim/program.js'
 import type { VirtualClock } from '../sim/virtualClock.js'

@@ -1,5 +1,5 @@
 import { type Hex, keccak256 } from 'viem'
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/platform/clock.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../src/rpc/port.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { isNoop } from '../sim/foreign.js'

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Slot } from '../../src/ledger/slot.js'
 import { memoryStore } from '../../src/store/memory.js'
-import type { Store } from '../../src/store/store.js'
+import type { Store } from '../../src/types/store.js'
 import type { Draws, Gates } from './gates.js'
 
 /** What becomes of one write. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { HoldReason, Sender } from '../../src/types.js'
+import type { HoldReason, Sender } from '../../src/types/index.js'
 import { type Caller, createCaller } from './caller.js'
 import type { Takes } from './gatedStore.js'
 import { race } from './settings.js'

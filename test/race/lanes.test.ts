@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { NonceAllocator } from '../../src/sender/allocators/allocator.js'
+import type { NonceAllocator } from '../../src/api/allocators/allocator.js'
 import { foreignTransaction } from '../sim/foreign.js'
 import { judgeGaps } from '../sim/oracle.js'
 import { type Caller, createCaller, requestOf } from './caller.js'

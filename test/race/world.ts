@@ -1,10 +1,10 @@
 import type { Scheduler } from 'fast-check'
 import type { Client, Hex } from 'viem'
-import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
-import { createShared, type Environment } from '../../src/sender/environment.js'
-import * as machinery from '../../src/sender/machinery.js'
-import { createSenderIn, type LooseParameters } from '../../src/sender/sender.js'
-import type { Limits, Sender } from '../../src/types.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/api/allocators/allocator.js'
+import * as runtime from '../../src/api/runtime.js'
+import { createSenderIn, type LooseParameters } from '../../src/api/sender/sender.js'
+import { createShared, type Environment } from '../../src/chain/environment.js'
+import type { Limits, Sender } from '../../src/types/index.js'
 import { createChain } from '../sim/chain/chain.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { foreignTransaction } from '../sim/foreign.js'
@@ -120,7 +120,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
       clock,
       random: createRandom(100 + processes++),
       portsOf: () => [{ port: port.connect(), role: 'both' }],
-      machinery: () => machinery,
+      runtime: () => runtime,
       signatures: simSignatures,
       shared: createShared(),
       probe: { row: (row) => rows.told?.(row), outcome: () => {} },

@@ -1,5 +1,5 @@
+import type { Probe } from '../../src/chain/environment.js'
 import type { SendOutcome } from '../../src/rpc/outcome.js'
-import type { Probe } from '../../src/sender/environment.js'
 
 /** How often something was exercised, by its name. */
 export type Counts = Readonly<Record<string, number>>

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { Clock, Random } from '../../src/clock.js'
+import type { Clock, Random } from '../../src/platform/clock.js'
 import { CREATING, DELEGATED } from './chain/execute.js'
 import type { SimChain } from './chain/simChain.js'
 import { foreignTransaction, isNoop } from './foreign.js'

@@ -6,7 +6,7 @@ import { WORST, WORST_STORE } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
 import { TIMED_STRIKES } from './port/drawTimedFaults.js'
 
-/** The operator of these worlds says the truth: src/sender/following/corrected.test.ts has what follows when not. */
+/** The operator of these worlds says the truth: src/lane/confirmation/corrected.test.ts has what follows when not. */
 const BEYOND_ROWS: ReadonlySet<number> = new Set([35])
 
 /** Rows that only a world with reorgs beyond `lossDepth` takes. */

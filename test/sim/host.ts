@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import type { SimChain } from './chain/simChain.js'
 import { markerOf } from './ids.js'
 import type { Violation } from './oracle.js'

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import { memberMarker } from './ids.js'
 import type { Program } from './program.js'
 import { between, chance, pick } from './random.js'

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
 import {

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 import type { ChainOptions } from './chain/options.js'
 import { chance, pick } from './random.js'
 

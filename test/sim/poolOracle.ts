@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { Fate } from '../../src/errors/base.js'
-import type { Stage } from '../../src/types.js'
+import type { Stage } from '../../src/types/index.js'
 import type { SimChain } from './chain/simChain.js'
 import { isNoop } from './foreign.js'
 import type { Violation } from './oracle.js'

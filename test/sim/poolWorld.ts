@@ -1,11 +1,11 @@
 import type { Address } from 'viem'
-import type { Random } from '../../src/clock.js'
+import { createPool, type SenderPool } from '../../src/api/pool/pool.js'
+import * as runtime from '../../src/api/runtime.js'
+import { createMemberIn } from '../../src/api/sender/sender.js'
+import { createShared, type Environment } from '../../src/chain/environment.js'
 import type { TxlaneError } from '../../src/errors/base.js'
-import { createShared, type Environment } from '../../src/sender/environment.js'
-import * as machinery from '../../src/sender/machinery.js'
-import { createPool, type SenderPool } from '../../src/sender/pool/pool.js'
-import { createMemberIn } from '../../src/sender/sender.js'
-import type { SendOptions, TxRequest } from '../../src/types.js'
+import type { Random } from '../../src/platform/clock.js'
+import type { SendOptions, TxRequest } from '../../src/types/index.js'
 import { createChain } from './chain/chain.js'
 import type { SimChain } from './chain/simChain.js'
 import { drawWallSteps } from './disturbances.js'
@@ -168,7 +168,7 @@ function start(world: World, keys: readonly Address[]): Machine {
     clock: process.clock,
     random: deriveRandom(seed, `life ${life}`),
     portsOf: () => process.ports,
-    machinery: () => machinery,
+    runtime: () => runtime,
     signatures: simSignatures,
     shared: createShared(),
   }

@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
-import type { CancelTimer, Clock } from '../../src/clock.js'
+import type { CancelTimer, Clock } from '../../src/platform/clock.js'
 import type { EndpointRole, Port } from '../../src/rpc/port.js'
-import type { Store } from '../../src/store/store.js'
+import type { Store } from '../../src/types/store.js'
 
 export type Machine = {
   readonly clock: Clock

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/clock.js'
+import type { Random } from '../../src/platform/clock.js'
 
 /** A stream of numbers in [0, 1) that depends on the seed alone (mulberry32). Not for secrets. */
 export function createRandom(seed: number): Random {

@@ -1,8 +1,8 @@
 import type { Hash } from 'viem'
-import type { Clock, Random } from '../../src/clock.js'
 import { TxlaneError } from '../../src/errors/base.js'
+import type { Clock, Random } from '../../src/platform/clock.js'
 import { memoryStore } from '../../src/store/memory.js'
-import type { Lease, Store } from '../../src/store/store.js'
+import type { Lease, Store } from '../../src/types/store.js'
 import { chance } from './random.js'
 
 /** What a store does wrong. Probabilities, and virtual milliseconds. */

@@ -1,6 +1,6 @@
 import { type Address, type Hex, type LocalAccount, type SignedAuthorization, zeroAddress } from 'viem'
 import { toAccount } from 'viem/accounts'
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/platform/clock.js'
 import { encodeTransaction, type SimTransactionType } from './transaction.js'
 
 export type StubAccountOptions = {

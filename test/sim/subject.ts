@@ -1,8 +1,8 @@
 import type { Client } from 'viem'
-import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
-import { createShared, type Environment } from '../../src/sender/environment.js'
-import * as machinery from '../../src/sender/machinery.js'
-import { createSenderIn } from '../../src/sender/sender.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/api/allocators/allocator.js'
+import * as runtime from '../../src/api/runtime.js'
+import { createSenderIn } from '../../src/api/sender/sender.js'
+import { createShared, type Environment } from '../../src/chain/environment.js'
 import { simSignatures } from './signatures.js'
 import { createSimClient } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
@@ -18,7 +18,7 @@ export const createSubject: CreateSubject = (world) => {
     random,
     probe,
     portsOf: () => ports,
-    machinery: () => machinery,
+    runtime: () => runtime,
     signatures: simSignatures,
     shared: createShared(),
   }

@@ -1,6 +1,6 @@
 import type { Address, Hash, Hex } from 'viem'
-import type { Random } from '../../src/clock.js'
-import type { Probe } from '../../src/sender/environment.js'
+import type { Probe } from '../../src/chain/environment.js'
+import type { Random } from '../../src/platform/clock.js'
 import type { ChainSettings } from './chain/options.js'
 import type { Machine } from './process.js'
 

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../../src/clock.js'
+import type { CancelTimer, Clock } from '../../src/platform/clock.js'
 
 /**
  * A clock whose time passes only when it is told to, and then as fast as the work allows. `now` and `wallNow` are far

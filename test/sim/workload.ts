@@ -1,5 +1,5 @@
 import { type Hash, type Hex, keccak256, zeroAddress } from 'viem'
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/platform/clock.js'
 import { idOf, markerOf, memberId } from './ids.js'
 import { type Change, GAS, type Item, type Member } from './items.js'
 import type { Telling } from './oracle.js'

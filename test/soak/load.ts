@@ -5,8 +5,8 @@ import { deployLedger, type Ledger, readGasLimits } from '../../src/cli/demo/set
 import { readStart, type StartPoint } from '../../src/cli/demo/walk.js'
 import { watchSender } from '../../src/cli/demo/watch.js'
 import { type AskedItem, createWorkload, type GasLimits } from '../../src/cli/demo/workload.js'
-import { systemClock } from '../../src/clock.js'
 import type { Sender } from '../../src/index.js'
+import { systemClock } from '../../src/platform/clock.js'
 import type { LaneRun, Order } from './protocol.js'
 
 type Report = Order & { type: 'report' }

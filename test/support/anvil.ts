@@ -1,9 +1,9 @@
 import { type Address, defineChain, type Hash, type Hex } from 'viem'
-import { systemClock } from '../../src/clock.js'
 import { findAnvil } from '../../src/devnet/anvilPath.js'
 import { startAnvil as startProcess } from '../../src/devnet/anvilProcess.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { call, type Port } from '../../src/rpc/port.js'
-import { createHttpPort } from '../../src/rpc/ports/http.js'
+import { createHttpPort } from '../../src/rpc/transports/http.js'
 
 /** As anvil is without options. Of viem's definitions none can be had without all the others, a second of loading. */
 export const anvilChain = defineChain({

@@ -1,5 +1,5 @@
 import { type Chain, defineChain } from 'viem'
-import type { Store } from '../../src/store/store.js'
+import type { Store } from '../../src/types/store.js'
 import type { ChainSettings, StoreSettings } from './settings.js'
 
 // What a child opens of what it was given.

@@ -9,8 +9,8 @@ import {
   type LocalAccount,
 } from 'viem'
 import { estimateFeesPerGas, getTransactionCount, sendRawTransaction } from 'viem/actions'
-import { systemClock } from '../../clock.js'
 import { outbid } from '../../ledger/fees.js'
+import { systemClock } from '../../platform/clock.js'
 import { classifySendError, type SendReason } from '../../rpc/classify.js'
 import { Refusal } from '../program.js'
 

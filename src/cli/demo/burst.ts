@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.js'
-import type { Sender, Tx, TxRequest } from '../../types.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Sender, Tx, TxRequest } from '../../types/index.js'
 import type { ReportedItem } from './check.js'
 import type { ItemRecord } from './records.js'
 

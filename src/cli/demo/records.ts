@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Tx } from '../../types.js'
+import type { Tx } from '../../types/index.js'
 import type { AskedItem } from './workload.js'
 
 /** What has been seen of one item, through the sender's public face alone. */

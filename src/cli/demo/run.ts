@@ -1,5 +1,5 @@
-import { systemClock } from '../../clock.js'
 import { createSender, type Sender } from '../../index.js'
+import { systemClock } from '../../platform/clock.js'
 import { recordTo } from '../../recorder/index.js'
 import type { Progress } from '../progress.js'
 import { collectReports, runBurst } from './burst.js'

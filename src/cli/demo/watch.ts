@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.js'
-import type { HoldReason, Sender, SenderEvents, Tx } from '../../types.js'
+import type { Clock } from '../../platform/clock.js'
+import type { HoldReason, Sender, SenderEvents, Tx } from '../../types/index.js'
 import type { ItemRecord } from './records.js'
 
 /** What the sender told of its repairs while the burst was on. */

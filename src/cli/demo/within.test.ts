@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../platform/clock.js'
 import { within } from './within.js'
 
 /** One timer, fired by hand. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../platform/clock.js'
 
 /**
  * What the work resolves with, or `late` when that takes longer than `timeMs`. Work that is late goes on, and how it

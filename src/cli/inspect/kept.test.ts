@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { reasonOf } from '../../sender/reasons/sentence.js'
+import { reasonOf } from '../../lane/reasons/sentence.js'
 import { transactionIn } from '../../store/contract/samples.js'
-import type { StoredTransaction } from '../../store/store.js'
-import type { WaitCause } from '../../types.js'
+import type { WaitCause } from '../../types/index.js'
+import type { StoredTransaction } from '../../types/store.js'
 import { keptText, needsPerson, reasonsIn } from './kept.js'
 
 const lane = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Sender } from '../../index.js'
 import {
   ACCOUNT,
   onSend,
@@ -8,7 +7,8 @@ import {
   type SimLane,
   TIMES_OUT,
   transfer,
-} from '../../sender/simLane.fixture.js'
+} from '../../api/sender/simLane.fixture.js'
+import type { Sender } from '../../index.js'
 import { createNotices } from './notices.js'
 
 function follow(lane: SimLane, moved: () => string = () => '') {

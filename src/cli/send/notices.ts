@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.js'
 import type { HoldReason, Sender, WaitReason } from '../../index.js'
+import type { Clock } from '../../platform/clock.js'
 import type { Progress } from '../progress.js'
 
 /** Says why nothing moves, beside the progress of a run. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../platform/clock.js'
 import { createGate } from './gate.js'
 import { createQueue } from './queue.js'
 import { startTicker } from './ticker.js'

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../../clock.js'
+import type { CancelTimer, Clock } from '../../platform/clock.js'
 
 /**
  * Calls `tick` on a fixed grid from now on, never twice at once. A tick that overruns skips the grid points that it

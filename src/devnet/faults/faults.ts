@@ -1,5 +1,5 @@
-import type { Clock, Random } from '../../clock.js'
 import { invalid } from '../../errors/invalid.js'
+import type { Clock, Random } from '../../platform/clock.js'
 import type { CallInfo } from '../serve/callInfo.js'
 import { isSend } from '../serve/callInfo.js'
 import {

@@ -1,4 +1,4 @@
-import type { Random } from '../../clock.js'
+import type { Random } from '../../platform/clock.js'
 
 /** mulberry32: 32 bits of state, the same sequence for the same seed on every machine. */
 export function seededRandom(seed: number): Random {

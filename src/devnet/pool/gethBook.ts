@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { size } from 'viem'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../platform/clock.js'
 import { createGethPool } from '../geth/gethPool.js'
 import { createLocalTracker } from '../geth/localTracker.js'
 import type { GethHead, PoolTransaction } from '../geth/poolTypes.js'

@@ -1,4 +1,4 @@
-import { type Clock, nextTurn, type Random } from '../../clock.js'
+import { type Clock, nextTurn, type Random } from '../../platform/clock.js'
 
 /** One call of a request that is being worked on. */
 export type Served = { readonly request: object }

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { Clock, Random } from '../../clock.js'
+import type { Clock, Random } from '../../platform/clock.js'
 import type { AnvilRpc } from '../anvilRpc.js'
 import { fail, ok, type RpcReply, SERVER_ERROR } from '../serve/rpcTypes.js'
 import { readAccountStates } from './accountStates.js'

@@ -10,15 +10,15 @@ function placeOfAnswer(view: ChainView, answer: RpcObject): Place | 'asIs' | und
 /** A receipt with the numbers and the hash of the block that clients see; null when they cannot see it yet. */
 export function renumberReceipt(view: ChainView, receipt: unknown): RpcObject | null {
   if (!isObject(receipt)) return null
-  const place = placeOfAnswer(view, receipt)
-  if (place === undefined) return null
-  if (place === 'asIs') return receipt
-  const { before } = place.flashblock
+  const target = placeOfAnswer(view, receipt)
+  if (target === undefined) return null
+  if (target === 'asIs') return receipt
+  const { before } = target.flashblock
   return {
     ...receipt,
-    ...blockFields(place, receipt),
+    ...blockFields(target, receipt),
     cumulativeGasUsed: hexOf(before.gas + bigint(receipt, 'cumulativeGasUsed')),
-    logs: (receipt.logs as RpcObject[]).map((log) => renumberedLog(place, log)),
+    logs: (receipt.logs as RpcObject[]).map((log) => renumberedLog(target, log)),
   }
 }
 
@@ -26,32 +26,32 @@ export function renumberReceipt(view: ChainView, receipt: unknown): RpcObject | 
 export function renumberTransaction(view: ChainView, transaction: unknown): RpcObject | null {
   if (!isObject(transaction)) return null
   if (transaction.blockNumber === null || transaction.blockNumber === undefined) return transaction
-  const place = placeOfAnswer(view, transaction)
-  if (place === 'asIs') return transaction
-  if (place === undefined) {
+  const target = placeOfAnswer(view, transaction)
+  if (target === 'asIs') return transaction
+  if (target === undefined) {
     return { ...transaction, blockHash: null, blockNumber: null, transactionIndex: null }
   }
-  return { ...transaction, ...blockFields(place, transaction) }
+  return { ...transaction, ...blockFields(target, transaction) }
 }
 
 export function renumberLog(view: ChainView, log: RpcObject): RpcObject | undefined {
-  const place = placeOfAnswer(view, log)
-  if (place === undefined) return undefined
-  return place === 'asIs' ? log : renumberedLog(place, log)
+  const target = placeOfAnswer(view, log)
+  if (target === undefined) return undefined
+  return target === 'asIs' ? log : renumberedLog(target, log)
 }
 
-function renumberedLog(place: Place, log: RpcObject): RpcObject {
+function renumberedLog(target: Place, log: RpcObject): RpcObject {
   return {
     ...log,
-    ...blockFields(place, log),
-    logIndex: hexOf(place.flashblock.before.logs + number(log, 'logIndex')),
+    ...blockFields(target, log),
+    logIndex: hexOf(target.flashblock.before.logs + number(log, 'logIndex')),
   }
 }
 
-function blockFields(place: Place, answer: RpcObject): RpcObject {
+function blockFields(target: Place, answer: RpcObject): RpcObject {
   return {
-    blockNumber: hexOf(place.number),
-    blockHash: place.hash,
-    transactionIndex: hexOf(place.flashblock.before.transactions + number(answer, 'transactionIndex')),
+    blockNumber: hexOf(target.number),
+    blockHash: target.hash,
+    transactionIndex: hexOf(target.flashblock.before.transactions + number(answer, 'transactionIndex')),
   }
 }

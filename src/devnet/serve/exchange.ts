@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../platform/clock.js'
 import type { FaultRule, RequestFault } from '../faults/faultRules.js'
 import { type FaultEngine, type FaultPlan, matchesRule } from '../faults/faults.js'
 import { type CallInfo, createCallInfo } from './callInfo.js'

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../platform/clock.js'
 import type { CallFault } from '../faults/faultRules.js'
 import type { Pool } from '../pool/pool.js'
 import type { CallInfo } from './callInfo.js'

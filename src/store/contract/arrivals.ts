@@ -1,4 +1,4 @@
-import type { LaneKey, Store, StoredTransaction } from '../store.js'
+import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { risingAbove } from './enqueue.js'
 import { transactionIn } from './samples.js'

@@ -1,4 +1,4 @@
-import type { LaneKey, Store } from '../store.js'
+import type { LaneKey, Store } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import type { Case, World } from './world.js'
 

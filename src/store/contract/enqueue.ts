@@ -1,4 +1,4 @@
-import type { StoredTransaction } from '../store.js'
+import type { StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { hashIn, transactionIn } from './samples.js'
 import type { Case } from './world.js'

@@ -1,4 +1,4 @@
-import type { LaneKey, StoredTransaction } from '../store.js'
+import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { transactionIn } from './samples.js'
 import type { Case } from './world.js'

@@ -1,4 +1,4 @@
-import type { LaneKey, ListOptions, Store, StoredTransaction } from '../store.js'
+import type { LaneKey, ListOptions, Store, StoredTransaction } from '../../types/store.js'
 import { equal, ok, rejects } from './check.js'
 import { transactionIn } from './samples.js'
 import type { Case } from './world.js'

@@ -1,5 +1,5 @@
-import type { StoredDelivery } from '../outbox.js'
-import type { ChainKey } from '../store.js'
+import type { StoredDelivery } from '../../types/outbox.js'
+import type { ChainKey } from '../../types/store.js'
 import { equal, ok, rejects } from './check.js'
 import { hashIn, transactionIn } from './samples.js'
 import { type Case, LONG_MS, type World } from './world.js'

@@ -1,4 +1,4 @@
-import type { LaneReport, StoredTransaction } from '../store.js'
+import type { LaneReport, StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { transactionIn } from './samples.js'
 import { type Case, LONG_MS } from './world.js'

@@ -1,4 +1,4 @@
-import type { LaneKey, Lease, StoredTransaction } from '../store.js'
+import type { LaneKey, Lease, StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { hashIn, transactionIn } from './samples.js'
 import type { Case, World } from './world.js'

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { Attempt, Slot } from '../../ledger/slot.js'
-import type { LaneKey, StoredTransaction } from '../store.js'
+import type { LaneKey, StoredTransaction } from '../../types/store.js'
 
 /** A hash of full length that is as unique as its lane and its name. */
 export function hashIn(lane: LaneKey, name: string): Hash {

@@ -1,4 +1,4 @@
-import type { Store } from '../store.js'
+import type { Store } from '../../types/store.js'
 import { arrivals } from './arrivals.js'
 import { chains } from './chains.js'
 import { enqueue } from './enqueue.js'

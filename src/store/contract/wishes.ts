@@ -1,4 +1,4 @@
-import type { Wish } from '../store.js'
+import type { Wish } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import type { Case } from './world.js'
 

@@ -1,5 +1,5 @@
-import { systemClock, systemRandom } from '../../clock.js'
-import type { LaneKey, LaneWrite, Lease, Store, StoredTransaction } from '../store.js'
+import { systemClock, systemRandom } from '../../platform/clock.js'
+import type { LaneKey, LaneWrite, Lease, Store, StoredTransaction } from '../../types/store.js'
 import { ok } from './check.js'
 import { transactionIn } from './samples.js'
 

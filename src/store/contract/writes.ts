@@ -1,6 +1,6 @@
 import type { Slot } from '../../ledger/slot.js'
-import type { Stage } from '../../types.js'
-import type { LaneState, LaneWrite } from '../store.js'
+import type { Stage } from '../../types/index.js'
+import type { LaneState, LaneWrite } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { attemptIn, liveIn, richSlots, richTransactions, transactionIn } from './samples.js'
 import type { Case } from './world.js'

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
+import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import { decodeTransaction } from '../codec.js'
-import type { LaneKey, StoredTransaction } from '../store.js'
 import type { Database } from './database.js'
 import type { Row } from './driver.js'
 import type { Statements } from './sql/index.js'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
+import type { Clock } from '../../platform/clock.js'
 import { openPool, type PgClient, type PgPool, type PgStatement, type Row } from './driver.js'
 import { isConflict, isRefused, secretsOf, storeFailure } from './failure.js'
 import { migrate } from './migrate.js'

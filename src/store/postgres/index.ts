@@ -1,4 +1,4 @@
-import type { Store } from '../store.js'
+import type { Store } from '../../types/store.js'
 import type { Context } from './context.js'
 import { openDatabase } from './database.js'
 import { intakeVerbs } from './intake.js'

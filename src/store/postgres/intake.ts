@@ -1,7 +1,4 @@
 import { TxlaneError } from '../../errors/base.js'
-import { encodeBody } from '../codec.js'
-import { hasEnded } from '../ended.js'
-import { type Gathered, gathered } from '../gathered.js'
 import {
   type Enqueued,
   type LaneKey,
@@ -10,11 +7,14 @@ import {
   type Store,
   type StoredTransaction,
   transactionName,
-} from '../store.js'
+} from '../../types/store.js'
+import { encodeBody } from '../codec.js'
+import { hasEnded } from '../ended.js'
+import { type Gathered, gathered } from '../gathered.js'
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 import { halfDone } from './failure.js'
-import { lines, list, listedValuesOf } from './lists.js'
+import { lines, list, listedValuesOf } from './sql/lists.js'
 
 // One more is needed where a lane is new, and where what was known has been forgotten between two statements.
 const TRIES_MAX = 5

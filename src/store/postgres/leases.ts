@@ -1,6 +1,6 @@
 import type { Address, Hash } from 'viem'
+import { type LaneKey, type Lease, laneName, type Store } from '../../types/store.js'
 import { decodeReport, encodeBody } from '../codec.js'
-import { type LaneKey, type Lease, laneName, type Store } from '../store.js'
 import { addLanes, type Context, nameOf } from './context.js'
 
 /** Leases are columns of the lane's row, and their time is the database's: no two clocks are compared. */

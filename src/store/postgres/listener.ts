@@ -1,4 +1,4 @@
-import { type Clock, type Random, stoppableClock } from '../../clock.js'
+import { type Clock, type Random, stoppableClock } from '../../platform/clock.js'
 import { type Database, within } from './database.js'
 import type { PgClient } from './driver.js'
 

@@ -1,6 +1,6 @@
-import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../../clock.js'
 import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
+import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../../platform/clock.js'
 import type { PgPool } from './driver.js'
 
 /** What `postgresStore` takes. */

@@ -1,9 +1,10 @@
 import type { Address, Hash } from 'viem'
+import type { OutboxLease, OutboxVerbs, StoredDelivery } from '../../types/outbox.js'
+import { transactionName } from '../../types/store.js'
 import { decodeDelivery, encodeBody } from '../codec.js'
-import { type OutboxLease, type OutboxVerbs, outboxLost, type StoredDelivery } from '../outbox.js'
-import { transactionName } from '../store.js'
+import { outboxLost } from '../replaced.js'
 import type { Context } from './context.js'
-import { lines } from './lists.js'
+import { lines } from './sql/lists.js'
 
 /** What outboxes keep. Each is one statement, but where a name is new. */
 export function outboxVerbs({ database, sql }: Context): OutboxVerbs {

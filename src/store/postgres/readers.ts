@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
+import type { LaneArrivals, Store } from '../../types/store.js'
 import { decodeWish } from '../codec.js'
 import { UNSEALED } from '../ended.js'
 import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'
-import type { LaneArrivals, Store } from '../store.js'
 import { type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 

@@ -1,4 +1,4 @@
-import { type LaneKey, laneName, type Store } from '../store.js'
+import { type LaneKey, laneName, type Store } from '../../types/store.js'
 import { type ListenOptions, listen } from './listener.js'
 
 type Changed = (sequence?: number) => void

@@ -1,8 +1,5 @@
 import { TxlaneError } from '../../errors/base.js'
 import type { Slot } from '../../ledger/slot.js'
-import { decodeSlot, encodeBody } from '../codec.js'
-import { hasEnded } from '../ended.js'
-import { arrivedUpTo } from '../page.js'
 import {
   type LaneKey,
   type LaneState,
@@ -12,11 +9,14 @@ import {
   lanesOf,
   type Store,
   type StoredTransaction,
-} from '../store.js'
+} from '../../types/store.js'
+import { decodeSlot, encodeBody } from '../codec.js'
+import { hasEnded } from '../ended.js'
+import { arrivedUpTo } from '../page.js'
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
-import { lines, list, listedValuesOf } from './lists.js'
 import type { Pruner } from './prune.js'
+import { lines, list, listedValuesOf } from './sql/lists.js'
 
 // Each refusal says what the fence is; only writes of the same holder at the same time can outrun it again.
 const TRIES_MAX = 50

@@ -1,6 +1,6 @@
 import type Libsql from 'libsql'
-import { type Clock, systemClock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
+import { type Clock, systemClock } from '../../platform/clock.js'
 import { fromSqlite, isBusy, storeError } from './errors.js'
 import { loadDriver, type OpenDatabase, type OpenOptions, openDatabase, replacedError } from './open.js'
 import { SQL } from './statements.js'

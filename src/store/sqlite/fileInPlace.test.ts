@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { LaneKey, Lease, Store } from '../../types/store.js'
 import { liveIn, transactionIn } from '../contract/samples.js'
 import { isReplaced } from '../replaced.js'
-import type { LaneKey, Lease, Store } from '../store.js'
 import { isSame } from './fileInPlace.js'
 import { sqliteStore } from './sqliteStore.js'
 

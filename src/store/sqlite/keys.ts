@@ -1,5 +1,5 @@
 import type { Address, Hash } from 'viem'
-import { type ChainKey, chainName, type LaneKey, laneName } from '../store.js'
+import { type ChainKey, chainName, type LaneKey, laneName } from '../../types/store.js'
 import type { Prepared } from './connection.js'
 
 /** The numbers by which a file knows a lane and its chain. */

@@ -1,15 +1,15 @@
 import type { Address, Hash } from 'viem'
+import type {
+  DeliveriesBy,
+  OutboxLane,
+  OutboxLease,
+  OutboxState,
+  OutboxVerbs,
+  OutboxWrite,
+  StoredDelivery,
+} from '../../types/outbox.js'
 import { decodeDelivery, encodeBody } from '../codec.js'
-import {
-  type DeliveriesBy,
-  type OutboxLane,
-  type OutboxLease,
-  type OutboxState,
-  type OutboxVerbs,
-  type OutboxWrite,
-  outboxLost,
-  type StoredDelivery,
-} from '../outbox.js'
+import { outboxLost } from '../replaced.js'
 import type { Connection, Prepared } from './connection.js'
 import { type Keys, textOf } from './keys.js'
 

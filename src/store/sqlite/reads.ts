@@ -1,6 +1,4 @@
 import type { Address, Hash } from 'viem'
-import { decodeSlot, decodeTransaction, decodeWish } from '../codec.js'
-import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type {
   ChainKey,
   LaneArrivals,
@@ -12,7 +10,9 @@ import type {
   StoredPage,
   StoredTransaction,
   UnfinishedLane,
-} from '../store.js'
+} from '../../types/store.js'
+import { decodeSlot, decodeTransaction, decodeWish } from '../codec.js'
+import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type { Prepared } from './connection.js'
 import { idOf, type Keys, type LaneRow, textOf } from './keys.js'
 import { fenced, laneRecord } from './leases.js'

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import { type LaneKey, lanesOf, type Store } from '../store.js'
+import { type LaneKey, lanesOf, type Store } from '../../types/store.js'
 import { createConnection } from './connection.js'
 import { createKeys } from './keys.js'
 import { acquire, chains, putReports, release, renew, reportsOf } from './leases.js'

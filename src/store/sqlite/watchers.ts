@@ -1,5 +1,5 @@
-import { backgroundClock, type CancelTimer, type Clock } from '../../clock.js'
-import { type LaneKey, laneName } from '../store.js'
+import { backgroundClock, type CancelTimer, type Clock } from '../../platform/clock.js'
+import { type LaneKey, laneName } from '../../types/store.js'
 import type { Connection, Prepared } from './connection.js'
 import type { Keys } from './keys.js'
 import { laneRecord } from './leases.js'

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/clock.js'
-import type { Store } from '../../../src/store/store.js'
+import { systemClock } from '../../../src/platform/clock.js'
+import type { Store } from '../../../src/types/store.js'
 import { tell } from './tells.js'
 
 /** A lane that this process has, since that epoch. */

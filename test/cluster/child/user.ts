@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/clock.js'
 import { isTxlaneError, type Sender, type Tx, type TxRequest } from '../../../src/index.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask } from '../asks.js'

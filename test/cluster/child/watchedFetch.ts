@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { type CancelTimer, systemClock } from '../../../src/clock.js'
+import { type CancelTimer, systemClock } from '../../../src/platform/clock.js'
 import { responseTo } from '../../sweep/responses.js'
 import type { Held } from './tellingStore.js'
 

@@ -1,5 +1,5 @@
 import { walkBlocks } from '../../../src/cli/demo/walk.js'
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { deriveRandom } from '../../sim/random.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'
@@ -29,9 +29,9 @@ const SOON_MS = 100
 export type Say = (line: string) => void
 
 /** Sends requests to several processes of examples/relayer, does them harm, and holds what they said against the blocks. */
-export async function runService(options: ServiceOptions, place: Place, say: Say): Promise<ServiceResult> {
+export async function runService(options: ServiceOptions, target: Place, say: Say): Promise<ServiceResult> {
   const beganMs = systemClock.wallNow()
-  await using setting = await openSetting(options, place)
+  await using setting = await openSetting(options, target)
   const { node, services, receiver, accounts } = setting
   const failures: string[] = []
   const failed = (why: string) => void failures.push(why)
@@ -42,7 +42,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
   const hostile = createHostile(() => services.find(({ isUp }) => isUp)?.url, load.wanted[0]?.key ?? '')
   let isDone = false
   const harm = hostile.run(() => isDone)
-  const calmAtMs = await suffer(options, { setting, load, place, failed, say })
+  const calmAtMs = await suffer(options, { setting, load, target, failed, say })
   const accepted = await load.accepted
   isDone = true
   await harm
@@ -85,14 +85,14 @@ async function suffer(
   parts: {
     readonly setting: Setting
     readonly load: Load
-    readonly place: Place
+    readonly target: Place
     readonly failed: (why: string) => void
     readonly say: Say
   },
 ): Promise<number> {
-  const { setting, load, place, failed, say } = parts
+  const { setting, load, target, failed, say } = parts
   const { services, changeKeys } = setting
-  const { restart } = place
+  const { restart } = target
   const random = deriveRandom(options.seed, 'service victims')
   const faults = planFaults({ ...options, database: restart !== undefined })
   let calmAtMs = Number.POSITIVE_INFINITY

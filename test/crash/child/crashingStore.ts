@@ -1,6 +1,6 @@
 import type { Slot } from '../../../src/ledger/slot.js'
 import { hasEnded } from '../../../src/store/ended.js'
-import type { LaneWrite, Store } from '../../../src/store/store.js'
+import type { LaneWrite, Store } from '../../../src/types/store.js'
 import type { Trigger } from './trigger.js'
 
 /** The store, with the crash points around its calls. */

@@ -7,9 +7,9 @@ import {
   type LocalAccount,
   type Transport,
 } from 'viem'
-import { systemClock } from '../../../src/clock.js'
 import { isTxlaneError } from '../../../src/errors/base.js'
 import type { NonceAllocator, Sender, Tx, TxRequest } from '../../../src/index.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask, DatedAsk } from '../asks.js'

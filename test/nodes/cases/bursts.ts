@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/clock.js'
 import type { Sender } from '../../../src/index.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { startNodeProxy } from '../../support/nodeProxy.js'
 import type { RunningNode, StartOptions } from '../run/startNode.js'
 import { type Fresh, freshAccount } from '../tools/accounts.js'

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/clock.js'
 import type { TxRequest } from '../../../src/index.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { startNodeProxy } from '../../support/nodeProxy.js'
 import { freshAccount } from '../tools/accounts.js'
 import { landedOf } from '../tools/landed.js'

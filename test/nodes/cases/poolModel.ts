@@ -1,4 +1,4 @@
-import { systemRandom } from '../../../src/clock.js'
+import { systemRandom } from '../../../src/platform/clock.js'
 import { KNOWN_SEQUENCES } from '../../geth/knownSequences.js'
 import { explain, type Result, runKnown, runRandom } from '../../geth/run.js'
 import type { Held, NodeCase } from './nodeCase.js'

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/clock.js'
 import type { Sender } from '../../../src/index.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { freshAccount } from '../tools/accounts.js'
 import { isOnce, landedOf } from '../tools/landed.js'
 import { openLane, payment } from '../tools/lane.js'

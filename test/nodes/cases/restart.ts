@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { startNodeProxy } from '../../support/nodeProxy.js'
 import { freshAccount } from '../tools/accounts.js'
 import { isOnce, landedOf } from '../tools/landed.js'

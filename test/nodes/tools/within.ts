@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/platform/clock.js'
 
 /** @throws Error where it takes longer; what it waits for goes on */
 export async function within<t>(limitMs: number, what: string, promise: Promise<t>): Promise<t> {

@@ -7,10 +7,10 @@ import {
   type TransactionSerializable,
   type TransactionSerializableEIP1559,
 } from 'viem'
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { classifyReply, type SendOutcome } from '../../../src/rpc/classify.js'
 import { call, type RpcReply } from '../../../src/rpc/port.js'
-import { createHttpPort } from '../../../src/rpc/ports/http.js'
+import { createHttpPort } from '../../../src/rpc/transports/http.js'
 import { pause } from '../../support/pause.js'
 import type { Fate } from '../refusals/names.js'
 import type { RunningNode } from '../run/startNode.js'

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { Clock, Random } from '../../../src/clock.js'
+import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { View } from './block.js'
 
 /**

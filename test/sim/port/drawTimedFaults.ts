@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/clock.js'
+import type { Random } from '../../../src/platform/clock.js'
 import { between, chance, pick } from '../random.js'
 import type { How, Target, TimedFault } from './timedFault.js'
 

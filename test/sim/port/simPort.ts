@@ -1,5 +1,5 @@
 import { type Hex, keccak256 } from 'viem'
-import type { Clock, Random } from '../../../src/clock.js'
+import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
 import { ancestor, type View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'

@@ -1,9 +1,9 @@
 import type { Client } from 'viem'
-import { systemClock, systemRandom } from '../../../src/clock.js'
+import * as runtime from '../../../src/api/runtime.js'
+import { createSenderIn } from '../../../src/api/sender/sender.js'
+import { createShared, type Environment } from '../../../src/chain/environment.js'
 import type { Item, Sender } from '../../../src/index.js'
-import { createShared, type Environment } from '../../../src/sender/environment.js'
-import * as machinery from '../../../src/sender/machinery.js'
-import { createSenderIn } from '../../../src/sender/sender.js'
+import { systemClock, systemRandom } from '../../../src/platform/clock.js'
 import { createSimClient } from '../../sim/simClient.js'
 import { createStubAccount } from '../../sim/stubAccount.js'
 import { type Flatness, flatnessOf, type Tolerance } from '../flat.js'
@@ -113,7 +113,7 @@ function openSender(node: StubNode, store: ReturnType<typeof keptStore>['store']
     clock: systemClock,
     random: systemRandom,
     portsOf: () => [{ port: node.port, role: 'both' }],
-    machinery: () => machinery,
+    runtime: () => runtime,
     shared: createShared(),
   }
   const client = createSimClient({ port: node.port, chainId: CHAIN_ID, account }) as unknown as Client

@@ -1,5 +1,5 @@
 import { type Hash, type Hex, keccak256, toHex } from 'viem'
-import type { CancelTimer, Clock } from '../../../src/clock.js'
+import type { CancelTimer, Clock } from '../../../src/platform/clock.js'
 import type { Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
 import { decodeTransaction } from '../../sim/transaction.js'
 

@@ -1,6 +1,6 @@
+import { eventNames } from '../../../lane/emitter.js'
 import type { EventFields, RecordedAttempt, RecordedError } from '../../../recorder/schema.js'
-import { eventNames } from '../../../sender/emitter.js'
-import type { SenderEvents } from '../../../types.js'
+import type { SenderEvents } from '../../../types/index.js'
 
 export type EventName = keyof SenderEvents
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { eventNames } from '../../../sender/emitter.js'
+import { eventNames } from '../../../lane/emitter.js'
 import { CLOSED, HEADER, itemsOf, LANE, textOf, told, well } from '../report.fixture.js'
 
 const kinds = async (text: string, size?: number) => (await itemsOf(text, size)).map(({ kind }) => kind)

@@ -28,20 +28,20 @@ const TIME_MS_MAX = 8.64e15
 export async function* readRecording(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
   // A line that made no sense: forgiven where a new life begins below it.
   let odd: Line | undefined
-  for await (const line of linesOf(chunks)) {
-    if (line.text.trim() === '') continue
-    const raw = parse(line.text)
-    const item = raw === undefined ? undefined : itemOf(raw, line.number)
+  for await (const queue of linesOf(chunks)) {
+    if (queue.text.trim() === '') continue
+    const raw = parse(queue.text)
+    const item = raw === undefined ? undefined : itemOf(raw, queue.number)
     if (odd !== undefined) {
       if (item?.kind !== 'life') throw foreign(odd)
       yield { kind: 'torn' }
       odd = undefined
     }
     if (item !== undefined) yield item
-    else if (line.number === 1) {
-      if (!(line.unended && looksCut(line.text))) throw foreign(line)
+    else if (queue.number === 1) {
+      if (!(queue.unended && looksCut(queue.text))) throw foreign(queue)
       yield { kind: 'torn' }
-    } else odd = line
+    } else odd = queue
   }
   if (odd === undefined) return
   if (!odd.unended) throw foreign(odd)

@@ -1,4 +1,4 @@
-import { lined, listed } from '../lists.js'
+import { lined, listed } from './lists.js'
 
 export const enqueueStatements = (schema: string) => ({
   /**

@@ -1,5 +1,5 @@
-import { lined } from '../lists.js'
 import { isHeld, mayTake, taken } from './leaseTerms.js'
+import { lined } from './lists.js'
 
 export const outboxStatements = (schema: string) => ({
   addOutbox: `INSERT INTO ${schema}.outboxes (name) VALUES ($1) ON CONFLICT DO NOTHING`,

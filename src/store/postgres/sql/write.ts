@@ -1,4 +1,4 @@
-import { lined, listed } from '../lists.js'
+import { lined, listed } from './lists.js'
 
 /** `$1` to `$3` the lane's name, `$4` epoch, `$5` holder: the condition under which a lease is still held. */
 const leased = `c.chain = l.chain AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text

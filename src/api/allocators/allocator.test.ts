@@ -1,0 +1,245 @@
+import type { Client } from 'viem'
+import { expect, test } from 'vitest'
+import { createChain } from '../../../test/sim/chain/chain.js'
+import { NO_FAULTS } from '../../../test/sim/port/faults.js'
+import { createSimPort } from '../../../test/sim/port/simPort.js'
+import { createRandom } from '../../../test/sim/random.js'
+import { createSimClient } from '../../../test/sim/simClient.js'
+import { createStubAccount } from '../../../test/sim/stubAccount.js'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import { createShared, type Environment } from '../../chain/environment.js'
+import { memoryStore } from '../../store/memory.js'
+import type { Limits } from '../../types/index.js'
+import type { Store } from '../../types/store.js'
+import { createViemNonceManagerIn } from '../../viem/nonceManager.js'
+import * as runtime from '../runtime.js'
+import { createSenderIn } from '../sender/sender.js'
+import { createNonceAllocatorIn } from './allocator.js'
+
+const address = '0x1111111111111111111111111111111111111111'
+
+/** A process on a simulated chain in virtual time. `restart` gives the next one, with the same store. */
+function setUp(store: Store = memoryStore()) {
+  const clock = createVirtualClock()
+  const chain = createChain({
+    clock,
+    random: createRandom(1),
+    accounts: [{ address, balanceWei: 10n ** 18n }],
+  })
+  const account = createStubAccount(address)
+  chain.start()
+
+  function start() {
+    const open = () => createSimPort(chain, { clock, random: createRandom(2), faults: { ...NO_FAULTS } })
+    const environment: Environment = {
+      clock,
+      random: createRandom(3),
+      portsOf: () => [{ port: open(), role: 'both' }],
+      runtime: () => runtime,
+      shared: createShared(),
+    }
+    const client = createSimClient({ port: open(), chainId: 8453, account })
+    return {
+      client: client as unknown as Client,
+      environment,
+      allocator: (limits: Partial<Limits> = {}) =>
+        createNonceAllocatorIn(environment, {
+          client: client as never,
+          address,
+          store,
+          limits,
+          lossDepth: 'child',
+        }),
+      sender: () =>
+        createSenderIn(environment, {
+          client: client as never,
+          store,
+          lossDepth: 'child',
+          coldStart: 'immediate',
+        }),
+    }
+  }
+
+  /** Lets virtual time pass until the promise is settled. */
+  async function settled<T>(promise: Promise<T>): Promise<T> {
+    let done = false
+    const mark = () => {
+      done = true
+    }
+    promise.then(mark, mark)
+    if (!(await clock.runUntil(() => done, 60_000))) throw new Error('it took more than a minute')
+    return promise
+  }
+
+  return { clock, chain, store, settled, ...start(), restart: start }
+}
+
+/** A store whose writes wait until they are let through. */
+function slowStore() {
+  const store = memoryStore()
+  let open: (() => void) | undefined
+  let gate = Promise.resolve()
+  return {
+    store: {
+      ...store,
+      write: (...given: Parameters<Store['write']>) => gate.then(() => store.write(...given)),
+    },
+    shut() {
+      gate = new Promise((resolve) => {
+        open = resolve
+      })
+    },
+    open: () => open?.(),
+  }
+}
+
+test('a nonce that stays silent is told after its time, which settling begins anew', async () => {
+  const { clock, allocator, settled } = setUp()
+  const lane = allocator({ reservationTtlMs: 10_000 })
+  const told: number[] = []
+  lane.on('gap', ({ nonce }) => told.push(nonce))
+  const [first, second] = await settled(lane.reserveMany(2))
+  await clock.advance(9_000)
+  await first?.settle(new Error('timeout'))
+  expect(told).toEqual([])
+  await clock.advance(1_000)
+  expect(told).toEqual([second?.nonce])
+  await clock.advance(9_000)
+  expect(told).toEqual([1, 0])
+})
+
+test('a hold that waits for an operator can be lifted where there is no sender', async () => {
+  const { allocator, sender, settled } = setUp()
+  const [lane, other] = [allocator(), sender()]
+  await settled(lane.ready())
+  await settled(other.ready())
+  other.pause()
+  const waits = lane.reserve()
+  await settled(other.close())
+  lane.resume()
+  expect((await settled(waits)).nonce).toBe(0)
+})
+
+test('a nonce that was released is not told as a gap', async () => {
+  const { clock, allocator, settled } = setUp()
+  const lane = allocator({ reservationTtlMs: 1_000 })
+  const told: number[] = []
+  lane.on('gap', ({ nonce }) => told.push(nonce))
+  const reservation = await settled(lane.reserve())
+  await settled(reservation.release())
+  await clock.advance(30_000)
+  expect(told).toEqual([])
+})
+
+test('P3: what was given back is handed out again though the window is full: what stands above waits for it', async () => {
+  const { allocator, settled } = setUp()
+  const lane = allocator({ windowMax: 4 })
+  const [first, second] = await settled(lane.reserveMany(4))
+  await settled(Promise.all([first?.release(), second?.release()]))
+  await expect(settled(lane.reserveMany(3))).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  expect((await settled(lane.reserveMany(2))).map(({ nonce }) => nonce)).toEqual([0, 1])
+  await expect(settled(lane.reserve())).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+})
+
+test('a nonce that an earlier life handed out is not handed out again, and is watched over', async () => {
+  const { clock, allocator, restart, settled } = setUp()
+  const before = allocator()
+  await settled(before.reserveMany(2))
+  await settled(before.close())
+  const after = restart().allocator({ reservationTtlMs: 5_000 })
+  const told: number[] = []
+  after.on('gap', ({ nonce }) => told.push(nonce))
+  expect((await settled(after.reserve())).nonce).toBe(2)
+  await clock.advance(5_000)
+  expect(told).toEqual([0, 1, 2])
+})
+
+test('a lane under a hold reserves nothing until it is lifted', async () => {
+  const { clock, allocator, sender, settled } = setUp()
+  const lane = allocator()
+  const other = sender()
+  await settled(Promise.all([lane.ready(), other.ready()]))
+  other.pause()
+  let reserved: number | undefined
+  const waiting = lane.reserve().then(({ nonce }) => {
+    reserved = nonce
+  })
+  await clock.advance(20_000)
+  expect(reserved).toBeUndefined()
+  other.resume()
+  await settled(waiting)
+  expect(reserved).toBe(0)
+})
+
+test('a nonce is in the store before anybody sees it', async () => {
+  const { store, shut, open } = slowStore()
+  const { clock, allocator, settled } = setUp(store)
+  const lane = allocator()
+  await settled(lane.ready())
+  shut()
+  let seen = false
+  const reserving = lane.reserve().then(() => {
+    seen = true
+  })
+  await clock.advance(5_000)
+  expect(seen).toBe(false)
+  open()
+  await settled(reserving)
+})
+
+test('a reservation that is given up while it is written gives its nonce back', async () => {
+  const { store, shut, open } = slowStore()
+  const { clock, allocator, settled } = setUp(store)
+  const lane = allocator()
+  await settled(lane.ready())
+  shut()
+  const controller = new AbortController()
+  const reserving = lane.reserve({ signal: controller.signal })
+  const refused = expect(reserving).rejects.toMatchObject({ code: 'ABORTED', fate: 'notExecuted' })
+  await clock.advance(100)
+  controller.abort()
+  await refused
+  open()
+  expect((await settled(lane.reserve())).nonce).toBe(0)
+})
+
+test('closing ends what waits for a nonce', async () => {
+  const { clock, allocator, sender, settled } = setUp()
+  const lane = allocator()
+  const other = sender()
+  await settled(Promise.all([lane.ready(), other.ready()]))
+  other.pause()
+  const refused = expect(lane.reserve()).rejects.toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
+  await clock.advance(1_000)
+  await settled(lane.close())
+  await refused
+})
+
+test("viem's plug-in lets go of a lane that nobody asks for, and hands nothing out twice when it comes back", async () => {
+  const { clock, chain, client, environment, store, settled } = setUp()
+  const manager = createViemNonceManagerIn(environment, { store })
+  const key = { address, chainId: 8453, client } as const
+  const all = await settled(Promise.all(Array.from({ length: 5 }, () => manager.consume(key))))
+  expect(all.sort()).toEqual([0, 1, 2, 3, 4])
+  manager.reset(key)
+  await clock.advance(10_000)
+  chain.stop()
+  await clock.run(10_000)
+  expect(clock.pendingTimers).toBe(0)
+  chain.start()
+  expect(await settled(manager.consume(key))).toBe(5)
+})
+
+test("viem's plug-in does not wait for ever for a lane that is held", async () => {
+  const { client, environment, sender, store, settled } = setUp()
+  const other = sender()
+  await settled(other.ready())
+  other.pause()
+  const manager = createViemNonceManagerIn(environment, { store })
+  const refused = manager.consume({ address, chainId: 8453, client })
+  await expect(settled(refused.catch((error: unknown) => Promise.reject(error)))).rejects.toMatchObject({
+    code: 'BLOCKED',
+    fate: 'notExecuted',
+    shortMessage: expect.stringContaining('paused'),
+  })
+})

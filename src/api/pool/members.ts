@@ -1,0 +1,163 @@
+import type { Address } from 'viem'
+import { invalid } from '../../errors/invalid.js'
+import type { FindFundedLane } from '../../lane/session/laneSession.js'
+import type { HoldReason } from '../../types/index.js'
+import type { Member } from '../sender/member.js'
+import { nearestTo } from './affinity.js'
+
+/** The accounts of a pool, and which of them gets what. */
+export type Members = {
+  /** Every one that the pool has ever had, in the order in which they came. */
+  readonly all: readonly Member[]
+  /** Those that are not retired. */
+  readonly serving: readonly Member[]
+  /** Those that take something: they are not being retired either. */
+  readonly taking: readonly Member[]
+  find(address: unknown): Member | undefined
+  /** @throws `INVALID` where the pool has no such account. `argument`: of the caller */
+  of(address: string, argument: string): Member
+  /** Of those with room the one with the least under way, else the one with the most room. Among equals they take turns. */
+  freest(): Member
+  /** By the word alone; another only while that one is out of work. */
+  nearest(affinity: string): Member
+  /** Reads what other processes say of the lanes that they hold, where that is older; undefined where nothing is to be read. */
+  fresh(): Promise<void> | undefined
+  /** Something is on its way into the lane of one until the work is done. */
+  starting<T>(member: Member, work: () => Promise<T>): Promise<T>
+  /** It serves from now on, again where it was retired. */
+  add(member: Member): void
+  /** Nothing new goes to it from now on, and what waits there goes elsewhere. */
+  retire(member: Member): void
+  /** What it had is finished. */
+  retired(member: Member): void
+}
+
+/** Held by one of these, a lane takes nothing on for longer than a moment. */
+const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
+  'paused',
+  'starved',
+  'jump',
+  'deepReorg',
+  'storeBehindChain',
+  'storeReplaced',
+  'feeBudget',
+])
+
+/** A report that is older is read anew when an account is chosen, and when something is handed over. */
+const FRESH_MS = 500
+
+/** `refillWei`: so much a treasury gives to each account that has too little. */
+export function createMembers(given: readonly Member[], refillWei = 0n): Members {
+  const all: Member[] = []
+  const leaving = new Map<Member, 'retiring' | 'retired'>()
+  const starting = new Map<Member, number>()
+  let turn = 0
+
+  const roomOf = (member: Member): number => member.room() - (starting.get(member) ?? 0)
+  const loadOf = (member: Member): number => member.load() + (starting.get(member) ?? 0)
+  const taking = (): Member[] => all.filter((member) => !leaving.has(member))
+
+  function isFreer(one: Member, other: Member): boolean {
+    const [room, otherRoom] = [roomOf(one), roomOf(other)]
+    return room > 0 && otherRoom > 0 ? loadOf(one) < loadOf(other) : room > otherRoom
+  }
+
+  /** What one does not send goes to the one with the most room of those that can pay, whichever process holds it. */
+  function placesBeside(idle: Member): FindFundedLane {
+    void members.fresh()
+    const places = taking().flatMap((member) => {
+      const lane = member === idle || member.holds().length > 0 ? undefined : member.lane()
+      return lane ? [{ ...lane, room: roomOf(member), spareWei: lane.worker.unreservedBalanceWei ?? 0n }] : []
+    })
+    let later: boolean | undefined
+    return (costWei, not) => {
+      const left = places.filter(({ key }) => !not.includes(key.address))
+      const fit = left.filter(({ room, spareWei }) => room > 0 && spareWei > costWei)
+      const place = fit.reduce((best, one) => (best && best.room >= one.room ? best : one), fit[0])
+      if (place === undefined) {
+        later ??= lookForMoney(idle)
+        const isLater = later || costWei < refillWei || left.some(({ room }) => room <= 0)
+        return isLater ? 'later' : undefined
+      }
+      place.room--
+      place.spareWei -= costWei
+      place.worker.give(costWei)
+      return place.key
+    }
+  }
+
+  /** True where there may be some: it came since it was read, or the lane is not open yet. */
+  function lookForMoney(idle: Member): boolean {
+    const others = taking().filter((member) => member !== idle && !member.closed())
+    const looking = others.map((member) => {
+      if (!member.opened()) void member.sender.ready().catch(() => {})
+      return member.lane()?.worker.requestBalance() ?? true
+    })
+    return looking.includes(true)
+  }
+
+  const members: Members = {
+    all,
+    get serving() {
+      return all.filter((member) => leaving.get(member) !== 'retired')
+    },
+    get taking() {
+      return taking()
+    },
+    find: (address) =>
+      typeof address === 'string'
+        ? all.find(({ sender }) => sender.address.toLowerCase() === address.toLowerCase())
+        : undefined,
+    of(address, argument) {
+      const found = members.find(address)
+      if (found === undefined || leaving.get(found) === 'retired')
+        throw invalid(argument, address, "one of the pool's accounts")
+      return found
+    },
+    freest() {
+      const free = taking().filter((member) => member.holds().length === 0)
+      const choice = free.length > 0 ? free : taking()
+      const start = turn++ % choice.length
+      const turned = [...choice.slice(start), ...choice.slice(0, start)]
+      return turned.reduce((best, member) => (isFreer(member, best) ? member : best))
+    },
+    nearest(affinity) {
+      const isOut = (member: Member) => member.holds().some((reason) => OUT_OF_WORK.has(reason))
+      const fit = taking().filter((member) => !isOut(member))
+      const addresses = (fit.length > 0 ? fit : taking()).map(({ sender }) => sender.address)
+      return members.of(nearestTo(affinity, addresses) as Address, 'affinity')
+    },
+    fresh() {
+      // One reading serves all lanes of the store.
+      for (const member of all) {
+        const lane = member.lane()
+        if (lane) return lane.reports.fresh(FRESH_MS)
+      }
+      return undefined
+    },
+    async starting(member, work) {
+      starting.set(member, (starting.get(member) ?? 0) + 1)
+      try {
+        return await work()
+      } finally {
+        starting.set(member, (starting.get(member) ?? 1) - 1)
+      }
+    },
+    add(member) {
+      leaving.delete(member)
+      if (all.includes(member)) return
+      all.push(member)
+      member.rebalanceBy({
+        places: () => placesBeside(member),
+        lanes: () => all.flatMap((one) => one.counts() ?? []),
+        get isLeaving() {
+          return leaving.has(member)
+        },
+      })
+    },
+    retire: (member) => void leaving.set(member, 'retiring'),
+    retired: (member) => void leaving.set(member, 'retired'),
+  }
+  for (const member of given) members.add(member)
+  return members
+}

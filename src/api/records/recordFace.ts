@@ -1,0 +1,186 @@
+import type { FeeValues } from 'viem'
+import { isTxlaneError } from '../../errors/base.js'
+import { assertChangeable, endedResult } from '../../lane/transaction/cancelOutcome.js'
+import { INSPECT, printedTx } from '../../lane/transaction/printed.js'
+import { recordOf } from '../../lane/transaction/record.js'
+import { fromStored, refresh } from '../../lane/transaction/stored.js'
+import { fateOf, type Transaction } from '../../lane/transaction/transaction.js'
+import { txError } from '../../lane/transaction/txError.js'
+import { RAW, rawOf, transactionOf } from '../../lane/transaction/txInternals.js'
+import { interruptOf } from '../../lane/transaction/waiting.js'
+import { keptReason } from '../../lane/transaction/waitingFor.js'
+import type { OpenLane } from '../../ownership/open.js'
+import type { Clock } from '../../platform/clock.js'
+import type {
+  CancelOptions,
+  CancelResult,
+  Landed,
+  SendOptions,
+  Tx,
+  TxRequest,
+  WaitOptions,
+  WaitStage,
+} from '../../types/index.js'
+import type { StoredTransaction } from '../../types/store.js'
+import { ownOptions, ownRequest } from '../../validate/own.js'
+import { TRANSACTION } from '../../validate/stageOrder.js'
+import { checkCancel, checkWait } from '../../validate/validate.js'
+
+export type RecordParts = {
+  readonly clock: Clock
+  /** Tries to open the lane. */
+  readonly open: () => Promise<OpenLane>
+  /** What the store says of it now. */
+  readonly read: (id: string) => Promise<StoredTransaction | undefined>
+}
+
+/**
+ * A transaction as the store has it, while its lane cannot be opened. What needs the lane waits for it, or rejects with why
+ * it cannot be opened; from when the lane is open, all of it is what the lane says.
+ */
+export class RecordHandle implements Tx {
+  readonly #transaction: Transaction
+  readonly #parts: RecordParts
+  #live: Tx | undefined
+
+  constructor(stored: StoredTransaction, parts: RecordParts) {
+    this.#transaction = fromStored(stored)
+    this.#parts = parts
+  }
+
+  get id() {
+    return this.#transaction.id
+  }
+
+  get stage() {
+    return this.#live?.stage ?? this.#transaction.stage
+  }
+
+  get nonce() {
+    return this.#live ? this.#live.nonce : this.#transaction.nonce
+  }
+
+  get hash() {
+    return this.#live ? this.#live.hash : this.#transaction.hash
+  }
+
+  get attempts() {
+    return this.#live?.attempts ?? (this.#transaction.attempts as Tx['attempts'])
+  }
+
+  get waitingFor() {
+    return this.#live ? this.#live.waitingFor : keptReason(this.#transaction)
+  }
+
+  /** It was read once more. */
+  learn(stored: StoredTransaction): void {
+    refresh(this.#transaction, stored)
+  }
+
+  /** The lane is open. */
+  async bind(lane: OpenLane): Promise<Tx> {
+    const found = await lane.find(this.id)
+    if (found === undefined)
+      throw txError(this.#transaction, 'STORE', 'inFlight', 'The store does not know it on this chain.')
+    this.#live ??= found
+    return this.#live
+  }
+
+  async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}): Promise<Landed> {
+    checkWait(stage, options)
+    const { live, left } = await this.#inTime(options, (isOver) => this.#whenOpen(isOver))
+    return live.wait(stage, left)
+  }
+
+  /** What of the time is left is for what the lane does. */
+  async #inTime<options extends CancelOptions>(
+    options: options,
+    open: (isOver: () => boolean) => Promise<Tx>,
+  ): Promise<{ readonly live: Tx; readonly left: options }> {
+    const { clock } = this.#parts
+    const startedMs = clock.now()
+    const interrupt = interruptOf(clock, this.#transaction, options)
+    let isOver = false
+    try {
+      const live = await Promise.race([open(() => isOver), interrupt.promise])
+      const { timeoutMs } = options
+      if (timeoutMs === undefined) return { live, left: options }
+      const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs))
+      return { live, left: { ...options, timeoutMs: leftMs } }
+    } finally {
+      isOver = true
+      interrupt.clear()
+    }
+  }
+
+  async cancel(options: CancelOptions = {}): Promise<CancelResult> {
+    checkCancel(options)
+    if (!this.#live && this.#transaction.endPersisted) return endedResult(this.#transaction)
+    const { live, left } = await this.#inTime(options, () => this.#opened())
+    return live.cancel(left)
+  }
+
+  async replace(asked: TxRequest, options: SendOptions = {}): Promise<Tx> {
+    const request = ownRequest(asked)
+    const own = ownOptions(options)
+    if (!this.#live) assertChangeable(this.#transaction, 'replace')
+    return (await this.#opened()).replace(request, own)
+  }
+
+  async speedUp(fees?: Partial<FeeValues>): Promise<void> {
+    const own = fees && { ...fees }
+    if (!this.#live) assertChangeable(this.#transaction, 'bump')
+    return (await this.#opened()).speedUp(own)
+  }
+
+  toJSON() {
+    return this.#live?.toJSON() ?? recordOf(this.#transaction, this.waitingFor)
+  }
+
+  [INSPECT](
+    _depth?: number,
+    ...by: [options?: object, inspect?: (value: object, options?: object) => string]
+  ) {
+    return printedTx(this.toJSON(), ...by)
+  }
+
+  [TRANSACTION]() {
+    return transactionOf(this.#live) ?? this.#transaction
+  }
+
+  [RAW]() {
+    return rawOf(this.#live)
+  }
+
+  /** By one try. */
+  async #opened(): Promise<Tx> {
+    if (this.#live) return this.#live
+    try {
+      return await this.bind(await this.#parts.open())
+    } catch (error) {
+      throw this.#told(error)
+    }
+  }
+
+  /** However many tries it takes, while somebody waits for it. What has ended meanwhile needs none. */
+  async #whenOpen(isOver: () => boolean): Promise<Tx> {
+    for (;;) {
+      const { failure, endPersisted: endKept } = this.#transaction
+      if (!this.#live && failure && endKept) throw failure
+      try {
+        return await this.#opened()
+      } catch (error) {
+        if (!isTxlaneError(error) || error.code !== 'UNREACHABLE' || isOver()) throw error
+      }
+      // Another process may work it, and tells so in the store.
+      const stored = await this.#parts.read(this.id).catch(() => undefined)
+      if (stored) this.learn(stored)
+    }
+  }
+
+  #told(error: unknown): unknown {
+    if (!isTxlaneError(error) || error.tx !== undefined) return error
+    const { code, shortMessage } = error
+    return txError(this.#transaction, code, fateOf(this.#transaction), shortMessage, error)
+  }
+}

@@ -1,0 +1,101 @@
+import type { Address, Chain, Hash } from 'viem'
+import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { listedLanes, listStored } from '../../ownership/lookup.js'
+import type { OpenLane } from '../../ownership/open.js'
+import type { Clock } from '../../platform/clock.js'
+import type { ListOptions, RecordPage, Tx } from '../../types/index.js'
+import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
+import { RecordHandle } from './recordFace.js'
+
+/** The store's records of a lane that is not open: it may take until an endpoint answers. */
+export type Records = {
+  /** Waits a moment for the lane, which knows more. */
+  find(by: string | { hash: Hash }, opening: Promise<OpenLane>): Promise<Tx | undefined>
+  list(options: ListOptions, opening: Promise<OpenLane>, accounts?: readonly Address[]): Promise<RecordPage>
+  /** The lane is open: what was found before is followed by it from now on. */
+  opened(lane: OpenLane): void
+}
+
+/** A node that is well has opened the lane by then; one that is not is asked on beside it. */
+const MOMENT_MS = 1_000
+/** Of so many the handles are kept, the newest: an older one finds the lane by itself when it is used. */
+const HANDLES_MAX = 10_000
+
+export function createRecords(parts: {
+  readonly chain: Chain
+  readonly address: Address
+  readonly store: Store
+  readonly clock: Clock
+  readonly open: () => Promise<OpenLane>
+}): Records {
+  const { chain, store, clock, open } = parts
+  const address = parts.address.toLowerCase() as Address
+  const faces = new Map<string, RecordHandle>()
+
+  /** The lane, or `undefined` where it is not open within a moment, or nobody answers. */
+  function soonOpen(opening: Promise<OpenLane>): Promise<OpenLane | undefined> {
+    return new Promise((resolve, reject) => {
+      const cancel = clock.setTimer(() => resolve(undefined), MOMENT_MS)
+      opening
+        .then(resolve, (error: unknown) => (isOutage(error) ? resolve(undefined) : reject(error)))
+        .finally(cancel)
+    })
+  }
+
+  /** The lane's name, from the store alone. Undefined where the store keeps nothing of the chain. */
+  async function nameOf(opening: Promise<OpenLane>): Promise<LaneKey | undefined> {
+    const [genesisHash, ...others] = await store.chains({ chainId: chain.id })
+    if (genesisHash === undefined) return undefined
+    // Which of them it is only an endpoint can say.
+    if (others.length > 0) return (await opening.catch(undecided(chain.id, others.length + 1))).key
+    return { chainId: chain.id, genesisHash, address }
+  }
+
+  function faceOf(stored: StoredTransaction, key: LaneKey): Tx {
+    const known = faces.get(stored.id)
+    if (known) {
+      known.learn(stored)
+      return known
+    }
+    const face = new RecordHandle(stored, { clock, open, read: (id) => store.find(key, { id }) })
+    const [oldest] = faces.keys()
+    if (oldest !== undefined && faces.size >= HANDLES_MAX) faces.delete(oldest)
+    faces.set(stored.id, face)
+    return face
+  }
+
+  return {
+    async find(by, opening) {
+      const lane = await soonOpen(opening)
+      if (lane) return lane.find(by)
+      const key = await nameOf(opening)
+      if (key === undefined) return undefined
+      const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
+      const stored = await store.find(key, asked)
+      return stored && faceOf(stored, key)
+    },
+    async list(options, opening, accounts = [address]) {
+      const lane = await soonOpen(opening)
+      if (lane) return lane.list(options, accounts)
+      const key = await nameOf(opening)
+      if (key === undefined) return { items: [] }
+      return listStored(store, listedLanes(key, options, accounts), options)
+    },
+    opened(lane) {
+      for (const face of faces.values()) void face.bind(lane).catch(() => {})
+      faces.clear()
+    },
+  }
+}
+
+function isOutage(error: unknown): boolean {
+  return isTxlaneError(error) && error.code === 'UNREACHABLE'
+}
+
+function undecided(chainId: number, kept: number) {
+  return (error: unknown): never => {
+    if (!isTxlaneError(error) || !isOutage(error)) throw error
+    const message = `No endpoint answered, and the store keeps ${kept} chains with the id ${chainId}: which of them it is only an endpoint can say.`
+    throw new TxlaneError(message, { code: 'UNREACHABLE', fate: 'notExecuted', cause: error })
+  }
+}

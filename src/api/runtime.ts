@@ -1,0 +1,12 @@
+/**
+ * The code that lanes run on. It is most of the code of the package, and no process needs it before it opens its first lane:
+ * `systemEnvironment` loads it then, as one module. No other module imports it.
+ */
+
+export { openLane } from '../ownership/open.js'
+export { createAccountAllocator } from './allocators/accountAllocator.js'
+export { createCounterAllocator } from './allocators/counterAllocator.js'
+export { sweep } from './pool/sweep.js'
+export { createTreasury } from './pool/treasury.js'
+export { findUnready } from './pool/unready.js'
+export { createRecords } from './records/records.js'

@@ -1,0 +1,29 @@
+import { type Fate, TxlaneError } from '../../errors/base.js'
+import type { Stage } from '../../types/index.js'
+
+export function hasEnded(stage: Stage): boolean {
+  return stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
+}
+
+export function fateOf(stage: Stage): Fate {
+  if (hasEnded(stage)) return 'notExecuted'
+  return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
+}
+
+export function closedError(): TxlaneError {
+  return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}
+
+/** Rejects with the same error, and says that nobody knows whether the id was sent before. */
+export function unknownOf(id: string): (error: unknown) => never {
+  const line = `Whether ${id} was sent before is not known: its records could not be read.`
+  return (error) => {
+    if (!(error instanceof TxlaneError) || error.metaMessages?.includes(line)) throw error
+    const { code, shortMessage } = error
+    throw new TxlaneError(shortMessage, { code, fate: 'inFlight', cause: error, metaMessages: [line] })
+  }
+}
+
+export function drainAborted(): TxlaneError {
+  return new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
+}

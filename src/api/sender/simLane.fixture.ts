@@ -1,0 +1,331 @@
+import type { Client, Hash, Hex } from 'viem'
+import { expect } from 'vitest'
+import { createChain } from '../../../test/sim/chain/chain.js'
+import type { ChainOptions } from '../../../test/sim/chain/options.js'
+import type { SimChain } from '../../../test/sim/chain/simChain.js'
+import { foreignTransaction, isForeign, isNoop } from '../../../test/sim/foreign.js'
+import { createSimPort } from '../../../test/sim/port/simPort.js'
+import { programOf, programRequest } from '../../../test/sim/program.js'
+import { createRandom } from '../../../test/sim/random.js'
+import { simSignatures } from '../../../test/sim/signatures.js'
+import { createSimClient } from '../../../test/sim/simClient.js'
+import { createStubAccount, type StubAccount } from '../../../test/sim/stubAccount.js'
+import { decodeTransaction, type SimTransaction } from '../../../test/sim/transaction.js'
+import { createVirtualClock, type VirtualClock } from '../../../test/sim/virtualClock.js'
+import { createShared, type Environment } from '../../chain/environment.js'
+import type { TxlaneError } from '../../errors/base.js'
+import { eventNames } from '../../lane/emitter.js'
+import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
+import { memoryStore } from '../../store/memory.js'
+import type { Sender, SenderEvents, TxRequest } from '../../types/index.js'
+import * as runtime from '../runtime.js'
+import { createSenderIn, type LooseParameters } from './sender.js'
+
+export const ACCOUNT = '0x00000000000000000000000000000000000000aa'
+const ONE_ETHER = 10n ** 18n
+const ANSWER_MS = 10
+// A test waits for it where the evidence cannot be had.
+const PATIENCE_MS = 500
+
+/** Answers a call in place of the node; `undefined` lets it through. */
+export type Script = (call: RpcCall, tx: SimTransaction | undefined) => RpcReply | undefined
+
+/** The real sender in virtual time, on a simulated chain whose endpoint can be scripted. */
+export type SimLane = AsyncDisposable & {
+  readonly clock: VirtualClock
+  readonly chain: SimChain
+  readonly sender: Sender
+  readonly account: StubAccount
+  readonly environment: Environment
+  readonly parameters: LooseParameters
+  readonly port: Port
+  /** The transactions that were handed to the endpoint, in order. */
+  readonly sent: readonly SimTransaction[]
+  /** The JSON-RPC requests that the endpoint saw. */
+  readonly requests: readonly (readonly RpcCall[])[]
+  /** Every event, in order. */
+  readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  /** The lines that the console would have got. */
+  readonly warned: readonly string[]
+  script: Script | undefined
+  /** Answers a whole request in place of the node; `undefined` lets it through. */
+  refusal: ((calls: readonly RpcCall[]) => readonly RpcReply[] | undefined) | undefined
+  /** Runs the clock until the promise settles. */
+  settle<T>(promise: Promise<T>, maxMs?: number): Promise<T>
+  /** The error that the promise rejects with. */
+  rejection(promise: Promise<unknown>, maxMs?: number): Promise<TxlaneError>
+  /** Runs the clock until the predicate holds. */
+  until(predicate: () => boolean, maxMs?: number): Promise<void>
+  blocks(count: number): Promise<void>
+  /** Somebody else's transaction of the same key stands in the next block. */
+  foreign(salt?: number): void
+  /** What the sealed chain executed: the markers, `noop`, `foreign`, in the order of the nonces. */
+  executed(): readonly (number | 'noop' | 'foreign')[]
+  /** Those of one kind, without the lane that tells them. */
+  events(event: keyof SenderEvents): readonly Record<string, unknown>[]
+  /** The holds, and what else the lane says of itself. */
+  snapshot(): ReturnType<Sender['snapshot']>
+}
+
+export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'> & {
+  readonly chain?: Omit<Partial<ChainOptions>, 'clock' | 'random' | 'accounts'>
+  readonly balanceWei?: bigint
+  readonly nonce?: number
+  readonly code?: Hex
+  /** Other accounts of the chain. */
+  readonly others?: ChainOptions['accounts']
+  /** Whether a signature fails; asked before each. */
+  readonly fails?: () => boolean
+  /** How long a signature takes; asked before each. */
+  readonly signMs?: () => number
+  /** How long the process has worked, beside the time that passes: no timer fires meanwhile, as in one that is busy. */
+  readonly workedMs?: () => number
+  /** How much later than usual an answer comes; asked at each request. */
+  readonly lateMs?: (calls: readonly RpcCall[]) => number
+  /** Not opened yet. @default ready */
+  readonly closed?: boolean
+}
+
+export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
+  const {
+    chain: chainOptions,
+    balanceWei = ONE_ETHER,
+    nonce = 0,
+    code,
+    others = [],
+    fails,
+    signMs = () => 0,
+    lateMs = () => 0,
+    workedMs,
+    closed,
+    ...own
+  } = options
+  const clock = createVirtualClock()
+  const chain = createChain({
+    clock,
+    random: createRandom(1),
+    accounts: [{ address: ACCOUNT, nonce, balanceWei, ...(code ? { code } : {}) }, ...others],
+    ...chainOptions,
+  })
+  const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: signMs })
+  const sent: SimTransaction[] = []
+  const requests: (readonly RpcCall[])[] = []
+  const warned: string[] = []
+  const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
+  const scripted: Pick<SimLane, 'script' | 'refusal'> = { script: undefined, refusal: undefined }
+  const port = scriptedPort({ chain, clock, sent, requests, lateMs, scripted })
+
+  const environment: Environment = {
+    clock: workedMs ? { ...clock, now: () => clock.now() + workedMs() } : clock,
+    random: createRandom(3),
+    portsOf: () => [{ port, role: 'both' }],
+    runtime: () => runtime,
+    signatures: simSignatures,
+    warn: (line) => void warned.push(line),
+    shared: createShared(),
+  }
+  const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
+  const parameters = {
+    client: client as never,
+    store: memoryStore(),
+    lossDepth: 'child' as const,
+    ...own,
+    limits: { evidencePatienceMs: PATIENCE_MS, ...own.limits },
+  }
+  const sender = createSenderIn(environment, parameters)
+  for (const event of eventNames) {
+    sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+  }
+
+  const lane: SimLane = {
+    clock,
+    chain,
+    sender,
+    account,
+    environment,
+    parameters,
+    port,
+    sent,
+    requests,
+    told,
+    warned,
+    get script() {
+      return scripted.script
+    },
+    set script(script) {
+      scripted.script = script
+    },
+    get refusal() {
+      return scripted.refusal
+    },
+    set refusal(refusal) {
+      scripted.refusal = refusal
+    },
+    ...timelineOf(clock),
+    async blocks(count) {
+      const target = chain.head.number + count
+      await lane.until(() => chain.head.number >= target)
+      // The poller sees it a cadence later.
+      await clock.advance(450)
+    },
+    foreign: (salt = 1) =>
+      chain.force({
+        from: ACCOUNT,
+        make: (at) =>
+          foreignTransaction({
+            chainId: chain.settings.chainId,
+            from: ACCOUNT,
+            nonce: at,
+            maxFeeWei: 10n ** 9n,
+            tipWei: 10n ** 6n,
+            salt,
+          }),
+      }),
+    executed: () =>
+      chain.canonical
+        .flatMap((block) => block.executed)
+        .filter(({ tx }) => tx.from === ACCOUNT)
+        .map(({ tx }) => nameOf(tx)),
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    snapshot: () => lane.settle(sender.snapshot()),
+    async [Symbol.asyncDispose]() {
+      lane.script = undefined
+      lane.refusal = undefined
+      await lane.settle(sender.close())
+      chain.stop()
+      // P4 for every test: nothing that was sent once has happened twice.
+      const markers = lane.executed().filter((name) => typeof name === 'number')
+      expect(markers, 'a transaction executed twice').toEqual([...new Set(markers)])
+      await clock.advance(15_000)
+      expect(clock.pendingTimers, 'a timer was left after close').toBe(0)
+    },
+  }
+  if (!closed) {
+    chain.start()
+    await lane.settle(sender.ready())
+  }
+  return lane
+}
+
+/** The port to the simulated node, which the script of the test may answer in place of. */
+function scriptedPort(parts: {
+  readonly chain: SimChain
+  readonly clock: VirtualClock
+  readonly sent: SimTransaction[]
+  readonly requests: (readonly RpcCall[])[]
+  readonly lateMs: (calls: readonly RpcCall[]) => number
+  readonly scripted: Pick<SimLane, 'script' | 'refusal'>
+}): Port {
+  const { chain, clock, sent, requests, lateMs, scripted } = parts
+  const node = createSimPort(chain, { clock, random: createRandom(2), latencyMs: { min: 5, max: 5 } })
+  const pause = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms))
+
+  async function batch(calls: readonly RpcCall[], batchOptions?: Parameters<Port['batch']>[1]) {
+    requests.push(calls)
+    const late = lateMs(calls)
+    if (late > 0) await pause(late)
+    const refused = scripted.refusal?.(calls)
+    if (refused !== undefined) {
+      await pause(ANSWER_MS)
+      return refused
+    }
+    const answers = calls.map((call) => {
+      const raw = call.method === 'eth_sendRawTransaction' ? String(call.params[0]) : undefined
+      const tx = raw === undefined ? undefined : decodeTransaction(raw)
+      if (tx) sent.push(tx)
+      return scripted.script?.(call, tx)
+    })
+    const through = calls.filter((_, index) => answers[index] === undefined)
+    if (through.length === 0) {
+      await pause(ANSWER_MS)
+      return answers as RpcReply[]
+    }
+    const replies = [...(await node.batch(through, batchOptions))]
+    return answers.map((reply) => reply ?? (replies.shift() as RpcReply))
+  }
+
+  return { name: 'sim', kind: 'http', batch, stats: node.stats, close: () => {} }
+}
+
+/** Runs the clock until a promise settles or a predicate holds. */
+function timelineOf(clock: VirtualClock): Pick<SimLane, 'settle' | 'rejection' | 'until'> {
+  async function settle<T>(promise: Promise<T>, maxMs = 120_000): Promise<T> {
+    let open = true
+    const watched = promise.finally(() => {
+      open = false
+    })
+    watched.catch(() => {})
+    await clock.runUntil(() => !open, maxMs)
+    if (open) throw new Error(`the promise is still open after ${maxMs} ms`)
+    return watched
+  }
+
+  return {
+    settle,
+    rejection: (promise, maxMs) =>
+      settle(
+        promise.then(
+          () => {
+            throw new Error('it resolved')
+          },
+          (error: TxlaneError) => error,
+        ),
+        maxMs,
+      ),
+    async until(predicate, maxMs = 120_000) {
+      if (!(await clock.runUntil(predicate, maxMs))) throw new Error(`it did not come to that in ${maxMs} ms`)
+    },
+  }
+}
+
+/** What an event says of itself, without the lane that tells it. */
+export function withoutLane(payload: Record<string, unknown>): Record<string, unknown> {
+  const { chainId: _, address: __, ...own } = payload
+  return own
+}
+
+export function nameOf(tx: SimTransaction): number | 'noop' | 'foreign' {
+  if (isForeign(tx)) return 'foreign'
+  const program = programOf(tx)
+  if (program) return program.marker
+  if (!isNoop(tx)) throw new Error('a transaction that nobody made')
+  return 'noop'
+}
+
+/** A transfer that can be told apart by its marker, gas given. */
+export function transfer(marker: number): TxRequest {
+  return { ...programRequest({ kind: 'transfer', marker }), gas: 21_000n } as TxRequest
+}
+
+/** The node's word on one call. */
+export function refuses(message: string, code = -32000): RpcReply {
+  return { ok: false, failure: { kind: 'rpc', code, message } }
+}
+
+export const UNDERPRICED = refuses('replacement transaction underpriced')
+
+export const TIMES_OUT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }
+
+/** The node says that it has the bytes, and does not. */
+export const swallows = ({ hash }: SimTransaction): RpcReply => ({ ok: true, result: hash })
+
+/** Everything by these names is taken with a hash and never pooled. */
+export const swallow = (...names: readonly (number | 'noop')[]): Script =>
+  onSend((tx) => (names.some((name) => name === nameOf(tx)) ? swallows(tx) : undefined))
+
+/** Answers sends only, by the script; `undefined` lets them through. */
+export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Script {
+  return (_, tx) => tx && script(tx)
+}
+
+/** What was handed to the endpoint, in order. */
+export const hashes = (lane: SimLane): readonly Hash[] => lane.sent.map(({ hash }) => hash)
+
+/** How many different transactions that were. */
+export const distinct = (lane: SimLane): number => new Set(hashes(lane)).size
+
+/** Whether a pool would take `next` in place of `old`. */
+export function outbids(next: SimTransaction | undefined, old: SimTransaction | undefined): boolean {
+  if (next === undefined || old === undefined) return false
+  return next.maxFeeWei * 100n >= old.maxFeeWei * 110n && next.tipWei * 100n >= old.tipWei * 110n
+}

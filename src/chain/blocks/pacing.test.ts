@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import type { Pace } from './follower.js'
+import { createPacing } from './pacing.js'
+
+const CADENCE_MS = 200
+
+/** Milliseconds from one look to the next. */
+function interval(options: {
+  pace: Pace
+  blockMs?: number
+  stampedMs?: number
+  failures?: number
+  incomplete?: number
+  refreshes?: boolean
+  keen?: boolean
+}): number | undefined {
+  const { pace, blockMs, stampedMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
+  const clock = createVirtualClock()
+  const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
+  pacing.began()
+  if (keen) pacing.keen(1)
+  const blocks = { blockMs, blockMsMin: blockMs, stampedMs }
+  const atMs = pacing.next(new Set([pace]), { failures, incomplete }, blocks)
+  return atMs === undefined ? undefined : atMs - clock.now()
+}
+
+describe('what waits for nothing but a block is looked for', () => {
+  test.each([
+    [undefined, CADENCE_MS],
+    [200, CADENCE_MS],
+    [2_000, CADENCE_MS],
+    [4_000, CADENCE_MS],
+    [12_000, 600],
+    // Hours may lie between the blocks of a chain that makes them on demand.
+    [3_600_000, 600],
+  ])(
+    'at a twentieth of the time between blocks, and no closer than at the cadence: %s ms',
+    (blockMs, expected) => {
+      expect(interval({ pace: 'head', ...(blockMs === undefined ? {} : { blockMs }) })).toBe(expected)
+    },
+  )
+
+  test('at the cadence right after something was sent: a node that makes a block for it makes it at once', () => {
+    expect(interval({ pace: 'head', blockMs: 12_000, keen: true })).toBe(CADENCE_MS)
+  })
+
+  test('as often as ever where the endpoint does not answer, or the pending block is made anew', () => {
+    for (const failures of [1, 2, 3])
+      expect(interval({ pace: 'head', blockMs: 12_000, failures })).toBe(
+        interval({ pace: 'cadence', blockMs: 12_000, failures }),
+      )
+    expect(interval({ pace: 'head', blockMs: 12_000, refreshes: true })).toBe(CADENCE_MS)
+  })
+})
+
+test('the other paces', () => {
+  expect(interval({ pace: 'cadence', blockMs: 12_000 })).toBe(CADENCE_MS)
+  expect(interval({ pace: 'block', blockMs: 12_000 })).toBe(12_000)
+  expect(interval({ pace: 'block', blockMs: 5_500, stampedMs: 1_000 })).toBe(1_000)
+  expect(interval({ pace: 'block', blockMs: 500, stampedMs: 1_000 })).toBe(500)
+  expect(interval({ pace: 'idle', blockMs: 12_000 })).toBeUndefined()
+})
+
+describe('after looks that brought a head and lacked another answer', () => {
+  test('the cadence doubles up to twice, also where the pending block is made anew and somebody is keen', () => {
+    const ofIncomplete = [0, 1, 2, 3, 50].map((incomplete) => interval({ pace: 'cadence', incomplete }))
+    expect(ofIncomplete).toEqual([1, 2, 4, 4, 4].map((times) => times * CADENCE_MS))
+    expect(interval({ pace: 'cadence', incomplete: 1, refreshes: true, keen: true })).toBe(2 * CADENCE_MS)
+  })
+
+  test('a longer interval stays as it is', () => {
+    expect(interval({ pace: 'block', blockMs: 12_000, incomplete: 50 })).toBe(12_000)
+  })
+})
+
+describe('a look right after a send', () => {
+  const looks = (options: { refreshes?: boolean; brings?: boolean }): boolean[] => {
+    const { refreshes = false, brings = false } = options
+    const pacing = createPacing({
+      clock: createVirtualClock(),
+      cadenceMs: () => CADENCE_MS,
+      refreshes: () => refreshes,
+    })
+    return Array.from({ length: 130 }, (_, number) => {
+      const isLook = pacing.sent()
+      pacing.began()
+      if (isLook) pacing.headed({ number, timestamp: number }, brings)
+      return isLook
+    })
+  }
+
+  test('is left out once two of them brought no block, but for one send in 64', () => {
+    const all = looks({})
+    expect(all.slice(0, 3)).toEqual([true, true, false])
+    expect(all.slice(2).filter(Boolean)).toHaveLength(2)
+  })
+
+  test('is made after each send where it brings a block, or the pending block is made anew', () => {
+    expect(looks({ brings: true })).not.toContain(false)
+    expect(looks({ refreshes: true })).not.toContain(false)
+  })
+})

@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createRandom } from '../../../test/sim/random.js'
+import { createPhase } from './phase.js'
+
+const PERIOD_MS = 200
+
+type World = {
+  readonly seed: number
+  /** When the node makes its blocks anew: where in the period, how evenly, and how often. */
+  readonly offsetMs: number
+  readonly trembleMs: number
+  readonly realMs: number
+  readonly roundTripMs: number
+}
+
+/** Something is sent now and then, and shows with the next refresh. Nothing else changes. */
+function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends: number) {
+  const random = createRandom(seed)
+  const phase = createPhase(() => PERIOD_MS)
+  const trembles = new Map<number, number>()
+  const refreshAt = (number: number) => {
+    const tremble = trembles.get(number) ?? (random() - 0.5) * 2 * trembleMs
+    trembles.set(number, tremble)
+    return offsetMs + number * realMs + tremble
+  }
+  const numberAt = (ms: number) => {
+    let at = Math.floor((ms - offsetMs) / realMs) + 1
+    while (refreshAt(at) > ms) at--
+    return at
+  }
+  let now = 10_000
+  let looks = 0
+  let number = Math.ceil((now - offsetMs) / realMs)
+  let shown = 0
+  const foundMs: number[] = []
+  // Refreshes that looks have shown since the rhythm is known, and how many of them were counted.
+  const showed = { refreshes: 0, counted: 0 }
+  let before: { readonly number: number; readonly counted: number } | undefined
+  let waiting: { sentMs: number; visibleMs: number } | undefined
+  let sentMs = now
+
+  while (foundMs.length < sends) {
+    if (waiting === undefined && now >= sentMs) {
+      while (refreshAt(number) <= now) number++
+      waiting = { sentMs: now, visibleMs: refreshAt(number) }
+    }
+    const [askedMs, answeredMs] = [now, now + roundTripMs * (0.7 + random() * 0.6)]
+    const readMs = (askedMs + answeredMs) / 2
+    looks++
+    if (waiting && waiting.visibleMs <= readMs) {
+      shown++
+      foundMs.push(answeredMs - waiting.visibleMs)
+      waiting = undefined
+      sentMs = answeredMs + random() * 400
+    }
+    phase.looked(askedMs, answeredMs, String(shown))
+    const counted = phase.refreshes
+    const newest = numberAt(readMs)
+    if (before !== undefined && counted !== undefined && foundMs.length >= 10) {
+      showed.refreshes += Math.min(1, newest - before.number)
+      showed.counted += counted - before.counted
+    }
+    before = counted === undefined ? undefined : { number: newest, counted }
+    const keen = waiting !== undefined && now - waiting.sentMs < 3 * PERIOD_MS
+    const nextMs = phase.next({ startedMs: askedMs, nowMs: answeredMs, keen })
+    expect(nextMs).toBeGreaterThanOrEqual(answeredMs)
+    // What is sent is looked for at once, as the poller is woken by it.
+    now = waiting === undefined ? Math.min(nextMs, Math.max(sentMs, answeredMs)) : nextMs
+  }
+  return { foundMs, showed, looksPerSecond: (looks * 1_000) / (now - 10_000) }
+}
+
+const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+
+const world = fc.record({
+  seed: fc.integer(),
+  offsetMs: fc.integer({ min: 0, max: 199 }),
+  trembleMs: fc.integer({ min: 0, max: 4 }),
+  realMs: fc.constant(PERIOD_MS),
+  roundTripMs: fc.integer({ min: 1, max: 12 }),
+})
+
+describe('the phase of the refreshes', () => {
+  test('is found with a few that were seen: from then on one is known soon after it was made', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { foundMs } = watch(given, 60)
+        const settled = foundMs.slice(10)
+        expect(median(settled)).toBeLessThan(14 + given.roundTripMs + 2 * given.trembleMs)
+      }),
+    )
+  })
+
+  test('another rhythm than the one that was said costs no more than looking all the time', () => {
+    fc.assert(
+      fc.property(world, fc.integer({ min: 120, max: 1_000 }), (given, realMs) => {
+        const { foundMs } = watch({ ...given, realMs }, 40)
+        expect(Math.max(...foundMs)).toBeLessThan(PERIOD_MS + LATE + given.roundTripMs * 2)
+      }),
+    )
+  })
+
+  test('refreshes are counted, those that show nothing new among them', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { showed } = watch(given, 60)
+        // They tremble: one of many may count for the one beside it.
+        expect(showed.refreshes).toBeGreaterThan(50)
+        expect(Math.abs(showed.counted - showed.refreshes)).toBeLessThanOrEqual(2 + showed.refreshes / 50)
+      }),
+    )
+  })
+
+  test('how often it was made anew is not known before its rhythm is', () => {
+    const phase = createPhase(() => PERIOD_MS)
+    phase.looked(1_000, 1_004, 'a')
+    expect(phase.refreshes).toBeUndefined()
+    phase.looked(1_050, 1_054, 'b')
+    const before = phase.refreshes as number
+    // The next is due between 1,200 and 1,252.
+    phase.looked(1_190, 1_194, 'b')
+    expect(phase.refreshes).toBe(before)
+    phase.looked(1_252, 1_256, 'b')
+    expect(phase.refreshes).toBe(before + 1)
+    phase.looked(1_280, 1_284, 'b')
+    expect(phase.refreshes).toBe(before + 1)
+    phase.forget()
+    expect(phase.refreshes).toBeUndefined()
+  })
+
+  test('where nothing changes it is looked once a period, and once more in ten', () => {
+    const phase = createPhase(() => PERIOD_MS)
+    phase.looked(1_000, 1_004, 'a')
+    phase.looked(1_050, 1_054, 'b')
+    let now = 1_054
+    let looks = 0
+    for (; now < 61_054; looks++) {
+      const at = phase.next({ startedMs: now - 4, nowMs: now, keen: false })
+      phase.looked(at, at + 4, 'b')
+      now = at + 4
+    }
+    expect(looks / 60).toBeLessThan(5.7)
+    expect(looks / 60).toBeGreaterThan(4.9)
+  })
+})
+
+const LATE = 60

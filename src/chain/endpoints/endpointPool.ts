@@ -1,0 +1,292 @@
+import type { Address, Chain, Client, Hash, Transport } from 'viem'
+import { TxlaneError } from '../../errors/base.js'
+import { stoppableClock } from '../../platform/clock.js'
+import { createTurns, type Turns } from '../../platform/turns.js'
+import { limitBatches, READ_BATCH_MAX } from '../../rpc/limitBatches.js'
+import { type LaneReading, readLane } from '../../rpc/methods/readLane.js'
+import type { Port } from '../../rpc/port.js'
+import { createProfile, type ProfileWatch } from '../../rpc/profile.js'
+import { setProfile } from '../../rpc/profileOf.js'
+import { seenPendingBlock } from '../../rpc/profileRules.js'
+import type { Endpoint, EndpointEvent, Limits } from '../../types/index.js'
+import { createTracker, type Tracker } from '../blocks/blockPoller.js'
+import type { Environment } from '../environment.js'
+import { budgetedPort } from './budgetedPort.js'
+import { clientPortsOf } from './clientPortsOf.js'
+import { createDataFees, type DataFees } from './dataFees.js'
+import { shareDeliveries } from './deliveries.js'
+import { createEndpointSelector } from './endpointSelector.js'
+import { createFeeHistory, type FeeHistory } from './feeHistory.js'
+import { type HeldGate, holdGate } from './gates.js'
+import { createProber } from './prober.js'
+import { createReceipts, type Receipts } from './receipts.js'
+import type { RequestGate } from './requestGate.js'
+import { hasSingleSequencer } from './singleSequencer.js'
+import { type Trouble, watchTrouble } from './trouble.js'
+
+/** One URL and its state. */
+export type PoolEndpoint = {
+  /** For reads: within the request budget, in batches that the endpoint accepts. */
+  readonly port: Port
+  /** For callers that ask the request budget themselves: each batch is one request. */
+  readonly plain: Port
+  readonly gate: RequestGate
+  readonly role: 'both' | 'read' | 'send'
+  readonly profile: ProfileWatch
+  /** It answered a probe with the right chain, and has shown no other since. An endpoint that is not probed is not used. */
+  probed: boolean
+  /** The fault of its answers, if they are of no use. */
+  readonly trouble: Trouble | undefined
+  /** See `TroubleWatch`. */
+  nonsense(said: string | false): void
+  /** It left a send without an answer: until this time no sender waits for its answer to a send. */
+  silentUntilMs: number
+}
+
+type OnEndpoint = (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
+
+/** The ports, the profiles and the poller that lanes on one chain share if they use the same endpoints. */
+export type EndpointPool = {
+  readonly chainId: number
+  /** Undefined if no endpoint showed block 0 when the pool was opened. `chainOf` names the chain. */
+  readonly genesisHash: Hash | undefined
+  /** See `Prober`. */
+  expectGenesis(genesis: Hash): void
+  readonly client: Client<Transport, Chain>
+  readonly chain: Chain
+  readonly endpoints: readonly PoolEndpoint[]
+  /**
+   * The endpoint that is read now, so that counts and blocks come from one view of the chain. Another endpoint may take its
+   * place at any time: look it up for each request, and send reads that belong together to one endpoint.
+   */
+  readonly reader: PoolEndpoint
+  readonly tracker: Tracker
+  readonly receipts: Receipts
+  readonly feeHistory: FeeHistory
+  readonly dataFees: DataFees
+  /** Divides the bursts of its lanes so that the event loop turns. */
+  readonly turns: Turns
+  /** Other endpoints that may be read, to compare their view of the chain with that of the reader. */
+  others(): readonly PoolEndpoint[]
+  /** The answers of the reader contradict its own blocks, or another endpoint. Another endpoint is read if there is one. */
+  doubt(why: string): void
+  /** Endpoints that accept transactions, in the order in which they are tried. */
+  senders(): readonly PoolEndpoint[]
+  onEndpoint(listener: OnEndpoint): () => void
+  stop(): void
+}
+
+/**
+ * Reads an account from the reader. Each answer also has to show that the endpoint is on this chain: an endpoint on another
+ * chain shows a count as well.
+ */
+export function readLaneOn(
+  endpointPool: EndpointPool,
+  address: Address,
+  timeoutMs: number,
+): Promise<LaneReading> {
+  return readLaneAt(endpointPool, endpointPool.reader, { address, timeoutMs })
+}
+
+/** Reads the account from another endpoint. */
+export function readLaneAt(
+  { chainId }: EndpointPool,
+  { port, gate }: Pick<PoolEndpoint, 'port' | 'gate'>,
+  asked: { readonly address: Address; readonly timeoutMs: number },
+): Promise<LaneReading> {
+  const { callsPerSecond = Number.POSITIVE_INFINITY } = gate.status()
+  return readLane(port, { ...asked, chainId }, (calls) => calls <= callsPerSecond)
+}
+
+/** Probes the endpoints, compares them with the wanted chain, and creates the poller. */
+export async function openEndpointPool(options: {
+  client: Client<Transport, Chain>
+  endpoints: readonly Endpoint[]
+  limits: Limits
+  environment: Environment
+  /** True once no caller waits for the pool any more. It ends the wait for first answers. */
+  isClosing?: (() => boolean) | undefined
+}): Promise<EndpointPool> {
+  const { client, limits, environment, isClosing = () => false } = options
+  const { clock } = environment
+  const listeners = new Set<OnEndpoint>()
+  const tell: OnEndpoint = (endpoint, change, reason) => {
+    for (const listener of listeners) listener(endpoint, change, reason)
+  }
+  const turnsClock = stoppableClock(clock)
+  const gates: HeldGate[] = []
+  const endpoints = endpointsOf(options, gates, tell)
+  function answered(endpoint: PoolEndpoint): void {
+    tell(endpoint, 'up')
+    // Its answers from another chain do not count, and the pauses between its ticks had grown.
+    if (isRead(endpoint)) tracker.readElsewhere()
+  }
+  const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
+  const { chain } = client
+  const prober = createProber({ endpoints, chain, limits, clock, isClosing, answered, isRead })
+  await prober.first()
+  const selector = createEndpointSelector({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
+  if (selector === undefined) throw noReader(endpoints)
+  const reader = () => selector.current
+  const tracker = createTracker({
+    port: () => reader().port,
+    clock,
+    chainId: client.chain.id,
+    client: () => reader().profile.current().client,
+    cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
+    pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
+    onPendingBlock: (block, latest, head) =>
+      reader().profile.observe(
+        block === null || block === 'refused'
+          ? { kind: 'pendingMissing' }
+          : seenPendingBlock(block, latest, head),
+      ),
+    onTick(brought, tookMs) {
+      noteBlock()
+      if (brought) reader().nonsense(false)
+      selector.ticked(brought, tookMs)
+    },
+    onStranger: selector.onWrongChain,
+    others: () => selector.others().map(({ port }) => port),
+    onReset: ({ tip, head, left }) =>
+      tell(
+        reader(),
+        'reset',
+        `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
+      ),
+    identity: prober.identity,
+    timeoutMs: limits.readTimeoutMs,
+    horizon: limits.reorgHorizon,
+  })
+  const shown = prober.newest(selector.current)
+  if (shown !== undefined) tracker.saw(shown)
+  let blockHash: Hash | undefined
+  /** After a new block, a poll may leave before its turn. */
+  function noteBlock(): void {
+    if (tracker.head?.hash === blockHash) return
+    blockHash = tracker.head?.hash
+    for (const { gate } of endpoints) gate.block()
+  }
+  for (const endpoint of endpoints) {
+    endpoint.profile.onChange(() => {
+      if (endpoint === reader()) tracker.lookAgain()
+      tell(endpoint, 'profile')
+    })
+  }
+  prober.again()
+  const read = {
+    endpoints,
+    chain: client.chain,
+    tracker,
+    get reader() {
+      return selector.current
+    },
+  }
+  const { readTimeoutMs: timeoutMs, restMsMax } = limits
+  const dataFees = createDataFees(read, timeoutMs)
+  const receipts = createReceipts(read, { clock, timeoutMs, restMsMax, shown: dataFees.shown })
+  return {
+    chainId: client.chain.id,
+    genesisHash: prober.genesis(),
+    expectGenesis: prober.expect,
+    client,
+    chain: client.chain,
+    endpoints,
+    get reader() {
+      return selector.current
+    },
+    tracker,
+    receipts,
+    feeHistory: createFeeHistory(read, timeoutMs),
+    dataFees,
+    turns: createTurns(turnsClock),
+    others: selector.others,
+    doubt: selector.doubt,
+    senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
+    onEndpoint(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    stop() {
+      turnsClock.stop()
+      prober.stop()
+      selector.stop()
+      tracker.stop()
+      for (const gate of gates) gate.release()
+      for (const endpoint of endpoints) endpoint.port.close()
+    },
+  }
+}
+
+/** `send` endpoints first: a caller that names one wants its transactions sent there. */
+function endpointsOf(
+  options: Parameters<typeof openEndpointPool>[0],
+  gates: HeldGate[],
+  tell: OnEndpoint,
+): PoolEndpoint[] {
+  const { client, endpoints, environment, limits } = options
+  const first: Endpoint = { client }
+  const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, limits)
+  return [
+    ...endpoints.filter((e) => e.role === 'send'),
+    first,
+    ...endpoints.filter((e) => e.role !== 'send'),
+  ].flatMap((endpoint) =>
+    portsOf(endpoint.client, endpoint).map(({ port: plain, role, url }): PoolEndpoint => {
+      const watch = watchTrouble(plain, environment.clock, () =>
+        tell(own, own.trouble ? 'failing' : 'answering'),
+      )
+      const singleSequencer = hasSingleSequencer(client.chain) || undefined
+      const profile = createProfile({ singleSequencer, ...endpoint.profile })
+      shareDeliveries(environment.shared, url, profile)
+      // Plain reads through this port learn into the same profile.
+      setProfile(watch.port, profile)
+      setProfile(plain, profile)
+      const held = holdGate(environment, limits, url)
+      const off = held.gate.onRest((reason) => tell(own, 'rests', reason))
+      gates.push({
+        gate: held.gate,
+        release() {
+          off()
+          held.release()
+        },
+      })
+      const budgeted = budgetedPort(watch.port, held.gate, environment.clock)
+      const own: PoolEndpoint = {
+        port: limitBatches(budgeted, Math.min(limits.batchMax, READ_BATCH_MAX)),
+        plain: watch.port,
+        gate: held.gate,
+        role,
+        profile,
+        probed: false,
+        silentUntilMs: 0,
+        get trouble() {
+          return watch.trouble
+        },
+        nonsense: watch.nonsense,
+      }
+      return own
+    }),
+  )
+}
+
+/** An endpoint that showed no pending block of its own is tested again after this number of blocks. */
+const LOOK_AGAIN_BLOCKS = 16
+
+function pendingReads(profile: ProfileWatch, head: number) {
+  const { pending } = profile.current()
+  const without = pending === 'absent' || pending === 'latest'
+  return {
+    block: pending === 'preconfirmed' || pending === 'unknown' || (without && head % LOOK_AGAIN_BLOCKS === 0),
+    count: pending === 'mempool' || pending === 'unknown',
+    paced: pending === 'preconfirmed' || pending === 'unknown',
+  }
+}
+
+function noReader(endpoints: readonly PoolEndpoint[]): TxlaneError {
+  return new TxlaneError('No endpoint can be read from.', {
+    code: 'INVALID',
+    fate: 'notExecuted',
+    metaMessages: endpoints.map((endpoint) => `${endpoint.port.name}: role ${endpoint.role}`),
+  })
+}

@@ -1,0 +1,207 @@
+import type { Clock } from '../../platform/clock.js'
+import type { EndpointEvent, Limits } from '../../types/index.js'
+import type { Tracker } from '../blocks/blockPoller.js'
+import { createEndpointHealth, type Health } from './endpointHealth.js'
+import type { PoolEndpoint } from './endpointPool.js'
+import type { Prober } from './prober.js'
+
+/**
+ * Chooses the endpoint that is read. The reader changes only after it was bad for a while, to an endpoint that knows the
+ * walked blocks, and it does not change back as soon as the former one is well again. The endpoints are compared during
+ * ticks, with one request each now and then. There is no timer: without ticks there are no requests.
+ */
+export type EndpointSelector = {
+  readonly current: PoolEndpoint
+  /** A tick of the current endpoint is over. */
+  ticked(brought: boolean, tookMs: number): void
+  /** The current endpoint shows another chain. */
+  onWrongChain(): void
+  /** The other endpoints that may be read, the best first. */
+  others(): readonly PoolEndpoint[]
+  /** The answers of the current endpoint are contradicted: another one is read as soon as one is known to be well. */
+  doubt(why: string): void
+  stop(): void
+}
+
+const LOOK_MS = 10_000
+const LOOK_MS_DOUBTFUL = 1_000
+/** An endpoint fails after this number of ticks in a row without an answer, or after this time of them. */
+const FAILED_TICKS = 3
+const SILENT_MS = 4_000
+/** An endpoint lags if it is this far behind, in blocks and in time, for this number of looks. */
+const LAG_BLOCKS = 3
+const LAG_MS = 3_000
+const LAG_LOOKS = 2
+const SLOW_MS = 1_000
+const SLOW_FACTOR = 5
+/** Another endpoint has to be better for this time before it is read for that reason alone. */
+const CALM_MS = 60_000
+const SHUN_MS = 60_000
+const BLOCK_MS_DEFAULT = 2_000
+
+export function createEndpointSelector(parts: {
+  readonly endpoints: readonly PoolEndpoint[]
+  readonly tracker: () => Tracker
+  readonly prober: Prober
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly tell: (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
+}): EndpointSelector | undefined {
+  const { tracker, prober, clock, limits, tell } = parts
+  const all = parts.endpoints.filter(({ role }) => role !== 'send')
+  const [first] = all.filter(({ probed }) => probed).sort((a, b) => rank(b) - rank(a))
+  if (first === undefined) return undefined
+  const health = createEndpointHealth({ endpoints: all, tracker, prober, clock, limits })
+  const { of } = health
+  const alone = all.length === 1
+  let current: PoolEndpoint = first
+  let run = newRun()
+  let lookedMs = clock.now()
+  let looking = false
+  let stopped = false
+  const blockMs = () => tracker().blockMs ?? BLOCK_MS_DEFAULT
+
+  function ticked(brought: boolean, tookMs: number): void {
+    const now = clock.now()
+    if (run.failures === 0) run.failingSinceMs = now - tookMs
+    run.failures = brought ? 0 : run.failures + 1
+    run.slowMs = run.slowMs * 0.75 + tookMs * 0.25
+    if (alone || looking || now - lookedMs < (doubtful(now) ? LOOK_MS_DOUBTFUL : LOOK_MS)) return
+    void look()
+  }
+
+  function doubtful(now: number): boolean {
+    const stands = now - (tracker().headAtMs ?? now) > Math.max(LAG_MS, LAG_BLOCKS * blockMs())
+    const { failures, lagged, slowMs, doubtedFor } = run
+    const isBad = doubtedFor !== undefined || failures > 0 || lagged > 0 || slowMs > SLOW_MS
+    return isBad || stands || !current.probed
+  }
+
+  async function look(): Promise<void> {
+    looking = true
+    lookedMs = clock.now()
+    // The ticks show already that the current endpoint does not answer: it is not asked again.
+    const asked = all.filter((one) => one.probed && !one.gate.isBlocked && !(one === current && run.failures > 0))
+    await Promise.all(
+      asked.map(async (endpoint) => {
+        const isOurChain = await health.look(endpoint)
+        if (!stopped && !isOurChain) leaveOut(endpoint)
+      }),
+    )
+    looking = false
+    if (!stopped) decide(asked)
+  }
+
+  /** The endpoint gets no transactions, and its answers are ignored, until it shows our chain again. */
+  function leaveOut(endpoint: PoolEndpoint): void {
+    if (!endpoint.probed) return
+    endpoint.probed = false
+    of(endpoint).answers = false
+    tell(endpoint, 'wrongChain')
+    prober.again()
+    if (endpoint === current) tracker().doubt()
+  }
+
+  function decide(asked: readonly PoolEndpoint[]): void {
+    const now = clock.now()
+    const others = asked.filter((one) => one !== current && one.probed && of(one).answers)
+    const gone = !current.probed || isFailing(run, now)
+    const isSlow = run.slowMs > SLOW_MS && others.some((one) => of(one).tookMs * SLOW_FACTOR < run.slowMs)
+    const bad = gone || run.doubtedFor !== undefined || isBehind(others) || isSlow
+    // The reader is gone, and its last block with it: this is treated like a reorg of a single endpoint.
+    const able = (tip: Health['tip']) => chooseFrom(others.filter((one) => of(one).tip === tip), of, { now, bad })
+    const best = able('same') ?? (gone ? able('forked') : undefined)
+    if (best && bad) return readFrom(best, true)
+    run.betterSinceMs = best && rank(best) > rank(current) ? (run.betterSinceMs ?? now) : undefined
+    if (best && now - (run.betterSinceMs ?? now) >= CALM_MS) readFrom(best, false)
+  }
+
+  /** A claimed head alone proves nothing: the endpoint has to show the block on top of ours. */
+  function isBehind(others: readonly PoolEndpoint[]): boolean {
+    const least = Math.max(LAG_BLOCKS, LAG_MS / blockMs())
+    const tip = tracker().head?.number ?? 0
+    const ahead = others.some((one) => of(one).above && of(one).tip === 'same' && of(one).head - tip >= least)
+    run.lagged = ahead ? run.lagged + 1 : 0
+    return run.lagged >= LAG_LOOKS
+  }
+
+  function readFrom(next: PoolEndpoint, bad: boolean): void {
+    const former = current
+    if (bad) {
+      of(former).shunnedUntilMs = clock.now() + SHUN_MS
+      if (former.probed) tell(former, 'down')
+    }
+    current = next
+    run = newRun()
+    tell(next, 'reader')
+    tracker().readElsewhere()
+  }
+
+  return {
+    get current() {
+      return current
+    },
+    ticked,
+    onWrongChain() {
+      leaveOut(current)
+    },
+    others: () =>
+      all
+        .filter((one) => one !== current && one.probed && !one.gate.isBlocked)
+        .sort((a, b) => rank(b) - rank(a)),
+    doubt(why) {
+      if (run.doubtedFor !== why) tell(current, 'doubtful', why)
+      run.doubtedFor = why
+      if (!alone && !looking && !stopped) void look()
+    },
+    stop() {
+      stopped = true
+    },
+  }
+}
+
+
+/** The state of the current endpoint since it was chosen. */
+type Run = {
+  failures: number
+  failingSinceMs: number
+  /** How long a tick takes, smoothed. */
+  slowMs: number
+  /** Looks in a row that found it behind. */
+  lagged: number
+  betterSinceMs: number | undefined
+  /** Why its answers are doubted. */
+  doubtedFor: string | undefined
+}
+
+function newRun(): Run {
+  return {
+    failures: 0,
+    failingSinceMs: 0,
+    slowMs: 0,
+    lagged: 0,
+    betterSinceMs: undefined,
+    doubtedFor: undefined,
+  }
+}
+
+function isFailing({ failures, failingSinceMs }: Run, now: number): boolean {
+  return failures >= FAILED_TICKS || (failures > 0 && now - failingSinceMs >= SILENT_MS)
+}
+
+/** An endpoint that was left lately is chosen only if the current one is bad and there is no other. */
+function chooseFrom(
+  able: readonly PoolEndpoint[],
+  of: (endpoint: PoolEndpoint) => Health,
+  { now, bad }: { readonly now: number; readonly bad: boolean },
+): PoolEndpoint | undefined {
+  const free = able.filter((one) => of(one).shunnedUntilMs <= now)
+  return (free.length === 0 && bad ? [...able] : free).sort((a, b) => rank(b) - rank(a))[0]
+}
+
+/** The endpoint that shows the soonest, and the most, is read. */
+function rank({ profile }: PoolEndpoint): number {
+  const { pending } = profile.current()
+  if (pending === 'preconfirmed') return 3
+  return pending === 'mempool' ? 2 : pending === 'absent' ? 0 : 1
+}

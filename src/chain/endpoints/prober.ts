@@ -1,0 +1,163 @@
+import type { Chain, Hash } from 'viem'
+import { TxlaneError } from '../../errors/base.js'
+import type { CancelTimer, Clock } from '../../platform/clock.js'
+import { createStopSignal } from '../../platform/stopSignal.js'
+import type { LightHeader } from '../../rpc/codec.js'
+import { chainMismatch } from '../../rpc/errors.js'
+import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
+import type { Limits } from '../../types/index.js'
+import type { PoolEndpoint } from './endpointPool.js'
+import { closedWhileOpening, firstAnswers } from './firstAnswers.js'
+import type { Patience } from './patientPort.js'
+
+/** Compares endpoints with the wanted chain, and with each other. */
+export type Prober = {
+  genesis(): Hash | undefined
+  /** The newest block of the endpoint at its first answer. */
+  newest(endpoint: PoolEndpoint): LightHeader | undefined
+  /** Sets the genesis of a chain whose block 0 no endpoint shows now. @throws `CHAIN_MISMATCH` if another one is known */
+  expect(genesis: Hash): void
+  /**
+   * Probes all endpoints. Any endpoint on a wrong chain is an error at once. Endpoints are asked for `limits.readyTimeoutMs`
+   * until one answers; failed ones are left out for now.
+   */
+  first(): Promise<void>
+  /** The calls that ask an endpoint for its chain, and the meaning of the answers. */
+  readonly identity: {
+    readonly calls: typeof identityCalls
+    /** Undefined if the answers show no chain. */
+    holds(replies: Parameters<typeof showsChain>[0]): boolean | undefined
+  }
+  /**
+   * Probes the endpoints that are left out until they answer with the right chain: less and less often, or each second if
+   * one of them is the reader.
+   */
+  again(): void
+  stop(): void
+}
+
+const AGAIN_MS = 1_000
+const AGAIN_MS_MAX = 60_000
+
+export function createProber(parts: {
+  readonly endpoints: readonly PoolEndpoint[]
+  readonly chain: Chain
+  readonly limits: Limits
+  readonly clock: Clock
+  /** No caller waits for the first answers any more. */
+  readonly isClosing: () => boolean
+  /** An endpoint that was left out answers with the right chain. */
+  readonly answered: (endpoint: PoolEndpoint) => void
+  /** The endpoint is the reader, and no other took its place. */
+  readonly isRead: (endpoint: PoolEndpoint) => boolean
+}): Prober {
+  const { endpoints, chain, limits, clock, isClosing, isRead } = parts
+  const newest = new Map<PoolEndpoint, LightHeader>()
+  let genesis: Hash | undefined
+  let cancel: CancelTimer | undefined
+  let delayMs = AGAIN_MS
+  let stopped = false
+  let endFirst = () => {}
+
+  async function probe(endpoint: PoolEndpoint, port = endpoint.port): Promise<void> {
+    const found = await probeEndpoint(port, {
+      expectChainId: chain.id,
+      expectGenesisHash: genesis,
+      profile: endpoint.profile,
+      timeoutMs: limits.readTimeoutMs,
+    })
+    // Never from an endpoint that only sends: the name of the lane must not depend on whether it answers today.
+    if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
+    endpoint.probed = true
+    newest.set(endpoint, found.latest)
+    if (endpoint.role !== 'send') void askClient(endpoint, limits.readTimeoutMs)
+  }
+
+  /** All endpoints are asked at the same time, and the order of their answers must not matter. */
+  function sameGenesis({ port }: PoolEndpoint, shown: Hash | undefined): void {
+    genesis ??= shown
+    if (shown !== undefined && shown !== genesis)
+      throw chainMismatch(port.name, 'genesis hash', String(genesis), shown)
+  }
+
+  async function probeReaders(): Promise<void> {
+    const readers = endpoints.filter(({ role }) => role !== 'send')
+    if (readers.length === 0) return
+    // The pauses between repeated reads end at once when no answer is awaited any more.
+    const enough = createStopSignal(closedWhileOpening)
+    endFirst = enough.stop
+    const patience: Patience = {
+      clock,
+      untilMs: clock.now() + limits.readyTimeoutMs,
+      stop: { stopped: () => enough.stopped() || isClosing(), listen: enough.listen },
+    }
+    const knowsGenesis = () => genesis !== undefined
+    await firstAnswers({ readers, patience, probe, knowsGenesis, isClosing, ended: enough.stop })
+  }
+
+  /** Runs after the readers, which show the chain that these endpoints are compared with. */
+  async function probeSenders(): Promise<void> {
+    for (const endpoint of endpoints) {
+      if (endpoint.probed || endpoint.role !== 'send') continue
+      try {
+        await probe(endpoint)
+      } catch (error) {
+        if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
+        // Private endpoints often serve only sends: they show no chain id.
+        endpoint.probed = true
+      }
+    }
+  }
+
+  async function round(): Promise<void> {
+    for (const endpoint of endpoints) {
+      if (endpoint.probed || stopped) continue
+      // A wrong chain id keeps the endpoint out too, as long as it answers so.
+      await probe(endpoint).then(
+        () => parts.answered(endpoint),
+        () => {},
+      )
+    }
+    // Without its reader the lane sees no block.
+    const isBlind = endpoints.some((endpoint) => !endpoint.probed && isRead(endpoint))
+    delayMs = isBlind ? AGAIN_MS : Math.min(AGAIN_MS_MAX, delayMs * 2)
+    cancel = undefined
+    plan()
+  }
+
+  function plan(): void {
+    if (stopped || cancel !== undefined || endpoints.every((endpoint) => endpoint.probed)) return
+    cancel = clock.setTimer(() => void round(), delayMs)
+  }
+
+  return {
+    genesis: () => genesis,
+    newest: (endpoint) => newest.get(endpoint),
+    expect(wanted) {
+      genesis ??= wanted
+      if (genesis !== wanted) throw chainMismatch('the endpoints', 'genesis hash', wanted, genesis)
+    },
+    async first() {
+      await probeReaders()
+      await probeSenders()
+    },
+    identity: { calls: identityCalls, holds: (replies) => showsChain(replies, chain.id, genesis) },
+    again() {
+      delayMs = AGAIN_MS
+      plan()
+    },
+    stop() {
+      stopped = true
+      endFirst()
+      cancel?.()
+    },
+  }
+}
+
+/** No caller waits for the answer: an endpoint that does not name its client is treated like any other. */
+async function askClient({ port, profile }: PoolEndpoint, timeoutMs: number): Promise<void> {
+  const call = { method: 'web3_clientVersion', params: [] }
+  const [reply] = await port.batch([call], { timeoutMs })
+  if (reply?.ok && typeof reply.result === 'string')
+    profile.observe({ kind: 'client', version: reply.result })
+}

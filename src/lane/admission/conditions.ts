@@ -1,0 +1,129 @@
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
+import type { Clock } from '../../platform/clock.js'
+import { hold } from '../../platform/registry.js'
+import type { Repeats } from '../../platform/repeats.js'
+import type { Landed, Limits, Tx, WaitOptions, WaitStage } from '../../types/index.js'
+import type { Store } from '../../types/store.js'
+import type { LaneSession } from '../session/laneSession.js'
+import type { Needs, Transaction } from '../transaction/transaction.js'
+import { txError } from '../transaction/txError.js'
+import { transactionOf } from '../transaction/txInternals.js'
+import type { EffectWatcher } from './effectWatcher.js'
+import { followStored } from './followStored.js'
+
+type ConditionsContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly store: Store
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly errors: Repeats<Error>
+  readonly transactions: Map<string, Transaction>
+  txOf(transaction: Transaction): Tx
+  readonly session: LaneSession
+  readonly closed: boolean
+}
+
+/**
+ * What has to be on the chain before a transaction is prepared: those that it comes after. `undefined` where it waits
+ * for nothing; rejects with the error that ends it.
+ */
+export function createConditions(
+  context: ConditionsContext,
+  effects: EffectWatcher,
+): (transaction: Transaction) => Promise<void> | undefined {
+  /** One follower of each, however many wait for it. */
+  const followedById = new Map<string, unknown>()
+
+  /** What it waits for, wherever it is: here, in another lane of this process, in another process or life. */
+  async function come(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
+    const here = typeof one === 'string' ? context.transactions.get(one) : transactionOf(one)
+    if (here === undefined) return stored(one as string, needs, signal)
+    const tx = typeof one === 'string' ? context.txOf(here) : one
+    try {
+      await settles(here, (...how) => tx.wait(...how), needs, signal)
+    } catch (error) {
+      // Its own sender is gone. What becomes of it the store may still be told.
+      const closed = isTxlaneError(error) && error.code === 'CLOSED' && error.fate !== 'notExecuted'
+      if (!closed || context.closed) throw error
+      await stored(here.id, needs, signal)
+    }
+  }
+
+  async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
+    const followed = await hold(followedById, id, () => followStored(context, id))
+    const { transaction, stop } = followed.value
+    const wait: Wait = (stage, options) => context.session.waiting.wait(transaction, stage, options)
+    try {
+      await settles(transaction, wait, needs, signal)
+    } finally {
+      await followed.release(stop)
+    }
+  }
+
+  /** By its hash and receipt, or by what it brings about: the first that tells. */
+  async function settles(
+    transaction: Transaction,
+    wait: Wait,
+    { afterStage = 'preconfirmed', afterStatus = 'success' }: Needs,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const landed = lands(transaction.id, wait, { afterStage, afterStatus, signal })
+    if (afterStage !== 'preconfirmed') return landed
+    const effect = effects.watch(transaction)
+    await Promise.race([landed, effect.seen]).finally(effect.stop)
+  }
+
+  return (transaction) => {
+    const { needs } = transaction
+    if (needs?.after === undefined || needs.after.length === 0) return undefined
+    const signal = endOf(transaction)
+    const all = needs.after.map((one) => come(one, needs, signal))
+    return Promise.all(all).then(
+      () => {},
+      (error: unknown) => {
+        throw dependencyError(transaction, error)
+      },
+    )
+  }
+}
+
+/** `wait` of one transaction. */
+type Wait = (stage: WaitStage, options: WaitOptions) => Promise<Landed>
+
+async function lands(
+  id: string,
+  wait: Wait,
+  {
+    afterStage,
+    afterStatus,
+    signal,
+  }: { afterStage: WaitStage; afterStatus: Needs['afterStatus']; signal: AbortSignal },
+): Promise<void> {
+  let landed = await wait(afterStage, { signal }).catch((error: unknown) => {
+    // It executed, and nobody can show how.
+    if (afterStatus === 'any' && isTxlaneError(error) && error.code === 'NO_RECEIPT') return undefined
+    throw error
+  })
+  if (landed === undefined || afterStatus === 'any') return
+  // Not every endpoint serves receipts of what is pre-confirmed: there the sealed one tells.
+  if (landed.status === undefined) landed = await wait('sealed', { signal })
+  if (landed.status === 'reverted') throw new Error(`The transaction ${id} reverted.`)
+}
+
+/** Aborts when the transaction ends, so that nothing of its waiting stays behind. */
+function endOf(transaction: Transaction): AbortSignal {
+  const controller = new AbortController()
+  const cancelTimers = transaction.cancelTimers
+  transaction.cancelTimers = () => {
+    cancelTimers?.()
+    controller.abort()
+  }
+  return controller.signal
+}
+
+export function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
+  return txError(transaction, 'DEPENDENCY', 'notExecuted', 'What it depends on did not come about.', cause)
+}

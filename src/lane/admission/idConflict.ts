@@ -1,0 +1,95 @@
+import { type Hash, keccak256, stringToHex } from 'viem'
+import type { TxlaneError } from '../../errors/base.js'
+import type { TxRequest } from '../../types/index.js'
+import type { StoredTransaction } from '../../types/store.js'
+import { fateOf, type Transaction } from '../transaction/transaction.js'
+import { txError } from '../transaction/txError.js'
+
+/** Of a transaction whose id the library made, until a caller uses that id: each `send` would compute one in vain. */
+export const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
+
+/** What an id stands for: what the caller wants to happen, without the price that is paid for it. */
+export function fingerprintOf(from: string, request: TxRequest): Hash {
+  const { to, data, value, accessList, authorize } = wantedBy(request)
+  return keccak256(stringToHex(textOf([from, to, data, value, accessList, authorize])))
+}
+
+type Known = Pick<StoredTransaction, 'fingerprint' | 'private' | 'request' | 'lane'>
+
+/**
+ * The same id stands for the same request, and where any account of a pool may send it, whichever account has. What was
+ * sent openly cannot be made private by sending it again.
+ */
+export function isSameRequest(known: Known, asked: Known & Pick<StoredTransaction, 'pooled'>): boolean {
+  const print = asked.pooled ? fingerprintOf(known.lane.address, asked.request) : printOf(asked)
+  return printOf(known) === print && !isOpen(known, asked)
+}
+
+function printOf({ fingerprint, lane, request }: Known): Hash {
+  return fingerprint === NO_FINGERPRINT ? fingerprintOf(lane.address, request) : fingerprint
+}
+
+/**
+ * `ID_CONFLICT`, which names each field that differs and has the transaction that the id stands for. Where the account
+ * alone differs, the request itself may have been executed: the fate is that of the transaction.
+ */
+export function idConflict(known: Transaction, asked: Transaction): TxlaneError {
+  const id = JSON.stringify(known.id)
+  const fields = differences(known, asked)
+  if (fields.length > 0)
+    return txError(
+      known,
+      'ID_CONFLICT',
+      'notExecuted',
+      `The id ${id} stands for another request: ${fields.join('; ')}.`,
+    )
+  return txError(
+    known,
+    'ID_CONFLICT',
+    fateOf(known),
+    `The id ${id} stands for the same request from the account ${known.lane.address}: it is ${known.stage}.`,
+  )
+}
+
+/** What makes two requests different, the account left out. */
+function differences(known: Transaction, asked: Transaction): string[] {
+  const [was, is] = [wantedBy(known.request), wantedBy(asked.request)]
+  const fields = FIELDS.filter((field) => textOf(was[field]) !== textOf(is[field]))
+  return [
+    ...fields.map((field) => `${field} is ${shown(is[field])} here, and ${shown(was[field])} there`),
+    ...(isOpen(known, asked) ? ['it is private here, and was sent openly'] : []),
+  ]
+}
+
+const FIELDS = ['to', 'data', 'value', 'accessList', 'authorize'] as const
+
+/** The fields that count, in the form in which they are compared. */
+function wantedBy({ to, data, value, accessList, authorize }: TxRequest) {
+  return {
+    to: to?.toLowerCase() ?? null,
+    data: data ?? '0x',
+    value: value ?? 0n,
+    accessList: accessList ?? null,
+    authorize:
+      authorize?.map((one) => [one.contractAddress.toLowerCase(), one.account?.address.toLowerCase()]) ??
+      null,
+  }
+}
+
+function isOpen(known: Pick<Known, 'private'>, asked: Pick<Known, 'private'>): boolean {
+  return known.private !== true && asked.private === true
+}
+
+const SHOWN_CHARS_MAX = 66
+
+/** Calldata and lists may be long. */
+function shown(value: unknown): string {
+  const text = value === null ? 'none' : typeof value === 'string' ? value : textOf(value)
+  return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'bigint'
+    ? `${value}`
+    : JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}` : part))
+}

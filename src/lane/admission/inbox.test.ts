@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { openLane, transfer } from '../../api/sender/simLane.fixture.js'
+import { memoryStore } from '../../store/memory.js'
+import type { Store, StoredTransaction } from '../../types/store.js'
+
+const STORE_MS = 50
+/** The lane looks by itself every two seconds: what is there sooner was told of. */
+const TOLD_MS = 500
+
+describe('arrivals in the store for the holder of the lane', () => {
+  test('a transaction that this process leaves there itself is not read back', async () => {
+    const inner = memoryStore()
+    let reads = 0
+    const store: Store = {
+      ...inner,
+      arrivals(...asked) {
+        reads++
+        return inner.arrivals(...asked)
+      },
+    }
+    await using lane = await openLane({ store })
+    const before = reads
+    await lane.settle(Promise.all([1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))))
+    expect(lane.sent).toHaveLength(3)
+    expect(reads).toBe(before)
+  })
+
+  test('a transaction that another process leaves there meanwhile is taken up as soon as the store has answered', async () => {
+    const inner = memoryStore()
+    const kept: StoredTransaction[] = []
+    const slow: Store = {
+      ...inner,
+      async enqueue(transactions) {
+        kept.push(...transactions)
+        await new Promise<void>((resolve) => void lane.clock.setTimer(resolve, STORE_MS))
+        throw new Error('disk full')
+      },
+    }
+    await using lane = await openLane({ store: slow })
+    const own = lane.rejection(lane.sender.send(transfer(1)))
+    await lane.until(() => kept.length === 1)
+    const other = { ...kept[0], id: 'other', request: transfer(2) } as StoredTransaction
+    await lane.settle(inner.enqueue([other]))
+    expect(await own).toMatchObject({ code: 'STORE' })
+    // Nothing else is written that would have it look.
+    await lane.until(() => lane.sent.length === 1, TOLD_MS)
+    await lane.blocks(2)
+    expect(lane.executed()).toEqual([2])
+  })
+})

@@ -1,0 +1,19 @@
+import type { Clock } from '../../platform/clock.js'
+import type { Order } from '../queue/order.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
+
+/** Back in line for another nonce, after the pause that a signer which failed is given. */
+export function createRequeue(
+  context: { readonly clock: Clock; readonly closed: boolean },
+  order: Pick<Order, 'stepAside'>,
+  enqueue: (transaction: Transaction) => void,
+): (transaction: Transaction) => void {
+  return (transaction) => {
+    const pauseMs = (transaction.signerPause?.untilMs ?? 0) - context.clock.now()
+    if (pauseMs <= 0) return enqueue(transaction)
+    order.stepAside(transaction, { for: 'signature', failed: true })
+    context.clock.setTimer(() => {
+      if (!context.closed && !hasFailed(transaction)) enqueue(transaction)
+    }, pauseMs)
+  }
+}

@@ -1,0 +1,17 @@
+import type { TxlaneError } from '../../errors/base.js'
+import type { Store } from '../../types/store.js'
+import type { LaneSession } from '../session/laneSession.js'
+
+/**
+ * Where the queue is full nothing is taken on, and what is known already is no news.
+ * @throws `full` for what is not known
+ */
+export async function requireKnown(
+  { store, session }: { readonly store: Pick<Store, 'find'>; readonly session: LaneSession },
+  id: string | undefined,
+  full: TxlaneError,
+): Promise<void> {
+  if (id !== undefined && session.transactions.has(id)) return
+  if (id !== undefined && (await store.find(session.key, { id }))) return
+  throw full
+}

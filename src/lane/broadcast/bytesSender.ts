@@ -1,0 +1,54 @@
+import type { LocalAccount } from 'viem'
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Limits, Tx } from '../../types/index.js'
+import type { Emitter } from '../emitter.js'
+import type { FeeOracle } from '../signing/feeOracle.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { type Broadcaster, createBroadcaster } from './broadcast.js'
+import { createSendResults, type SendResultsParts } from './sendResults.js'
+
+type BytesSenderContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly events: Emitter
+  readonly fees: FeeOracle
+  readonly broadcast: 'first' | 'all'
+  signer: LocalAccount | undefined
+  readonly transactions: Map<string, Transaction>
+  txOf(transaction: Transaction): Tx
+  readonly closed: boolean
+  blockedAt: number
+}
+
+/** A lane's bytes on their way to endpoints, and what those say of them. */
+export type BytesSender = Broadcaster & {
+  /** The same bytes again (`resend` and `backOff` of the table). */
+  later(nonce: number): void
+}
+
+export function createBytesSender(
+  context: BytesSenderContext,
+  parts: Omit<SendResultsParts, 'broadcaster'> & {
+    readonly sent: (nonce: number) => void
+    readonly freed: () => void
+  },
+): BytesSender {
+  const outcomes = createSendResults(context, { ...parts, broadcaster: () => broadcaster })
+  const broadcaster: BytesSender = Object.assign(
+    createBroadcaster(context, {
+      sent: parts.sent,
+      freed: parts.freed,
+      outcome: outcomes.take,
+      again(nonce) {
+        const transaction = parts.transactionOf(nonce)
+        if (transaction) context.events.emit('rebroadcast', { tx: context.txOf(transaction) })
+      },
+    }),
+    { later: outcomes.later },
+  )
+  return broadcaster
+}

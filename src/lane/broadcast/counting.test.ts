@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { createSenderIn } from '../../api/sender/sender.js'
+import { onSend, openLane, refuses, transfer } from '../../api/sender/simLane.fixture.js'
+import { createShared } from '../../chain/environment.js'
+import type { RpcCall } from '../../rpc/port.js'
+
+const KNOWN = refuses('already known')
+
+test('transactions that the pool had before are no sign of what the pending count counts: a mempool is not taken for pre-confirmations', async () => {
+  await using lane = await openLane({ chain: { rules: 'reth' } })
+  await lane.settle(lane.sender.send(transfer(1)))
+  lane.chain.pool.strand(() => true)
+  await lane.settle(lane.sender.close())
+
+  // It has seen nothing of the endpoint, and sends what it finds in the store: known there, and not counted.
+  const next = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+  const told: unknown[] = []
+  next.on('preconfirmed', (event) => told.push(event))
+  await lane.settle(next.ready())
+  await lane.until(() => lane.executed().length === 1)
+  expect(lane.sent.length).toBeGreaterThan(2)
+  expect(told).toEqual([])
+  await lane.settle(next.close())
+})
+
+test('nor is what came there by way of another endpoint', async () => {
+  await using lane = await openLane({ chain: { rules: 'reth' } })
+  lane.script = onSend((sent) => {
+    if (lane.sent.length > 1) return undefined
+    lane.chain.submit(sent.raw)
+    lane.chain.pool.strand(() => true)
+    return KNOWN
+  })
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  await lane.settle(tx.wait('sealed'))
+  expect(lane.events('preconfirmed')).toEqual([])
+})
+
+test('a pool that keeps one transaction and counts it, whose count was not answered at first, is found out by resends', async () => {
+  await using lane = await openLane({ chain: { rules: 'reth', executableMax: 1, blockTimeMs: 4_000 } })
+  const answersFromMs = lane.clock.now() + 60_000
+  const isPending = ({ method, params }: RpcCall) =>
+    method === 'eth_getTransactionCount' && params[1] === 'pending'
+  lane.script = (call) =>
+    lane.clock.now() < answersFromMs && isPending(call) ? refuses('try again') : undefined
+  const count = 60
+  const markers = Array.from({ length: count }, (_, index) => index + 1)
+  const all = await lane.settle(Promise.all(markers.map((marker) => lane.sender.send(transfer(marker)))))
+  await lane.settle(Promise.all(all.map((tx) => tx.wait('sealed'))), 900_000)
+  expect(lane.executed()).toEqual(markers)
+  const [endpoint] = (await lane.snapshot()).endpoints
+  expect(endpoint?.profile).toMatchObject({ pending: 'mempool' })
+})

@@ -1,0 +1,224 @@
+import type { Hash } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { ok } from '../../../test/sim/port/answer.js'
+import { quantity, wireBlock } from '../../../test/sim/port/wire.js'
+import {
+  ACCOUNT,
+  nameOf,
+  openLane,
+  type SimLane,
+  type SimLaneOptions,
+  swallow,
+  swallows,
+  transfer,
+} from '../../api/sender/simLane.fixture.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import type { Tx } from '../../types/index.js'
+
+const STRANGER: Hash = `0x${'fe'.repeat(32)}`
+
+/** The number of the block that a call asks for; undefined for a call that is about none, or for the pending one. */
+function numberIn({ chain }: SimLane, { method, params }: RpcCall): number | undefined {
+  const selector = method === 'eth_getTransactionCount' ? params[1] : params[0]
+  if (selector === 'latest') return chain.head.number
+  const hash = (selector as { blockHash?: Hash })?.blockHash ?? selector
+  const byHash = chain.canonical.find((block) => block.hash === hash)?.number
+  return byHash ?? (Number.isInteger(Number(selector)) ? Number(selector) : undefined)
+}
+
+/**
+ * What the chain shows, with another transaction of the account as nonce 0 in the block of this number: a whole
+ * consistent lie, as of an endpoint on a fork that nobody else has.
+ */
+function otherwise(lane: SimLane, at: number): (call: RpcCall) => RpcReply | undefined {
+  const { chain } = lane
+  return (call) => {
+    const number = numberIn(lane, call)
+    if (call.method === 'eth_getTransactionCount')
+      return number === undefined || number >= at ? ok('0x1') : undefined
+    const block = call.method.startsWith('eth_getBlockBy') && number === at ? chain.canonical[at] : undefined
+    if (block === undefined) return undefined
+    const isFull = call.params[1] === true
+    const real = wireBlock(block, isFull, chain.settings) as { transactions: readonly unknown[] }
+    const r = `0x${ACCOUNT.slice(2).padStart(64, '0')}`
+    const shown = isFull
+      ? { hash: STRANGER, type: '0x2', from: ACCOUNT, nonce: '0x0', r, s: '0x1' }
+      : STRANGER
+    return ok({ ...real, gasUsed: quantity(21_000), transactions: [...real.transactions, shown] })
+  }
+}
+
+/** A transaction whose nonce was said to be another's for good, although its first bytes land three blocks later. */
+async function misled(
+  options: SimLaneOptions,
+  during: (lane: SimLane, tx: Tx) => Promise<void>,
+  judge: (lane: SimLane, tx: Tx) => Promise<void>,
+): Promise<void> {
+  await using lane = await openLane(options)
+  lane.script = swallow(1)
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  const [first] = lane.sent
+  const lie = otherwise(lane, lane.chain.head.number + 1)
+  lane.script = (call, sent) => lie(call) ?? swallow(1)(call, sent)
+  await during(lane, tx)
+  // What it was sent as since is not taken yet: the two would land together, and no no-op could come between.
+  lane.script = swallow(1)
+  lane.chain.submit(first?.raw ?? '')
+  await lane.until(() => lane.events('corrected').length > 0)
+  lane.script = undefined
+  expect(lane.events('corrected')).toEqual([{ nonce: 0, tx }])
+  await judge(lane, tx)
+}
+
+const landed = (hash: Hash | undefined) => ({ nonce: 0, hash, status: 'success' })
+
+describe('row 24 after the verdict: the transaction has executed at its first nonce after all', () => {
+  test('it is told as landed there, and the nonce that it was sent at again is used up by a no-op', async () => {
+    await misled(
+      {},
+      (lane) => lane.until(() => lane.sent.some(({ nonce }) => nonce === 1)),
+      async (lane, tx) => {
+        expect(await lane.settle(tx.wait())).toMatchObject(landed(lane.sent[0]?.hash))
+        await lane.settle(lane.sender.drain())
+        await lane.blocks(3)
+        expect(lane.executed()).toEqual([1, 'noop'])
+        expect(tx).toMatchObject({ nonce: 0, hash: lane.sent[0]?.hash })
+        expect((await lane.snapshot()).holds).toEqual([])
+      },
+    )
+  })
+
+  test('reserved again and not signed yet: nothing is sent, and the nonce is free', async () => {
+    let slow = false
+    await misled(
+      { signMs: () => (slow ? 60_000 : 0) },
+      async (lane) => {
+        slow = true
+        await lane.until(() => lane.events('foreign').length > 0)
+        await lane.blocks(3)
+      },
+      async (lane, tx) => {
+        slow = false
+        expect(await lane.settle(tx.wait())).toMatchObject(landed(lane.sent[0]?.hash))
+        const next = await lane.settle(lane.sender.send(transfer(2)))
+        expect(await lane.settle(next.wait())).toMatchObject({ nonce: 1 })
+        await lane.clock.advance(60_000)
+        expect(lane.executed()).toEqual([1, 2])
+        expect(lane.sent.every((sent) => nameOf(sent) !== 1 || sent.nonce === 0)).toBe(true)
+      },
+    )
+  })
+
+  test('waiting in line: it leaves the line', async () => {
+    await misled(
+      {},
+      async (lane) => {
+        lane.sender.pause()
+        await lane.until(() => lane.events('foreign').length > 0)
+        await lane.blocks(3)
+        expect((await lane.snapshot()).queued).toBe(1)
+      },
+      async (lane, tx) => {
+        expect(await lane.settle(tx.wait())).toMatchObject(landed(lane.sent[0]?.hash))
+        expect((await lane.snapshot()).queued).toBe(0)
+        lane.sender.resume()
+        await lane.settle(lane.sender.drain())
+        await lane.blocks(2)
+        expect(lane.executed()).toEqual([1])
+      },
+    )
+  })
+})
+
+test('rows 24 and 32: a deep reorg swaps what used the nonce for the transaction, which is sent nowhere else', async () => {
+  await using lane = await openLane()
+  lane.script = swallow(1)
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  const [first] = lane.sent
+  lane.foreign()
+  await lane.until(() => lane.sent.some(({ nonce }) => nonce === 1))
+  lane.script = (_, sent) => (sent ? swallows(sent) : undefined)
+  lane.chain.reorg({ depth: lane.chain.head.number, drops: () => true })
+  lane.chain.submit(first?.raw ?? '')
+  lane.chain.seal()
+  await lane.until(() => lane.events('corrected').length > 0)
+  lane.script = undefined
+  expect((await lane.snapshot()).holds).toEqual(['deepReorg'])
+  lane.sender.resume()
+  expect(await lane.settle(tx.wait())).toMatchObject(landed(first?.hash))
+  await lane.settle(lane.sender.drain())
+  await lane.blocks(3)
+  expect(lane.executed()).toEqual([1, 'noop'])
+})
+
+test('row 24 before the verdict: corrected, and sent nowhere else', async () => {
+  await misled(
+    { lossDepth: 12 },
+    (lane) => lane.until(() => lane.events('foreign').length > 0),
+    async (lane, tx) => {
+      expect(await lane.settle(tx.wait())).toMatchObject(landed(lane.sent[0]?.hash))
+      await lane.blocks(14)
+      expect(lane.executed()).toEqual([1])
+      expect(lane.sent.every(({ nonce }) => nonce === 0)).toBe(true)
+    },
+  )
+})
+
+describe('rule W at lossDepth, with the body read a second time', () => {
+  test('row 34: one that does not hold the witness any more opens the nonce again, and nothing was sent elsewhere', async () => {
+    await using lane = await openLane({ lossDepth: 3 })
+    lane.script = swallow(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    const at = lane.chain.head.number + 1
+    const lie = otherwise(lane, at)
+    lane.script = (call, sent) => lie(call) ?? swallow(1)(call, sent)
+    await lane.until(() => lane.events('foreign').length > 0)
+    lane.script = undefined
+    expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, status: 'success' })
+    expect(lane.sent.every(({ nonce }) => nonce === 0)).toBe(true)
+    expect(lane.executed()).toEqual([1])
+  })
+})
+
+describe('a transaction that loses its nonces one after the other', () => {
+  /** Each nonce that it is sent at is used by somebody else; resolves when that has happened so often. */
+  async function robbed(lane: SimLane, times: number): Promise<Tx> {
+    lane.script = swallow(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    for (let time = 1; time <= times; time++) {
+      lane.foreign(time)
+      await lane.until(() => lane.events('foreign').length === time)
+      if (time < times) await lane.until(() => tx.nonce === time && tx.hash !== undefined)
+      else await lane.blocks(3)
+    }
+    return tx
+  }
+
+  test('once is nobody’s concern, the second time is an event', async () => {
+    await using lane = await openLane()
+    const tx = await robbed(lane, 2)
+    expect(lane.events('rebound')).toEqual([{ tx, times: 2 }])
+    lane.script = undefined
+    expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 2 })
+    expect(lane.events('held')).toEqual([])
+    expect(lane.executed()).toEqual(['foreign', 'foreign', 1])
+  })
+
+  test('more than three times holds the lane, which names it; resume() lets it go on', async () => {
+    await using lane = await openLane()
+    const tx = await robbed(lane, 4)
+    expect(lane.events('rebound').map(({ times }) => times)).toEqual([2, 3, 4])
+    const [held] = lane.events('held')
+    expect(held).toMatchObject({
+      reason: 'rebound',
+      detail: expect.stringContaining(`${tx.id} lost 4 nonces`),
+    })
+    expect((await lane.snapshot()).holds).toEqual(['rebound'])
+    lane.script = undefined
+    await lane.blocks(4)
+    expect(lane.executed()).toEqual(Array(4).fill('foreign'))
+    lane.sender.resume()
+    expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 4, status: 'success' })
+    expect(lane.executed()).toEqual([...Array(4).fill('foreign'), 1])
+  })
+})

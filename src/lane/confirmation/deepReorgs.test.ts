@@ -1,0 +1,68 @@
+import { pad } from 'viem'
+import { beforeEach, expect, test } from 'vitest'
+import type { BlockRef } from '../../ledger/slot.js'
+import type { LaneContext } from '../engine/context.js'
+import { createDeepReorgs, type DeepReorgs } from './deepReorgs.js'
+
+const blockOf = (number: number, fork = 'a'): BlockRef => ({ number, hash: pad(`0x${number}${fork}`) })
+
+const held = new Set<string>()
+let settled: (nonce: number) => boolean
+let reorgs: DeepReorgs
+
+beforeEach(() => {
+  held.clear()
+  settled = () => true
+  const holds = { has: (reason: string) => held.has(reason), lift: (reason: string) => held.delete(reason) }
+  const apply = (nonce: number) => {
+    if (settled(nonce)) held.add('deepReorg')
+    return { row: settled(nonce) ? 32 : 28 }
+  }
+  reorgs = createDeepReorgs({ lane: { holds, apply, token: () => 1 } } as unknown as LaneContext)
+})
+
+test('the hold lifts once every nonce stands in the block that it had left', () => {
+  reorgs.left(5, blockOf(10))
+  reorgs.left(4, blockOf(9))
+  reorgs.came(blockOf(9))
+  expect(held).toContain('deepReorg')
+  reorgs.came(blockOf(10))
+  expect(held).not.toContain('deepReorg')
+})
+
+test('the same transaction in another block is a reorg all the same', () => {
+  reorgs.left(5, blockOf(10))
+  reorgs.came(blockOf(10, 'b'))
+  expect(held).toContain('deepReorg')
+})
+
+test('what was not settled yet neither holds nor keeps the hold', () => {
+  settled = (nonce) => nonce === 4
+  reorgs.left(5, blockOf(10))
+  reorgs.left(4, blockOf(9))
+  reorgs.came(blockOf(9))
+  expect(held).not.toContain('deepReorg')
+})
+
+test('what was not settled yet does not keep the hold that stands already', () => {
+  reorgs.left(4, blockOf(9))
+  settled = () => false
+  reorgs.left(5, blockOf(10))
+  reorgs.came(blockOf(9))
+  expect(held).not.toContain('deepReorg')
+})
+
+test('what an operator has looked at is not waited for again', () => {
+  reorgs.left(5, blockOf(10))
+  held.delete('deepReorg')
+  reorgs.left(6, blockOf(11))
+  reorgs.came(blockOf(11))
+  expect(held).not.toContain('deepReorg')
+})
+
+test('a block that is back brings all of its nonces back, whoever used them', () => {
+  reorgs.left(4, blockOf(9))
+  reorgs.left(5, blockOf(9))
+  reorgs.came(blockOf(9))
+  expect(held).not.toContain('deepReorg')
+})

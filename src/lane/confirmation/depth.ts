@@ -1,0 +1,30 @@
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { Limits } from '../../types/index.js'
+
+type DepthContext = {
+  readonly endpointPool: EndpointPool
+  readonly limits: Limits
+  readonly lossDepth: 'child' | 'safe' | number
+}
+/** Depth at which a block proves an end on a chain that was said to have `safe` and does not. */
+const DEPTH_WITHOUT_SAFE = 12
+
+/**
+ * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while none is known to be. Where no child
+ * block will come, time has taken the place of depth.
+ */
+export function settledUpTo(context: DepthContext, head: number): number {
+  const { lossDepth, endpointPool } = context
+  if (endpointPool.tracker.isAtRest) return head
+  if (lossDepth === 'child') return head - 1
+  if (lossDepth !== 'safe') return head - lossDepth
+  const safe = endpointPool.tracker.tag('safe')
+  return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1
+}
+
+/** Beyond every reorg: what `finalized` says where it moves, else a number of blocks. */
+export function finalUpTo(context: DepthContext, head: number): number {
+  const finalized = context.endpointPool.tracker.tag('finalized')
+  const byDepth = head - context.limits.reorgHorizon
+  return typeof finalized === 'number' ? Math.max(finalized, byDepth) : byDepth
+}

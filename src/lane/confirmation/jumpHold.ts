@@ -1,0 +1,86 @@
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { createOneAtATime } from '../../platform/oneAtATime.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { type CountBelief, contradiction } from './countBelief.js'
+
+/**
+ * The hold of a lane whose account seems to have used many more nonces than the lane knows of. It comes when the count
+ * was read twice and no other endpoint counts less; it lifts when the count is explained, refuted, or read no more.
+ */
+export type JumpHold = {
+  /** The `latest` count as a tick read it. */
+  count(latest: number, head: number): void
+  /** Bodies show that the account has used so many nonces. */
+  refuted(shown: number): void
+  /** What used the nonces is known. */
+  lift(): void
+  /** An operator believes the count: what is below it is taken as used. */
+  accept(): void
+  readonly isHeld: boolean
+}
+
+/** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
+export const JUMP_MAX = 64
+
+export function createJumpHold(
+  context: {
+    readonly lane: Lane
+    readonly endpointPool: EndpointPool
+    readonly errors: Repeats<Error>
+    readonly closed: boolean
+  },
+  belief: CountBelief,
+): JumpHold {
+  const { lane, endpointPool } = context
+  const { book } = lane
+  let heldFor: number | undefined
+  // The newest count that is too far above what the lane knows.
+  let far: number | undefined
+  const asking = createOneAtATime(context)
+
+  function count(latest: number, head: number): void {
+    const isFar = latest - book.cursor > JUMP_MAX
+    far = isFar ? latest : undefined
+    if (!isFar && heldFor !== undefined) lift()
+    if (!isFar || heldFor === latest || asking.busy || !belief.confirms(latest, head)) return
+    asking.run(() => confirm(latest, head))
+  }
+
+  async function confirm(latest: number, head: number): Promise<void> {
+    const lower = await belief.lowerElsewhere(latest)
+    if (context.closed || far !== latest) return
+    if (lower !== undefined) {
+      belief.forget()
+      if (heldFor !== undefined) lift()
+      return endpointPool.doubt(contradiction(latest, lower))
+    }
+    heldFor = latest
+    lane.holds.add('jump', jumpDetail(latest, book.cursor, head))
+  }
+
+  function lift(): void {
+    heldFor = undefined
+    lane.holds.lift('jump')
+  }
+
+  return {
+    count,
+    refuted(shown) {
+      far = undefined
+      if (heldFor !== undefined && shown <= book.cursor + JUMP_MAX) lift()
+    },
+    lift,
+    accept() {
+      if (heldFor !== undefined) book.raise(heldFor)
+      heldFor = undefined
+    },
+    get isHeld() {
+      return heldFor !== undefined
+    },
+  }
+}
+
+function jumpDetail(latest: number, cursor: number, head: number): string {
+  return `The endpoint counts ${latest} used nonces at block ${head}, and this lane knows of ${cursor}. The hold lifts when blocks show what used them, or when the count is ${cursor + JUMP_MAX} or less again; resume() believes the count.`
+}

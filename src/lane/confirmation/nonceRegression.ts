@@ -1,0 +1,158 @@
+import type { Lane } from '../../allocator/lane.js'
+import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { isBound } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
+import type { Limits } from '../../types/index.js'
+import type { Emitter } from '../emitter.js'
+import { countsElsewhere } from './countsElsewhere.js'
+import { shownByBlocks } from './shownByBlocks.js'
+
+type NonceRegressionContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly events: Emitter
+  readonly errors: Repeats<Error>
+  readonly closing: StopSignal
+  readonly closed: boolean
+}
+
+/**
+ * Detects that the account's count is lower than this lane believed: a count that was believed is refuted, a reorg took
+ * away what an earlier process or another wallet had mined, or the node was reset. The nonces are given back; nothing of
+ * this lane is bound to them.
+ */
+export type NonceRegression = {
+  /** The `latest` count as a tick read it. */
+  count(latest: number, head: number): void
+  /** An operator has seen that final nonces are gone: they are given back too. */
+  accept(): void
+  /** A count has fallen, and is to be read once more. */
+  readonly wanted: boolean
+}
+
+/** How long a lower count has to stand on a chain without new blocks. Lagging replicas show lower counts all the time. */
+const STANDS_MS = 3_000
+/** More empty nonces than this below signed transactions are not filled without an operator. */
+const FILL_MAX = 64
+
+export function createNonceRegression(context: NonceRegressionContext): NonceRegression {
+  const { lane, endpointPool, clock } = context
+  const { book } = lane
+  const tracker = endpointPool.tracker
+  let since: { readonly head: number; readonly atMs: number } | undefined
+  let reading = false
+  let fallenTo: number | undefined
+  // The hold that it was given for the count alone.
+  let hold: 'jump' | 'deepReorg' | undefined
+
+  function holdFor(reason: 'jump' | 'deepReorg', found: number, detail: string): void {
+    fallenTo = found
+    // A block that left the chain is another matter: that hold does not end with the count.
+    if (reason === 'jump' || !lane.holds.has('deepReorg')) hold = reason
+    lane.holds.add(reason, detail)
+  }
+
+  function count(latest: number, head: number): void {
+    if (latest >= book.base && latest >= unprovenTo()) {
+      // The count has recovered, so a later `resume()` must not give these nonces back.
+      since = undefined
+      if (fallenTo === undefined) return
+      fallenTo = undefined
+      if (hold !== undefined) lane.holds.lift(hold)
+      hold = undefined
+      return
+    }
+    const nowMs = clock.now()
+    since ??= { head, atMs: nowMs }
+    const stands = head > since.head || nowMs - since.atMs >= STANDS_MS
+    if (stands && !reading) void look(head)
+  }
+
+  async function look(head: number): Promise<void> {
+    reading = true
+    try {
+      await withStopSignal(context.closing, (signal) => read(head, signal))
+    } catch (error) {
+      reportError(context, error)
+    } finally {
+      reading = false
+    }
+  }
+
+  async function read(head: number, signal: AbortSignal): Promise<void> {
+    const hash = tracker.hashAt(head)
+    if (hash === undefined) return
+    const { chainId, reader } = endpointPool
+    const { address } = lane.key
+    const found = await readCountAtHead(reader.port, { address, to: head, hash, chainId, signal })
+    since = undefined
+    if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return
+    const shown = shownByBlocks(context)
+    if (found < shown) {
+      endpointPool.doubt(
+        `the endpoint counts ${found} used nonces, and its own blocks hold a transaction with nonce ${shown - 1}`,
+      )
+    } else if (await isHigherElsewhere(found)) {
+      endpointPool.doubt(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
+    } else if (found < book.finalTo) {
+      holdFor('deepReorg', found, resetDetail(found, book.finalTo, head))
+      context.events.emit('deepReorg', { nonce: found })
+    } else if (book.base - found > FILL_MAX && isBoundFrom(found)) {
+      holdFor('jump', found, gapDetail(found, book.base))
+    } else {
+      giveBack(found)
+    }
+  }
+
+  async function isHigherElsewhere(found: number): Promise<boolean> {
+    const others = await countsElsewhere(endpointPool, lane.key.address, context.limits.readTimeoutMs)
+    return others.some((count) => count > found)
+  }
+
+  /** Above the highest nonce of which it is only believed that it is used, although something of ours is bound to it. */
+  function unprovenTo(): number {
+    let end = 0
+    for (const nonce of book.unproven) end = Math.max(end, nonce + 1)
+    return end
+  }
+
+  function isBoundFrom(nonce: number): boolean {
+    for (const slot of book.slots.values()) if (slot.nonce >= nonce && isBound(slot)) return true
+    return false
+  }
+
+  /** What may come back waits as a hypothesis; what does not is free, or filled below what is bound. */
+  function giveBack(nonce: number): void {
+    for (const bound of [...book.unproven])
+      if (bound >= nonce) lane.apply(bound, { type: 'refuted', token: lane.token() })
+    book.lower(nonce)
+    tracker.wake()
+  }
+
+  return {
+    count,
+    accept() {
+      if (fallenTo !== undefined) giveBack(fallenTo)
+      fallenTo = undefined
+      hold = undefined
+    },
+    get wanted() {
+      return since !== undefined
+    },
+  }
+}
+
+function resetDetail(found: number, finalTo: number, head: number): string {
+  return `The endpoint counts ${found} used nonces at block ${head}, and this lane has seen ${finalTo} become final: the node was reset, or lost blocks. Let it catch up, or call resume() to go on from its count.`
+}
+
+function gapDetail(found: number, base: number): string {
+  return `The account stands at nonce ${found}, and this lane has signed transactions from nonce ${base} on: more than ${FILL_MAX} empty nonces are not filled by themselves. The hold lifts when the count is higher again; resume() fills them.`
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
+
+const BLOCK_MS = 12_000
+/** A look, and the answers that it waits for. */
+const SEEN_WITHIN_MS = BLOCK_MS / 20 + 200
+
+/** Calls until a transaction is in a block and that is known, sent half a block before. */
+async function callsFor(lane: SimLane, marker: number): Promise<{ calls: number; lateMs: number }> {
+  const before = lane.requests.flat().length
+  const tx = await lane.settle(lane.sender.send(transfer(marker)))
+  const sealed = lane.settle(tx.wait('sealed'))
+  let atMs: number | undefined
+  const { head } = lane.chain
+  await lane.until(() => {
+    if (lane.chain.head !== head) atMs ??= lane.clock.now()
+    return tx.stage === 'sealed'
+  })
+  const lateMs = lane.clock.now() - (atMs ?? 0)
+  await sealed
+  return { calls: lane.requests.flat().length - before, lateMs }
+}
+
+describe.each(['geth', 'reth', 'latest'] as const)(
+  'while one transaction waits for a slow block, %s',
+  (rules) => {
+    test('few calls are made, and the block is seen soon', async () => {
+      await using lane = await openLane({ chain: { rules, blockTimeMs: BLOCK_MS } })
+      // What the endpoint counts, and how fast blocks come, is known by then.
+      for (let marker = 1; marker <= 4; marker++) await callsFor(lane, marker)
+      for (let marker = 5; marker <= 8; marker++) {
+        const { calls, lateMs } = await callsFor(lane, marker)
+        expect(calls).toBeLessThanOrEqual(32)
+        expect(lateMs).toBeLessThanOrEqual(SEEN_WITHIN_MS)
+      }
+    })
+
+    test('a nonce that somebody else uses is noticed with its block', async () => {
+      await using lane = await openLane({ chain: { rules, blockTimeMs: BLOCK_MS } })
+      for (let marker = 1; marker <= 4; marker++) await callsFor(lane, marker)
+      const tx = await lane.settle(lane.sender.send(transfer(5)))
+      const sealed = tx.wait('sealed')
+      lane.foreign()
+      const { head } = lane.chain
+      await lane.until(() => lane.chain.head !== head)
+      const atMs = lane.clock.now()
+      await lane.until(() => lane.events('foreign').length > 0)
+      expect(lane.clock.now() - atMs).toBeLessThanOrEqual(3 * SEEN_WITHIN_MS)
+      await lane.settle(sealed)
+      expect(lane.executed().filter((one) => one === 5)).toEqual([5])
+    })
+  },
+)

@@ -1,0 +1,66 @@
+import { readBlock } from '../../chain/blocks/evidenceReplies.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { BlockRef } from '../../ledger/slot.js'
+import { queueMicro } from '../../platform/microtask.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
+import { headerCall } from '../../rpc/codec.js'
+import type { Limits } from '../../types/index.js'
+
+type SpotCheckContext = {
+  readonly endpointPool: EndpointPool
+  readonly limits: Limits
+  readonly errors: Repeats<Error>
+  readonly closed: boolean
+}
+
+/**
+ * Holds single blocks against the chain that lie too far below the head to be walked: a lane that begins again after
+ * a long time does not know what left meanwhile.
+ */
+export type SpotCheck = {
+  /** Whether the block still stands will be known some time. Asked again and again, it is read once at a time. */
+  ask(nonce: number, block: BlockRef): void
+}
+
+const AT_ONCE = 32
+
+export function createSpotCheck(
+  context: SpotCheckContext,
+  answer: (nonce: number, block: BlockRef, stands: boolean) => void,
+): SpotCheck {
+  const { endpointPool, limits } = context
+  const asked = new Map<number, BlockRef>()
+  let reading = false
+
+  async function read(): Promise<void> {
+    const some = [...asked].slice(0, AT_ONCE)
+    const calls = some.map(([, { number }]) => headerCall(number))
+    try {
+      const replies = await endpointPool.reader.port.batch(calls, { timeoutMs: limits.readTimeoutMs })
+      if (context.closed) return
+      for (const [index, [nonce, block]] of some.entries()) {
+        const found = readBlock(replies[index])
+        // No answer is none: whoever wants to know asks again.
+        if (found?.hash) answer(nonce, block, found.hash === block.hash)
+      }
+    } finally {
+      for (const [nonce] of some) asked.delete(nonce)
+      reading = false
+    }
+  }
+
+  return {
+    ask(nonce, block) {
+      asked.set(nonce, block)
+      if (reading) return
+      reading = true
+      // A microtask later: what is asked for in the same turn is read in one request.
+      queueMicro(() => {
+        read().catch((error: unknown) => {
+          reportError(context, error)
+        })
+      })
+    },
+  }
+}

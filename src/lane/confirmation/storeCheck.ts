@@ -1,0 +1,153 @@
+import type { Lane } from '../../allocator/lane.js'
+import type { Bounds } from '../../allocator/readings.js'
+import { readBlock } from '../../chain/blocks/evidenceReplies.js'
+import { readEvidence } from '../../chain/blocks/nonceEvidence.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { BlockRef } from '../../ledger/slot.js'
+import { createOneAtATime } from '../../platform/oneAtATime.js'
+import type { Repeats } from '../../platform/repeats.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
+import { headerCall } from '../../rpc/codec.js'
+import type { Signatures } from '../../rpc/signatures.js'
+import type { Limits } from '../../types/index.js'
+import { countsElsewhere } from './countsElsewhere.js'
+
+type StoreCheckContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly limits: Limits
+  readonly errors: Repeats<Error>
+  readonly signatures: Signatures
+  readonly closing: StopSignal
+  readonly closed: boolean
+}
+
+/**
+ * Whether the chain knows nonces that the store does not: then the store was put back to an earlier time, and ids that it
+ * has forgotten would be paid again. The hold `storeBehindChain` comes where every endpoint that answers says so. While
+ * they contradict each other nothing is sent, for the reason `seeding`.
+ */
+export type StoreCheck = {
+  /** The counts that confirmed readings of the endpoint that is read hold the account between. */
+  judge(bounds: Bounds): void
+  readonly isDisputed: boolean
+  /** The two counts that contradict each other, and what the store knows. */
+  readonly detail: string
+  /** More readings may change what is known of it. */
+  readonly isOpen: boolean
+  /** An operator has looked. */
+  accept(): void
+}
+
+/** The hold rests on counts alone, and ids may be paid again where it is lifted in error: one refutation is not enough. */
+const REFUTED_MIN = 3
+
+/** Where a search begins; it goes lower by itself. */
+const LOOK_BACK_BLOCKS = 31
+
+export function createStoreCheck(
+  context: StoreCheckContext,
+  start: {
+    /** The cursor of a store that can be older than the chain, where it is one. */
+    readonly cursor: number | undefined
+    /** Of the readings at the start one said so, and another did not. */
+    readonly isDisputed: boolean
+    /** The newest block that the store shows to be older than whatever it may have forgotten. */
+    readonly madeAt: BlockRef | undefined
+  },
+  changed: () => void,
+): StoreCheck {
+  const { lane, endpointPool, limits } = context
+  const { holds } = lane
+  const { cursor, madeAt } = start
+  let isDisputed = start.isDisputed
+  const asking = createOneAtATime(context)
+  // Readings in a row of which none was above the cursor.
+  let refuted = 0
+  let said = ''
+
+  const isBehind = (): boolean => holds.has('storeBehindChain')
+
+  function judge(bounds: Bounds): void {
+    if (cursor === undefined) return
+    if (!isBehind() && !isDisputed) {
+      if (bounds.min <= cursor) return
+      isDisputed = true
+    }
+    asking.run(() => hear(bounds, cursor))
+  }
+
+  async function hear(bounds: Bounds, cursor: number): Promise<void> {
+    const [others, shown] = await Promise.all([
+      countsElsewhere(endpointPool, lane.key.address, limits.readTimeoutMs, 'pending'),
+      usedBefore(bounds.max),
+    ])
+    if (context.closed || !(isDisputed || isBehind())) return
+    const min = Math.min(bounds.min, ...others)
+    const max = Math.max(bounds.max, ...others)
+    const known = Math.max(cursor, shown)
+    said = `One reading counts ${min} nonces at \`pending\`, another one ${max}`
+    refuted = max <= known ? refuted + 1 : 0
+    if (isDisputed && min > known) {
+      isDisputed = false
+      holds.add('storeBehindChain')
+    } else if (refuted >= REFUTED_MIN) {
+      isDisputed = false
+      holds.lift('storeBehindChain')
+    }
+    changed()
+  }
+
+  /**
+   * How many nonces were used before the store was written last: `count`, where the body of a block that was known then
+   * shows the last one of them. What the store has forgotten was made later, and lands above that block.
+   */
+  async function usedBefore(count: number): Promise<number> {
+    const last = lane.book.get(count - 1)
+    if (madeAt === undefined || count <= 0) return 0
+    if (last?.state !== 'used' || last.at === undefined || last.at.number < 0)
+      return (await isShownAt(madeAt, count - 1)) ? count : 0
+    if (last.at.number > madeAt.number) return 0
+    const call = headerCall(madeAt.number)
+    const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    return readBlock(reply)?.hash === madeAt.hash ? count : 0
+  }
+
+  /** Where nothing is kept of the nonce: it is looked for as if that block were the newest one. */
+  async function isShownAt({ number: to, hash }: BlockRef, nonce: number): Promise<boolean> {
+    const { kind } = await withStopSignal(context.closing, (signal) =>
+      readEvidence(endpointPool.reader.port, {
+        address: lane.key.address,
+        chainId: endpointPool.chainId,
+        nonce,
+        own: () => new Set(),
+        isOwn: (one) => lane.book.nonceOf(one) !== undefined,
+        carriedIn: undefined,
+        signatures: context.signatures,
+        from: to - LOOK_BACK_BLOCKS,
+        to,
+        hashAt: (number) => (number === to ? hash : undefined),
+        isFirst: true,
+        signal,
+      }),
+    )
+    return kind === 'other' || kind === 'own'
+  }
+
+  return {
+    judge,
+    get isDisputed() {
+      return isDisputed
+    },
+    get detail() {
+      return `${said || 'Two readings of the account contradict each other'}: the store knows of ${cursor}. Was it put back from a backup? The hold lifts when they agree; resume() goes on from the store.`
+    },
+    get isOpen() {
+      return cursor !== undefined && (isDisputed || isBehind())
+    },
+    accept() {
+      isDisputed = false
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { createSenderIn } from '../../api/sender/sender.js'
+import {
+  openLane,
+  refuses,
+  type SimLane,
+  type SimLaneOptions,
+  TIMES_OUT,
+  transfer,
+} from '../../api/sender/simLane.fixture.js'
+import type { RpcReply } from '../../rpc/port.js'
+import { memoryStore } from '../../store/memory.js'
+import type { TxRequest } from '../../types/index.js'
+
+const ROUND_TRIP_MS = 300
+
+/** A lane that is not open yet, on a chain that is far away. */
+async function farAway(options: SimLaneOptions = {}): Promise<SimLane> {
+  const lane = await openLane({ closed: true, lateMs: () => ROUND_TRIP_MS, ...options })
+  lane.chain.start()
+  // What the chain has when the lane comes is more than its first block.
+  await lane.clock.advance(5_000)
+  return lane
+}
+
+/** Whole round trips until this send is accepted. */
+async function roundTripsOf(lane: SimLane, send: Promise<unknown>): Promise<number> {
+  const begunMs = lane.clock.now()
+  await lane.settle(send)
+  return Math.floor((lane.clock.now() - begunMs) / ROUND_TRIP_MS)
+}
+
+/** A transfer with nothing given. */
+function bare(marker: number): TxRequest {
+  const { gas: _, ...request } = transfer(marker)
+  return request as TxRequest
+}
+
+const estimates = ({ requests }: SimLane) =>
+  requests.flat().filter(({ method }) => method === 'eth_estimateGas').length
+
+describe('a first send with nothing given is accepted after three round trips', () => {
+  test.each<readonly [string, SimLaneOptions]>([
+    ['blocks every 2 s', {}],
+    ['blocks faster than the round trip', { chain: { blockTimeMs: 200 } }],
+    ['an account that has money and code', { code: `0xef0100${'11'.repeat(20)}` }],
+  ])('%s', async (_, options) => {
+    await using lane = await farAway(options)
+    expect(await roundTripsOf(lane, lane.sender.send(bare(1)))).toBe(3)
+    expect(estimates(lane)).toBe(1)
+  })
+
+  test('of a lane that was open before, in another life', async () => {
+    const store = memoryStore()
+    await using lane = await farAway({ store })
+    await lane.settle(lane.sender.send(bare(1)).then((tx) => tx.wait('finalized')))
+    await lane.settle(lane.sender.close())
+    const later = createSenderIn(lane.environment, lane.parameters)
+    expect(await roundTripsOf(lane, later.send(bare(2)))).toBe(3)
+    await lane.settle(later.close())
+  })
+})
+
+test.each([0, ROUND_TRIP_MS])(
+  'a lane that is ready and has nothing to follow asks nothing more, %i ms away',
+  async (ms) => {
+    await using lane = await farAway({ lateMs: () => ms })
+    await lane.settle(lane.sender.ready())
+    const requests = lane.requests.length
+    await lane.clock.advance(60_000)
+    expect(lane.requests).toHaveLength(requests)
+  },
+)
+
+describe('what is asked before the lane is open', () => {
+  test('is nothing where nobody sends', async () => {
+    await using lane = await farAway()
+    await lane.settle(lane.sender.snapshot())
+    const methods = new Set(lane.requests.flat().map(({ method }) => method))
+    expect(methods).not.toContain('eth_estimateGas')
+    expect(methods).not.toContain('eth_maxPriorityFeePerGas')
+  })
+
+  test('shows nothing of a transaction that is private', async () => {
+    await using lane = await farAway()
+    await lane.rejection(lane.sender.send(bare(1), { private: true }))
+    expect(estimates(lane)).toBe(0)
+  })
+
+  test('is not about one that comes after another', async () => {
+    await using lane = await farAway()
+    const first = lane.sender.send(transfer(1), { id: 'a' })
+    const second = lane.sender.send(bare(2), { after: ['a'] })
+    await lane.settle(first)
+    expect(estimates(lane)).toBe(0)
+    await lane.settle(second)
+    expect(estimates(lane)).toBe(1)
+  })
+
+  test.each<readonly [string, RpcReply]>([
+    ['reverts', refuses('execution reverted', 3)],
+    ['has no answer', TIMES_OUT],
+    ['is answered with what cannot be', { ok: true, result: '0x1' }],
+  ])('is asked again where it %s', async (_, reply) => {
+    await using lane = await farAway()
+    let asked = 0
+    lane.script = ({ method }) => (method === 'eth_estimateGas' && asked++ === 0 ? reply : undefined)
+    const tx = await lane.settle(lane.sender.send(bare(1)))
+    await lane.settle(tx.wait('sealed'))
+    expect(asked).toBe(2)
+  })
+
+  test('is asked again where the account took its time', async () => {
+    await using lane = await farAway()
+    const untilMs = lane.clock.now() + 5_000
+    lane.script = ({ method }) =>
+      method === 'eth_getCode' && lane.clock.now() < untilMs
+        ? refuses('rate limit exceeded', -32005)
+        : undefined
+    await lane.settle(lane.sender.send(bare(1)))
+    expect(estimates(lane)).toBe(2)
+  })
+})

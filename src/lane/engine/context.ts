@@ -1,0 +1,54 @@
+import type { LocalAccount } from 'viem'
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { Clock, Random } from '../../platform/clock.js'
+import type { Repeats } from '../../platform/repeats.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import type { Signatures } from '../../rpc/signatures.js'
+import type { Limits, Logger, Tx } from '../../types/index.js'
+import type { Store, StoredTransaction } from '../../types/store.js'
+import type { Admission } from '../admission/admission.js'
+import type { Seed } from '../confirmation/seeding.js'
+import type { Emitter } from '../emitter.js'
+import type { LaneSession } from '../session/laneSession.js'
+import type { FeeOracle } from '../signing/feeOracle.js'
+import type { Transaction } from '../transaction/transaction.js'
+
+/** What the parts of a lane's engine share. Parts know this and not each other. */
+export type LaneContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: Limits
+  readonly logger: Logger
+  /** See `LaneLog`. */
+  readonly notice: (sentence: string) => void
+  readonly events: Emitter
+  /** See `reportError`. */
+  readonly errors: Repeats<Error>
+  readonly fees: FeeOracle
+  readonly lossDepth: 'child' | 'safe' | number
+  readonly broadcast: 'first' | 'all'
+  /** Undefined for a lane that only hands out nonces: it promises P1 and P2, not P3. */
+  signer: LocalAccount | undefined
+  readonly signatures: Signatures
+  /** Transactions that have not ended, by id. */
+  readonly transactions: Map<string, Transaction>
+  /** Transactions that are to be written with the next journal write. */
+  readonly changed: Set<Transaction>
+  /** Those of them that go to another lane of their pool, as they arrive there: nothing else is done with them here. */
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  /** The public face of a transaction: always the same object. */
+  txOf(transaction: Transaction): Tx
+  readonly session: LaneSession
+  readonly admission: Admission
+  /** After it nobody signs, sends or follows the chain here any more; another process may. */
+  readonly closing: StopSignal
+  readonly closed: boolean
+  /** What the account did before the first record of this lane. */
+  readonly history: Seed['history']
+  /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */
+  blockedAt: number
+}

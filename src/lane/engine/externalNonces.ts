@@ -1,0 +1,201 @@
+import type { LocalAccount } from 'viem'
+import { createDeadlines } from '../../allocator/deadlines.js'
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { newestBlock } from '../../chain/endpoints/newestBlock.js'
+import { TxlaneError } from '../../errors/base.js'
+import type { Attempt, Slot } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
+import type { SendOutcome } from '../../rpc/outcome.js'
+import type { Limits } from '../../types/index.js'
+import { isOutsideId } from '../../validate/stageOrder.js'
+import { type Envelope, outsideTransaction } from '../transaction/outside.js'
+import type { Transaction } from '../transaction/transaction.js'
+
+type ExternalNoncesContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly clock: Clock
+  readonly limits: Limits
+  signer: LocalAccount | undefined
+  readonly transactions: Map<string, Transaction>
+  readonly changed: Set<Transaction>
+  readonly closed: boolean
+}
+
+/** Nonces in the hands of outside code: rows 8 to 11. */
+export type ExternalNonces = {
+  /** Hands out the lowest hole, else the cursor. To be called under the lane's mutex. */
+  handOut(): number
+  /** Resolves once all that was handed out and given back until now is in the store. */
+  written(): Promise<void>
+  /** Row 9. Resolves once the bytes are in the store; before that nobody may send them. */
+  commit(nonce: number, envelope: Envelope): Promise<Transaction>
+  /** Row 10. */
+  release(nonce: number): void
+  /** It was heard of: its time begins anew. */
+  renew(nonce: number): void
+  /** What became of sending committed bytes. Anything but acceptance and an intrinsic refusal is unknown. */
+  outcome(nonce: number, envelope: Envelope, outcome: SendOutcome['outcome']): void
+  /** Watches over what an earlier life handed out. */
+  start(): void
+  stop(): void
+}
+
+/** Who waits for the store to have what was handed out or committed. */
+type Write = {
+  readonly reject: (error: TxlaneError) => void
+  /** The store was asked to keep bytes, which whoever reads them may send. */
+  mayBeSent: boolean
+}
+
+export function createExternalNonces(options: {
+  context: ExternalNoncesContext
+  nextSequence: () => number
+  /** A nonce came free. */
+  freed: () => void
+}): ExternalNonces {
+  const { context } = options
+  const { lane, limits, clock, transactions, changed } = context
+  const { book } = lane
+  const deadlines = createDeadlines<number>({ clock, afterMs: limits.reservationTtlMs, due: expire })
+  const writes = new Set<Write>()
+
+  /** Row 11. Without a signer the gap is told, again and again, until somebody fills it. */
+  function expire(nonce: number): void {
+    if (!isHandedOut(book.get(nonce))) return
+    lane.apply(nonce, { type: 'ttl', signer: context.signer !== undefined, token: lane.token() })
+    if (isHandedOut(book.get(nonce))) deadlines.set(nonce)
+  }
+
+  function written(hasBytes: boolean): Promise<void> {
+    if (context.closed) return Promise.reject(closed())
+    return new Promise((resolve, reject) => {
+      const write: Write = { reject, mayBeSent: false }
+      writes.add(write)
+      const done = () => {
+        writes.delete(write)
+        resolve()
+      }
+      const begun = () => {
+        write.mayBeSent = hasBytes
+      }
+      lane.journal.touch(done, begun)
+    })
+  }
+
+  async function commit(nonce: number, envelope: Envelope): Promise<Transaction> {
+    if (context.closed) throw closed()
+    const slot = book.get(nonce)
+    if (slot === undefined || slot.state === 'final' || (slot.state === 'used' && slot.settled))
+      throw tooLate(slot, envelope)
+    const { transaction, isFresh } = transactionAt(slot, envelope)
+    const attempt: Attempt = {
+      hash: envelope.hash,
+      raw: envelope.raw,
+      fees: envelope.fees,
+      gas: envelope.gas,
+      claim: transaction.id,
+      epoch: lane.lease.epoch,
+      // Whoever committed them is about to send them: a send of ours would be the second one.
+      sends: 1,
+      accepted: false,
+      madeAt: newestBlock(context),
+    }
+    deadlines.forget(nonce)
+    changed.add(transaction)
+    lane.apply(nonce, { type: 'outsideCommitted', attempt })
+    try {
+      await written(true)
+    } catch (error) {
+      // Where it was written all the same, whoever has the lane next reads it there.
+      if (isFresh) transactions.delete(transaction.id)
+      throw error
+    }
+    return transaction
+  }
+
+  /** Other bytes for the same reservation are another attempt of the same transaction. */
+  function transactionAt(slot: Slot, envelope: Envelope): { transaction: Transaction; isFresh: boolean } {
+    const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
+    const claim = claims.find(isOutsideId)
+    if (slot.state === 'hole' || slot.state === 'reserved' || (claims.length > 0 && claim === undefined))
+      throw given(slot)
+    const known = claim === undefined ? undefined : transactions.get(claim)
+    if (known) return { transaction: known, isFresh: false }
+    const fresh = outsideTransaction(envelope, {
+      lane: lane.key,
+      sequence: options.nextSequence(),
+      createdAtMs: clock.wallNow(),
+    })
+    transactions.set(fresh.id, fresh)
+    return { transaction: fresh, isFresh: true }
+  }
+
+  return {
+    handOut() {
+      const nonce = lane.next()
+      lane.apply(nonce, { type: 'handOut' })
+      deadlines.set(nonce)
+      return nonce
+    },
+    written: () => written(false),
+    commit,
+    release(nonce) {
+      deadlines.forget(nonce)
+      lane.apply(nonce, { type: 'released' })
+      options.freed()
+    },
+    renew(nonce) {
+      if (isHandedOut(book.get(nonce))) deadlines.set(nonce)
+    },
+    outcome(nonce, { hash }, outcome) {
+      const said = outcome === 'accepted' || outcome === 'intrinsic' ? outcome : 'unknown'
+      lane.apply(nonce, { type: 'outcome', hash, outcome: said, epoch: lane.lease.epoch })
+    },
+    start() {
+      for (const slot of book.slots.values()) if (isHandedOut(slot)) deadlines.set(slot.nonce)
+    },
+    stop() {
+      deadlines.stop()
+      for (const { reject, mayBeSent } of writes) reject(mayBeSent ? closedInMidWrite() : closed())
+      writes.clear()
+    },
+  }
+}
+
+function isHandedOut(slot: Slot | undefined): boolean {
+  return slot?.state === 'outside' && slot.origin === 'handedOut'
+}
+
+function given({ nonce }: Slot): TxlaneError {
+  return new TxlaneError(`Nonce ${nonce} is not reserved for these bytes: the lane may use it itself.`, {
+    code: 'INVALID',
+    fate: 'notExecuted',
+  })
+}
+
+function tooLate(slot: Slot | undefined, { hash }: Envelope): TxlaneError {
+  const by = slot?.state === 'used' ? slot.by : undefined
+  const executed = by !== undefined && 'hash' in by && by.hash === hash
+  const known = by !== undefined && by.kind !== 'unproven'
+  return new TxlaneError('The nonce of these bytes is used already.', {
+    code: 'TOO_LATE',
+    fate: executed ? 'executed' : known ? 'notExecuted' : 'inFlight',
+  })
+}
+
+/** The store was asked to keep the bytes, and has not answered: whoever opens the lane next may find and send them. */
+function closedInMidWrite(): TxlaneError {
+  return new TxlaneError(
+    'The lane was closed before the store answered: the bytes may be journaled. Do not send them; look them up by their hash.',
+    { code: 'CLOSED', fate: 'inFlight' },
+  )
+}
+
+function closed(): TxlaneError {
+  return new TxlaneError('The lane was closed; the bytes are not journaled: do not send them.', {
+    code: 'CLOSED',
+    fate: 'notExecuted',
+  })
+}

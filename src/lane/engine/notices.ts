@@ -1,0 +1,72 @@
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { Clock } from '../../platform/clock.js'
+import type { HoldReason } from '../../types/index.js'
+import type { WaitReason } from '../../types/wait.js'
+import { holdLift } from '../reasons/sentence.js'
+
+type NoticesContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly clock: Clock
+  readonly notice: (sentence: string) => void
+}
+
+/** Says once what a lane waits for that only a person can bring about, and what lifts it. */
+export type Notices = {
+  /** `alarming`: the reason of a transaction that has waited for a person for long, if there is one. */
+  look(alarming: WaitReason | undefined): void
+}
+
+/** A hold that lifts by itself before that is not worth a line. */
+const HOLD_MS = 2_000
+/** An endpoint may be started anew, or lose its network for a moment. */
+const ENDPOINT_MS = 10_000
+
+type Notice = { readonly afterMs: number; readonly sentence: string }
+
+export function createNotices(context: NoticesContext): Notices {
+  const { lane, endpointPool, clock, notice } = context
+  // Since when each stands, by what it is about; `Infinity` once it was said.
+  const sinceMs = new Map<string, number>()
+
+  function current(alarming: WaitReason | undefined): ReadonlyMap<string, Notice> {
+    const found = new Map<string, Notice>()
+    const details = lane.holds.details()
+    for (const hold of lane.holds.list()) {
+      const lift = holdLift(hold, details[hold])
+      if (lift !== undefined) found.set(topicOf(hold), { afterMs: HOLD_MS, sentence: lift })
+    }
+    // It has waited for long already.
+    if (alarming?.for === 'funds')
+      found.set('money', {
+        afterMs: 0,
+        sentence: `${alarming.sentence} It goes on when the account has more money.`,
+      })
+    const { trouble, port } = endpointPool.reader
+    if (trouble)
+      found.set(`endpoint ${port.name}`, {
+        afterMs: ENDPOINT_MS,
+        sentence: `The endpoint ${port.name} answers nothing of use; it said: "${trouble.said}". The lane goes on when it answers; \`endpoints\` can name others.`,
+      })
+    return found
+  }
+
+  return {
+    look(alarming) {
+      const now = clock.now()
+      const found = current(alarming)
+      for (const topic of sinceMs.keys()) if (!found.has(topic)) sinceMs.delete(topic)
+      for (const [topic, { afterMs, sentence }] of found) {
+        const since = sinceMs.get(topic) ?? now
+        sinceMs.set(topic, since)
+        if (now - since < afterMs) continue
+        sinceMs.set(topic, Number.POSITIVE_INFINITY)
+        notice(`${lane.key.address} on chain ${lane.key.chainId}: ${sentence}`)
+      }
+    },
+  }
+}
+
+/** A lane without money shows it as a hold or as the wait of a transaction. */
+const topicOf = (hold: HoldReason) => (hold === 'starved' ? 'money' : hold)

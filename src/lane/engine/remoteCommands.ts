@@ -1,0 +1,70 @@
+import type { FeeValues } from 'viem'
+import type { Lane } from '../../allocator/lane.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
+import type { Tx } from '../../types/index.js'
+import type { Store, Wish } from '../../types/store.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { drop } from '../transaction/transaction.js'
+import type { TxOperations } from '../transaction/tx.js'
+
+type RemoteCommandsContext = {
+  readonly lane: Lane
+  readonly store: Store
+  readonly errors: Repeats<Error>
+  readonly transactions: Map<string, Transaction>
+  txOf(transaction: Transaction): Tx
+}
+
+/** What is asked of the holder by id: from another process, or by an operator. */
+export type Wishes = {
+  /** What a caller in another process asked for. How it ends is told to that caller by the store. */
+  fulfil(id: string, wish: Wish): void
+  /** The operator's word on an unresolved transaction (row 27); false where there is none of that id. */
+  resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
+}
+
+export function createWishes(context: RemoteCommandsContext, operations: TxOperations): Wishes {
+  const { lane, transactions, txOf, store } = context
+
+  function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
+    const transaction = transactions.get(id)
+    if (transaction?.unresolved !== true || transaction.nonce === undefined) return false
+    drop(transaction, 'unresolved')
+    lane.apply(transaction.nonce, { type: 'resolve', claim: id, fate })
+    return true
+  }
+
+  /** It was left before what it is about was handed to another lane. */
+  async function pass(id: string, wish: Wish): Promise<void> {
+    const stored = await store.find(lane.key, { id })
+    if (stored !== undefined && stored.lane.address !== lane.key.address) await store.wish(lane.key, id, wish)
+  }
+
+  return {
+    resolve,
+    fulfil(id, wish) {
+      const transaction = transactions.get(id)
+      lane.journal.touch()
+      if (transaction === undefined) return void pass(id, wish).catch((error) => reportError(context, error))
+      const tx = txOf(transaction)
+      // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
+      const nothing = () => {}
+      switch (wish.kind) {
+        case 'cancel':
+          return void tx.cancel().catch(nothing)
+        case 'abort':
+          return operations.abort(transaction)
+        case 'speedUp':
+          return void tx
+            .speedUp(wish.fees as FeeValues | undefined)
+            .catch(() => tx.speedUp())
+            .catch(nothing)
+        case 'resolve':
+          return void resolve(id, wish.fate)
+        default:
+          return wish satisfies never
+      }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import type { Book } from '../../ledger/book.js'
+import type { Slot } from '../../ledger/slot.js'
+import type { StoredTransaction } from '../../types/store.js'
+import { fromStored } from '../transaction/stored.js'
+import { hasReached, type Transaction, touched, type WallClock } from '../transaction/transaction.js'
+
+export type Restored = {
+  /** Each has the nonce of the slot that it is bound to, or none. */
+  readonly open: readonly Transaction[]
+  /** Their nonces were pruned: beyond the horizon nothing is watched any more. */
+  readonly final: readonly Transaction[]
+}
+
+/**
+ * The transactions of an earlier life, as its slots say: which of them has a nonce is read from the slots alone,
+ * since a reservation without an attempt died with that life. `find` reads one that has ended.
+ */
+export async function restoreTransactions(
+  stored: readonly StoredTransaction[],
+  parts: {
+    readonly book: Book
+    /** What callers of this process have: it is the same transaction. */
+    readonly known: ReadonlyMap<string, Transaction>
+    /** What became of one of those meanwhile. */
+    readonly learn: (transaction: Transaction, stored: StoredTransaction) => void
+    readonly find: (id: string) => Promise<StoredTransaction | undefined>
+    readonly clock: WallClock
+  },
+): Promise<Restored> {
+  const { book, find, known, learn, clock } = parts
+  const transactions = new Map(stored.map((one) => [one.id, taken(one)]))
+  const nonces = boundNonces(book)
+  for (const { id, replaces } of stored) {
+    const transaction = transactions.get(id) as Transaction
+    if (replaces !== undefined)
+      transaction.replaces = transactions.get(replaces) ?? (await ended(replaces, find))
+  }
+  const all = [...transactions.values()]
+  const isFinal = (one: Transaction) => !nonces.has(one.id) && hasReached(one, 'sealed')
+  const final = all.filter(isFinal)
+  const open = all.filter((one) => !isFinal(one))
+  for (const transaction of open) bind(transaction, nonces.get(transaction.id), clock)
+  return { open, final }
+
+  /** Another process may have sent it, and wait for it. */
+  function taken(one: StoredTransaction): Transaction {
+    const here = known.get(one.id)
+    if (here) learn(here, one)
+    const transaction = here ?? fromStored(one)
+    transaction.watchedRemotely = true
+    return transaction
+  }
+}
+
+/** What is bound to a nonce, by id. */
+function boundNonces(book: Book): Map<string, number> {
+  const nonces = new Map<string, number>()
+  for (const slot of book.slots.values()) for (const claim of claimsOf(slot)) nonces.set(claim, slot.nonce)
+  return nonces
+}
+
+function claimsOf(slot: Slot): readonly string[] {
+  if (slot.state === 'live') return slot.claims
+  if (slot.state !== 'used') return []
+  if (!slot.settled) return slot.claims
+  return slot.by.kind === 'claim' ? [slot.by.claim] : []
+}
+
+function bind(transaction: Transaction, nonce: number | undefined, clock: WallClock): void {
+  transaction.nonce = nonce
+  if (nonce !== undefined) return
+  // Bytes of it may be out at a nonce that something else took.
+  if (transaction.hash !== undefined) transaction.previouslySigned = true
+  if (transaction.hash !== undefined || transaction.stage !== 'queued') touched(transaction, clock)
+  transaction.hash = undefined
+  transaction.stage = 'queued'
+}
+
+async function ended(
+  id: string,
+  find: (id: string) => Promise<StoredTransaction | undefined>,
+): Promise<Transaction | undefined> {
+  const stored = await find(id)
+  return stored && fromStored(stored)
+}

@@ -1,0 +1,220 @@
+import type { Hash } from 'viem'
+import type { Lane } from '../../allocator/lane.js'
+import type { TxlaneErrorCode } from '../../errors/base.js'
+import type { Book } from '../../ledger/book.js'
+import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
+import { lastClaim, type Slot } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Repeats } from '../../platform/repeats.js'
+import type { Tx } from '../../types/index.js'
+import type { Store } from '../../types/store.js'
+import { isOutsideId } from '../../validate/stageOrder.js'
+import { isBoundElsewhere } from '../confirmation/boundElsewhere.js'
+import { tellForeign } from '../confirmation/foreign.js'
+import type { Seed } from '../confirmation/seeding.js'
+import type { Emitter } from '../emitter.js'
+import type { LaneSession } from '../session/laneSession.js'
+import { sayGivenUp } from '../transaction/givenUp.js'
+import { finished, hasFailed, moveTo, settleVerdict, type Transaction } from '../transaction/transaction.js'
+import { endWith } from '../transaction/transactionEvents.js'
+import { txError } from '../transaction/txError.js'
+import { reportUnresolved } from '../transaction/unresolved.js'
+
+type RunActionsContext = {
+  readonly lane: Lane
+  readonly store: Store
+  readonly clock: Clock
+  readonly events: Emitter
+  readonly errors: Repeats<Error>
+  readonly transactions: Map<string, Transaction>
+  readonly changed: Set<Transaction>
+  txOf(transaction: Transaction): Tx
+  readonly session: LaneSession
+  readonly closed: boolean
+  readonly history: Seed['history']
+}
+
+export type ActionRunnerParts = {
+  readonly context: RunActionsContext
+  readonly sign: (nonce: number, claim: string, token: number) => void
+  readonly noop: (nonce: number, token: number) => void
+  readonly bump: (nonce: number, token: number, underbids: number) => void
+  readonly broadcast: (nonce: number) => void
+  readonly later: (nonce: number) => void
+  readonly look: () => void
+  readonly queueAgain: (transaction: Transaction) => void
+  /** It executed at the nonce after all, or what it replaced did: wherever it waits or was bound since, that ends. */
+  readonly reclaim: (transaction: Transaction, nonce: number) => void
+  readonly transactionOf: (nonce: number) => Transaction | undefined
+  /** Nothing more can happen to it: from now on it is found in the store. */
+  readonly forget: (transaction: Transaction) => void
+}
+
+/** A transaction that lost more nonces than this to others: something is wrong with what the endpoints answer. */
+const REBOUND_MAX = 3
+
+/** How many nonces a transaction with signed bytes has lost to something else, as far as slots are kept. */
+function timesDisplaced(book: Book, id: string): number {
+  let times = 0
+  for (const slot of book.slots.values()) {
+    if (slot.state !== 'used' || !slot.settled || slot.by.kind !== 'other') continue
+    if (slot.attempts.some(({ claim }) => claim === id)) times++
+  }
+  return times
+}
+
+/** What of another's stands in this slot. */
+function foreignIn(slot: Slot | undefined): {
+  readonly hash: Hash | undefined
+  readonly block: number | undefined
+} {
+  if (slot?.state !== 'used') return { hash: undefined, block: undefined }
+  return { hash: slot.by.kind === 'other' ? slot.by.hash : undefined, block: slot.at?.number }
+}
+
+function reboundOften(id: string, times: number): string {
+  return `Transaction ${id} lost ${times} nonces to other transactions of this account. Check who else has its key, and what the endpoints answer; resume() lets the lane go on.`
+}
+
+/** Carries out what the table asks for. It chooses nothing. */
+export function createActionRunner(parts: ActionRunnerParts) {
+  const { context } = parts
+  const { events, transactions } = context
+
+  function perform(nonce: number, actions: readonly SlotAction[]): void {
+    for (const action of actions) one(nonce, action)
+  }
+
+  function one(nonce: number, action: SlotAction): void {
+    switch (action.do) {
+      case 'sign':
+        return parts.sign(nonce, action.claim, action.token)
+      case 'noop':
+        return parts.noop(nonce, action.token)
+      case 'bump':
+        return parts.bump(nonce, action.token, action.underbids)
+      case 'broadcast':
+        return parts.broadcast(nonce)
+      case 'resend':
+      case 'backOff':
+        return parts.later(nonce)
+      case 'look':
+        return parts.look()
+      case 'queueAgain':
+        return withTransaction(action.claim, again)
+      case 'end':
+        return withTransaction(action.claim, (transaction) => ended(nonce, transaction, action.as))
+      case 'landed':
+        return withTransaction(action.claim, (transaction) => landed(transaction, action.hash))
+      case 'reclaim':
+        return withTransaction(action.claim, (transaction) => parts.reclaim(transaction, nonce))
+      case 'hold':
+        return context.lane.holds.add(action.reason)
+      case 'tell':
+        return tell(nonce, action.event)
+      case 'readAgain':
+      case 'prune':
+        // The journal reads again by itself, and the book has pruned the slot already.
+        return
+      default:
+        return action satisfies never
+    }
+  }
+
+  function withTransaction(id: string, work: (transaction: Transaction) => void): void {
+    const transaction = transactions.get(id)
+    if (transaction && !hasFailed(transaction)) work(transaction)
+  }
+
+  function again(transaction: Transaction): void {
+    if (isOutsideId(transaction.id)) return finish(transaction, 'displacedOutside')
+    const times = timesDisplaced(context.lane.book, transaction.id)
+    if (times > 1) events.emit('rebound', { tx: context.txOf(transaction), times })
+    if (times > REBOUND_MAX) context.lane.holds.add('rebound', reboundOften(transaction.id, times))
+    parts.queueAgain(transaction)
+  }
+
+  function landed(transaction: Transaction, hash: Hash | undefined): void {
+    transaction.settled = true
+    finished(transaction, context.clock)
+    if (hash === undefined) return landedOnTheirWord(transaction)
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => settleVerdict(transaction))
+  }
+
+  /** The operator's word names no attempt and no block: there is no receipt, and nothing to wait for. */
+  function landedOnTheirWord(transaction: Transaction): void {
+    transaction.hash = undefined
+    moveTo(transaction, 'finalized', context.clock)
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => {
+      settleVerdict(transaction)
+      parts.forget(transaction)
+    })
+  }
+
+  function ended(nonce: number, transaction: Transaction, as: EndAs): void {
+    if (isBoundElsewhere(context.lane.book, transaction, nonce)) return
+    if (as === 'superseded') transaction.supersededBy = heirIn(context.lane.book.get(nonce))
+    finish(transaction, as)
+  }
+
+  function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
+    const { code, message } = ENDS[as]
+    const why = as === 'voided' ? sayGivenUp(transaction) : message
+    const error = transaction.withdrawError ?? txError(transaction, code, 'notExecuted', why)
+    endWith(context, transaction, error, parts.forget)
+  }
+
+  function tell(nonce: number, told: Told): void {
+    const transaction = parts.transactionOf(nonce)
+    const tx = transaction && context.txOf(transaction)
+    switch (told) {
+      case 'unresolved':
+        return unresolved(nonce)
+      case 'stuck':
+      case 'feeCeiling':
+        if (tx) events.emit(told, { tx })
+        return
+      case 'sealed':
+      case 'preconfirmed':
+        // Told with the stage, by whoever keeps the stages.
+        return
+      case 'foreign':
+        return void tellForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
+      default:
+        return events.emit(told, { nonce, tx })
+    }
+  }
+
+  /** Told of each that was bound there; of the nonce alone where none was. */
+  function unresolved(nonce: number): void {
+    const slot = context.lane.book.get(nonce)
+    const claims = slot?.state === 'used' ? slot.claims : []
+    if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
+    for (const claim of claims) {
+      withTransaction(claim, (transaction) => reportUnresolved(context.session, transaction))
+    }
+  }
+
+  return perform
+}
+
+/** What took the nonce of the others that were bound there; of several that were asked for one by one, the last. */
+function heirIn(slot: Slot | undefined): string | undefined {
+  if (slot?.state === 'used' && slot.by.kind === 'claim') return slot.by.claim
+  return slot && lastClaim(slot)
+}
+
+const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message: string }> = {
+  rejected: { code: 'REJECTED', message: 'No node can include these bytes.' },
+  voided: { code: 'REJECTED', message: 'A no-op took its nonce.' },
+  withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
+  cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },
+  superseded: { code: 'SUPERSEDED', message: 'Its replacement took the nonce.' },
+  tooLate: { code: 'TOO_LATE', message: 'What it was to replace had landed already.' },
+  displacedOutside: {
+    code: 'REJECTED',
+    message: 'Something else used the nonce of these bytes, which were signed outside this lane.',
+  },
+}

@@ -1,0 +1,243 @@
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { refusalOf } from '../../errors/quote.js'
+import { newestAttempt } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
+import type { LaneSnapshot, Logger, Tx } from '../../types/index.js'
+import type { StoredTransaction } from '../../types/store.js'
+import type { WaitReason } from '../../types/wait.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
+import type { Emitter } from '../emitter.js'
+import type { GroupBounds } from '../queue/groupBounds.js'
+import type { Order } from '../queue/order.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
+import { reasonOf } from '../reasons/sentence.js'
+import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.js'
+import type { FeeOracle } from '../signing/feeOracle.js'
+import type { Funds } from '../signing/funds.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import { endedOf, receiptSaidOf, summaryOf, wantedOf } from '../transaction/waitingFor.js'
+import { createNotices } from './notices.js'
+
+type WaitReasonsContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly notice: (sentence: string) => void
+  readonly events: Emitter
+  readonly errors: Repeats<Error>
+  readonly fees: FeeOracle
+  readonly transactions: Map<string, Transaction>
+  readonly changed: Set<Transaction>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  txOf(transaction: Transaction): Tx
+  readonly closed: boolean
+}
+
+/** Why the transactions of a lane are not further yet, from what its parts know. */
+export type WaitReasons = {
+  of(transaction: Transaction): WaitReason | undefined
+  /** Of the lowest nonce, or the first in line, and how many wait for what. */
+  summary(): LaneSnapshot['waiting']
+  /**
+   * Keeps the reasons of those that have waited for long, so that another process can tell, and tells who listens where
+   * only a person can end a wait. Costs little, and does it once a second at most.
+   */
+  look(): void
+}
+
+const LOOK_MS = 1_000
+/** For so long nobody needs to be told. */
+const LONG_MS = 2_000
+/** So many are looked at: the lowest nonces, and the first that were called. */
+const LOOKED_AT_MAX = 128
+const SUMMARY_MAX = 10_000
+/** Those that a stage says by itself are not kept: another process can tell them anyway. */
+const PLAIN: ReadonlySet<WaitReason['for']> = new Set([
+  'order',
+  'block',
+  'window',
+  'group',
+  'receipt',
+  'finality',
+])
+
+export function createWaitReasons(
+  context: WaitReasonsContext,
+  parts: {
+    readonly order: Pick<Order, 'reasonFor'>
+    readonly queue: PendingQueue<Transaction>
+    readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
+    readonly bounds: Pick<GroupBounds, 'boundOf'>
+    readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
+  },
+): WaitReasons {
+  const { lane, endpointPool, clock, transactions, events, logger } = context
+  const { book, holds } = lane
+  const { order, queue, funds, bounds, broadcaster } = parts
+  // Since when each waits for what it waits for now, as it was noticed.
+  const noticed = new WeakMap<Transaction, WaitReason>()
+  const noticedAt = new WeakMap<Transaction, number>()
+  let lookedMs = 0
+  let alarmed: WaitReason['for'] | undefined
+  const notices = createNotices(context)
+
+  function laneFacts(): LaneFacts {
+    const [sender = endpointPool.reader] = endpointPool.senders()
+    const first = queue.peek()
+    return {
+      holds: holds.list(),
+      holdDetails: holds.details(),
+      feesKnown: first === undefined || context.fees.known(first),
+      hasRoom: broadcaster.hasRoom,
+      window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
+      shortWei: funds.shortWei,
+      balanceWei: funds.balanceWei,
+      head: endpointPool.tracker.head?.number,
+      baseFeeWei: context.fees.baseFee(),
+      floor: book.floor,
+      lowestOpen: lowestOpen(),
+      lowestUncommitted: book.lowestUncommitted(),
+      reader: { name: endpointPool.reader.port.name, said: endpointPool.reader.trouble?.said },
+      sender: { name: sender.port.name, said: sender.gate.restReason ?? sender.trouble?.said },
+    }
+  }
+
+  function lowestOpen(): number {
+    let nonce = Math.max(book.floor, book.coveredTo)
+    for (; nonce < book.cursor; nonce++) {
+      const slot = book.get(nonce)
+      if (slot?.state === 'used' || slot?.state === 'final') continue
+      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) break
+    }
+    return nonce
+  }
+
+  function factsOf(transaction: Transaction): TxFacts {
+    const { id, stage, nonce, hash, unresolved = false, ready, refusal, enqueuing: keeping } = transaction
+    return {
+      id,
+      stage,
+      nonce,
+      hash,
+      ended: endedOf(transaction),
+      unresolved,
+      kept: keeping === undefined && !context.handedOff.has(transaction),
+      aside: order.reasonFor(transaction),
+      ready,
+      group: groupCause(transaction),
+      behind: queue.ahead(transaction)?.id,
+      slot: nonce === undefined ? undefined : book.get(nonce),
+      refusal: refusal === undefined ? undefined : refusalOf(refusal),
+      wanted: wantedOf(transaction),
+      receiptSaid: receiptSaidOf(transaction),
+    }
+  }
+
+  function groupCause(transaction: Transaction): TxFacts['group'] {
+    const { group, nonce } = transaction
+    if (group === undefined || nonce !== undefined) return undefined
+    const bound = bounds.boundOf(transaction)
+    return bound && { for: 'group', group, bound }
+  }
+
+  function reasonIn(facts: LaneFacts, transaction: Transaction): WaitReason | undefined {
+    const cause = waitCauseOf(factsOf(transaction), facts)
+    const before = noticed.get(transaction)
+    if (cause === undefined) {
+      noticed.delete(transaction)
+      return undefined
+    }
+    // What is not known from the beginning is known since it is looked at, or since it was sent.
+    const since = before?.for === cause.for ? before.sinceMs : sinceOf(transaction, before)
+    const reason = reasonOf(cause, 'sinceMs' in cause ? (cause as WaitReason).sinceMs : since)
+    if (before?.for !== cause.for) noticedAt.set(transaction, clock.now())
+    noticed.set(transaction, reason)
+    return reason
+  }
+
+  /** It has waited for the same for long. By the clock that does not step; `sinceMs` is a time of day, for people. */
+  function isLong(transaction: Transaction): boolean {
+    const atMs = noticedAt.get(transaction)
+    return atMs !== undefined && clock.now() - atMs >= LONG_MS
+  }
+
+  function sinceOf({ nonce, createdAtMs }: Transaction, before: WaitReason | undefined): number {
+    return before === undefined && nonce === undefined ? createdAtMs : clock.wallNow()
+  }
+
+  /** Those whose reasons say why the others wait. */
+  function lookedAt(): readonly Transaction[] {
+    const found: Transaction[] = []
+    for (const slot of book.uncovered(LOOKED_AT_MAX)) {
+      const claim = slot.state === 'live' ? slot.claims.at(-1) : slot.state === 'reserved' && slot.claim
+      const transaction = claim ? transactions.get(claim) : undefined
+      if (transaction) found.push(transaction)
+    }
+    let left = LOOKED_AT_MAX
+    for (const transaction of transactions.values()) {
+      if (transaction.nonce !== undefined || hasFailed(transaction)) continue
+      found.push(transaction)
+      if (--left === 0) break
+    }
+    return found
+  }
+
+  function* unsealed(): Generator<readonly [Transaction, WaitReason | undefined]> {
+    const facts = laneFacts()
+    let left = SUMMARY_MAX
+    for (const transaction of transactions.values()) {
+      if (hasReached(transaction, 'sealed')) continue
+      yield [transaction, reasonIn(facts, transaction)]
+      if (--left === 0) return
+    }
+  }
+
+  function keep(transaction: Transaction, reason: WaitReason | undefined): void {
+    const isKept = reason !== undefined && !PLAIN.has(reason.for)
+    const wanted = isKept && isLong(transaction) ? reason : undefined
+    const { waiting } = transaction
+    if (waiting?.for === wanted?.for || (isKept && wanted === undefined)) return
+    transaction.waiting = wanted
+    context.changed.add(transaction)
+    lane.journal.touch()
+  }
+
+  /** In this turn of the event loop, as far as it has room. */
+  async function lookAll(): Promise<void> {
+    const facts = laneFacts()
+    let alarming: WaitReason | undefined
+    const looking = endpointPool.turns.each(lookedAt(), (transaction) => {
+      if (context.closed) return
+      const reason = reasonIn(facts, transaction)
+      keep(transaction, reason)
+      if (reason !== undefined && alarming === undefined && alarm(transaction, reason)) alarming = reason
+    })
+    if (looking) await looking
+    if (context.closed) return
+    if (alarming === undefined) alarmed = undefined
+    notices.look(alarming)
+  }
+
+  function alarm(transaction: Transaction, reason: WaitReason): boolean {
+    if (!reason.operator || reason.for === 'hold' || !isLong(transaction)) return false
+    if (alarmed === reason.for) return true
+    alarmed = reason.for
+    logger.warn?.({ id: transaction.id, for: reason.for }, reason.sentence)
+    events.emit('waiting', { tx: context.txOf(transaction), waitingFor: reason })
+    return true
+  }
+
+  return {
+    of: (transaction) => reasonIn(laneFacts(), transaction),
+    summary: () => summaryOf(unsealed()),
+    look() {
+      if (clock.now() - lookedMs < LOOK_MS) return
+      lookedMs = clock.now()
+      void lookAll().catch((error: unknown) => reportError(context, error))
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Queue, QueueAddOptions } from 'p-queue'
+import { createPendingQueue } from './pendingQueue.js'
+import type { QueueEntry } from './rank.js'
+
+type Run = () => Promise<unknown>
+type Entry = QueueEntry & { readonly run: Run }
+export type FairOptions = QueueAddOptions & Pick<QueueEntry, 'group'>
+
+/** The queue of a p-queue, in the order of a `Line`: the questions of one group do not hold up another. */
+export type FairQueueClass = new () => Queue<Run, FairOptions>
+
+export function fairQueueClass(weightOf: (group: string | undefined) => number): FairQueueClass {
+  return class implements Queue<Run, FairOptions> {
+    private readonly queue = createPendingQueue<Entry>(weightOf)
+    private sequence = 0
+
+    get size(): number {
+      return this.queue.size
+    }
+
+    enqueue(run: Run, { priority = 0, group }: Partial<FairOptions> = {}): void {
+      this.queue.add({ run, priority, group, sequence: this.sequence++ })
+    }
+
+    dequeue(): Run | undefined {
+      return this.queue.shift()?.run
+    }
+
+    filter({ priority = 0 }: Readonly<Partial<FairOptions>>): Run[] {
+      return [...this.queue].filter((one) => one.priority === priority).map(({ run }) => run)
+    }
+
+    /** Nothing here has an id of its own. */
+    setPriority(): void {}
+  }
+}

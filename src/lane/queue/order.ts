@@ -1,0 +1,80 @@
+import { createHeap, type Heap } from '../../ledger/heap.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Tx } from '../../types/index.js'
+import type { WaitCause, WaitReason } from '../../types/wait.js'
+import type { Emitter } from '../emitter.js'
+import { reasonOf } from '../reasons/sentence.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import type { PendingQueue } from './pendingQueue.js'
+
+/**
+ * Keeps transactions in the order of their calls, from the call on. One whose preparation has to be repeated steps
+ * aside, so that later ones go on, and an event says so where one did. A strict one never does: later ones wait for it.
+ */
+export type Order = {
+  /** It is being prepared: nothing that was called later, of its priority, takes a nonce before it. */
+  enter(transaction: Transaction): void
+  /** It may take a nonce as soon as it is the first. */
+  ready(transaction: Transaction): void
+  /** It cannot be prepared for now, or has no place yet. */
+  stepAside(transaction: Transaction, cause: WaitCause): void
+  /** It takes a nonce: those that it overtakes are told. */
+  taken(transaction: Transaction): void
+  /** Why it has stepped aside, or would have if it were not strict; undefined where it goes its way. */
+  reasonFor(transaction: Transaction): WaitReason | undefined
+}
+
+export function createOrder(
+  {
+    events,
+    txOf,
+    clock,
+  }: { readonly events: Emitter; txOf(transaction: Transaction): Tx; readonly clock: Clock },
+  queue: PendingQueue<Transaction>,
+): Order {
+  const reasons = new WeakMap<Transaction, WaitReason>()
+  // By priority, those that stepped aside since they were overtaken last, beside some that have come back.
+  const aside = new Map<number, Heap<Transaction>>()
+  const untold = new WeakSet<Transaction>()
+
+  function asideOf(priority: number): Heap<Transaction> {
+    const found = aside.get(priority) ?? createHeap<Transaction>((a, b) => a.sequence < b.sequence)
+    aside.set(priority, found)
+    return found
+  }
+
+  return {
+    enter: (transaction) => queue.add(transaction, false),
+    ready(transaction) {
+      reasons.delete(transaction)
+      untold.delete(transaction)
+      queue.add(transaction)
+    },
+    stepAside(transaction, cause) {
+      const before = reasons.get(transaction)
+      const sinceMs = before?.for === cause.for ? before.sinceMs : clock.wallNow()
+      reasons.set(transaction, reasonOf(cause, sinceMs))
+      if (transaction.order === 'strict') return queue.add(transaction, false)
+      queue.remove(transaction)
+      if (untold.has(transaction)) return
+      untold.add(transaction)
+      asideOf(transaction.priority).push(transaction)
+    },
+    taken(by) {
+      const heap = aside.get(by.priority)
+      if (heap === undefined) return
+      for (
+        let first = heap.peek();
+        first !== undefined && first.sequence < by.sequence;
+        first = heap.peek()
+      ) {
+        heap.pop()
+        if (!untold.delete(first) || hasFailed(first)) continue
+        const waitingFor = reasons.get(first)
+        if (waitingFor) events.emit('reordered', { tx: txOf(first), by: txOf(by), waitingFor })
+      }
+      if (heap.size === 0) aside.delete(by.priority)
+    },
+    reasonFor: (transaction) => reasons.get(transaction),
+  }
+}

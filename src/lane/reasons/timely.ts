@@ -1,0 +1,24 @@
+import type { Stage } from '../../types/index.js'
+import type { WaitReason } from '../../types/wait.js'
+
+const IN_QUEUE: ReadonlySet<WaitReason['for']> = new Set([
+  'estimate',
+  'condition',
+  'order',
+  'funds',
+  'hold',
+  'window',
+])
+const UNTIL_ACCEPTED: ReadonlySet<WaitReason['for']> = new Set(['endpoint', 'signature', 'journal'])
+const UNACCEPTED: ReadonlySet<Stage> = new Set(['queued', 'signed'])
+const UNSEALED: ReadonlySet<Stage> = new Set(['queued', 'signed', 'accepted', 'preconfirmed'])
+
+/** What a transaction waited for at an earlier stage says nothing about it any more. */
+export function isTimely(
+  waiting: WaitReason,
+  { stage, nonce }: { readonly stage: Stage; readonly nonce: number | undefined },
+): boolean {
+  if (IN_QUEUE.has(waiting.for)) return nonce === undefined && stage === 'queued'
+  if (UNTIL_ACCEPTED.has(waiting.for)) return nonce !== undefined && UNACCEPTED.has(stage)
+  return UNSEALED.has(stage)
+}

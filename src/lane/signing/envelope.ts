@@ -1,0 +1,131 @@
+import {
+  type Chain,
+  type Hash,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type SerializeTransactionFn,
+  type TransactionSerializable,
+} from 'viem'
+import { AccountFailure } from '../../errors/accountFailure.js'
+import { TxlaneError } from '../../errors/base.js'
+import type { Fees } from '../../ledger/fees.js'
+import type { EnvelopeSigner, TxRequest } from '../../types/index.js'
+
+export type Signed = { readonly raw: Hex; readonly hash: Hash }
+
+/** What goes into an envelope besides the nonce and the fees. */
+export type Content = { readonly request: TxRequest; readonly gas: bigint }
+
+// Fields that the lane decides, or that are for us and not for the chain.
+const OURS = new Set([
+  'account',
+  'authorize',
+  'chain',
+  'chainId',
+  'dataSuffix',
+  'from',
+  'gas',
+  'gasPrice',
+  'maxFeePerGas',
+  'maxPriorityFeePerGas',
+  'nonce',
+  'nonceManager',
+  'assertChainId',
+  'type',
+])
+
+type Parameters = {
+  readonly content: Content
+  readonly nonce: number
+  readonly fees: Fees
+  readonly authorizationList: unknown
+}
+
+function failed(cause: unknown): never {
+  throw new AccountFailure(cause)
+}
+
+/** How one account signs: looked up once, since every account has a shape of its own. */
+type SignEnvelope = EnvelopeSigner['signEnvelope']
+
+/** Builds the envelope that the chain's own serializer takes, and has the account sign it. */
+export function createEnvelopes(chain: Chain) {
+  const serializer = chain.serializers?.transaction as SerializeTransactionFn | undefined
+  let account: LocalAccount | undefined
+  let signEnvelope: SignEnvelope
+
+  return function sign(signer: LocalAccount, { content, nonce, fees, authorizationList }: Parameters) {
+    if (signer !== account) {
+      account = signer
+      signEnvelope = signerOf(signer)
+    }
+    const type = typeOf(content.request, fees, authorizationList !== undefined)
+    const ours = ourFields(type, chain.id, { gas: content.gas, nonce, fees })
+    const transaction = withFields(ours, content.request) as TransactionSerializable
+    if (authorizationList !== undefined) Object.assign(transaction, { authorizationList })
+    return signEnvelope(transaction, serializer)
+  }
+}
+
+function signerOf(account: LocalAccount): SignEnvelope {
+  const { signEnvelope } = account as Partial<EnvelopeSigner>
+  if (signEnvelope)
+    return (transaction, serializer) => {
+      try {
+        return Promise.resolve(signEnvelope(transaction, serializer)).catch(failed)
+      } catch (error) {
+        return failed(error)
+      }
+    }
+  return (transaction, serializer) => signWith(account, transaction, serializer)
+}
+
+async function signWith(
+  account: LocalAccount,
+  transaction: TransactionSerializable,
+  serializer: SerializeTransactionFn | undefined,
+): Promise<Signed> {
+  const options = serializer ? { serializer } : undefined
+  // It may throw before there is a promise.
+  const raw = await (async () => account.signTransaction(transaction, options))().catch(failed)
+  if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) {
+    throw new TxlaneError('The account gave back something other than signed bytes.', {
+      code: 'SIGNER',
+      fate: 'notExecuted',
+    })
+  }
+  return { raw, hash: keccak256(raw) }
+}
+
+function ourFields(
+  type: string | undefined,
+  chainId: number,
+  { gas, nonce, fees }: { gas: bigint; nonce: number; fees: Fees },
+): Record<string, unknown> {
+  if ('gasPrice' in fees) return { type, chainId, gas, nonce, gasPrice: fees.gasPrice }
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  return { type, chainId, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }
+}
+
+/** Added one by one: Node 20 gives each object that is spread and then added to a shape of its own. */
+function withFields(fields: Record<string, unknown>, request: TxRequest): object {
+  for (const key of Object.keys(request)) {
+    const value = request[key as keyof TxRequest]
+    if (!OURS.has(key) && value !== undefined) fields[key] = value
+  }
+  const suffix = (request as { dataSuffix?: Hex }).dataSuffix
+  if (suffix) fields.data = `${(fields.data as Hex | undefined) ?? '0x'}${suffix.slice(2)}`
+  return fields
+}
+
+/** A type that was asked for stays; else the fees tell, and an access list does not change that. */
+function typeOf(request: TxRequest, fees: Fees, authorizes: boolean): string | undefined {
+  if (authorizes) return 'eip7702'
+  const asked = (request as { type?: string | undefined }).type
+  if (asked !== undefined) return asked
+  // Celo's own type (CIP-64) is chosen by its serializer from the fee currency.
+  if ('feeCurrency' in request && request.feeCurrency !== undefined) return 'cip64'
+  if ('gasPrice' in fees) return request.accessList ? 'eip2930' : 'legacy'
+  return 'eip1559'
+}

@@ -1,0 +1,36 @@
+import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
+import { DATA_CHARS_MAX } from '../../chain/endpoints/replay.js'
+import type { ErrorTx } from '../../errors/base.js'
+import { TxlaneError } from '../../errors/base.js'
+import type { StoredFailure } from '../../types/store.js'
+
+const DETAILS_CHARS_MAX = 1_000
+
+/** What is kept of the error that a transaction ended with. */
+export function storedFailure(error: TxlaneError): StoredFailure {
+  const { code, shortMessage: message, details } = error
+  const data = revertDataOf(error)
+  return {
+    code,
+    message,
+    ...(details ? { details: details.slice(0, DETAILS_CHARS_MAX) } : {}),
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+/** The error as it was kept; its cause holds the revert data, where viem's decoders look for it. */
+export function failureFrom({ code, message, details, data }: StoredFailure, tx: ErrorTx): TxlaneError {
+  const cause = data && revertCause(details ?? message, data)
+  return new TxlaneError(message, { code, fate: 'notExecuted', tx, ...(cause ? { cause } : { details }) })
+}
+
+/** Where viem's decoders look for what a contract gave back. */
+export function revertCause(message: string, data: Hex): Error {
+  return new RpcRequestError({ body: {}, error: { code: 3, message, data }, url: 'redacted' })
+}
+
+function revertDataOf(error: TxlaneError): Hex | undefined {
+  const holder: unknown = error.walk((one) => one instanceof Error && 'data' in one && isHex(one.data))
+  const { data } = (holder instanceof BaseError ? holder : {}) as { readonly data?: Hex }
+  return data !== undefined && data.length > 2 && data.length <= DATA_CHARS_MAX ? data : undefined
+}

@@ -1,0 +1,97 @@
+import { type Address, decodeErrorResult, getAddress, type Hex } from 'viem'
+import { redactForeign } from '../../errors/redact.js'
+import type { Fees } from '../../ledger/fees.js'
+import type { RecordedFees, TxRecord, WaitReason } from '../../types/index.js'
+import type { StoredAttempt, StoredCosts } from '../../types/store.js'
+import { REVERTED } from '../../validate/stageOrder.js'
+import { storedFailure } from './failure.js'
+import { describe, type Transaction } from './transaction.js'
+
+/** What callers may store and print of it. `waitingFor`: why it is not further yet. */
+export function recordOf(transaction: Transaction, waitingFor: WaitReason | undefined): TxRecord {
+  const { lane, request, status, failure, endPersisted: endKept, replacesId, supersededBy } = transaction
+  const gas = transaction.gas ?? request.gas
+  const block = transaction.block ?? transaction.persistedBlock
+  const { id, ...place } = describe(transaction)
+  const { attempts, updatedAtMs, finishedAtMs, costs, group } = transaction
+  const newest = attempts.at(-1)
+  // An end that is not in the store yet could still be undone (P5).
+  const isEnded = failure !== undefined && endKept
+  const isHidden = failure !== undefined && !endKept
+  return {
+    id,
+    chainId: lane.chainId,
+    from: getAddress(lane.address),
+    ...(request.to ? { to: request.to as Address } : {}),
+    value: `${request.value ?? 0n}`,
+    ...place,
+    ...(block === undefined ? {} : { block: { number: block.number, hash: block.hash } }),
+    ...(status === undefined ? {} : { status }),
+    ...(failure && isEnded ? { error: errorOf(failure) } : {}),
+    ...(status === 'reverted' ? { error: revertedOf(transaction) } : {}),
+    ...(gas === undefined ? {} : { gas: `${gas}` }),
+    ...(newest === undefined ? {} : { fees: feesOf(newest.fees) }),
+    attempts: attempts.map(attemptOf),
+    ...(costs === undefined ? {} : { costs: costsOf(costs) }),
+    ...(group === undefined ? {} : { group }),
+    ...(replacesId === undefined ? {} : { replaces: replacesId }),
+    ...(supersededBy !== undefined && isEnded ? { supersededBy } : {}),
+    createdAt: isoTime(transaction.createdAtMs),
+    ...(updatedAtMs === undefined ? {} : { updatedAt: isoTime(updatedAtMs) }),
+    ...(finishedAtMs === undefined || isHidden ? {} : { finishedAt: isoTime(finishedAtMs) }),
+    ...(waitingFor === undefined ? {} : { waitingFor: waitingFor.sentence }),
+  }
+}
+
+function revertedOf({ revertData: data }: Transaction): NonNullable<TxRecord['error']> {
+  return { code: 'REVERTED', fate: 'executed', message: REVERTED, ...gaveBack(data) }
+}
+
+function gaveBack(data: Hex | undefined): Pick<NonNullable<TxRecord['error']>, 'reason' | 'data'> {
+  const reason = data && reasonIn(data)
+  return { ...(reason === undefined ? {} : { reason }), ...(data === undefined ? {} : { data }) }
+}
+
+function errorOf(failure: NonNullable<Transaction['failure']>): NonNullable<TxRecord['error']> {
+  const { code, message, details, data } = storedFailure(failure)
+  return {
+    code,
+    fate: failure.fate,
+    message,
+    ...(details === undefined ? {} : { details }),
+    ...gaveBack(data),
+  }
+}
+
+/** What Solidity gives back for `require`, `revert` with a text, and a panic; custom errors take an ABI. */
+function reasonIn(data: Hex): string | undefined {
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: [], data })
+    return redactForeign(errorName === 'Error' ? `${args[0]}` : `${errorName}(${args.join(', ')})`)
+  } catch {
+    return undefined
+  }
+}
+
+function costsOf({
+  gasUsed,
+  effectiveGasPrice,
+  l1Fee,
+  totalFee,
+}: StoredCosts): NonNullable<TxRecord['costs']> {
+  const l1 = l1Fee === undefined ? {} : { l1Fee: `${l1Fee}` }
+  return { gasUsed: `${gasUsed}`, effectiveGasPrice: `${effectiveGasPrice}`, ...l1, totalFee: `${totalFee}` }
+}
+
+function attemptOf({ nonce, hash, fees, signedAtMs }: StoredAttempt): TxRecord['attempts'][number] {
+  const signedAt = signedAtMs === undefined ? {} : { signedAt: isoTime(signedAtMs) }
+  return { nonce, hash, fees: feesOf(fees), ...signedAt }
+}
+
+const isoTime = (ms: number) => new Date(ms).toISOString()
+
+function feesOf(fees: Fees): RecordedFees {
+  if ('gasPrice' in fees) return { gasPrice: `${fees.gasPrice}` }
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  return { maxFeePerGas: `${maxFeePerGas}`, maxPriorityFeePerGas: `${maxPriorityFeePerGas}` }
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { ACCOUNT } from '../../api/sender/simLane.fixture.js'
+import { TxlaneError } from '../../errors/base.js'
+import { refresh, toStored } from './stored.js'
+import { begin, drop, end, settleEnd, type Transaction } from './transaction.js'
+
+const LANE = { chainId: 1, genesisHash: `0x${'11'.repeat(32)}`, address: ACCOUNT } as const
+
+function newTransaction(): Transaction {
+  return begin({
+    id: 'a',
+    lane: LANE,
+    request: { to: ACCOUNT, value: 1n },
+    fingerprint: `0x${'22'.repeat(32)}`,
+    sequence: 1,
+    priority: 0,
+    feeCeiling: undefined,
+    createdAtMs: 1,
+    expiresAtMs: undefined,
+    onExpiry: 'leave',
+    private: undefined,
+    order: undefined,
+    pooled: undefined,
+    needs: undefined,
+    replaces: undefined,
+    replacesId: undefined,
+  })
+}
+
+test('a transaction that lands has no room for what it never had', () => {
+  const transaction = newTransaction()
+  const fields = Object.keys(transaction)
+  settleEnd(transaction)
+  drop(transaction, 'refusal', 'failure')
+  expect(Object.keys(transaction)).toEqual(fields)
+})
+
+test('a transaction that is read again is what the store says, and its callers stay', () => {
+  const transaction = newTransaction()
+  const stored = toStored(transaction)
+  let [cancelled, unheeded] = [0, 0]
+  const told = () => undefined
+  Object.assign(transaction, {
+    refusal: 'node: said "no"',
+    signerPause: { failures: 2, untilMs: 10 },
+    rebound: true,
+    unresolved: true,
+    verdicts: [told],
+    cancelTimers: () => void cancelled++,
+    unheed: () => void unheeded++,
+  })
+  refresh(transaction, stored)
+  expect(cancelled).toBe(1)
+  expect(unheeded).toBe(0)
+  expect(transaction.cancelWaiters).toEqual([told])
+  const { refusal, signerPause, previouslySigned: rebound, unresolved, cancelTimers } = transaction
+  expect({ refusal, signerPause, rebound, unresolved, cancelTimers }).toEqual({})
+  expect(toStored(transaction)).toEqual(stored)
+})
+
+test('a failure that the store does not know is gone once the transaction is read again', () => {
+  const transaction = newTransaction()
+  const stored = toStored(transaction)
+  end(transaction, new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }), {
+    wallNow: () => 7,
+  })
+  expect(transaction.stage).toBe('failed')
+  expect(transaction).toMatchObject({ updatedAtMs: 7, finishedAtMs: 7 })
+  refresh(transaction, stored)
+  expect(transaction.stage).toBe('queued')
+  expect(transaction.failure).toBeUndefined()
+  expect(transaction).toMatchObject({ updatedAtMs: 1, finishedAtMs: undefined })
+})

@@ -1,0 +1,210 @@
+import type { Address, Chain, FeeValues, Hex } from 'viem'
+import { checkNames } from '../../errors/checkNames.js'
+import type { Clock } from '../../platform/clock.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import type {
+  CancelOptions,
+  CancelResult,
+  Landed,
+  SendOptions,
+  Tx,
+  TxRequest,
+  WaitOptions,
+  WaitReason,
+  WaitStage,
+} from '../../types/index.js'
+import { checkCost } from '../../validate/feeBounds.js'
+import { FEES } from '../../validate/names.js'
+import { ownOptions, ownRequest } from '../../validate/own.js'
+import { isOutsideId, TRANSACTION } from '../../validate/stageOrder.js'
+import {
+  checkAccountOf,
+  checkCancel,
+  checkFees,
+  checkRequest,
+  checkSendOptions,
+  checkWait,
+  unsupported,
+} from '../../validate/validate.js'
+import { assertChangeable, assertLaneOpen } from './cancelOutcome.js'
+import { INSPECT, printedTx } from './printed.js'
+import { recordOf } from './record.js'
+import { kept, untilOf } from './timeLimit.js'
+import { publicStage, type Transaction } from './transaction.js'
+import { RAW } from './txInternals.js'
+import type { Waiting } from './waiting.js'
+
+// Where Node's console looks for it.
+// Not for callers.
+const LANE: unique symbol = Symbol('lane')
+const ABORT: unique symbol = Symbol('abort')
+
+/**
+ * What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. What cannot work
+ * was refused before.
+ */
+export type TxOperations = {
+  cancel(transaction: Transaction): Promise<CancelResult>
+  replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Transaction>
+  /** The caller's signal says that it is not wanted any more. */
+  abort(transaction: Transaction): void
+  speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
+  waitingFor(transaction: Transaction): WaitReason | undefined
+  /** What its receipt told is to be kept, by whoever may write. */
+  keep(transaction: Transaction): void
+  /** The signed bytes of the newest attempt, where this process has them. */
+  raw(transaction: Transaction): Hex | undefined
+}
+
+type Parts = {
+  readonly chain: Chain
+  readonly address: Address
+  readonly clock: Clock
+  /** After it nobody of this process does anything for a transaction. */
+  readonly closing: StopSignal
+  readonly operations: () => TxOperations
+  readonly waiting: () => Waiting
+}
+
+/**
+ * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
+ * then.
+ */
+export function createTxHandles(parts: Parts): {
+  of(transaction: Transaction): Tx
+  /** It may have come from another lane: what callers do with it is done by this one from now on. */
+  take(transaction: Transaction): void
+} {
+  return {
+    of(transaction) {
+      transaction.handle ??= new TxHandle(transaction, parts)
+      return transaction.handle
+    },
+    take(transaction) {
+      const { handle: face } = transaction
+      if (face instanceof TxHandle) face[LANE](parts)
+      else transaction.handle = new TxHandle(transaction, parts)
+    },
+  }
+}
+
+/** The caller's signal says that it is not wanted any more: whoever has it by now is told, `operations` where nobody has. */
+export function abortBy(transaction: Transaction, operations: TxOperations): void {
+  const { handle: face } = transaction
+  if (face instanceof TxHandle) face[ABORT]()
+  else operations.abort(transaction)
+}
+
+/** A class, since there is one for each transaction: what they have in common is there once. */
+class TxHandle implements Tx {
+  readonly #transaction: Transaction
+  #parts: Parts
+
+  constructor(transaction: Transaction, parts: Parts) {
+    this.#transaction = transaction
+    this.#parts = parts
+  }
+
+  [ABORT]() {
+    this.#parts.operations().abort(this.#transaction)
+  }
+
+  /** Its lane is this one from now on. */
+  [LANE](parts: Parts) {
+    this.#parts = parts
+  }
+
+  get id() {
+    return this.#transaction.id
+  }
+
+  get stage() {
+    return publicStage(this.#transaction)
+  }
+
+  get nonce() {
+    return this.#transaction.nonce
+  }
+
+  get hash() {
+    return this.#transaction.hash
+  }
+
+  get attempts() {
+    return this.#transaction.attempts as Tx['attempts']
+  }
+
+  get waitingFor() {
+    return this.#parts.operations().waitingFor(this.#transaction)
+  }
+
+  async wait<stage extends WaitStage = 'sealed'>(
+    stage: WaitStage = 'sealed',
+    options: WaitOptions = {},
+  ): Promise<Landed<Chain, stage>> {
+    checkWait(stage, options)
+    return this.#parts.waiting().wait(this.#transaction, stage, options) as Promise<Landed<Chain, stage>>
+  }
+
+  async cancel(options: CancelOptions = {}) {
+    checkCancel(options)
+    const { operations, waiting } = this.#parts
+    return waiting().within(this.#transaction, options, () => operations().cancel(this.#transaction))
+  }
+
+  async replace(asked: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
+    const request = ownRequest(asked)
+    const options = ownOptions(sendOptions)
+    const { chain, address, clock, operations, waiting } = this.#parts
+    const untilMs = untilOf(clock, options)
+    checkRequest(request, chain)
+    checkAccountOf(request, address)
+    checkSendOptions(options)
+    checkCost(request, options)
+    this.#checkChangeable('replace')
+    const replacement = await kept(clock, options, (caller) =>
+      operations().replace(this.#transaction, request, options).then(caller.kept, caller.failed),
+    )
+    if (options.until !== 'queued') await waiting().accepted(replacement, untilMs)
+    replacement.handle ??= new TxHandle(replacement, this.#parts)
+    return replacement.handle
+  }
+
+  async speedUp(fees?: Partial<FeeValues>) {
+    if (fees !== undefined) {
+      checkFees(fees)
+      checkNames('fees', fees, FEES)
+    }
+    this.#checkChangeable('bump')
+    if (isOutsideId(this.#transaction.id))
+      throw unsupported(
+        'speedUp() of bytes that were signed outside the lane',
+        'commit bytes that offer more',
+      )
+    await this.#parts.operations().speedUp(this.#transaction, fees && { ...fees })
+  }
+
+  toJSON() {
+    return recordOf(this.#transaction, this.waitingFor)
+  }
+
+  [INSPECT](
+    _depth?: number,
+    ...by: [options?: object, inspect?: (value: object, options?: object) => string]
+  ) {
+    return printedTx(this.toJSON(), ...by)
+  }
+
+  [TRANSACTION]() {
+    return this.#transaction
+  }
+
+  [RAW]() {
+    return this.#parts.operations().raw(this.#transaction)
+  }
+
+  #checkChangeable(what: 'replace' | 'bump'): void {
+    assertChangeable(this.#transaction, what)
+    assertLaneOpen(this.#transaction, this.#parts.closing)
+  }
+}

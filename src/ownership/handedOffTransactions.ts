@@ -1,0 +1,117 @@
+import type { HandedOff, LaneSession } from '../lane/session/laneSession.js'
+import { fromStored } from '../lane/transaction/stored.js'
+import type { Transaction } from '../lane/transaction/transaction.js'
+import { follow } from '../lane/transaction/transactionEvents.js'
+import type { Waiting } from '../lane/transaction/waiting.js'
+import type { Clock } from '../platform/clock.js'
+import { createPoller } from '../platform/poller.js'
+import { reportError } from '../platform/reportError.js'
+import { hasEnded } from '../store/ended.js'
+import type { Store, StoredTransaction, Wish } from '../types/store.js'
+import { unsupported } from '../validate/validate.js'
+import { findByIds } from './findByIds.js'
+import { createStandbyOperations } from './standbyOperations.js'
+
+/** The transactions of callers in this process whose lanes this process does not have open. */
+export type HandedOffTransactions = HandedOff & {
+  all(): Iterable<Transaction>
+  stop(): void
+}
+
+const LOOK_MS = 1_000
+const REST_MS = 100
+
+export function createHandedOffTransactions(parts: {
+  readonly session: LaneSession
+  readonly store: Store
+  readonly clock: Clock
+}): HandedOffTransactions {
+  const { session, store, clock } = parts
+  const { key } = session
+  const strays = new Map<string, Transaction>()
+  let poller: ReturnType<typeof createPoller> | undefined
+
+  const operations = createStandbyOperations({
+    session,
+    add: () => {
+      throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
+    },
+    leave: (id, wish: Wish) => store.wish(key, id, wish),
+    stopped: () => false,
+    async readAgain({ id }) {
+      const stored = await store.find(key, { id })
+      if (stored) learn(stored)
+      return stored !== undefined
+    },
+    failed: (error) => reportError(session, error),
+  })
+
+  const waiting: Waiting = {
+    ...session.waiting,
+    wait(transaction, ...asked) {
+      const landing = session.waiting.wait(transaction, ...asked)
+      watch(transaction)
+      return landing
+    },
+  }
+
+  function learn(stored: StoredTransaction): void {
+    const transaction = strays.get(stored.id)
+    if (transaction === undefined) return
+    follow(session, transaction, stored)
+    if (!isFollowed(transaction)) strays.delete(stored.id)
+  }
+
+  async function read(): Promise<void> {
+    await findByIds(store, key, [...strays.keys()], (stored) => {
+      learn(stored)
+      return true
+    })
+    if (strays.size > 0 || poller === undefined) return
+    poller.stop()
+    poller = undefined
+  }
+
+  /** Follows the transaction in the store from now on. */
+  function watch(transaction: Transaction): void {
+    if (!isFollowed(transaction)) return
+    strays.set(transaction.id, transaction)
+    poller ??= createPoller({
+      clock: () => clock,
+      everyMs: () => LOOK_MS,
+      restMs: REST_MS,
+      read,
+      failed: (error) => reportError(session, error),
+    })
+    poller.pollNow()
+  }
+
+  function add(transaction: Transaction, stored: StoredTransaction): void {
+    const { id } = transaction
+    if (session.transactions.get(id) === transaction) session.transactions.delete(id)
+    session.rebindTx(transaction, { operations, waiting })
+    follow(session, transaction, stored)
+    session.replayCallerRequests(transaction)
+    watch(transaction)
+  }
+
+  function take(transaction: Transaction, stored: StoredTransaction): Transaction {
+    const known = strays.get(stored.id)
+    if (known) return known
+    add(transaction, stored)
+    return transaction
+  }
+
+  return {
+    add,
+    found: (stored) => take(fromStored(stored), stored),
+    take,
+    all: () => strays.values(),
+    stop: () => poller?.stop(),
+  }
+}
+
+/** The fate is open, or a caller waits for a later stage. */
+function isFollowed({ stage, settled, waiters = [] }: Transaction): boolean {
+  return !hasEnded(stage) && (!settled || waiters.length > 0)
+}

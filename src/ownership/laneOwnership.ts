@@ -1,0 +1,208 @@
+import type { LocalAccount } from 'viem'
+import { safeError } from '../errors/redactError.js'
+import type { Engine } from '../lane/engine/engineTypes.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
+import { settleVerdict } from '../lane/transaction/transaction.js'
+import { rejectWaiters } from '../lane/transaction/waiters.js'
+import { closedError } from '../lane/transaction/waiting.js'
+import { closeLeader } from './close.js'
+import { countInFlight } from './inFlight.js'
+import type { LaneWorker } from './laneWorker.js'
+import type { Leader } from './leader.js'
+import { createLeaseTaking, type TakingPause } from './leaseTaking.js'
+import { type LaneOwnershipParts, type OpenSession, openSession } from './openSession.js'
+import { type OptionDifference, reportedOptions, sayDifferences } from './reportedOptions.js'
+import type { Reports } from './reports.js'
+import { createStandby, type Standby } from './standby.js'
+import { createTerms, notOwnerError, type Term } from './terms.js'
+
+/** Whether this process owns the lane, and how that changes: P7 in one place. */
+export type LaneOwnership = {
+  readonly session: LaneSession
+  readonly worker: LaneWorker
+  /** The reports of other processes about their lanes, in the same store. */
+  readonly reports: Reports
+  /** The leader of the lane in this process, now or last. */
+  readonly leader: Leader | undefined
+  /** Takes the lane if it is free. @throws `LEASE_LOST` while another process owns it */
+  hold(): Promise<Engine>
+  /** Transactions can be signed in this process from now on. */
+  signWith(signer: LocalAccount): void
+  /** No nonce is reserved in this process, however often the lane changes its owner, until `unpause` or `resume`. */
+  pause(): void
+  unpause(): void
+  /** Lifts the holds that wait for an operator. */
+  resume(): void
+  /** Finishes the reserved nonces, rejects the promises of waiting callers, and gives the lane back last. */
+  close(): Promise<void>
+}
+
+/** Opens the lane: as its leader if the lease is free, else as a standby. */
+export async function openLaneOwnership(parts: LaneOwnershipParts): Promise<LaneOwnership> {
+  const session = openSession(parts)
+  const roles = createRoles(parts, session)
+  const ownership = createOwnership(parts, session, roles)
+  if (await roles.take()) await roles.looked()
+  else roles.becomeStandby()
+  return ownership
+}
+
+type Roles = ReturnType<typeof createRoles>
+
+/** Changes this process between leader and standby. */
+function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
+  const { options, environment, endpointPool, store, key } = parts
+  const { session, admission, heartbeat, reports } = open
+  const { clock, background = clock } = environment
+  const differ = warnOfDifferences(parts, open.lane)
+  const pause: TakingPause = { untilMs: 0 }
+  let { signer } = options
+  let standby: Standby | undefined
+  let leaving = false
+  let firstLook: Promise<void> | undefined
+  const terms = createTerms(parts, open, {
+    pause,
+    signer: () => signer,
+    isLeaving: () => leaving,
+    began() {
+      standby?.stop()
+      standby = undefined
+    },
+    ended() {
+      if (!leaving) becomeStandby()
+    },
+  })
+  const taking = createLeaseTaking({
+    store,
+    key,
+    heartbeat,
+    clock,
+    pause,
+    isOwner: () => (leaving && terms.current === undefined ? undefined : terms.current !== undefined),
+    recover(lease) {
+      // The head is read at the same time as the account.
+      firstLook ??= endpointPool.tracker.nextTick()
+      return terms.recover(lease)
+    },
+  })
+
+  function becomeStandby(): void {
+    const { limits, groups } = options
+    const own = reportedOptions(options)
+    const shared = { session, endpointPool, store, admission, clock, background, limits, groups, reports }
+    // A process that cannot sign leaves the lane to others.
+    const take = async () => (signer === undefined ? undefined : taking.takeIfDue())
+    standby = createStandby({ ...shared, own, differ, effects: terms.last?.look(), take })
+    standby.start()
+  }
+
+  return {
+    take: taking.take,
+    becomeStandby,
+    get worker() {
+      return (terms.current?.leader ?? standby ?? terms.last) as LaneWorker
+    },
+    get last() {
+      return terms.last
+    },
+    get engine() {
+      return terms.current?.leader.engine
+    },
+    /** A lane with something to follow has looked at it. For any other lane the head is enough. */
+    looked: () => (terms.current?.leader.engine.following ? endpointPool.tracker.nextTick() : firstLook),
+    signWith(account: LocalAccount): void {
+      if (signer !== undefined) return
+      signer = account
+      const engine = terms.current?.leader.engine
+      if (engine === undefined) return
+      engine.context.signer = account
+      engine.kick()
+    },
+    /** Resolves with the term that ended. This process takes no role from now on. */
+    async leave(): Promise<Term | undefined> {
+      await taking.settled()
+      if (terms.current) await closeLeader(terms.current.leader.engine, options.limits)
+      leaving = true
+      const ended = terms.current
+      warnOfLosses(parts, ended)
+      if (ended) terms.end(ended)
+      standby?.stop()
+      return ended
+    },
+  }
+}
+
+/** Warns of options that differ from those of the leader: once for the same differences, which are compared repeatedly. */
+function warnOfDifferences({ key, log }: LaneOwnershipParts, lane: OpenSession['lane']) {
+  let warned: string | undefined
+  return (differences: readonly OptionDifference[]): void => {
+    const sentence = sayDifferences(differences)
+    if (sentence === warned) return
+    warned = sentence
+    log.logger.warn({ ...lane, options: differences.map(({ option }) => option) }, sentence)
+    log.notice(`${key.address} on chain ${key.chainId}: ${sentence}`)
+  }
+}
+
+/** A store that ends with the process leaves no process that resends transactions which a pool loses. */
+function warnOfLosses({ store, log, key }: LaneOwnershipParts, term: Term | undefined): void {
+  const inFlight = term === undefined ? 0 : countInFlight(term.leader.engine.context.lane.book)
+  if (store.durable || inFlight === 0) return
+  log.logger.warn(
+    { inFlight, lane: key.address },
+    'closed with transactions in flight: the store ends with the process, and nobody sends them again',
+  )
+}
+
+function createOwnership(
+  { store, log }: LaneOwnershipParts,
+  { session, handedOff, admission, reports }: OpenSession,
+  roles: Roles,
+): LaneOwnership {
+  async function close(): Promise<void> {
+    admission.close()
+    const ended = await roles.leave()
+    session.closing.stop()
+    handedOff.stop()
+    for (const transaction of [...session.transactions.values(), ...handedOff.all()]) {
+      if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))
+      settleVerdict(transaction)
+    }
+    if (ended === undefined) return
+    await ended.leader.engine.context.lane.journal.flushed()
+    await store.release(ended.lease).catch((error: unknown) => {
+      log.logger.warn({ error: String(safeError(error)) }, 'the lease was not given back')
+    })
+  }
+
+  return {
+    session,
+    reports,
+    get worker() {
+      return roles.worker
+    },
+    get leader() {
+      return roles.last
+    },
+    async hold() {
+      if (roles.engine === undefined) await roles.take()
+      if (roles.engine === undefined) throw notOwnerError()
+      return roles.engine
+    },
+    signWith: roles.signWith,
+    pause() {
+      session.paused = true
+      roles.engine?.context.lane.holds.add('paused')
+    },
+    unpause() {
+      session.paused = false
+      roles.engine?.context.lane.holds.lift('paused')
+    },
+    resume() {
+      session.paused = false
+      roles.engine?.resume()
+    },
+    close,
+  }
+}
+

@@ -1,0 +1,104 @@
+import { readLaneOn } from '../chain/endpoints/endpointPool.js'
+import { invalid } from '../errors/invalid.js'
+import type { Engine } from '../lane/engine/engineTypes.js'
+import { raceStop } from '../platform/stopSignal.js'
+import type { LaneSnapshot, Limits } from '../types/index.js'
+import type { LaneReport } from '../types/store.js'
+import { healthOfLeader } from './health.js'
+import { isInFlight } from './inFlight.js'
+import type { LaneWorker } from './laneWorker.js'
+import type { ReportedOptions } from './reportedOptions.js'
+import { snapshotOf } from './snapshot.js'
+
+/** The worker of the process that owns the lane: its engine serves callers directly. */
+export type Leader = LaneWorker & {
+  readonly engine: Engine
+  /** The report about the lane for other processes. */
+  report(): LaneReport
+  /** The state of the lane now, from its own books. */
+  look(): LaneSnapshot
+}
+
+export function createLeader(parts: {
+  readonly engine: Engine
+  readonly limits: Limits
+  readonly options: ReportedOptions
+}): Leader {
+  const { engine, limits, options } = parts
+  const { fees, session, endpointPool, lane, transactions } = engine.context
+  const look = () => snapshotOf(engine)
+
+  const leader: Leader = {
+    kind: 'holder',
+    engine,
+    look,
+    report() {
+      const holds = lane.holds.list()
+      const { rebalancing: relief } = session
+      if (relief === undefined) return { holds, options }
+      const room = relief.isLeaving ? 0 : leader.room
+      const owedWei = room > 0 ? engine.owedWei : undefined
+      return { holds, room, load: leader.load, owedWei, options }
+    },
+    add: engine.intake.add,
+    findLive(by) {
+      if ('id' in by) return transactions.get(by.id)
+      const nonce = lane.book.nonceOf(by.hash)
+      const slot = nonce === undefined ? undefined : lane.book.get(nonce)
+      const attempt = slot?.attempts.find(({ hash }) => hash === by.hash)
+      return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
+    },
+    // It is in the store, and the inbox admits it with the next arrivals.
+    trackFromStore(transaction) {
+      if (transaction.stage === 'queued') engine.intake.met(transaction)
+    },
+    async prefetchFees() {
+      await raceStop(Promise.all([fees.market(), engine.settled()]), [session.closing]).catch(() => {})
+    },
+    async flushed(stages) {
+      for (const one of stages ? transactions.values() : [])
+        if (one.persistedStage !== one.stage) engine.context.changed.add(one)
+      lane.journal.touch()
+      await lane.journal.flushed()
+    },
+    observe: engine.observe,
+    async resolve(id, fate) {
+      if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
+    },
+    snapshot: async () => look(),
+    health: () => healthOfLeader(engine, limits),
+    inFlight: () =>
+      [...transactions.values()].filter(({ nonce }) => nonce !== undefined && isInFlight(lane.book, nonce)),
+    async resync() {
+      const { account } = await readLaneOn(endpointPool, lane.key.address, limits.readTimeoutMs)
+      engine.accountIs(account)
+      await raceStop(endpointPool.tracker.nextTick(), [session.closing])
+    },
+    drained: () =>
+      engine.drained().then(
+        () => true,
+        (error: unknown) => {
+          if (session.closing.stopped()) throw error
+          return false
+        },
+      ),
+    refusal: engine.intake.refusal,
+    counts: engine.counts,
+    get room() {
+      return engine.broadcaster.room - engine.waiting
+    },
+    get load() {
+      return lane.book.cursor - lane.book.floor + engine.waiting
+    },
+    get holds() {
+      return lane.holds.list()
+    },
+    get unreservedBalanceWei() {
+      return engine.spareWei
+    },
+    requestBalance: engine.weigh,
+    // The engine knows by itself what it has to send.
+    give() {},
+  }
+  return leader
+}

@@ -1,0 +1,168 @@
+import { type EndpointPool, readLaneOn } from '../chain/endpoints/endpointPool.js'
+import { invalid } from '../errors/invalid.js'
+import type { Admission } from '../lane/admission/admission.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
+import { type Clock, stoppableClock } from '../platform/clock.js'
+import { reportError } from '../platform/reportError.js'
+import { createStopSignal } from '../platform/stopSignal.js'
+import type { GroupPolicy, Limits } from '../types/index.js'
+import type { Store } from '../types/store.js'
+import { healthOfStandby } from './health.js'
+import { isInFlightByStage } from './inFlight.js'
+import type { LaneWorker } from './laneWorker.js'
+import { createRemoteLane } from './remoteLane.js'
+import type { OptionDifference, ReportedOptions } from './reportedOptions.js'
+import type { Reports } from './reports.js'
+import { createStandbyAdmission } from './standbyAdmission.js'
+import { createStandbyOperations } from './standbyOperations.js'
+import { createStandbyPolling } from './standbyPolling.js'
+import { createStandbyReader } from './standbyReader.js'
+import { createStandbyRecords } from './standbyRecords.js'
+import { type Shown, shownBy, standbySnapshot } from './standbySnapshot.js'
+
+/** The worker of a process that does not own the lane: it reads the store, and posts commands for the owner. */
+export type Standby = LaneWorker & {
+  start(): void
+  stop(): void
+}
+
+export type StandbyOptions = {
+  readonly session: LaneSession
+  readonly endpointPool: EndpointPool
+  readonly store: Store
+  readonly admission: Admission
+  readonly clock: Clock
+  /** Its timers keep no process alive. */
+  readonly background: Clock
+  readonly limits: Limits
+  readonly groups: GroupPolicy | undefined
+  readonly reports: Reports
+  /** The options of this process; `differ` is called if those of the owner are others. */
+  readonly own: ReportedOptions
+  readonly differ: (differences: readonly OptionDifference[]) => void
+  /** The last state of the chain that this process has read. */
+  readonly effects: Shown | undefined
+  /** Tries to become the owner: the lane may be free. */
+  readonly take: () => Promise<unknown>
+}
+
+export function createStandby(options: StandbyOptions): Standby {
+  const { session, endpointPool, store, limits, reports } = options
+  const { key, transactions } = session
+  const clock = stoppableClock(options.clock)
+  const background = stoppableClock(options.background)
+  const gone = createStopSignal(() => new Error('The lane has changed hands.'))
+  const records = createStandbyRecords(session)
+  const reader = createStandbyReader({ store, key, transactions, records, stopped: gone.stopped })
+  const remoteLane = createRemoteLane({ key, endpointPool, clock, limits, reports, open: () => records.size })
+  const polling = createStandbyPolling(options, { records, reader, remoteLane, gone, clock, background })
+  let { effects } = options
+  let unwatch = () => {}
+
+  const { add, refusal, counts } = createStandbyAdmission(options, {
+    added(transaction) {
+      records.added(transaction.id)
+      remoteLane.give(transaction.request.value ?? 0n)
+    },
+    kept(transaction) {
+      records.alarm(transaction)
+      polling.pollNow()
+    },
+  })
+
+  const operations = createStandbyOperations({
+    session,
+    add,
+    leave: polling.post,
+    stopped: gone.stopped,
+    async readAgain(transaction) {
+      const stored = await store.find(key, { id: transaction.id })
+      if (stored) records.learn(stored)
+      return stored !== undefined
+    },
+    failed: (error) => reportError(session, error),
+  })
+
+  async function snapshot(): ReturnType<Standby['snapshot']> {
+    const read = readLaneOn(endpointPool, key.address, limits.readTimeoutMs).then(shownBy)
+    // The snapshot shows an endpoint that does not answer among the endpoints.
+    const now = await read.catch((error: unknown) => effects ?? Promise.reject(error))
+    effects = now
+    await reports.fresh(0)
+    return standbySnapshot(session, endpointPool, now, remoteLane.holds)
+  }
+
+  async function resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void> {
+    const stored = await store.find(key, { id })
+    if (stored?.verdict !== 'unresolved' || stored.lane.address !== key.address)
+      throw invalid('id', id, 'the id of an unresolved transaction')
+    await polling.post(id, { kind: 'resolve', fate })
+  }
+
+  function start(): void {
+    session.operations = operations
+    session.left = (transaction) => {
+      records.left(transaction)
+      polling.left()
+    }
+    unwatch = store.watch(key, () => polling.pollNow())
+    polling.pollNow()
+    // Callers asked the former owner in this process for a cancel. The next owner gets the command.
+    for (const transaction of transactions.values()) {
+      if (transaction.cancelWaiters !== undefined)
+        void polling.post(transaction.id, { kind: 'cancel' }).catch((error) => reportError(session, error))
+    }
+  }
+
+  function stop(): void {
+    unwatch()
+    polling.stop()
+    remoteLane.stop()
+    clock.stop()
+    background.stop()
+    gone.stop()
+  }
+
+  return {
+    kind: 'guest',
+    add,
+    findLive: (by) => ('id' in by ? transactions.get(by.id) : undefined),
+    trackFromStore(transaction) {
+      records.track(transaction)
+      if (!transactions.has(transaction.id)) return
+      reader.readAgain(transaction.id)
+      polling.pollNow()
+    },
+    // Only the owner signs.
+    async prefetchFees() {},
+    async flushed() {},
+    // Only the owner follows the chain.
+    observe() {},
+    resolve,
+    snapshot,
+    health: () => healthOfStandby({ session, endpointPool, limits, differences: polling.differences }),
+    inFlight: () => [...transactions.values()].filter(isInFlightByStage),
+    async resync() {
+      polling.pollNow()
+    },
+    drained: polling.drained,
+    refusal,
+    counts,
+    get room() {
+      return remoteLane.room
+    },
+    get load() {
+      return remoteLane.load
+    },
+    get holds() {
+      return remoteLane.holds
+    },
+    get unreservedBalanceWei() {
+      return remoteLane.spareWei
+    },
+    requestBalance: remoteLane.weigh,
+    give: remoteLane.give,
+    start,
+    stop,
+  }
+}

@@ -1,0 +1,113 @@
+import { fromStored } from '../lane/transaction/stored.js'
+import type { Transaction } from '../lane/transaction/transaction.js'
+import { UNSEALED } from '../store/ended.js'
+import type { Stage } from '../types/index.js'
+import type { LaneKey, Store } from '../types/store.js'
+import { findByIds, LOOKUP_BATCH } from './findByIds.js'
+import type { StandbyRecords } from './standbyRecords.js'
+
+const PAGE = 500
+/** Of the transactions in sealed blocks, only the newest have no verdict yet. */
+const SEALED_MAX = 500
+
+/** Reads a lane from the store for a process that does not own it. */
+export type StandbyReader = {
+  /** True once the lane was read for the first time. */
+  readonly hasBegun: boolean
+  /** Reads the changes since the last call. Resolves to true if there were any. */
+  read(): Promise<boolean>
+  /** The record of this transaction is read with the next call of `read`: it may be older than its handle. */
+  readAgain(id: string): void
+}
+
+export function createStandbyReader(parts: {
+  readonly store: Store
+  readonly key: LaneKey
+  readonly transactions: Map<string, Transaction>
+  readonly records: StandbyRecords
+  readonly stopped: () => boolean
+}): StandbyReader {
+  const { store, key, transactions, records, stopped } = parts
+  const unread = new Set<string>()
+  let revision: number | undefined
+
+  /** Reads the open transactions of the lane, and those that this process knows. */
+  async function begin(): Promise<number> {
+    const now = await store.changes(key, 'now', 1)
+    await findByIds(store, key, [...transactions.keys()], (stored) => {
+      if (!stopped()) records.learn(stored)
+      return !stopped()
+    })
+    for (const stage of UNSEALED) await readListed(stage, Number.POSITIVE_INFINITY)
+    await readListed('sealed', SEALED_MAX)
+    return now.revision
+  }
+
+  async function readListed(stage: Stage, max: number): Promise<void> {
+    let cursor: string | undefined
+    for (let seen = 0; seen < max; ) {
+      const page = await store.list([key], { stage, limit: PAGE, cursor })
+      for (const stored of page.items) {
+        records.note(stored)
+        if (stored.pooled?.length && !transactions.has(stored.id)) records.learn(stored)
+        if (stored.verdict === 'unresolved' && !transactions.has(stored.id)) records.track(fromStored(stored))
+      }
+      seen += page.items.length
+      cursor = page.cursor
+      if (cursor === undefined || stopped()) return
+    }
+  }
+
+  async function readChanges(from: number): Promise<boolean> {
+    let changed = false
+    revision = from
+    for (let more = true; more; ) {
+      const page = await store.changes(key, revision, PAGE)
+      if (stopped()) return changed
+      for (const stored of page.transactions) records.learn(stored)
+      revision = page.revision
+      changed ||= page.transactions.length > 0
+      more = page.transactions.length >= PAGE
+    }
+    return changed
+  }
+
+  /** Between two pages of changes: a record that is read here cannot be older than a change and be taken for newer. */
+  async function readUnread(): Promise<void> {
+    for (const id of unread) {
+      const stored = await store.find(key, { id })
+      if (stopped()) return
+      if (stored) records.learn(stored)
+      unread.delete(id)
+    }
+  }
+
+  /** Another lane of the pool may have the transaction, and with it its changes. Each call looks some of them up. */
+  async function readPooled(): Promise<void> {
+    const queued = [...transactions.values()].filter((one) => one.pooled && one.stage === 'queued')
+    const some = queued.slice(0, LOOKUP_BATCH).map(({ id }) => id)
+    await findByIds(store, key, some, (stored) => {
+      const transaction = transactions.get(stored.id)
+      if (stopped() || transaction === undefined) return !stopped()
+      // The next call begins with others.
+      transactions.delete(stored.id)
+      transactions.set(stored.id, transaction)
+      records.learn(stored)
+      return true
+    })
+  }
+
+  return {
+    get hasBegun() {
+      return revision !== undefined
+    },
+    async read() {
+      revision ??= await begin()
+      await readUnread()
+      const changed = await readChanges(revision)
+      if (!changed && !stopped()) await readPooled()
+      return changed
+    },
+    readAgain: (id) => void unread.add(id),
+  }
+}

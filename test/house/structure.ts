@@ -1,0 +1,237 @@
+import ts from 'typescript'
+import { isTest, production, type Rule } from './rules.js'
+import { lineOf, type Source, walk } from './sources.js'
+
+/**
+ * The folders of the library, from the lowest to the highest. A file may import from its own folder and from lower ones;
+ * types count. A folder that is not listed belongs to the nearest one above it that is.
+ */
+const FLOORS: readonly string[] = [
+  'errors',
+  'platform',
+  'ledger',
+  'types',
+  'rpc',
+  'rpc/transports',
+  'rpc/methods',
+  'store',
+  'store/contract',
+  'store/postgres/migrations',
+  'store/postgres/sql',
+  'store/postgres',
+  'store/sqlite',
+  'delivery',
+  'allocator',
+  'chain',
+  'chain/blocks',
+  'chain/endpoints',
+  'validate',
+  'lane',
+  'lane/reasons',
+  'lane/transaction',
+  'lane/queue',
+  'lane/gas',
+  'lane/session',
+  'lane/signing',
+  'lane/broadcast',
+  'lane/admission',
+  'lane/confirmation',
+  'lane/engine',
+  'ownership',
+  'api/records',
+  'api/sender',
+  'api/pool',
+  'api/allocators',
+  'api',
+  'viem',
+  'signer',
+  'kms',
+  'ethers',
+  'opentelemetry',
+  'recorder',
+  'outbox',
+]
+
+// The root: it names what the package exports.
+const ROOT_ENTRY = 'src/index.ts'
+
+/** `lane/queue` for src/lane/queue/rank.ts; undefined outside the library. */
+function floorOf(path: string): string | undefined {
+  for (let folder = folderOf(path); folder !== ''; folder = folderOf(folder))
+    if (FLOORS.includes(folder.replace(/^src\//, ''))) return folder.replace(/^src\//, '')
+  return undefined
+}
+
+function folderOf(path: string): string {
+  const at = path.lastIndexOf('/')
+  return at < 0 ? '' : path.slice(0, at)
+}
+
+export const floorsPointDownwards: Rule = (sources) =>
+  production(sources)
+    .filter(({ path }) => path !== ROOT_ENTRY)
+    .flatMap(({ path, imports }) => {
+      const floor = floorOf(path)
+      if (floor === undefined) return [`${path}: the folder has no floor`]
+      return imports
+        .filter(({ target }) => target.startsWith('src/'))
+        .filter(({ target }) => isHigher(floorOf(target), floor))
+        .map(({ target, line }) => `${path}:${line} imports ${target}`)
+    })
+
+/** A folder without a floor stands above all of them. */
+function isHigher(other: string | undefined, own: string): boolean {
+  return other === undefined || FLOORS.indexOf(other) > FLOORS.indexOf(own)
+}
+
+/** Types counted. Of a circle each import that closes it is named. */
+export const noCircleOfFolders: Rule = (sources) => {
+  const files = sources.filter(({ path }) => /^(?:src|tools)\//.test(path) && !isTest(path))
+  const known = new Set(files.map(({ path }) => path))
+  const edges = files.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ target }) => known.has(target) && folderOf(target) !== folderOf(path))
+      .map(({ target, line }) => ({ from: folderOf(path), to: folderOf(target), path, target, line })),
+  )
+  const next = new Map<string, Set<string>>()
+  for (const { from, to } of edges) next.set(from, (next.get(from) ?? new Set()).add(to))
+  return edges
+    .filter(({ from, to }) => leadsTo(next, to, from))
+    .map(({ path, target, line }) => `${path}:${line} imports ${target}`)
+}
+
+function leadsTo(next: ReadonlyMap<string, ReadonlySet<string>>, from: string, to: string): boolean {
+  const seen = new Set<string>()
+  const open = [from]
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    if (folder === to) return true
+    if (seen.has(folder)) continue
+    seen.add(folder)
+    open.push(...(next.get(folder) ?? []))
+  }
+  return false
+}
+
+const FUNCTION_LINES_MAX = 120
+
+/** From its first line to its last, with the functions inside it. The body of a test file is no function of the machine. */
+export const functionsAreShort: Rule = (sources) =>
+  sources
+    .filter(({ path }) => !path.endsWith('.test.ts'))
+    .flatMap(({ path, tree }) => {
+      const found: string[] = []
+      walk(tree, (node) => {
+        if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return
+        const lines = endLineOf(tree, node) - lineOf(tree, node) + 1
+        if (lines > FUNCTION_LINES_MAX)
+          found.push(`${path}:${lineOf(tree, node)} ${nameOf(node)} has ${lines} lines`)
+      })
+      return found
+    })
+
+function endLineOf(tree: ts.SourceFile, node: ts.Node): number {
+  return tree.getLineAndCharacterOfPosition(node.end).line + 1
+}
+
+function nameOf(node: ts.SignatureDeclaration): string {
+  return node.name !== undefined && ts.isIdentifier(node.name) ? node.name.text : 'a function without a name'
+}
+
+const BAG_MEMBERS_MAX = 6
+const BAG_USERS_MAX = 5
+
+/**
+ * A bag is an object type whose members are mostly parts, that is, objects of types from other files. One that is handed to
+ * many files lets each of them reach everything.
+ */
+export const noBagIsHandedAround: Rule = (sources) => {
+  const files = production(sources)
+  const users = new Map<string, Set<string>>()
+  for (const { path, tree } of files) for (const name of typesHandedIn(tree)) put(users, name, path)
+  return files.flatMap((source) =>
+    bagsIn(source)
+      .filter(({ name }) => (users.get(name)?.size ?? 0) > BAG_USERS_MAX)
+      .map(
+        ({ name, members }) =>
+          `${source.path}: ${name} has ${members} members and is handed to ${users.get(name)?.size} files`,
+      ),
+  )
+}
+
+function put(map: Map<string, Set<string>>, key: string, value: string): void {
+  map.set(key, (map.get(key) ?? new Set()).add(value))
+}
+
+/** The names of the types of all parameters, and of the members of parameters that are written in place. */
+function typesHandedIn(tree: ts.SourceFile): readonly string[] {
+  const found: string[] = []
+  walk(tree, (node) => {
+    if (!ts.isTypeReferenceNode(node) || !ts.isIdentifier(node.typeName)) return
+    for (let above: ts.Node = node.parent; above !== undefined; above = above.parent) {
+      if (ts.isParameter(above) || ts.isTypeAliasDeclaration(above)) return void found.push(node.typeName.text)
+      if (ts.isFunctionLike(above) || ts.isSourceFile(above)) return
+    }
+  })
+  return found
+}
+
+function bagsIn({ tree }: Source): readonly { readonly name: string; readonly members: number }[] {
+  const found: { name: string; members: number }[] = []
+  const imported = namesImported(tree)
+  for (const node of tree.statements) {
+    if (!ts.isTypeAliasDeclaration(node) || !ts.isTypeLiteralNode(node.type)) continue
+    const members = node.type.members.filter(ts.isPropertySignature)
+    const parts = members.filter(({ type }) => type !== undefined && isPart(type, imported))
+    if (members.length > BAG_MEMBERS_MAX && 2 * parts.length > members.length)
+      found.push({ name: node.name.text, members: members.length })
+  }
+  return found
+}
+
+function isPart(type: ts.TypeNode, imported: ReadonlySet<string>): boolean {
+  return ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName) && imported.has(type.typeName.text)
+}
+
+function namesImported(tree: ts.SourceFile): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const node of tree.statements) {
+    if (!ts.isImportDeclaration(node)) continue
+    const bindings = node.importClause?.namedBindings
+    if (bindings && ts.isNamedImports(bindings)) for (const { name } of bindings.elements) names.add(name.text)
+  }
+  return names
+}
+
+// Words of the old vocabulary, in names of files and of identifiers. Each had a standard term all along.
+const OLD_WORDS =
+  /^(?:tenures?|seats?|guests?|strays?|hubs?|takeUp|finds|keepers?|relief|telling|txFace|unlessStopped|untilStopped|machinery|looks|faces?|wishes|wished|courier|takers?|fallen|mayHave)$/i
+
+/** Splits `openHub` into `open` and `Hub`. */
+const wordsOf = (name: string) => name.split(/(?=[A-Z])|_/)
+
+export const oldWordsDoNotComeBack: Rule = (sources) =>
+  production(sources).flatMap(({ path, tree }) => {
+    const found: string[] = []
+    const file = path.slice(path.lastIndexOf('/') + 1, -'.ts'.length)
+    if (OLD_WORDS.test(file) || wordsOf(file).some((word) => OLD_WORDS.test(word))) found.push(`${path} is named ${file}`)
+    walk(tree, (node) => {
+      if (!ts.isIdentifier(node) || !isDeclared(node)) return
+      if (OLD_WORDS.test(node.text) || wordsOf(node.text).some((word) => OLD_WORDS.test(word)))
+        found.push(`${path}:${lineOf(tree, node)} declares ${node.text}`)
+    })
+    return found
+  })
+
+function isDeclared(node: ts.Identifier): boolean {
+  const { parent } = node
+  return (
+    (ts.isVariableDeclaration(parent) ||
+      ts.isParameter(parent) ||
+      ts.isFunctionDeclaration(parent) ||
+      ts.isTypeAliasDeclaration(parent) ||
+      ts.isPropertySignature(parent) ||
+      ts.isMethodSignature(parent) ||
+      ts.isClassDeclaration(parent)) &&
+    parent.name === node
+  )
+}
