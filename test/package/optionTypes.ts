@@ -80,7 +80,8 @@ function optionOf(member: ts.PropertySignature): Option {
 
 /** `percent`: … (@default 10). */
 function defaultBeside(member: ts.PropertySignature, name: string): string | undefined {
-  const [, byDefault] = new RegExp(`\`${name}\`[^\`]*\\(@default ([^)]+)\\)`).exec(commentOf(member)) ?? []
+  const [, byDefault] =
+    new RegExp(`\`${name}\`[\\s\\S]*?\\(@default ([^)]+)\\)`).exec(commentOf(member)) ?? []
   return byDefault
 }
 
