@@ -9,10 +9,10 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
 
 const examples = textExamples(readme, 'readme')
-// Each guide stands alone: its examples say what they import.
-const guides = readdirSync(`${ROOT}docs`)
-  .filter((name) => name.endsWith('.md'))
-  .flatMap((name) => textExamples(readFileSync(`${ROOT}docs/${name}`, 'utf8'), `docs/${name}`))
+const names = readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md'))
+const pages = names.map((name) => readFileSync(`${ROOT}docs/${name}`, 'utf8'))
+// Each page stands alone: its examples import everything that they use.
+const guides = names.flatMap((name, index) => textExamples(pages[index] ?? '', `docs/${name}`))
 
 const wrong: Example = {
   heading: 'none',
@@ -48,9 +48,15 @@ describe('a guide', () => {
 })
 
 describe('the README', () => {
-  it('has an example for a bot, a relayer and a batch script, of 15 lines at most', () => {
-    const kinds = ['For a bot', 'For a relayer', 'For a batch script']
-    expect(examples.map(({ heading }) => heading)).toEqual(expect.arrayContaining(kinds))
+  it('is a front door: short, and with a link to a page for a bot, a relayer and payouts', () => {
+    expect(readme.split('\n').length).toBeLessThanOrEqual(125)
+    expect(readme.length).toBeLessThanOrEqual(9_000)
+    for (const page of ['start', 'trading', 'relayer', 'command-line', 'batches', 'options', 'README'])
+      expect(readme).toContain(`(docs/${page}.md)`)
+  })
+
+  it('has an example that sends and waits, of 15 lines at most', () => {
+    expect(examples.map(({ heading }) => heading)).toContain('Send and wait')
     for (const { heading, text } of examples) {
       const lines = text
         .trim()
@@ -68,12 +74,14 @@ describe('the README', () => {
     expect(problems.get(wrong.file)?.join()).toContain('clients')
   })
 
-  it('names commands that exist', () => {
+  it('names commands that exist, as the pages do', () => {
     const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
       scripts: Record<string, string>
     }
-    const named = [...readme.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name]) => name)
-    expect(named).toEqual(expect.arrayContaining(['demo', 'check', 'sim']))
+    const named = [...`${readme}${pages.join('\n')}`.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(
+      ([, name]) => name,
+    )
+    expect(named).toEqual(expect.arrayContaining(['bench', 'demo', 'model', 'peers', 'sim']))
     for (const name of named) expect(scripts).toHaveProperty(name ?? '')
     expect(scripts).toHaveProperty('test')
   })
