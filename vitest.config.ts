@@ -25,7 +25,7 @@ export default defineConfig({
           // Generous, since the machines are shared: what hangs still ends.
           testTimeout: 60_000,
           setupFiles,
-          include: ['src/**/*.test.ts', 'test/{model,race,house,types,soak,sweep,bench,geth}/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/{model,race,house,prose,types,soak,sweep,bench,geth}/**/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
       },
