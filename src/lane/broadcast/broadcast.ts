@@ -31,62 +31,80 @@ type BroadcastContext = {
 }
 
 /**
- * Chooses who gets journaled bytes: one endpoint, or every one where the lane is told so or where they have to be sent
- * again. When they leave is the endpoint's delivery to say; what becomes of an attempt, the table's.
+ * Chooses the endpoints for journaled bytes: one endpoint, or every endpoint if the lane is configured so or
+ * if the bytes have to be sent again. The delivery of each endpoint decides the time of a send. The table
+ * decides about the attempt.
  */
 export type Broadcaster = {
-  /** The newest attempt of this nonce is to be sent. */
+  /** Sends the newest attempt of this nonce. */
   add(nonce: number): void
-  /** To every endpoint that may have it. Where it was sent before, what is lost is sent again anyway. */
+  /**
+   * Sends the bytes to every endpoint that can receive them. An endpoint that already has them sends lost
+   * bytes again by itself.
+   */
   again(nonce: number): void
-  /** It goes to the endpoints that do not have it, too: one left it without an answer, or does not take it now. */
+  /**
+   * Offers the bytes also to the endpoints that do not have them, because one endpoint did not answer or does
+   * not accept them now.
+   */
   elsewhere(nonce: number): void
   /**
-   * What an earlier life left is sent again, where no count covers it: inherited attempts count as possibly sent, and go
-   * before anything new.
+   * Re-sends the attempts of an earlier process that no count covers. Inherited attempts count as possibly
+   * sent, and they go before anything new.
    */
   resume(): void
-  /** The chain or the pool counts so many nonces: what an earlier life left above them is sent again after all. */
+  /**
+   * The chain or the pool counts this many nonces. Attempts of an earlier process at or above the count are
+   * re-sent after all.
+   */
   claimed(count: number): void
-  /** It is not to be sent any more: nothing is bound there. */
+  /** Stops sending this nonce, because nothing is bound to it. */
   withdraw(nonce: number): void
-  /** An endpoint is to have this nonce: what is lost of it is sent again. */
+  /** An endpoint is responsible for this nonce, and re-sends the bytes if they are lost. */
   delivers(nonce: number): boolean
-  /** The same, and nothing of its newest bytes was sent yet. */
+  /** An endpoint is responsible for this nonce, and its newest bytes have not been sent yet. */
   holdsBack(nonce: number): boolean
-  /** A pool that takes its bytes does not count them: only other bytes get in. */
+  /** A pool accepts the bytes but does not count them, so that only different bytes can replace them. */
   isStranded(nonce: number): boolean
-  /** A `pending` count of the endpoint that is read. */
+  /** Passes on a `pending` count of the endpoint that the lane reads from. */
   counted(reading: CountReading): void
   /**
-   * A new pending block, or a sealed one, after its bodies were told. False where it was asked for too soon after a send to
-   * say anything of that.
+   * A new pending block, or a sealed one. The caller has already processed its transactions. Returns false if
+   * the block was requested too soon after a send to say anything about that send.
    */
   refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): boolean
-  /** The most transactions that no sealed block has used; undefined: as many as an endpoint takes. */
+  /**
+   * Limits the number of transactions that no sealed block has used yet. Undefined means that only the
+   * endpoint limits them.
+   */
   limitAccount(max: number | undefined): void
-  /** Something that held bytes back (a lower reservation, an endpoint that was away) may be over. */
+  /**
+   * Checks again, because a reason to hold bytes back (a lower reservation, an endpoint that was unavailable)
+   * may have ended.
+   */
   kick(): void
-  /** How many more nonces may be handed out. */
+  /** Number of further nonces that may be reserved. */
   readonly room: number
-  /** The same, and a hole always has room: what is above waits for it. */
+  /** Like `room > 0`, but a hole always has room, because all higher nonces wait for it. */
   readonly hasRoom: boolean
-  /** Nonces that may be at the endpoint that gets new ones, neither sealed nor acknowledged. */
+  /**
+   * Number of nonces that may be at the endpoint that receives new ones, neither sealed nor acknowledged.
+   */
   readonly window: number
   /** Resolves when no request is open. */
   idle(): Promise<void>
   stop(): void
 }
 
-/** Beside an outcome. */
+/** Details that accompany an outcome. */
 export type Reported = {
-  /** The endpoint's name and what it said, where it said anything but the hash. */
+  /** The endpoint's name and its message, if it answered with anything but the hash. */
   readonly words: string | undefined
-  /** Of bytes that it does not take: when they are to be offered again, in milliseconds from now. */
+  /** If the endpoint does not accept the bytes: the delay until they are offered again, in milliseconds. */
   readonly againMs?: number | undefined
 }
 
-/** Bytes that are under way to several endpoints at once. */
+/** Replies to bytes that are on their way to several endpoints at once. */
 type Round = { open: number; accepted: boolean; held: Map<PoolEndpoint, Said> }
 
 const NOBODY: readonly PoolEndpoint[] = []
@@ -96,10 +114,10 @@ export function createBroadcaster(
   context: BroadcastContext,
   told: {
     sent: (nonce: number) => void
-    /** Bytes are handed over again. */
+    /** The same bytes were sent again. */
     again: (nonce: number) => void
     outcome: (nonce: number, hash: Hash, outcome: SendOutcome, said: Reported) => void
-    /** More may be handed out. */
+    /** More nonces may be reserved. */
     freed: () => void
   },
 ): Broadcaster {
@@ -110,22 +128,25 @@ export function createBroadcaster(
   const senders = new Map<PoolEndpoint, EndpointSender>()
   const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
-  // What an earlier life left below it is not sent again: a count covered it, and was never lower since.
+  // Attempts of an earlier process below this nonce are not re-sent: a count covered them, and no later count
+  // was lower.
   let sparedTo = Number.POSITIVE_INFINITY
-  // No endpoint can take them for now.
+  // Nonces that no endpoint can receive at the moment.
   const waiting = new Set<number>()
-  // Which endpoint gets new nonces: moved on when it left us without an answer.
+  // Selects the endpoint that receives new nonces. It advances when that endpoint does not answer.
   let turn = 0
   let accountMax: number | undefined
   const idlers: (() => void)[] = []
 
-  // --- who gets what -----------------------------------------------------------------------------------------------
+  // --- selection of endpoints
+  // --------------------------------------------------------------------------------------
 
   function add(nonce: number): void {
     const slot = book.get(nonce)
     const attempt = attemptAt(nonce)
     if (slot === undefined || attempt === undefined) return
-    // One that had a chance and is not in a block may have been swallowed, or be known to some of them only.
+    // An attempt that was sent before and is in no block may have been lost, or only some endpoints may know
+    // it.
     const isKnown = attempt.sends > 0 || slot.attempts.length > 1
     offer(nonce, takers(attempt, isKnown || context.broadcast === 'all'))
   }
@@ -146,7 +167,10 @@ export function createBroadcaster(
     for (const endpoint of endpoints) senderOf(endpoint).offer(nonce)
   }
 
-  /** It left us without an answer: what it does not have goes to the others, or stays where only it may have it. */
+  /**
+   * The endpoint did not answer. A nonce that it does not have goes to the other endpoints, or stays if only
+   * this endpoint may receive it.
+   */
   function moveFrom(endpoint: PoolEndpoint, nonce: number): void {
     const slot = book.get(nonce)
     const attempt = attemptAt(nonce)
@@ -171,7 +195,10 @@ export function createBroadcaster(
     return slot?.state === 'live' ? newestAttempt(slot) : undefined
   }
 
-  /** In the order in which they are handed the bytes. One that asks to be left alone is passed over where another is not. */
+  /**
+   * The endpoints in the order in which they receive the bytes. A rate-limited endpoint is skipped if another
+   * one is available.
+   */
   function takers(bytes: Pick<Attempt, 'private'>, all: boolean): readonly PoolEndpoint[] {
     if (!several) return onlyTaker(bytes)
     const order = endpointPool.senders()
@@ -179,13 +206,14 @@ export function createBroadcaster(
     if (able.length < 2) return able.length === 0 ? NOBODY : able
     const free = able.filter(({ gate }) => !gate.isBlocked)
     const usable = free.length > 0 ? free : able
-    // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
+    // The endpoint that the lane reads from goes first. Its profile learns whether its count includes its
+    // pool only from transactions that no other endpoint had before.
     if (all)
       return usable.sort((a, b) => Number(b === endpointPool.reader) - Number(a === endpointPool.reader))
     return [usable.find((one) => order.indexOf(one) >= turn % order.length) ?? (usable[0] as PoolEndpoint)]
   }
 
-  /** A burst asks for it several times a transaction: no list is made. */
+  /** Does not allocate a list, because a burst calls this several times for each transaction. */
   function onlyTaker(bytes: Pick<Attempt, 'private'>): readonly PoolEndpoint[] {
     const [endpoint] = takingSends
     return endpoint?.probed && canReceive(endpoint, bytes) ? takingSends : NOBODY
@@ -201,25 +229,27 @@ export function createBroadcaster(
     return sender
   }
 
-  /** The one that new nonces go to. */
+  /** The endpoint that receives new nonces. */
   function primary(): EndpointSender | undefined {
     const [endpoint] = takers(PUBLIC, false)
     return endpoint && senderOf(endpoint)
   }
 
-  /** What is reserved and not offered yet is on its way there. */
+  /** Nonces that are reserved but not offered yet count as on their way to the endpoint. */
   function room(): number {
     const sender = primary()
     if (sender === undefined) return limits.window - (book.cursor - book.coveredTo)
     const { status } = sender
     const { cursor, coveredTo, confirmedTo } = book
     const free = status.room - (cursor - Math.max(status.end, coveredTo))
-    // The endpoint keeps no more above nonces that somebody is supposed to have sent, should they be missing: bytes there
-    // would turn all of them into holes. A count does not show them: it may be the one that they are supposed from.
+    // Some covered nonces are only assumed to be in use by another sender. If they turn out to be missing,
+    // all bytes above them are gapped, and the endpoint pools only `gapBudget` of those. A count proves
+    // nothing here, because the assumption may come from that same count.
     return book.supposedTo > confirmedTo ? Math.min(free, confirmedTo + status.gapBudget - cursor) : free
   }
 
-  // --- what comes back ---------------------------------------------------------------------------------------------
+  // --- replies
+  // -----------------------------------------------------------------------------------------------------
 
   const parts: EndpointSenderParts = {
     sent: told.sent,
@@ -258,8 +288,9 @@ export function createBroadcaster(
   }
 
   /**
-   * The first that takes the bytes has the word: what others say of them is no reason to bump, to back off or to give
-   * up. Until one has, and as long as one may, nothing is concluded from a refusal.
+   * The first acceptance wins: other endpoints' answers about the same bytes are no reason to bump, to back
+   * off or to give up. Until an endpoint accepts, and while one still may, no conclusion is drawn from a
+   * refusal.
    */
   function inRound(round: Round, said: Said): void {
     if (round.accepted) return
@@ -271,7 +302,7 @@ export function createBroadcaster(
     if (round.open > 0) return
     const all = [...round.held.values()]
     const fromAll = isFromAll(said, all)
-    // One refusal is one, however many nodes repeat it.
+    // The same refusal counts once, however many nodes repeat it.
     const kinds = new Map<string, Said>()
     for (const each of all) {
       const { outcome, ...rest } = weighed(each, fromAll)
@@ -281,9 +312,10 @@ export function createBroadcaster(
   }
 
   /**
-   * geth refuses a delegation of an account of which it holds more than one transaction ("authority already reserved",
-   * core/txpool/legacypool validateAuth, 1.17). At the lane's head no block may ever mend that: transactions of the lane's
-   * own account stand above the very nonce that is refused, whoever sent them, and those of another account may be stuck.
+   * geth refuses a delegation of an account of which it holds more than one transaction ("authority already
+   * reserved", core/txpool/legacypool validateAuth, 1.17). At the lane's head no block may ever resolve that:
+   * transactions of the lane's own account are in the pool above the refused nonce, from this lane or from
+   * another wallet, and those of another account may be stuck.
    */
   function isBarred({ nonce, attempt, outcome }: Said): boolean {
     if (outcome.reason !== 'delegatedLimit' || nonce !== book.floor || attempt.claim === undefined)
@@ -292,7 +324,7 @@ export function createBroadcaster(
     return request !== undefined && tuplesOf(request).length > 0
   }
 
-  /** Every endpoint that would be asked now, and answers, refused the bytes for good. */
+  /** Every endpoint that is available for these bytes now, and that answers, refused them permanently. */
   function isFromAll({ attempt }: Said, heard: readonly Said[]): boolean {
     const refusing = new Set(heard.filter(isForGood).map(({ endpoint }) => endpoint))
     const now = clock.now()
@@ -373,9 +405,9 @@ export function createBroadcaster(
 }
 
 /**
- * Whether there was nothing to wait for until now: the bytes reached nobody, were not wanted yet, or have just been
- * taken. A refusal that waiting does not cure, and words that nobody understands, let the time run on: else bytes
- * that are refused in every block would never be bumped, given up, or told to be stuck.
+ * Whether the wait for inclusion starts over: the bytes reached no endpoint, were not accepted yet, or have
+ * just been accepted. A refusal that waiting does not cure, and an unknown error message, let the time run
+ * on. Otherwise bytes that are refused in every block would never be bumped, given up or reported as stuck.
  */
 function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undefined): boolean {
   const { outcome, reason, counted } = said
@@ -392,14 +424,16 @@ function wordsOf({ port }: PoolEndpoint, reply: RpcReply | undefined): string | 
   return `${port.name} said: ${(failure.kind === 'http' ? failure.rpc?.message : undefined) ?? failure.message}`
 }
 
-/** A refusal that no retry at this node mends: by the table of messages, or in words that it does not have. */
+/**
+ * A refusal that no retry at this node resolves: the table of messages lists it, or the message is unknown.
+ */
 function isForGood({ outcome, reply, ofBatch }: Said): boolean {
   return !ofBatch && (outcome.counted || isExplicitRefusal(reply, outcome))
 }
 
 /**
- * What is refused for good counts where every endpoint refuses it so: another one may take what one of them does not
- * (row 18), and words that are not known say nothing by themselves (row 13).
+ * A permanent refusal counts only if every endpoint refuses the bytes permanently: another endpoint may
+ * accept bytes that one endpoint does not (row 18), and an unknown message alone proves nothing (row 13).
  */
 function weighed(said: Said, fromAll: boolean): Said {
   if (!isForGood(said)) return said

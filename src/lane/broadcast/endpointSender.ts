@@ -34,41 +34,50 @@ type EndpointSenderContext = {
   readonly closed: boolean
 }
 
-/** What an endpoint said of bytes that it was handed. */
+/** The reply of an endpoint to one transaction that it was sent. */
 export type Said = Answered & {
   readonly endpoint: PoolEndpoint
-  /** As `posting` had it. */
+  /** The value that `posting` was called with. */
   readonly awaited: boolean
-  /** The endpoint refused the batch that it stood in: that is no word on the bytes. */
+  /** The endpoint refused the whole batch, so that its reply says nothing about these bytes. */
   readonly ofBatch: boolean
 }
 
 /**
- * The delivery of a lane's journaled bytes to one endpoint: its I/O. What leaves when, and what is lost, is decided by
- * `createDelivery`, within the endpoint's request budget.
+ * The delivery of a lane's journaled bytes to one endpoint: its I/O. `createDelivery` decides which bytes
+ * leave when, and which are lost. The endpoint's request budget limits it.
  */
 export type EndpointSender = {
-  /** The newest attempt of this nonce is to be sent here; again, where the endpoint did not take the same bytes. */
+  /**
+   * Sends the newest attempt of this nonce to this endpoint. An attempt that the endpoint did not accept is
+   * sent again.
+   */
   offer(nonce: number): void
-  /** It was offered, and is not confirmed. */
+  /** The nonce was offered and is not confirmed yet. */
   has(nonce: number): boolean
-  /** The endpoint does not take its bytes. */
+  /** The endpoint does not accept the bytes of this nonce. */
   isRefused(nonce: number): boolean
-  /** Its pool keeps these bytes from blocks. */
+  /** The endpoint's pool keeps these bytes out of blocks. */
   isStranded(nonce: number): boolean
-  /** It stands still, and other endpoints are sent it as well. */
+  /** The nonce makes no progress, and other endpoints receive it as well. */
   sentElsewhere(nonce: number): void
-  /** It is not to be sent here any more. */
+  /** Stops sending this nonce to this endpoint. */
   withdraw(nonce: number): void
-  /** Forgets and returns what this endpoint does not have: for another endpoint. */
+  /**
+   * Forgets and returns the nonces that this endpoint does not have, so that another endpoint can receive
+   * them.
+   */
   reclaim(): readonly number[]
-  /** A `pending` count of this endpoint that somebody else asked for. */
+  /** A `pending` count of this endpoint that another component requested. */
   counted(reading: CountReading): void
   /** A new pending block, or a sealed one. */
   refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): boolean
-  /** The most transactions of the account that no sealed block has used; undefined: as many as the pool takes. */
+  /**
+   * Limits the account's transactions that no sealed block has used. Undefined means that only the pool
+   * limits them.
+   */
   limitAccount(max: number | undefined): void
-  /** What was confirmed, or kept bytes back, may be another by now. */
+  /** Checks again, because confirmations, or a reason to hold bytes back, may have changed. */
   kick(): void
   readonly status: DeliveryStatus
   readonly isBusy: boolean
@@ -76,30 +85,30 @@ export type EndpointSender = {
 }
 
 export type EndpointSenderParts = {
-  /** The first bytes of this nonce were handed over. */
+  /** The bytes of this nonce were sent for the first time. */
   readonly sent: (nonce: number) => void
-  /** Bytes of this nonce were handed over again. */
+  /** The bytes of this nonce were sent again. */
   readonly again: (nonce: number) => void
   /**
-   * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint is one that answers, so that
-   * what others say of the same bytes can wait for its word.
+   * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint usually answers, so
+   * that other endpoints' answers about the same bytes wait for its answer.
    */
   readonly posting: (batch: readonly { readonly attempt: Attempt }[], awaited: boolean) => void
   readonly said: (said: Said) => void
-  /** These are lost here, and sent again. */
+  /** The endpoint lost these nonces, and they are sent again. */
   readonly repaired: (nonces: readonly number[]) => void
-  /** The endpoint left us without an answer, or asked to be left alone. */
+  /** The endpoint did not answer, or asked for a pause. */
   readonly failed: (endpoint: PoolEndpoint) => void
-  /** More may be handed out. */
+  /** More nonces may be reserved. */
   readonly freed: () => void
   readonly idle: () => void
 }
 
 type Send = Extract<DeliveryAction, { do: 'send' }>
 
-/** For so long nobody waits for the word of an endpoint that did not answer a send. */
+/** After an unanswered send, other endpoints' replies do not wait for this endpoint for this long. */
 const SILENT_MS = 5_000
-/** A timer that is so late was held up by more than a busy event loop. */
+/** A timer that is this late was delayed by more than a busy event loop. */
 const SLEPT_MS = 1_000
 
 export function createEndpointSender(
@@ -121,14 +130,15 @@ export function createEndpointSender(
   let scheduled = false
   let stopped = false
   let cancelWake: CancelTimer | undefined
-  // The request budget was asked for the action that is looked for.
+  // The request budget was asked on behalf of the current action.
   let isAsked = false
-  // It is left alone, and what waits here may go elsewhere.
+  // The endpoint asked for a pause, so that nonces that wait here may go to other endpoints.
   let rested = false
   let acceptedTo = 0
   let confirmed: Confirmation = { latest: book.floor, confirmedTo: book.floor }
 
-  // --- when it acts ------------------------------------------------------------------------------------------------
+  // --- scheduling
+  // --------------------------------------------------------------------------------------------------
 
   function schedule(): void {
     if (scheduled) return
@@ -143,7 +153,7 @@ export function createEndpointSender(
   function step(): void {
     cancelWake?.()
     cancelWake = undefined
-    // The endpoint may be shared, and stays open then.
+    // The endpoint may be shared with other lanes, so that closing this lane does not stop it.
     if (stopped || context.closed) return
     confirm()
     for (let action = next(); ; action = next()) {
@@ -154,7 +164,7 @@ export function createEndpointSender(
     }
   }
 
-  /** The next action within the request budget. */
+  /** The next action that the request budget allows. */
   function next(): DeliveryAction {
     isAsked = false
     const below = book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
@@ -178,8 +188,8 @@ export function createEndpointSender(
   }
 
   /**
-   * A process that was stopped wakes late, and what it knows is old: it looks at the chain before it takes its own sleep
-   * for the endpoint's silence. Where no look is answered it goes on all the same.
+   * A suspended process wakes late, and its state is stale. It polls the chain before it interprets its own
+   * suspension as silence of the endpoint. It continues after a timeout even if no poll is answered.
    */
   function wake(dueMs: number): void {
     if (clock.now() - dueMs < SLEPT_MS) return schedule()
@@ -187,7 +197,9 @@ export function createEndpointSender(
     cancelWake = clock.setTimer(schedule, limits.readTimeoutMs)
   }
 
-  /** What the pool of the endpoint that is read counts has arrived, by whatever way. */
+  /**
+   * Nonces that the pool of the read endpoint counts have arrived, regardless of the endpoint that sent them.
+   */
   function confirmation(): Confirmation {
     return {
       latest: book.floor,
@@ -195,7 +207,7 @@ export function createEndpointSender(
     }
   }
 
-  /** The bodies of blocks, a feed, or another endpoint may have shown more, or less. */
+  /** Block bodies, a feed, or another endpoint may have confirmed more nonces, or fewer. */
   function confirm(): void {
     const { latest, confirmedTo } = confirmation()
     if (latest === confirmed.latest && confirmedTo === confirmed.confirmedTo) return
@@ -205,7 +217,8 @@ export function createEndpointSender(
     if (isMore) parts.freed()
   }
 
-  // --- what it sends -----------------------------------------------------------------------------------------------
+  // --- requests
+  // ----------------------------------------------------------------------------------------------------
 
   const poolCount = countCall(lane.key.address, 'pending')
 
@@ -235,7 +248,8 @@ export function createEndpointSender(
     const lowest = book.confirmedTo
     const awaited = endpoint.silentUntilMs <= clock.now()
     if (action.kind === 'repair') parts.repaired(action.nonces)
-    // Before they leave: what may be on its way is never taken back as unsent.
+    // Marked as sent before the request leaves: bytes that may be on their way are never taken back as
+    // unsent.
     const handing = endpointPool.turns.each(batch, (sending) => handed(sending, action.kind))
     if (handing) await handing
     if (endpointPool.turns.isSpent()) await endpointPool.turns.room()
@@ -263,8 +277,9 @@ export function createEndpointSender(
   }
 
   /**
-   * The endpoint may work on the next request while these answers are taken in. Any other answer may change what is sent,
-   * and what the count includes is learnt from what was accepted before.
+   * Returns true if every transaction was accepted. The endpoint may then process the next request while
+   * these answers are evaluated. Any other answer may change the next request, and the profile learns from
+   * accepted transactions which nonces the count includes.
    */
   function isPlain(answered: readonly Answered[]): boolean {
     return profile.current().pending !== 'unknown' && answered.every(({ answer }) => answer.kind === 'taken')
@@ -276,7 +291,10 @@ export function createEndpointSender(
     else if (kind === 'repair') parts.again(nonce)
   }
 
-  /** What was to be sent here may have been followed by something that this endpoint must not see. */
+  /**
+   * Returns undefined if the nonce was withdrawn, or if a replacement followed that this endpoint must not
+   * see.
+   */
   function sendingAt(nonce: number): Sending | undefined {
     const slot = book.get(nonce)
     const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
@@ -288,16 +306,17 @@ export function createEndpointSender(
     return { nonce, attempt, isFresh: isOwn && slot?.attempts.length === 1 && attempt.sends === 0 }
   }
 
-  // --- what comes back ---------------------------------------------------------------------------------------------
+  // --- replies
+  // -----------------------------------------------------------------------------------------------------
 
   function cover(counted: number): void {
-    // Another may be read by now.
+    // The lane may read from another endpoint by now.
     if (endpoint === endpointPool.reader && profile.current().pending === 'mempool') lane.counted(counted)
     rememberIn(endpoint, delivery.status)
     parts.freed()
   }
 
-  /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
+  /** The end of the run of accepted nonces that starts at the covered ones, without a gap below. */
   function advanceAccepted(): number {
     acceptedTo = Math.max(acceptedTo, book.coveredTo)
     for (;;) {
@@ -307,7 +326,7 @@ export function createEndpointSender(
     }
   }
 
-  /** What the answer as a whole says: asked too often, nobody there. */
+  /** Evaluates the reply as a whole: a rate limit, or an endpoint that cannot be reached. */
   function noteWhole(answered: readonly Answered[]): void {
     const [first] = answered
     if (first === undefined) return
@@ -364,7 +383,10 @@ export function createEndpointSender(
   }
 }
 
-/** Written out: Node 20 gives each object that is spread and then added to a shape of its own. */
+/**
+ * Fields are listed, not spread: Node 20 gives each object that is spread and then extended a hidden class of
+ * its own.
+ */
 function saidBy(
   { endpoint, awaited, ofBatch }: Pick<Said, 'endpoint' | 'awaited' | 'ofBatch'>,
   { nonce, attempt, isFresh, outcome, answer, reply }: Answered,

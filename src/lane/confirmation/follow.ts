@@ -49,36 +49,37 @@ export type FollowOptions = {
   readonly usage: NonceUsage
   readonly regression: NonceRegression
   readonly barrier: AuthorizationBarrier
-  /** Nonces used by blocks that the walk has not seen. */
+  /** Nonces that were used in blocks which the walk has not seen. */
   readonly unwalked: Set<number>
   readonly finalityIndex: FinalityIndex
   readonly delivered: Pick<Broadcaster, 'claimed' | 'counted' | 'refreshed' | 'kick'>
-  /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
+  /** True while our lease is certainly still valid. Otherwise a successor may have used an unknown nonce. */
   readonly leased: () => boolean
   readonly waiting: () => number
   readonly transactionOf: (nonce: number) => Transaction | undefined
-  /** All of a tick was told. */
+  /** A tick was processed completely. */
   readonly ticked: (newHead: boolean) => void
   readonly broken: (error: unknown) => void
-  /** A tick brought nothing. */
+  /** A tick was not answered. */
   readonly unreachable: () => void
 }
 
-// Blocks that a feed, or a pending block, may be ahead of the newest sealed one.
+// Maximum distance between the newest sealed block and the block of a feed, or a pending block.
 const AHEAD_MAX = 16
 
-/** Turns what the poller tells into events for slots. */
+/** Converts the poller's events into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
   const { context, funds, seeding, usage, regression, barrier, unwalked, finalityIndex } = options
   const { lane, endpointPool, clock } = context
   const { waiting } = context.session
   const { book } = lane
   const tracker = endpointPool.tracker
-  // The highest own nonce seen in the pending block since the count was last held against it.
+  // The highest own nonce seen in the pending block since the last comparison with the count.
   let seenPending: number | undefined
-  // Own transactions in the newest pending block that were not told yet: a node may have built that block from its pool.
+  // Own transactions in the newest pending block that were not applied yet, because a node may have built
+  // that block from its pool.
   let shown: { readonly nonce: number; readonly hash: Hash; readonly number: number }[] = []
-  // Since the last tick.
+  // A block was sealed since the last tick.
   let isSealed = false
   const refreshes = createRefreshWatch(
     clock,
@@ -107,7 +108,7 @@ export function createFollower(options: FollowOptions): Follower {
     return book.unfinished > 0 || isWatching ? 'block' : 'idle'
   }
 
-  /** A count may say something of what is open before the next block does. */
+  /** A count may show the state of open transactions before the next block does. */
   function tellsBetweenBlocks(): boolean {
     const { pending } = endpointPool.reader.profile.current()
     return pending === 'unknown' || (pending === 'mempool' && book.coveredTo < book.cursor)
@@ -120,7 +121,7 @@ export function createFollower(options: FollowOptions): Follower {
     return madeAt === undefined || head === undefined || head > madeAt.number
   }
 
-  /** A node that builds a pending block from its pool shows that there too, which is no pre-confirmation. */
+  /** Some nodes build a pending block from their pool. Its transactions are not pre-confirmed. */
   function tellShown(): void {
     if (endpointPool.reader.profile.current().pending !== 'preconfirmed') return
     const head = tracker.head?.number ?? 0
@@ -142,8 +143,9 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   /**
-   * Whether the block that used a nonce is on the chain; undefined while that is not known. One that was read from the
-   * store, or found by its evidence, may lie below where the walk began, and may have left when nobody looked.
+   * Whether the block that used a nonce is on the chain; undefined while that is not known. A block that was
+   * read from the store, or found by evidence, may lie below the start of the walk, and may have left while
+   * no process followed the chain.
    */
   function stands(nonce: number): boolean | undefined {
     const slot = book.get(nonce)
@@ -151,16 +153,17 @@ export function createFollower(options: FollowOptions): Follower {
     const walked = tracker.hashAt(slot.at.number)
     if (walked === slot.at.hash) return true
     if (walked !== undefined) return left(nonce, slot.at)
-    // It was walked once, and stood as long as blocks are kept.
+    // The walk has seen the block, and the block stayed on the chain as long as blocks are kept.
     if (!unwalked.has(nonce)) return true
     if (!tracker.reach(slot.at.number)) spots.ask(nonce, slot.at)
     return undefined
   }
 
   /**
-   * `block` has left: false. A settled block had blocks above it, which the holder before this one may have seen. An endpoint
-   * that shows another block at its number, and not as many above that, may lag, on a branch that the chain has left since:
-   * undefined.
+   * Applies that `block` has left, and returns false. A settled block had further blocks above it, which the
+   * previous lease owner may have seen. If an endpoint shows another block at the same number, but not as
+   * many blocks above it, the endpoint may lag on a branch that the chain has left since. The function then
+   * returns undefined.
    */
   function left(nonce: number, block: BlockRef): false | undefined {
     const slot = book.get(nonce)
@@ -180,7 +183,7 @@ export function createFollower(options: FollowOptions): Follower {
     })
     if (context.closed) return
     deepReorgs.came(block)
-    // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
+    // A transaction that was pre-confirmed for this block number, and is not in the block, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
       const slot = book.get(nonce)
       if (slot?.state !== 'live' || slot.preconfirmed === undefined) continue
@@ -189,21 +192,22 @@ export function createFollower(options: FollowOptions): Follower {
     isSealed = true
   }
 
-  /** A number that is never reached could never be held against its sealed block. */
+  /** Limits the number, because a number that no sealed block reaches could never be checked. */
   function reachable(blockNumber: number): number {
     return Math.min(blockNumber, (tracker.head?.number ?? 0) + AHEAD_MAX)
   }
 
   /**
-   * The sealed blocks of this tick: those that are seen together say no more than one. Or the pending block, where it shows
-   * pre-confirmations: it is made anew at a steady pace, and an empty one looks like the one before.
+   * Notifies the delivery of a refresh: the sealed blocks of this tick, which count as one because they were
+   * seen together, or a pending block that shows pre-confirmations. A node rebuilds its pending block at a
+   * steady pace, and an empty one looks like the one before.
    */
   function refreshed(look: Look): void {
     const isRefresh =
       endpointPool.reader.profile.current().pending === 'preconfirmed' && refreshes.isNew(look)
     if (isSealed || isRefresh) {
       const isTelling = options.delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
-      // The next look may be the first that can show what was sent a moment before this one.
+      // If the poll said nothing about recent sends, the next poll may be the first that can show them.
       if (isTelling) refreshes.told(look)
     }
     isSealed = false
@@ -255,7 +259,7 @@ export function createFollower(options: FollowOptions): Follower {
             ? { kind: 'countWithoutBlock', count: pending, askedAtMs }
             : { kind: 'countWithBlock', nonce: seenPending, count: pending },
         )
-      // A count that was believed once covers nothing any more where the profile has been contradicted since.
+      // Revokes the coverage of an earlier count if the profile has been contradicted since.
       const isOfPool = endpointPool.reader.profile.current().pending === 'mempool'
       if (!isOfPool) lane.counted(0)
       else if (pending !== undefined) lane.counted(pending)
@@ -273,7 +277,7 @@ export function createFollower(options: FollowOptions): Follower {
     async ticked(newHead, look) {
       const head = tracker.head?.number
       if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) await judge(head)
-      // The lane may have been closed, or have changed hands, meanwhile.
+      // The lane may have been closed or lost meanwhile.
       if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {
         if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')

@@ -37,53 +37,66 @@ type NonceUsageContext = {
 }
 
 /**
- * Finds out who used a nonce that a count says is gone and none of the walked blocks explains. The count is only the
- * trigger: a slot moves by a witness in a body (rule W), and what nothing of this lane is bound to is believed gone when
- * the count was read twice.
+ * Finds the transaction that used a nonce, if a count says that the nonce is used and no walked block
+ * explains it. The count is only the trigger: a slot moves because of a witness in a body (rule W). A nonce
+ * to which nothing of this lane is bound is believed used when the count was read twice.
  */
 export type NonceUsage = {
-  /** The `latest` count as a tick read it. */
+  /** The `latest` count that a tick has read. */
   count(latest: number, head: number): void
-  /** A block left the chain: what was read at it, and above it, is not known any more. */
+  /** A block left the chain, so that readings at it and above it are no longer valid. */
   left(block: BlockRef): void
-  /** A node said "nonce too low". */
+  /** A node answered "nonce too low". */
   look(): void
-  /** An operator lifts a jump: what is below the count is taken as used. */
+  /** An operator accepts a jump: all nonces below the count are treated as used. */
   acceptJump(): void
   /** A count is above the floor and not explained yet. */
   readonly isOpen: boolean
-  /** The count is to be read now: no pause between two looks is under way. */
+  /** The count should be read now, because no pause between two attempts is running. */
   readonly wanted: boolean
-  /** Resolves when nothing is being looked for. */
+  /** Resolves when no search is running. */
   idle(): Promise<void>
-  /** The newest `latest` count that bodies do not contradict: nonces below it wait for evidence, not for inclusion. */
+  /**
+   * The newest `latest` count that bodies do not contradict. Nonces below it wait for evidence, not for
+   * inclusion.
+   */
   readonly latest: number
-  /** Why the nonce at the floor, which a count says is used, is not explained yet. */
+  /** The reason why the nonce at the floor, which a count says is used, is not explained yet. */
   readonly unexplained: string | undefined
 }
 
-/** Pauses between two looks for the same nonce: at each new block, and in time where none comes. */
+/**
+ * Limits of the pause between two attempts for the same nonce. An attempt follows a new block, or the pause
+ * if no block comes.
+ */
 const LOOK_MS = 500
 const LOOK_MS_MAX = 10_000
-/** How far below the head the account is believed not to have passed the nonce while nothing was read: bodies show it. */
+/**
+ * Number of blocks below the head in which the search starts without an earlier reading. Bodies show whether
+ * the account had passed the nonce there.
+ */
 const LOOK_BACK_BLOCKS = 31
-/** A new block makes the pause so much shorter: on a chain of many blocks a second not each of them is a look. */
+/**
+ * A new block divides the pause by this number, so that a chain of many blocks a second does not cause one
+ * attempt per block.
+ */
 const NEW_BLOCK_PART = 8
 
-/** The nonce that is looked for, and what came of it so far. */
+/** The nonce whose use is being searched for, and the results so far. */
 type Search = {
   readonly nonce: number
   looks: number
   notBeforeMs: number
   head: number
-  /** Since when no endpoint has shown what used it. */
+  /** The time since which no endpoint has shown the use of the nonce. */
   fruitlessSinceMs: number | undefined
   why: string | undefined
 }
 
 /**
- * @param unwalked takes the nonces whose blocks the walk is still to reach
- * @param carriedIn the block of the transaction of ours that has a tuple for this nonce (EIP-7702), where there is one
+ * @param unwalked receives the nonces whose blocks the walk has not reached yet
+ * @param carriedIn returns the block of our transaction that has a tuple for this nonce (EIP-7702), if there
+ *   is one
  */
 export function createNonceUsage(
   context: NonceUsageContext,
@@ -102,7 +115,7 @@ export function createNonceUsage(
   const jump = createJumpHold(context, belief)
   let seeking = false
   let asked = false
-  // The newest head at which the count was not above the floor: evidence is looked for from there.
+  // The newest head at which the count was not above the floor. The search for evidence starts there.
   let quietAt: number | undefined
   let search: Search | undefined
   let newest = 0
@@ -124,7 +137,10 @@ export function createNonceUsage(
     void seek(latest, head)
   }
 
-  /** A node said "nonce too low", and the count does not: another endpoint may count what this one lacks. */
+  /**
+   * A node answered "nonce too low", and the count does not confirm it. Another endpoint may count
+   * transactions that this one lacks.
+   */
   async function doubtLow(count: number): Promise<void> {
     const higher = await belief.higherElsewhere(count)
     if (higher !== undefined && book.floor < higher) endpointPool.doubt(contradiction(count, higher))
@@ -143,7 +159,8 @@ export function createNonceUsage(
   async function seek(latest: number, head: number): Promise<void> {
     seeking = true
     try {
-      // A search asks several times, and the endpoint may be shared: it ends with the lane.
+      // A search sends several requests and the endpoint may be shared, so that the end of the lane aborts
+      // it.
       await withStopSignal(context.closing, async (signal) => {
         while (!context.closed && (await step(latest, head, signal))) {}
       })
@@ -157,11 +174,14 @@ export function createNonceUsage(
     }
   }
 
-  /** One nonce, or as many as one body explains. True while there is more to explain. */
+  /**
+   * Searches for the use of one nonce, or of all nonces that one body explains. Returns true while there is
+   * more to explain.
+   */
   async function step(latest: number, head: number, signal: AbortSignal): Promise<boolean> {
     const nonce = book.floor
     if (nonce >= latest) return false
-    // Above all that is bound here one witness stands for the whole range: nonces are used in order.
+    // Above all bound nonces one witness explains the whole range, because nonces are used in order.
     const isFar = latest - nonce > JUMP_MAX && !isBoundBelow(latest)
     const target = isFar ? latest - 1 : nonce
     if (search?.nonce !== nonce)
@@ -181,14 +201,14 @@ export function createNonceUsage(
       chainId: endpointPool.chainId,
       signal,
     })
-    // The chain may have been walked on meanwhile: what is known by now needs no explanation.
+    // If the walk has advanced meanwhile, nonces that it explained need no evidence.
     if (nonce !== book.floor) return book.floor < book.cursor && book.floor < latest
     if ('block' in verdict && hasLeft(verdict.block)) return false
     return isFar ? takeFar(verdict, target, head) : take(verdict, nonce, head)
   }
 
   function searchFrom(head: number): number {
-    // One above the head was read on a chain that was cut back, or never was as long.
+    // A reading above the head belongs to a chain that was cut back, or that was never as long.
     return quietAt !== undefined && quietAt <= head ? quietAt : Math.max(0, head - LOOK_BACK_BLOCKS)
   }
 
@@ -214,7 +234,10 @@ export function createNonceUsage(
     }
   }
 
-  /** A witness for the highest used nonce: all below it are used, and nothing of this lane is among them. */
+  /**
+   * Handles a witness for the highest used nonce: all nonces below it are used, and nothing of this lane is
+   * among them.
+   */
   function takeFar(verdict: EvidenceVerdict, target: number, head: number): boolean | Promise<boolean> {
     if (verdict.kind === 'refuted') return refuted(verdict, head)
     if (verdict.kind === 'notUsed') return pause(head, undefined)
@@ -233,14 +256,16 @@ export function createNonceUsage(
     return false
   }
 
-  /** Whose patience ended goes on to the next nonce without waiting for as long once more. */
+  /**
+   * If the patience for the nonce right below has ended, this nonce does not wait for the same time again.
+   */
   function beginAt(nonce: number, head: number, below: Search | undefined): Search {
     const isExhausted = below !== undefined && book.unproven.has(below.nonce)
     const fruitlessSinceMs = isExhausted ? below.fruitlessSinceMs : undefined
     return { nonce, looks: 0, notBeforeMs: 0, head, fruitlessSinceMs, why: undefined }
   }
 
-  /** The one that is read; where it had nothing to show, each of the others in turn. */
+  /** The read endpoint first. If it had no evidence, each of the others in turn. */
   function endpointFor(looks: number): PoolEndpoint {
     const all = [endpointPool.reader, ...endpointPool.others()]
     return all[looks % all.length] as PoolEndpoint
@@ -255,7 +280,7 @@ export function createNonceUsage(
     return false
   }
 
-  /** The bodies say what the account stands at: the count is wrong, and moves nothing. */
+  /** Bodies show the account's real nonce: the count is wrong and moves nothing. */
   function refuted({ claimed, shown }: Extract<EvidenceVerdict, { kind: 'refuted' }>, head: number): false {
     const why = `the endpoint counts ${claimed} used nonces, and the bodies of its blocks show ${shown}`
     newest = shown
@@ -266,8 +291,9 @@ export function createNonceUsage(
   }
 
   /**
-   * Nothing is shown. What concerns a caller waits, for long if need be. What does not, no-ops and the hypothesis, is taken
-   * as used when a block shows a higher nonce, or when the count was read a second time.
+   * No endpoint shows the use. A nonce that concerns a caller waits, for long if necessary. Any other nonce
+   * (a no-op's, or one of the hypothesis) counts as used when a block shows a higher nonce, or when the count
+   * was read a second time.
    */
   async function fruitless(nonce: number, head: number, why: string | undefined): Promise<boolean> {
     pause(head, why)
@@ -276,7 +302,7 @@ export function createNonceUsage(
     const isShown = shownAboveFloor() > nonce
     const count = isShown ? shownAboveFloor() : newest
     if (!isShown && (jump.isHeld || !(await isBelieved(count, head)))) return false
-    // Another count that a tick has read meanwhile has to be confirmed itself.
+    // A different count from a later tick needs a confirmation of its own.
     if (!isShown && newest !== count) return false
     if (book.floor !== nonce || count <= nonce) return false
     if (isBound(slot)) lane.apply(nonce, { type: 'passed' })
@@ -284,7 +310,10 @@ export function createNonceUsage(
     return book.floor !== nonce && book.floor < count
   }
 
-  /** Where another endpoint counts less, and nothing is shown here, that one may be the better one to read. */
+  /**
+   * If another endpoint counts less and this one shows no evidence, the other endpoint may be the better one
+   * to read from.
+   */
   async function isBelieved(count: number, head: number): Promise<boolean> {
     if (!belief.confirms(count, head)) return false
     const lower = await belief.lowerElsewhere(count)
@@ -292,7 +321,7 @@ export function createNonceUsage(
     return lower === undefined
   }
 
-  /** Where the nonce at the floor concerns a caller, its own evidence decides, and no block above it. */
+  /** If the nonce at the floor concerns a caller, only its own evidence decides, and no block above it. */
   function shownAboveFloor(): number {
     return book.floor === book.cursor || concernsCaller(book.get(book.floor)) ? 0 : shownByBlocks(context)
   }
@@ -304,10 +333,12 @@ export function createNonceUsage(
     return passed(nonce)
   }
 
-  /** CREATE in delegated code leaves no trace: two endpoints that agree prove it, one alone proves nothing. */
+  /**
+   * CREATE in delegated code leaves no trace. Two endpoints that agree prove it; one alone proves nothing.
+   */
   async function created(nonce: number, head: number, block: BlockRef): Promise<boolean> {
     const isAlone = endpointPool.others().length === 0
-    // A count of one endpoint, which is given back where a later one refutes it.
+    // The count of a single endpoint, which is revoked if a later count refutes it.
     if (isAlone && !concernsCaller(book.slots.get(nonce))) return fruitless(nonce, head, createdIn(block))
     const agree = !isAlone && search?.why === createdIn(block)
     pause(head, createdIn(block))
@@ -323,8 +354,9 @@ export function createNonceUsage(
     `the counts around block ${number} (${hash}) pass the nonce of a delegated account without a trace in its body`
 
   /**
-   * With what else of ours is in the same block. A lane that is taken over may have a whole window of attempts in a few
-   * blocks, and a search for each of them takes several requests, one after the other.
+   * Applies the evidence, together with our other transactions in the same block. A lane that changes its
+   * owner may have a whole window of attempts in a few blocks, and a separate search for each would take
+   * several consecutive requests.
    */
   function takeOwn(
     { hash, block, beside }: Extract<EvidenceVerdict, { kind: 'own' }>,
@@ -343,8 +375,9 @@ export function createNonceUsage(
   }
 
   /**
-   * Row 26, once the count has passed the nonce in a block deep enough to prove an end. Below the head of now: a search
-   * takes its time, and who has pruned old states soon has none of what was deep enough when it began.
+   * Row 26, once the count has passed the nonce in a block that is deep enough to prove an end. The depth is
+   * relative to the current head: a search takes time, and a node that prunes states quickly may no longer
+   * have the block that was deep enough at the start.
    */
   async function passed(nonce: number): Promise<boolean> {
     const deep = settledUpTo(context, tracker.head?.number ?? -1)
@@ -366,13 +399,13 @@ export function createNonceUsage(
     return book.floor > nonce && book.floor < newest
   }
 
-  /** It was left while it was asked about: nobody would tell so once more. */
+  /** The block left while it was being read. No later event would report that. */
   function hasLeft({ number, hash }: BlockRef): boolean {
     const walked = tracker.hashAt(number)
     return walked !== undefined && walked !== hash
   }
 
-  /** A block that the walk does not know could leave without a word. */
+  /** A block that the walk does not know could leave unnoticed, so that the walk is extended to it. */
   function reach(nonce: number, number: number): void {
     if (tracker.hashAt(number) !== undefined) return
     unwalked.add(nonce)

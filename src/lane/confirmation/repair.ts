@@ -35,15 +35,22 @@ type RepairContext = {
 }
 
 /**
- * Notices what stands still: nonces that are not covered although blocks go by, and gaps that nobody fills. What got lost
- * on its way is not its business: the delivery sends it again. Runs under every hold.
+ * Detects transactions that make no progress: nonces that are not covered although blocks go by, and gaps
+ * that no transaction fills. Bytes that were lost on their way are re-sent by the delivery instead. The
+ * repair runs under every hold.
  */
 export type Repair = {
-  /** Bytes of this nonce were handed to an endpoint: it is given its time anew. */
+  /** Bytes of this nonce were sent to an endpoint, so that its waiting time starts over. */
   sent(nonce: number): void
-  /** Nonces that have stood still for too long are nudged: each at most once in so many sealed blocks. */
+  /**
+   * Repairs nonces that made no progress for too long, each at most once in a configured number of sealed
+   * blocks.
+   */
   ticked(): void
-  /** What may be offered is another than before: what waits for a higher price is looked at with the next tick. */
+  /**
+   * The fees that may be offered have changed, so that the next tick checks transactions that wait for a
+   * higher price.
+   */
   feesChanged(): void
   /** There may be a hole below the cursor. */
   watchGaps(): void
@@ -51,24 +58,25 @@ export type Repair = {
 }
 
 /**
- * What only a count says that somebody has sent is given more time, since a no-op takes its place: its price may lie
- * below the market, and a count that is too high may last for some seconds.
+ * Patience for a nonce that only a count assigns to another sender. It is longer because a no-op takes the
+ * nonce: the unknown transaction may be priced below the market, and a count that is too high may last for
+ * some seconds.
  */
 const SUPPOSED_STUCK_MS = 15_000
 
 /**
- * A pool has the head and may have a reason to wait, as a queue of others that pay more: it is given so many times the
- * blocks of a head that nobody has.
+ * If a pool has the head, it may have a reason to wait, such as a queue of transactions that pay more. The
+ * head then gets this multiple of the blocks that a head in no pool gets.
  */
 const POOLED_PATIENCE = 4
 
-/** What outside code signed cannot be outbid by us. */
+/** This lane cannot outbid a transaction that outside code signed. */
 const NOT_OURS = { atCeiling: false, fillable: false, aboveCeiling: undefined }
 
 /**
- * Some nodes make a block only for a transaction: without one, blocks say nothing of what stands still. So long without a
- * sealed block, what outside code sent, or somebody is supposed to have sent, is looked into by time, with pauses that
- * double: a chain that halts must not drive fees up.
+ * Some nodes make a block only for a transaction, so that no block shows a lack of progress. After this time
+ * without a sealed block, transactions of outside code, or of assumed other senders, are checked by time. The
+ * pauses double, because a halted chain must not drive fees up.
  */
 const QUIET_MS_MIN = 10_000
 const QUIET_BLOCKS = 3
@@ -81,35 +89,37 @@ export function createRepair(options: {
   context: RepairContext
   signing: Signing
   broadcaster: () => Pick<Broadcaster, 'delivers' | 'holdsBack' | 'isStranded'>
-  /** A transaction stands ready that will take the lowest hole. */
+  /** A transaction is ready that will take the lowest hole. */
   fillable: () => boolean
-  /** Nonces below it are used, by whom is being found out: no bytes would help them. */
+  /** Nonces below it are used. Their use is being investigated, and more bytes would not help them. */
   usedBelow: () => number
-  /** Kept for what is under way at a lower nonce. */
+  /** The nonce is reserved for the tuples of a transaction at a lower nonce. */
   keeps: (nonce: number) => boolean
-  /** The node counts somebody's transaction there. */
+  /** The node counts another sender's transaction at this nonce. */
   covers: (nonce: number) => boolean
-  /** A transaction has yet to get a nonce. */
+  /** A transaction still needs a nonce. */
   waits: () => boolean
 }): Repair {
   const { context, signing } = options
   const { lane, limits, clock, endpointPool, fees } = context
   const sentAt = new NonceMap<Sent>()
   let latest: Sent = { block: 0, atMs: 0 }
-  // The lowest nonce that is not covered, and since when it is: what is above it waits for it.
+  // The lowest nonce that is not covered, and the time since which it is the lowest. The nonces above wait
+  // for it.
   let lowest: { readonly nonce: number; readonly since: Sent } | undefined
   let quiet: { block: number | undefined; sinceMs: number; pauseMs: number } = {
     block: undefined,
     sinceMs: 0,
     pauseMs: 0,
   }
-  // What a block would take next and a pool has: when it was sent last, and since when it has been the next.
+  // The transaction that the next block could include and that a pool has: its last send, and the time since
+  // which it is the next one.
   let pooled: { nonce: number; sent: Sent | undefined; from: Sent } | undefined
   let gapTimer: CancelTimer | undefined
   let haveFeesChanged = false
   let gapSinceMs: number | undefined
 
-  /** One for all that are sent in the same millisecond. */
+  /** Returns one shared object for all sends of the same millisecond. */
   function now(): Sent {
     const { number: block = 0 } = endpointPool.tracker.head ?? {}
     const atMs = Math.floor(clock.now())
@@ -117,19 +127,19 @@ export function createRepair(options: {
     return latest
   }
 
-  /** Only a count says that somebody has sent it. */
+  /** Only a count says that another sender has used the nonce. */
   function isSupposed(nonce: number): boolean {
     return !lane.book.slots.has(nonce)
   }
 
   /**
-   * Both must have gone by: blocks without it, and time, since blocks may come in a burst. One block is enough to
-   * send the same bytes again, which costs nothing; a bump takes more patience.
+   * Both conditions must hold: blocks without the transaction, and elapsed time, since blocks may arrive in a
+   * burst. One block is enough to re-send the same bytes, which costs nothing; a bump takes more patience.
    */
   function isStuck({ nonce, ...slot }: Slot): boolean {
     const sent = sentAt.get(nonce)
     if (sent === undefined) {
-      // Restored, seeded or never sent: its time begins now.
+      // The nonce was restored, seeded or never sent, so that its time begins now.
       sentAt.set(nonce, now())
       return false
     }
@@ -145,8 +155,9 @@ export function createRepair(options: {
   }
 
   /**
-   * Above the lowest nonce that is not covered, one is looked into only for what another send of the same bytes does not
-   * mend: bytes that are lacking, below the base fee, refused, or outbid by somebody else.
+   * Above the lowest nonce that is not covered, a nonce is checked only for problems that another send of the
+   * same bytes does not solve: missing bytes, a price below the base fee, a refusal, or a higher bid by
+   * another sender.
    */
   function isConcerned(slot: Slot): boolean {
     if (slot.nonce === lowest?.nonce || slot.nonce === lane.book.floor || slot.state !== 'live') return true
@@ -155,8 +166,9 @@ export function createRepair(options: {
   }
 
   /**
-   * No no-op is paid for a nonce of which only a count says that somebody has it, once no count says so any more, or
-   * where nothing of this lane waits for it; nor while the operator is to look at what the store does not know.
+   * A no-op at a nonce that only a count assigns to another sender is paid for only while a count still says
+   * so, while something of this lane waits for the nonce, and while no operator has to compare the store with
+   * the chain.
    */
   function mayFill({ nonce, origin }: Outside): boolean {
     if (origin !== 'seeded') return false
@@ -165,7 +177,7 @@ export function createRepair(options: {
     return isInTheWay && options.covers(nonce) && !lane.holds.has('storeBehindChain')
   }
 
-  /** No block was sealed during the pause, with something in flight all the time. */
+  /** No block was sealed during the pause, and transactions were in flight all the time. */
   function isQuiet(open: readonly Slot[]): boolean {
     const { head, blockMs = 0 } = endpointPool.tracker
     const atMs = clock.now()
@@ -177,7 +189,7 @@ export function createRepair(options: {
     return atMs - quiet.sinceMs >= quiet.pauseMs
   }
 
-  /** Something was looked into by time: the next pause is twice as long. */
+  /** A transaction was repaired by time, so that the next pause is twice as long. */
   function pauseLonger(open: readonly Slot[]): void {
     quiet = { ...quiet, sinceMs: clock.now(), pauseMs: Math.min(QUIET_MS_MAX, quiet.pauseMs * 2) }
     context.logger.warn?.(
@@ -186,16 +198,19 @@ export function createRepair(options: {
     )
   }
 
-  /** Handed to an endpoint, or seen first, so long ago. */
+  /** The nonce was sent to an endpoint, or first seen, at least `ms` ago. */
   function stood(nonce: number, ms: number): boolean {
     const since = sentAt.get(nonce)
     return since !== undefined && clock.now() - since.atMs >= ms
   }
 
-  /** No patience is shorter for want of blocks: a head that does not join is no sealed block either. */
+  /**
+   * The lack of blocks shortens no patience, because a head that does not join the chain is no sealed block
+   * either.
+   */
   const quietMs = (nonce: number): number => (isSupposed(nonce) ? SUPPOSED_STUCK_MS : QUIET_MS_MIN)
 
-  /** `byTime`: no block tells that it stands still. */
+  /** `byTime`: the repair is due by time, and no block shows a lack of progress. */
   function nudge(slot: Slot, head: boolean, byTime: boolean): void {
     const signer = context.signer !== undefined
     sentAt.set(slot.nonce, now())
@@ -205,15 +220,16 @@ export function createRepair(options: {
     } else if (slot.state === 'live') {
       const outside = isOutside(slot)
       const newest = newestAttempt(slot)
-      // A pool has it, and blocks take others: it would not be here else.
+      // Without `coveredTo` the nonce would not be here: a pool has it, and blocks prefer other transactions.
       const isPriced = slot.nonce >= lane.book.coveredTo && priced(slot)
-      // Without blocks nothing says that the price is too low: the same bytes again, and no more.
+      // Without blocks nothing shows that the price is too low, so that only the same bytes are sent again.
       const mayBid = !byTime || !isPriced || slot.refusals > 0
       const { aboveCeiling, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
-      // A no-op that nobody takes and that cannot offer more: it is only sent again, and nothing lands above it.
+      // A no-op that no endpoint accepts and that cannot offer more is only sent again, and nothing lands
+      // above it.
       if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
         block(context, slot.nonce, aboveCeiling && describeAboveCeiling(aboveCeiling))
-      // What outside code signed cannot be bumped by us, only sent again.
+      // Bytes that outside code signed can only be sent again, not bumped.
       lane.apply(slot.nonce, {
         ...event,
         ...ceilings,
@@ -223,7 +239,7 @@ export function createRepair(options: {
     }
   }
 
-  /** Row 20 waits for no block: there may come none while the head is refused. */
+  /** Row 20 does not wait for a block, because none may come while the head is refused. */
   function isGivenUp(slot: Live): boolean {
     return isRefusedForGood(slot) && context.signer !== undefined && !isOutside(slot)
   }
@@ -240,14 +256,15 @@ export function createRepair(options: {
     return ('gasPrice' in newest.fees ? newest.fees.gasPrice : newest.fees.maxFeePerGas) >= baseFee
   }
 
-  /** A block would take it at a higher price, or has passed it over since its bytes were sent again. */
+  /** A block would include it at a higher price, or has skipped it since its bytes were sent again. */
   function isWaitingForPrice(slot: Live, head: boolean): boolean {
     return !priced(slot) || (head && slot.nudged)
   }
 
   /**
-   * The next one that a block could take, where a pool counts it and its price is too low: it is below the base fee, or
-   * blocks took others. What is above it waits too. Of somebody else's only blocks tell.
+   * The next transaction that a block could include, if a pool counts it and its price is too low: it is
+   * below the base fee, or blocks preferred others. All higher nonces wait for it. For another sender's
+   * transaction only the blocks show that.
    */
   function underpricedHead(): Slot[] {
     const { book } = lane
@@ -260,7 +277,7 @@ export function createRepair(options: {
     const { nonce } = slot
     const sent = sentAt.get(nonce)
     const { block, atMs } = now()
-    // A head that is lower than before says nothing of what blocks took.
+    // A head that is lower than before shows nothing about the contents of blocks.
     if (pooled?.nonce !== nonce || pooled.sent !== sent || block < pooled.from.block)
       pooled = { nonce, sent, from: now() }
     const hasStood =
@@ -283,7 +300,7 @@ export function createRepair(options: {
     else gapSinceMs = undefined
   }
 
-  /** Row 2, lowest first. Without a signer a gap can only be told. */
+  /** Row 2, lowest first. Without a signer a gap can only be reported. */
   function fillGaps(): void {
     for (let filled = 0; filled < limits.fillsMax; filled++) {
       const nonce = lane.book.lowestHole()
@@ -307,7 +324,8 @@ export function createRepair(options: {
     sent: (nonce) => void sentAt.set(nonce, now()),
     ticked() {
       const { floor } = lane.book
-      // Kept in the order of the first send, which is the order of nonces: the used ones stand in front.
+      // The keys are in the order of the first send, which is the order of nonces, so that used nonces come
+      // first.
       for (const nonce of sentAt.keys()) {
         if (nonce >= floor) break
         sentAt.delete(nonce)
@@ -322,7 +340,7 @@ export function createRepair(options: {
         const { nonce } = slot
         if (nonce < options.usedBelow() || options.keeps(nonce) || !isConcerned(slot)) continue
         if (slot.state === 'outside' && !mayFill(slot)) continue
-        // It was not sent yet: that it stands still is no mystery.
+        // The nonce was not sent yet, which explains the lack of progress.
         if (options.broadcaster().holdsBack(nonce)) continue
         const head = nonce === floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
@@ -349,14 +367,20 @@ export function createRepair(options: {
     stop: () => gapTimer?.(),
   }
 
-  /** A base fee that rose above what is offered is plain to see: no need to wait as long as for a mystery. */
+  /**
+   * Returns true after one block. A base fee above the offered price is an obvious cause, so that the longer
+   * wait for an unknown cause is not needed.
+   */
   function stoodOneBlock(nonce: number): boolean {
     const since = sentAt.get(nonce)
     return since !== undefined && blocksBetween(since.block, now().block) >= 1
   }
 }
 
-/** A head below the former one says that the chain was cut back, or never was as long: time alone counts then. */
+/**
+ * Infinite if the head is below the earlier one: the chain was cut back, or was never as long, so that only
+ * time counts.
+ */
 function blocksBetween(before: number, after: number): number {
   return after < before ? Number.POSITIVE_INFINITY : after - before
 }

@@ -25,46 +25,54 @@ type SeedingContext = {
   readonly closed: boolean
 }
 
-/** What the lane began with. */
+/** The values with which the lane began. */
 export type Seed = {
-  /** Counts as they were read first. They may contradict each other. */
+  /** Counts of the first reading. They may contradict each other. */
   readonly latest: number
   readonly pending: number
   readonly head: number
-  /** Blocks up to `block`, and nonces below `nonce`, are from before the first record of this lane. */
+  /** Blocks up to `block`, and nonces below `nonce`, are older than the first record of this lane. */
   readonly history: { readonly block: number; readonly nonce: number }
-  /** Nothing is known of the account but these counts: they have to settle first. */
+  /** Nothing is known about the account but these counts, so that they have to settle first. */
   readonly isUnsettled: boolean
-  /** `pending` is further above what is known than is believed. */
+  /** `pending` is too far above the known nonces to be believed. */
   readonly isDisbelieved: boolean
-  /** The cursor of a store that can be older than the chain, where it is one. */
+  /** The cursor of a store that may be older than the chain; undefined if it cannot be. */
   readonly storeCursor: number | undefined
   /** Of the readings at the start one was above the store's cursor, and another was not. */
   readonly storeDisputed: boolean
-  /** The newest block that the store shows to be older than whatever it may have forgotten. */
+  /** The newest block that the store knew before it can have lost anything. */
   readonly storeMadeAt: BlockRef | undefined
 }
 
 /**
- * Watches over what the counts at the start said: until they are believed the lane has the hold `seeding`, and the
- * hypothesis (the nonces between `latest` and `pending`) becomes smaller where later readings refute it.
+ * Checks the counts from the start. The lane has the hold `seeding` until they are believed, and the
+ * hypothesis (the nonces between `latest` and `pending`) shrinks if later readings refute it.
  */
 export type Seeding = {
-  /** The counts of a tick. True while the lane has not begun: they explain nothing yet. */
+  /**
+   * The counts of a tick. Returns true while the lane has not begun, because the counts explain nothing yet.
+   */
   count(counts: { readonly latest: number; readonly pending: number | undefined }, head: number): boolean
-  /** The newest confirmed reading counts this nonce of the hypothesis: somebody's transaction may wait there. */
+  /**
+   * The newest confirmed reading counts this nonce of the hypothesis, so that another sender's transaction
+   * may wait there.
+   */
   covers(nonce: number): boolean
-  /** `pending` is to be read, whatever it is worth otherwise. */
+  /** The poller should read `pending`, even if the lane has no other use for it. */
   readonly wantsPending: boolean
-  /** It is to be read soon. */
+  /** `pending` should be read soon. */
   readonly isUrgent: boolean
   /** The lane is held until other counts are read, or the hypothesis is open. */
   readonly isDoubted: boolean
-  /** Some of the hypothesis is neither used nor refuted. */
+  /** A part of the hypothesis is neither used nor refuted. */
   readonly isOpen: boolean
-  /** Resolves when the counts have settled, or were read once more after their time was over, whether they are believed or not. */
+  /**
+   * Resolves when the counts have settled, or when they were read once more after the time limit, whether
+   * they are believed or not.
+   */
   settled(): Promise<void>
-  /** An operator believes what was read. */
+  /** An operator accepts the newest reading. */
   accept(): void
   stop(): void
 }
@@ -73,7 +81,7 @@ export function createSeeding(
   context: SeedingContext,
   seed: Seed,
   told: {
-    /** Nonces of the hypothesis came free, or the lane may begin. */
+    /** Nonces of the hypothesis became free, or the lane may begin. */
     readonly freed: () => void
     /** There may be a hole below the cursor. */
     readonly gaps: () => void
@@ -85,7 +93,8 @@ export function createSeeding(
   const confirm = createBounds()
   const waiting: (() => void)[] = []
   let isUnsettled = seed.isUnsettled
-  // It has waited long enough for readings that agree: the next one is believed. One from before may be long refuted.
+  // The time limit for readings that agree has passed, so that the next reading is believed. An earlier
+  // reading may be refuted already.
   let isOverdue = false
   let isDisbelieved = seed.isDisbelieved
   let newest: CountReading = { ...seed, atMs: clock.now() }
@@ -100,7 +109,7 @@ export function createSeeding(
   )
   let cancel: CancelTimer | undefined
   const asking = createOneAtATime(context)
-  /** Who counts something else than the reading says, and how much. */
+  /** Describes the count that contradicts the reading. */
   let contradiction: string | undefined
   const doubtIncoherent = createIncoherence(endpointPool)
 
@@ -145,11 +154,12 @@ export function createSeeding(
     { latest, pending }: { latest: number; pending: number | undefined },
     head: number,
   ): CountReading | undefined {
-    // One that has no \`pending\` says with `latest` all that it has to say; of another the answer was lost.
+    // An endpoint without `pending` reports everything with `latest`. For any other endpoint, the answer was
+    // lost.
     const isWithout = isOverdue || endpointPool.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
     const reading = { latest, pending: pending ?? latest, head, atMs: clock.now() }
-    // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
+    // `pending` includes `latest`. If it counts less, one of the two is wrong, and neither is believed.
     return reading.pending >= latest || isOverdue ? lowerOf(reading) : undefined
   }
 
@@ -168,8 +178,9 @@ export function createSeeding(
   }
 
   /**
-   * One of two lags, or errs: bytes above the true count leave a gap, and those below it are sent in vain.
-   * The same endpoint is asked as well, for the count at the block itself: what answers for `latest` may be a cache.
+   * Settles on a reading unless another count contradicts it. One of two counts then lags or is wrong:
+   * transactions above the true count leave a gap, and transactions below it are sent in vain. The same
+   * endpoint is also asked for the count at the block itself, because a cache may answer for `latest`.
    */
   async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
     const [others, own] = await Promise.all([
@@ -183,7 +194,7 @@ export function createSeeding(
     const other = others.find((count) => count !== reading.latest)
     if (other !== undefined) contradiction = `Another one counts ${other}.`
     if (contradiction !== undefined) show()
-    // What came meanwhile may be another count.
+    // A reading that arrived meanwhile may have a different count.
     else if (newest.latest === reading.latest && newest.pending === reading.pending) settle(newest)
   }
 
@@ -202,7 +213,7 @@ export function createSeeding(
 
   function judge(reading: CountReading): void {
     coversTo = Math.min(coversTo, reading.pending)
-    // What lags behind the start says nothing of what came after it.
+    // A reading from before the start says nothing about later transactions.
     if (reading.latest < book.base) return
     const bounds = confirm(reading)
     if (bounds === undefined) return show()
@@ -226,7 +237,7 @@ export function createSeeding(
       if (isUnsettled) {
         if (isOverdue) settle(reading)
         else if (!agree(reading)) show()
-        // Nobody could contradict it.
+        // No source could contradict the reading.
         else if (endpointPool.others().length === 0 && endpointPool.tracker.hashAt(head) === undefined)
           settle(reading)
         else
@@ -238,7 +249,8 @@ export function createSeeding(
       if (isWatching()) judge(reading)
       return false
     },
-    // Nor while endpoints differ on whether the store knows all: a no-op of ours would look like what it does not know.
+    // Also false while endpoints disagree on whether the store is complete, because a no-op of this lane
+    // would look like a transaction that the store does not know.
     covers: (nonce) => nonce < coversTo && !isDisbelieved && !store.isDisputed,
     get wantsPending() {
       return isUnsettled || isWatching()
@@ -273,7 +285,7 @@ export function createSeeding(
   }
 }
 
-/** Of counts that contradict each other the lower one leaves no nonce empty. */
+/** Of two contradicting counts, the lower one leaves no nonce empty. */
 function lowerOf(reading: CountReading): CountReading {
   return { ...reading, latest: Math.min(reading.latest, reading.pending) }
 }

@@ -37,16 +37,16 @@ type StagesContext = {
   txOf(transaction: Transaction): Tx
 }
 
-/** Keeps each transaction's stage, nonce and hash what its slot says, and tells who listens. */
+/** Derives each transaction's stage, nonce and hash from its slot, and emits the events. */
 export type Stages = {
   moved(nonce: number, before: Slot | undefined, after: Slot): void
   transactionOf(nonce: number): Transaction | undefined
-  /** It is queued again: what it had at its old nonce says nothing about it any more. */
+  /** The transaction is queued again, so that its data from the old nonce is discarded. */
   again(transaction: Transaction): void
-  /** Beyond every reorg: it is forgotten here and found in the store from then on. */
+  /** The transaction is beyond every reorg. It is removed from memory and remains in the store. */
   finalized(transaction: Transaction): void
   takeChanged(): readonly StoredTransaction[]
-  /** Hashes are watched for this follower from now on. */
+  /** Watches the hashes of new attempts for this follower. */
   follow(follower: Follower): void
   unfollow(): void
 }
@@ -54,7 +54,7 @@ export type Stages = {
 export function createStages(
   context: StagesContext,
   finalityIndex: FinalityIndex,
-  /** From now on it is found in the store. */
+  /** Removes the transaction from memory; it remains in the store. */
   forget: (transaction: Transaction) => void,
 ): Stages {
   const { transactions, changed, endpointPool, clock } = context
@@ -99,7 +99,10 @@ export function createStages(
     transaction.nonce = nonce
   }
 
-  /** Freed, or on its way to another nonce: what it had here says nothing about it any more. */
+  /**
+   * The nonce was freed, or the transaction moves to another nonce, so that its data from this nonce is
+   * discarded.
+   */
   function unbind(before: Slot | undefined): void {
     if (before?.state !== 'reserved') return
     const transaction = transactions.get(before.claim)
@@ -126,7 +129,7 @@ export function createStages(
     let preconfirmed = false
     for (const attempt of after.attempts) {
       if (attempt.claim !== claim) continue
-      // Another attempt than the newest, or of another claim, may be what the pending block holds.
+      // The pending block may contain an attempt other than the newest one, or an attempt of another claim.
       if (!preconfirmed) own = attempt
       preconfirmed ||= attempt.hash === after.preconfirmed?.hash
       accepted ||= attempt.accepted
@@ -146,7 +149,10 @@ export function createStages(
     )
   }
 
-  /** A stage is told once; one that is lost again (a reorg, a withdrawn pre-confirmation) is shown without a word. */
+  /**
+   * Emits a stage when the transaction reaches it for the first time. A stage that is lost again (a reorg, a
+   * withdrawn pre-confirmation) changes without an event.
+   */
   function reach(transaction: Transaction, stage: Stage, back: boolean): void {
     if (transaction.stage === stage) return
     const before = transaction.stage
@@ -160,13 +166,13 @@ export function createStages(
   }
 
   function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
-    // A verdict says nothing new of who used it; a correction after the verdict does (row 24).
+    // A verdict does not change the user of the nonce; a correction after the verdict does (row 24).
     if (before?.state === 'used' && after.settled && !before.settled) return
     if (before?.state === 'used' && before.at !== undefined && hashOf(before) !== hashOf(after))
       takeBack(before)
     for (const claim of after.claims) {
       const transaction = transactions.get(claim)
-      // Row 26: of several that were bound here, nobody can tell of any.
+      // Row 26: of several transactions that were bound here, none can be proven or excluded.
       const isUnproven = after.by.kind === 'unproven'
       if (transaction === undefined || (transaction.unresolved === true) === isUnproven) continue
       if (isUnproven) transaction.unresolved = true
@@ -181,7 +187,7 @@ export function createStages(
     if (transaction.hash !== after.by.hash) touched(transaction, clock)
     transaction.hash = after.by.hash
     transaction.block = after.at
-    // Read back from the store, its verdict may have been given in an earlier life.
+    // A transaction that was read from the store may have received its verdict in an earlier process.
     transaction.settled ||= after.settled
     finalityIndex.add(transaction)
     changed.add(transaction)
@@ -191,7 +197,7 @@ export function createStages(
     }
   }
 
-  /** Rows 24, 28 and 32: the block that it landed in is not on the chain any more. */
+  /** Rows 24, 28 and 32: the block in which the transaction landed is no longer on the chain. */
   function takeBack(before: Extract<Slot, { state: 'used' }>): void {
     if (before.by.kind !== 'claim') return
     const transaction = transactions.get(before.by.claim)
@@ -250,6 +256,6 @@ export function createStages(
   }
 }
 
-/** The attempt that used the nonce, or the stranger's transaction, where it is known. */
+/** Hash of the attempt that used the nonce, or of the foreign transaction, if it is known. */
 const hashOf = ({ by }: Extract<Slot, { state: 'used' }>): Hash | undefined =>
   by.kind === 'unproven' ? undefined : by.hash

@@ -137,7 +137,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     const error = await lane.rejection(tx.wait('sealed'), 600_000)
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
     expect(error.shortMessage).toBe(
-      'It was bumped as often as it may be (fees.bump.attemptsMax) and did not land. A no-op took its nonce.',
+      'It reached the maximum number of bumps (fees.bump.attemptsMax) and did not land. A no-op took its nonce.',
     )
     expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(3)
     expect(lane.events('feeCeiling')).toHaveLength(1)
@@ -158,7 +158,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const error = await lane.rejection(tx.wait('sealed'), 600_000)
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-    expect(error.shortMessage).toBe('It stood at its fee ceiling and did not land. A no-op took its nonce.')
+    expect(error.shortMessage).toBe('It reached its fee ceiling and did not land. A no-op took its nonce.')
     expect(lane.events('feeCeiling')).toHaveLength(1)
     expect(lane.executed()).toEqual(['noop'])
     // Two steps below the lane's own ceiling, which are kept for no-ops.
@@ -168,8 +168,8 @@ describe('rows 19 and 20: accepted, and never seen', () => {
   })
 
   test.each([
-    ['It stood at its fee ceiling', { ceiling: { maxFeePerGas: 3_000_000n } }],
-    ['It was bumped as often as it may be', { bump: { attemptsMax: 2 } }],
+    ['It reached its fee ceiling', { ceiling: { maxFeePerGas: 3_000_000n } }],
+    ['It reached the maximum number of bumps', { bump: { attemptsMax: 2 } }],
   ])('row 20: "%s" has the words of the endpoint that refused it', async (sentence, fees) => {
     await using lane = await openLane({ fees })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('transaction underpriced') : undefined))

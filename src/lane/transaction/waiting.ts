@@ -15,24 +15,30 @@ import { txError } from './txError.js'
 import { unresolvedError } from './unresolved.js'
 import { addWaiter, dropWaiter, type Waiter } from './waiters.js'
 
-/** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
+/** Promises about a transaction: that it reaches a stage, with the receipt for it. */
 export type Waiting = {
   wait<stage extends WaitStage>(
     transaction: Transaction,
     stage: stage,
     options: WaitOptions,
   ): Promise<Landed<Chain, stage>>
-  /** Resolves when a node has accepted it, or it has come further. `untilMs`: in clock milliseconds. */
+  /**
+   * Resolves when a node has accepted the transaction, or a later stage is reached. `untilMs`: in clock
+   * milliseconds.
+   */
   accepted(transaction: Transaction, untilMs?: number): Promise<Tx>
-  /** The same for who has a promise already: there is one for every `send`, and no need of a second. */
+  /** Callback form of `accepted`, because every `send` has a promise already. */
   whenAccepted(transaction: Transaction, told: Told, untilMs?: number): void
-  /** What the work brings, within the time and the signal of its caller. The work goes on. */
+  /** The result of the work, within the timeout and the signal of its caller. The work itself continues. */
   within<T>(transaction: Transaction, options: CancelOptions, work: () => Promise<T>): Promise<T>
-  /** Somebody waits for this stage. Costs the same however many transactions there are. */
+  /** A caller waits for this stage. The cost does not depend on the number of transactions. */
   waitsFor(stage: WaitStage): boolean
 }
 
-/** After so many receipts that contradict a final block, and so long, none is to be expected that fits. */
+/**
+ * After this many receipts that contradict a final block, and this time, no matching receipt is to be
+ * expected.
+ */
 const FINAL_MISFITS = 3
 const FINAL_PATIENCE_MS = 30_000
 
@@ -40,32 +46,32 @@ type Told = Pick<Waiter, 'reached' | 'failed'>
 
 type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
 
-/** Whoever works the lane by then: what waits outlives a change of hands. */
+/** Waits continue if the lane moves to another lease owner, so that nothing here depends on the owner. */
 export function createWaiting(parts: {
   readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly receiptPatienceMs: number
   readonly closing: StopSignal
-  /** Somebody waits from `begin` until `end`. */
+  /** A caller waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
   readonly txOf: (transaction: Transaction) => Tx
   readonly reverted: (transaction: Transaction) => void
-  /** Its receipt told something of it. */
+  /** The receipt added data to the transaction's record. */
   readonly learned: (transaction: Transaction) => void
   readonly readTimeoutMs: number
-  /** Somebody asked for it, and it is of the block that has the transaction. */
+  /** Called with each requested receipt that belongs to the transaction's block. */
   readonly receipt: (receipt: TransactionReceipt) => void
 }): Waiting {
   const { endpointPool, clock, closing, waits, txOf } = parts
   const { receipts } = endpointPool
   const replays = new WeakMap<Transaction, Promise<void>>()
-  /** Who waits for each stage, by number. */
+  /** Number of callers that wait for each stage. */
   const waited = new Map<Waiter['stage'], number>()
 
-  /** Tells at once where it has come so far already, or will not; else it is a waiter from now on. */
+  /** Calls back at once if the stage is reached, or will not be; otherwise adds a waiter. */
   function whenReached(transaction: Transaction, stage: Waiter['stage'], told: Told): Waiter | undefined {
     const { failure } = transaction
-    // Where it has a face that stays as it is: it may be one that another lane's holder is reached by.
+    // An existing handle is kept as it is, because it may belong to another lane of the pool.
     const tx = transaction.handle ?? txOf(transaction)
     if (failure && transaction.endPersisted) told.failed(failure)
     else if (transaction.unresolved) told.failed(unresolvedError(transaction))
@@ -123,19 +129,22 @@ export function createWaiting(parts: {
     for (;;) {
       await reach(transaction, stage, interrupt)
       if (!hasReached(transaction, 'sealed')) return preconfirmed(transaction)
-      // Others have asked for it a moment ago.
+      // Another caller has requested the receipt a moment ago.
       if (missing(transaction)) await due(transaction, interrupt)
       const landed = await sealed(transaction)
       const said = landed ? undefined : missing(transaction)
       transaction.missingReceipt = said
       if (landed) return landed
       if (said && isHopeless(transaction, said)) throw noReceipt(transaction, said)
-      // Not shown yet, or its block left the chain while we asked.
+      // The receipt is not available yet, or its block left the chain during the request.
       await due(transaction, interrupt)
     }
   }
 
-  /** The receipt may be asked for again. Nobody looks at the chain any sooner for it: the block has proved it. */
+  /**
+   * Resolves when the receipt may be requested again. It does not make the poller faster, because the block
+   * has proven the execution.
+   */
   async function due(transaction: Transaction, interrupt: Interrupt): Promise<void> {
     const closed: StopSignal = { ...closing, error: () => closedError(transaction) }
     const { hash } = transaction
@@ -154,7 +163,7 @@ export function createWaiting(parts: {
   function isHopeless({ stage, settled, block }: Transaction, { sinceMs, misfits }: MissingReceipt): boolean {
     const waitedMs = clock.now() - sinceMs
     if (waitedMs >= parts.receiptPatienceMs) return true
-    // Read from the store after it was final, it has no block any more.
+    // If it was read from the store after it became final, its block is unknown.
     const isFinal = stage === 'finalized' || (settled && block === undefined)
     return isFinal && misfits >= FINAL_MISFITS && waitedMs >= FINAL_PATIENCE_MS
   }
@@ -164,7 +173,8 @@ export function createWaiting(parts: {
     if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
     if (hash === undefined || nonce === undefined)
       return transaction.settled ? proven(transaction) : undefined
-    // Any receipt of its hash will do where the block is not known: it was read from the store after it was final.
+    // Without a known block any receipt of the hash is valid: the transaction was read from the store after
+    // it became final.
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.block?.hash !== block?.hash) return undefined
     parts.receipt(receipt)
@@ -172,13 +182,14 @@ export function createWaiting(parts: {
     if (noteReceipt(transaction, receipt, clock)) parts.learned(transaction)
     if (receipt.status === 'reverted') void whyReverted(transaction, receipt.blockNumber)
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
-    // Who does not walk the chain is not told when the block leaves: it is asked for each time.
+    // A process that does not walk the chain does not learn that the block leaves, so that it requests the
+    // receipt each time.
     if (block !== undefined || transaction.settled)
       transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
     return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
   }
 
-  /** What it gave back, once for all who ask; nobody but who wants the error waits for it. */
+  /** Determines the revert data, once for all callers. Only callers that want the error wait for it. */
   function whyReverted(transaction: Transaction, block: bigint): Promise<void> {
     const known = transaction.revertData === undefined ? replays.get(transaction) : Promise.resolve()
     if (known) return known
@@ -193,13 +204,13 @@ export function createWaiting(parts: {
     return replaying
   }
 
-  /** Executed on the operator's word: there is no receipt to be had. */
+  /** Executed by the operator's decision, so that no receipt is available. */
   function proven(transaction: Transaction): never {
     throw txError(
       transaction,
       'UNRESOLVED',
       'executed',
-      'It executed, as the operator said; its receipt is not known.',
+      'It executed by the decision of the operator; its receipt is not known.',
     )
   }
 
@@ -207,7 +218,10 @@ export function createWaiting(parts: {
     if (transaction.status === undefined && status === 'reverted') parts.reverted(transaction)
   }
 
-  /** Not every endpoint serves receipts of pre-confirmed transactions: without one the status stays unknown. */
+  /**
+   * Not every endpoint serves receipts of pre-confirmed transactions. Without a receipt the status is
+   * unknown.
+   */
   async function preconfirmed(transaction: Transaction): Promise<Landed> {
     const { id, nonce = -1, hash = '0x' } = transaction
     const found = await receipts.look(hash)
@@ -228,7 +242,7 @@ export function createWaiting(parts: {
         checkTag(transaction, stage)
         const landed = await land(transaction, stage, interrupt)
         if (options.throwOnRevert && landed.status === 'reverted') {
-          // Of a block that is being built there is no state to run it on.
+          // A block that is being built has no state on which the transaction could be replayed.
           if (landed.stage !== 'preconfirmed')
             await Promise.race([whyReverted(transaction, landed.receipt.blockNumber), interrupt.promise])
           throw revertedError(transaction)
@@ -255,7 +269,7 @@ export function createWaiting(parts: {
   }
 }
 
-/** Ends a wait by the time or the signal that its caller gave. */
+/** Ends a wait by the timeout or the signal of its caller. */
 export function interruptOf(
   clock: Clock,
   transaction: Transaction,
@@ -275,7 +289,7 @@ export function interruptOf(
       clears.push(onAbort(signal, abort))
     }
   })
-  // It may reject while nobody races against it any more.
+  // It may reject after the race has ended.
   promise.catch(() => {})
   return { promise, clear: () => clears.forEach((clear) => void clear()) }
 }
@@ -328,7 +342,7 @@ function revertedError(transaction: Transaction): TxlaneError {
   return txError(transaction, 'REVERTED', 'executed', REVERTED, cause)
 }
 
-/** The endpoint said that it does not have the tag. */
+/** The endpoint reported that it does not have the tag. */
 export function tagError(transaction: Transaction, stage: 'safe' | 'finalized'): TxlaneError {
   const message = `The endpoint has no ${stage} tag: wait for 'sealed' and count blocks.`
   return txError(transaction, 'UNSUPPORTED', fateNow(transaction), message)
@@ -339,6 +353,6 @@ export function closedError(transaction: Transaction): TxlaneError {
     transaction,
     'CLOSED',
     fateNow(transaction),
-    'The sender was closed. What was journaled may still execute.',
+    'The sender was closed. Journaled transactions may still execute.',
   )
 }
