@@ -37,25 +37,28 @@ type WaitReasonsContext = {
   readonly closed: boolean
 }
 
-/** Why the transactions of a lane are not further yet, from what its parts know. */
+/** Determines why the lane's transactions have not progressed, from the state of its parts. */
 export type WaitReasons = {
   of(transaction: Transaction): WaitReason | undefined
-  /** Of the lowest nonce, or the first in line, and how many wait for what. */
+  /**
+   * The reason of the lowest nonce, or of the first queued transaction, and the number of transactions for
+   * each reason.
+   */
   summary(): LaneSnapshot['waiting']
   /**
-   * Keeps the reasons of those that have waited for long, so that another process can tell, and tells who listens where
-   * only a person can end a wait. Costs little, and does it once a second at most.
+   * Stores the reasons of long waits, so that another process can show them, and notifies listeners if only
+   * an operator can end a wait. The check is cheap and runs at most once a second.
    */
   look(): void
 }
 
 const LOOK_MS = 1_000
-/** For so long nobody needs to be told. */
+/** A wait shorter than this is not reported. */
 const LONG_MS = 2_000
-/** So many are looked at: the lowest nonces, and the first that were called. */
+/** Maximum number of transactions that a check covers: the lowest nonces, and the first queued ones. */
 const LOOKED_AT_MAX = 128
 const SUMMARY_MAX = 10_000
-/** Those that a stage says by itself are not kept: another process can tell them anyway. */
+/** Reasons that follow from the stage are not stored, because another process can derive them. */
 const PLAIN: ReadonlySet<WaitReason['for']> = new Set([
   'order',
   'block',
@@ -78,7 +81,7 @@ export function createWaitReasons(
   const { lane, endpointPool, clock, transactions, events, logger } = context
   const { book, holds } = lane
   const { order, queue, funds, bounds, broadcaster } = parts
-  // Since when each waits for what it waits for now, as it was noticed.
+  // The current reason of each transaction, with the time at which it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
   const noticedAt = new WeakMap<Transaction, number>()
   let lookedMs = 0
@@ -151,7 +154,7 @@ export function createWaitReasons(
       noticed.delete(transaction)
       return undefined
     }
-    // What is not known from the beginning is known since it is looked at, or since it was sent.
+    // If the start of the wait is unknown, it counts from the time at which it was noticed, or from the send.
     const since = before?.for === cause.for ? before.sinceMs : sinceOf(transaction, before)
     const reason = reasonOf(cause, 'sinceMs' in cause ? (cause as WaitReason).sinceMs : since)
     if (before?.for !== cause.for) noticedAt.set(transaction, clock.now())
@@ -159,7 +162,10 @@ export function createWaitReasons(
     return reason
   }
 
-  /** It has waited for the same for long. By the clock that does not step; `sinceMs` is a time of day, for people. */
+  /**
+   * The transaction has waited for the same reason for long. Measured by the monotonic clock; `sinceMs` is a
+   * wall-clock time for display.
+   */
   function isLong(transaction: Transaction): boolean {
     const atMs = noticedAt.get(transaction)
     return atMs !== undefined && clock.now() - atMs >= LONG_MS
@@ -169,7 +175,7 @@ export function createWaitReasons(
     return before === undefined && nonce === undefined ? createdAtMs : clock.wallNow()
   }
 
-  /** Those whose reasons say why the others wait. */
+  /** The transactions whose reasons explain the waits of the others. */
   function lookedAt(): readonly Transaction[] {
     const found: Transaction[] = []
     for (const slot of book.uncovered(LOOKED_AT_MAX)) {
@@ -206,7 +212,7 @@ export function createWaitReasons(
     lane.journal.touch()
   }
 
-  /** In this turn of the event loop, as far as it has room. */
+  /** Runs in this turn of the event loop, as far as the turn's time allows. */
   async function lookAll(): Promise<void> {
     const facts = laneFacts()
     let alarming: WaitReason | undefined
