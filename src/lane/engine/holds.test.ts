@@ -230,7 +230,7 @@ describe('jump', () => {
 })
 
 describe('a block that was sealed before the lane opened, and that leaves the chain', () => {
-  test('row 8, P3: reuses its nonces, and fills those that do not return', async () => {
+  test('row 8, P3: reuses its nonces, and fills nonces whose transactions do not return', async () => {
     await using lane = await openLane({ closed: true, coldStart: 'immediate' })
     lane.chain.start()
     lane.foreign(1)

@@ -32,7 +32,7 @@ describe('rows 19 and 20: accepted, and in no block', () => {
 
   test('row 19: an unknown error message in every block does not prevent the bump', async () => {
     await using lane = await openLane()
-    // A rejection of a custom transport counts as unknown, whatever its message.
+    // A rejection of a custom transport counts as unknown, regardless of its message.
     const odd: RpcReply = { ok: false, failure: { kind: 'custom', message: 'tip too low', cause: undefined } }
     lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? odd : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)))

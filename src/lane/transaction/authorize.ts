@@ -30,7 +30,7 @@ export function ownTuples(request: TxRequest): number {
   return tuplesOf(request).filter(({ account }) => account === undefined).length
 }
 
-/** The request with its delegations in stored form. Those of other accounts are not signed yet. */
+/** The request with its delegations in stored form. Delegations of other accounts are not signed yet. */
 export function withTuples(request: TxRequest, lane: Address): TxRequest {
   if (request.authorize === undefined) return request
   const authorize = request.authorize.map(({ contractAddress, account }): Tuple => {

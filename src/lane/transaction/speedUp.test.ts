@@ -15,7 +15,7 @@ const CEILING = { fees: { ceiling: { maxFeePerGas: LANE_CEILING } } }
 /** Above the lane's ceiling. */
 const NAMED = { maxFeePerGas: 9_000_000n, maxPriorityFeePerGas: 900_000n }
 
-/** A transaction that the node accepts and never includes, whatever it offers. */
+/** A transaction that the node accepts and never includes at any price. */
 async function stuck(lane: SimLane, options: { feeCeiling?: bigint; gasPrice?: bigint } = {}): Promise<Tx> {
   lane.script = onSend((sent) => (nameOf(sent) === 1 ? swallows(sent) : undefined))
   const { gasPrice, ...sendOptions } = options
