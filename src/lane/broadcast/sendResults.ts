@@ -12,7 +12,8 @@ import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
 import { describeAboveCeiling } from '../transaction/dear.js'
 import { drop, type Transaction } from '../transaction/transaction.js'
-import type { Broadcaster, Reported } from './broadcast.js'
+import type { Broadcaster } from './broadcast.js'
+import type { Reported } from './sendReport.js'
 
 type SendResultsContext = {
   readonly lane: Lane
