@@ -1,6 +1,11 @@
 import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { CountReading } from '../../delivery/count.js'
-import { createDelivery, type Delivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
+import {
+  createDelivery,
+  type Delivery,
+  type DeliveryAction,
+  type DeliveryStatus,
+} from '../../delivery/delivery.js'
 import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
 import type { Demand } from '../../delivery/select.js'
 import type { Book } from '../../ledger/book.js'

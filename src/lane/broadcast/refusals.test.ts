@@ -100,22 +100,15 @@ describe('rows 15 and 20: a refusal with an unknown message', () => {
       { ok: false, failure: { kind: 'custom', message: WORDS, cause: undefined } },
     ],
   ]
-  test.each(NO_REFUSALS)(
-    'does not count %s as a refusal, however often it is repeated',
-    async (_, reply) => {
-      await using lane = await openLane()
-      lane.script = onSend(() => reply)
-      const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
-      await lane.clock.advance(40_000)
-      expect([tx.stage, lane.executed(), lane.sent.map(nameOf)]).toEqual([
-        'signed',
-        [],
-        lane.sent.map(() => 1),
-      ])
-      lane.script = undefined
-      await lane.settle(tx.wait('sealed'))
-    },
-  )
+  test.each(NO_REFUSALS)('does not count %s as a refusal, however often it is repeated', async (_, reply) => {
+    await using lane = await openLane()
+    lane.script = onSend(() => reply)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+    await lane.clock.advance(40_000)
+    expect([tx.stage, lane.executed(), lane.sent.map(nameOf)]).toEqual(['signed', [], lane.sent.map(() => 1)])
+    lane.script = undefined
+    await lane.settle(tx.wait('sealed'))
+  })
 })
 
 describe('a counted refusal counts only if every endpoint gives it', () => {

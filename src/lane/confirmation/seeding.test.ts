@@ -132,31 +132,34 @@ describe('every count wrong at the start, for a time, at one of two endpoints', 
     ['5 for 4 s', 5],
     ['100 for 4 s', 100],
     ['1,000,000 for 4 s', 1_000_000],
-  ])('by %s: begins at the count on which both agree, and lands every payment at its nonce', async (_, by) => {
-    await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
-    const { lane, sender, endpoints } = several
-    const [reader] = endpoints
-    const untilMs = lane.clock.now() + 4_000
-    if (reader)
-      reader.script = ({ method }) =>
-        method === 'eth_getTransactionCount' && lane.clock.now() < untilMs
-          ? { ok: true, result: `0x${(FIRST + by).toString(16)}` }
-          : undefined
-    const txs = markers.map((marker) => sender.send(transfer(marker), { until: 'queued' }))
-    await lane.clock.advance(3_500)
-    const { holdDetails } = await lane.settle(sender.snapshot())
-    expect(holdDetails?.seeding).toContain(`${FIRST + by} at \`latest\``)
-    expect(holdDetails?.seeding).toContain(`Another one counts ${FIRST}`)
-    await lane.settle(Promise.all(txs.map(async (tx) => (await tx).wait('sealed'))), 60_000)
-    expect(lane.executed()).toEqual(markers)
-    expect(noncesOf(endpoints).filter((nonce) => nonce < FIRST)).toEqual([])
-    expect(await lane.settle(sender.snapshot())).toMatchObject({
-      floor: 19,
-      cursor: 19,
-      holes: [],
-      holds: [],
-    })
-  })
+  ])(
+    'by %s: begins at the count on which both agree, and lands every payment at its nonce',
+    async (_, by) => {
+      await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
+      const { lane, sender, endpoints } = several
+      const [reader] = endpoints
+      const untilMs = lane.clock.now() + 4_000
+      if (reader)
+        reader.script = ({ method }) =>
+          method === 'eth_getTransactionCount' && lane.clock.now() < untilMs
+            ? { ok: true, result: `0x${(FIRST + by).toString(16)}` }
+            : undefined
+      const txs = markers.map((marker) => sender.send(transfer(marker), { until: 'queued' }))
+      await lane.clock.advance(3_500)
+      const { holdDetails } = await lane.settle(sender.snapshot())
+      expect(holdDetails?.seeding).toContain(`${FIRST + by} at \`latest\``)
+      expect(holdDetails?.seeding).toContain(`Another one counts ${FIRST}`)
+      await lane.settle(Promise.all(txs.map(async (tx) => (await tx).wait('sealed'))), 60_000)
+      expect(lane.executed()).toEqual(markers)
+      expect(noncesOf(endpoints).filter((nonce) => nonce < FIRST)).toEqual([])
+      expect(await lane.settle(sender.snapshot())).toMatchObject({
+        floor: 19,
+        cursor: 19,
+        holes: [],
+        holds: [],
+      })
+    },
+  )
 
   test('contradicts an endpoint that shows an unused account', async () => {
     await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })

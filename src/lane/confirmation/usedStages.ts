@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
-import type { Clock } from '../../platform/clock.js'
 import type { Slot, Used } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
 import type { Tx } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
 import { noteAttempts } from '../transaction/attempts.js'

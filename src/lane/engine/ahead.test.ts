@@ -61,16 +61,13 @@ describe('a first send without gas and fees is accepted after three round trips'
   })
 })
 
-test.each([0, ROUND_TRIP_MS])(
-  'an idle lane that is ready sends no requests, %i ms away',
-  async (ms) => {
-    await using lane = await farAway({ lateMs: () => ms })
-    await lane.settle(lane.sender.ready())
-    const requests = lane.requests.length
-    await lane.clock.advance(60_000)
-    expect(lane.requests).toHaveLength(requests)
-  },
-)
+test.each([0, ROUND_TRIP_MS])('an idle lane that is ready sends no requests, %i ms away', async (ms) => {
+  await using lane = await farAway({ lateMs: () => ms })
+  await lane.settle(lane.sender.ready())
+  const requests = lane.requests.length
+  await lane.clock.advance(60_000)
+  expect(lane.requests).toHaveLength(requests)
+})
 
 describe('requests before the lane is open', () => {
   test('are none without a send', async () => {

@@ -62,7 +62,10 @@ describe("section 5: an endpoint's reply to a send, by name", () => {
     ['nonce too high', refuses('nonce too high')],
     ['nonce gap, code 6', refuses('nonce gap', 6)],
     ['insufficient funds', refuses('insufficient funds for gas * price + value: balance 1, tx cost 2')],
-    ['wrong chain id: the node is on another chain', refuses('invalid chain id for signer: have 1 want 8453')],
+    [
+      'wrong chain id: the node is on another chain',
+      refuses('invalid chain id for signer: have 1 want 8453'),
+    ],
     ['pool full', refuses('txpool is full')],
     ['account limit', refuses('account limit exceeded: pooled 16 txs')],
     ['delegated-account limit', refuses('in-flight transaction limit reached for delegated accounts')],

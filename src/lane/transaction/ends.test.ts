@@ -172,16 +172,19 @@ describe('wait', () => {
     await lane.settle(tx.wait())
   })
 
-  test.each(['safe', 'finalized'] as const)('rejects with UNSUPPORTED if the endpoint lacks the %s tag', async (tag) => {
-    await using lane = await openLane()
-    lane.script = ({ method, params }) =>
-      method === 'eth_getBlockByNumber' && params[0] === tag
-        ? { ok: false, failure: { kind: 'rpc', code: -39001, message: `${tag} block not found` } }
-        : undefined
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    await lane.settle(tx.wait())
-    expect(await lane.rejection(tx.wait(tag))).toMatchObject({ code: 'UNSUPPORTED' })
-  })
+  test.each(['safe', 'finalized'] as const)(
+    'rejects with UNSUPPORTED if the endpoint lacks the %s tag',
+    async (tag) => {
+      await using lane = await openLane()
+      lane.script = ({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === tag
+          ? { ok: false, failure: { kind: 'rpc', code: -39001, message: `${tag} block not found` } }
+          : undefined
+      const tx = await lane.settle(lane.sender.send(transfer(1)))
+      await lane.settle(tx.wait())
+      expect(await lane.rejection(tx.wait(tag))).toMatchObject({ code: 'UNSUPPORTED' })
+    },
+  )
 
   test('answers a hundred waiting callers with one request for the receipt', async () => {
     await using lane = await openLane()

@@ -63,7 +63,10 @@ describe('the revert data of a transaction that reverted in its block', () => {
       { ok: false, failure: { kind: 'rpc', code: -32000, message: 'missing trie node' } },
     ],
     ['the revert data is empty', { ok: false, failure: { ...failure, data: '0x' } }],
-    ['the revert data is too long to be stored', { ok: false, failure: { ...failure, data: `0x${'00'.repeat(2_000)}` } }],
+    [
+      'the revert data is too long to be stored',
+      { ok: false, failure: { ...failure, data: `0x${'00'.repeat(2_000)}` } },
+    ],
     ['the revert data is not hex', { ok: false, failure: { ...failure, data: 'reverted' } }],
     ['no endpoint answers', { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }],
   ] as const)('is unknown where %s; that it reverted is known', async (_, reply) => {

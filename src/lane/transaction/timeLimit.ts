@@ -40,18 +40,10 @@ export function timedCaller(
     caller.failed(timeOver(timeoutMs, { isTaken: isHandedOver, id }))
   }, timeoutMs)
   const unlessOver =
-    <T>void) =>
-    (told: T) => {
-      cancel()
-      if (!isOver) tell(told)
-    } => (notify: (value: T) => void) =>
+    <T>(notify: (value: T) => void) =>
     (value: T) => {
       cancel()
       if (!isOver) notify(value)
-    } => void) =>
-    (told: T) => {
-      cancel()
-      if (!isOver) tell(told)
     }
   return {
     caller: { kept: unlessOver(caller.kept), failed: unlessOver(caller.failed) },
