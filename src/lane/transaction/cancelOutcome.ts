@@ -2,7 +2,8 @@ import type { StopSignal } from '../../platform/stopSignal.js'
 import type { CancelResult } from '../../types/index.js'
 import { fateOf, hasReached, type Transaction } from './transaction.js'
 import { txError } from './txError.js'
-import { closedError, type Waiting } from './waiting.js'
+import { closedError } from './waitErrors.js'
+import type { Waiting } from './waiting.js'
 
 /** The answer to callers that want a transaction to end, whichever process owns the lane. */
 export type CancelOutcome = {
