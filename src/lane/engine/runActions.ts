@@ -89,6 +89,7 @@ function reboundOften(id: string, times: number): string {
 export function createActionRunner(parts: ActionRunnerParts) {
   const { context } = parts
   const { events, transactions } = context
+  const announce = createAnnouncements(context, parts.transactionOf)
 
   function perform(nonce: number, actions: readonly SlotAction[]): void {
     for (const action of actions) one(nonce, action)
@@ -120,7 +121,7 @@ export function createActionRunner(parts: ActionRunnerParts) {
       case 'hold':
         return context.lane.holds.add(action.reason)
       case 'tell':
-        return tell(nonce, action.event)
+        return announce(nonce, action.event)
       case 'readAgain':
       case 'prune':
         // The journal reads again by itself, and the book has pruned the slot already.
@@ -178,15 +179,33 @@ export function createActionRunner(parts: ActionRunnerParts) {
     endWith(context, transaction, error, parts.forget)
   }
 
-  function tell(nonce: number, told: Told): void {
-    const transaction = parts.transactionOf(nonce)
+  return perform
+}
+
+/** Emits the events of the table. */
+function createAnnouncements(context: RunActionsContext, transactionOf: ActionRunnerParts['transactionOf']) {
+  const { events, transactions } = context
+
+  /** Emits `unresolved` once per transaction bound to the nonce, or once without a transaction. */
+  function unresolved(nonce: number): void {
+    const slot = context.lane.book.get(nonce)
+    const claims = slot?.state === 'used' ? slot.claims : []
+    if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
+    for (const claim of claims) {
+      const transaction = transactions.get(claim)
+      if (transaction && !hasFailed(transaction)) reportUnresolved(context.session, transaction)
+    }
+  }
+
+  return (nonce: number, event: Told): void => {
+    const transaction = transactionOf(nonce)
     const tx = transaction && context.txOf(transaction)
-    switch (told) {
+    switch (event) {
       case 'unresolved':
         return unresolved(nonce)
       case 'stuck':
       case 'feeCeiling':
-        if (tx) events.emit(told, { tx })
+        if (tx) events.emit(event, { tx })
         return
       case 'sealed':
       case 'preconfirmed':
@@ -195,21 +214,9 @@ export function createActionRunner(parts: ActionRunnerParts) {
       case 'foreign':
         return void tellForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
       default:
-        return events.emit(told, { nonce, tx })
+        return events.emit(event, { nonce, tx })
     }
   }
-
-  /** Emits `unresolved` once per transaction bound to the nonce, or once without a transaction. */
-  function unresolved(nonce: number): void {
-    const slot = context.lane.book.get(nonce)
-    const claims = slot?.state === 'used' ? slot.claims : []
-    if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
-    for (const claim of claims) {
-      withTransaction(claim, (transaction) => reportUnresolved(context.session, transaction))
-    }
-  }
-
-  return perform
 }
 
 /**
