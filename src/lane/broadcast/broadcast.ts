@@ -67,7 +67,7 @@ export type Broadcaster = {
   delivers(nonce: number): boolean
   /** An endpoint is responsible for this nonce, and its newest bytes have not been sent yet. */
   holdsBack(nonce: number): boolean
-  /** A pool accepts the bytes but does not count them, so that only different bytes can replace them. */
+  /** A pool accepts the bytes but does not count them, so only different bytes can replace them. */
   isStranded(nonce: number): boolean
   /** Passes on a `pending` count of the endpoint that the lane reads from. */
   counted(reading: CountReading): void

@@ -26,7 +26,7 @@ export type Said = Answered & {
   readonly endpoint: PoolEndpoint
   /** The value that `posting` was called with. */
   readonly awaited: boolean
-  /** The endpoint refused the whole batch, so that its reply says nothing about these bytes. */
+  /** The endpoint refused the whole batch, so its reply says nothing about these bytes. */
   readonly ofBatch: boolean
 }
 
@@ -78,7 +78,7 @@ export type EndpointSenderParts = {
   readonly again: (nonce: number) => void
   /**
    * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint usually answers, so
-   * that other endpoints' answers about the same bytes wait for its answer.
+   * other endpoints' answers about the same bytes wait for its answer.
    */
   readonly posting: (batch: readonly { readonly attempt: Attempt }[], awaited: boolean) => void
   readonly said: (said: Said) => void
@@ -104,7 +104,7 @@ export function createEndpointSender(
   let stopped = false
   // The request budget was asked on behalf of the current action.
   let isAsked = false
-  // The endpoint asked for a pause, so that nonces that wait here may go to other endpoints.
+  // The endpoint asked for a pause, so nonces that wait here may go to other endpoints.
   let rested = false
   const delivery = createDelivery(deliveryOptionsOf(endpoint, limits, book.floor))
   delivery.know(traitsOf(endpoint))
@@ -130,7 +130,7 @@ export function createEndpointSender(
 
   function step(): void {
     timer.cancel()
-    // The endpoint may be shared with other lanes, so that closing this lane does not stop it.
+    // The endpoint may be shared with other lanes, so closing this lane does not stop it.
     if (stopped || context.closed) return
     confirmations.update()
     for (let action = next(); ; action = next()) {

@@ -40,7 +40,7 @@ export function deliveryOptionsOf(
 
 /**
  * Stores the proven limits, so that the next lane at this endpoint starts with them. Each change notifies the
- * listeners of the profile, so that only a doubled window is worth one.
+ * listeners of the profile, so only a doubled window is worth a change.
  */
 export function rememberIn({ profile }: PoolEndpoint, { windowProven, pool, batch }: DeliveryStatus): void {
   const { window = 0 } = profile.current().delivery

@@ -11,7 +11,7 @@ export type Recipients = {
    * A rate-limited endpoint is skipped if another one is available.
    */
   of(bytes: Pick<Attempt, 'private'>, all: boolean): readonly PoolEndpoint[]
-  /** The endpoint did not answer, so that the next one receives new nonces. */
+  /** The endpoint did not answer, so the next one receives new nonces. */
   skip(endpoint: PoolEndpoint): void
 }
 

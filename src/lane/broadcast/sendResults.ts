@@ -81,7 +81,7 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
   }
 
   /**
-   * A node's statement about its prices concerns every nonce, so that it is applied before the slot asks for
+   * A node's statement about its prices concerns every nonce, so it is applied before the slot asks for
    * a bump.
    */
   function notePrices(nonce: number, attempt: Attempt, { outcome, reason, needs }: SendOutcome): void {
@@ -168,7 +168,7 @@ const LANDED_WAITS_MAX = 30
 
 /**
  * The bytes were refused permanently and the nonce is not given up, because higher nonces are signed or no
- * signer can sign a no-op. The node may accept the bytes later, so that they are offered again with doubling
+ * signer can sign a no-op. The node may accept the bytes later, so they are offered again with doubling
  * pauses.
  */
 function spaced(againMs: number, slot: Slot | undefined): number {

@@ -14,7 +14,7 @@ export type Ticket = {
   close(): void
   /** Discards an unused grant, because nothing leaves now. */
   drop(): void
-  /** The endpoint asked for a pause, so that no grant can come at the moment. */
+  /** The endpoint asked for a pause, so no grant can come at the moment. */
   readonly isResting: boolean
 }
 

@@ -35,7 +35,7 @@ type CountSettlingParts = {
 export type CountSettling = {
   readonly isOpen: boolean
   /**
-   * The time limit for readings that agree has passed, so that the next reading is believed. An earlier
+   * The time limit for readings that agree has passed, so the next reading is believed. An earlier
    * reading may be refuted already.
    */
   readonly isOverdue: boolean

@@ -19,7 +19,7 @@ export type EvidenceEffects = ReturnType<typeof createEvidenceEffects>
 export function createEvidenceEffects({ lane, tracker, unwalked, carriedIn }: EvidenceEffectsParts) {
   const { book } = lane
 
-  /** A block that the walk does not know could leave unnoticed, so that the walk is extended to it. */
+  /** A block that the walk does not know could leave unnoticed, so the walk is extended to it. */
   function reach(nonce: number, number: number): void {
     if (tracker.hashAt(number) !== undefined) return
     unwalked.add(nonce)

@@ -8,9 +8,9 @@ type EvidenceSearchParts = {
 
 /** The state of the search for the use of a nonce: the start block, and the time of the next attempt. */
 export type EvidenceSearch = {
-  /** The count at this head was not above the floor, so that later searches start there. */
+  /** The count at this head was not above the floor, so later searches start there. */
   noteUnused(head: number): void
-  /** The block of this number left the chain, so that readings at it and above it are no longer valid. */
+  /** The block of this number left the chain, so readings at it and above it are no longer valid. */
   left(number: number): void
   /** The block number at which a search starts. */
   from(head: number): number

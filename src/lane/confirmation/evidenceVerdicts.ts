@@ -33,7 +33,7 @@ type EvidenceVerdictsParts = {
   readonly effects: EvidenceEffects
 }
 
-/** Decides what one endpoint's evidence means. Each function returns true while there is more to explain. */
+/** Interprets the evidence of one endpoint. Each function returns true while there is more to explain. */
 export type EvidenceVerdicts = {
   /** The evidence for the nonce at the floor. */
   take(verdict: EvidenceVerdict, nonce: number, head: number): boolean | Promise<boolean>

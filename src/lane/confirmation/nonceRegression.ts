@@ -31,7 +31,7 @@ type NonceRegressionContext = {
 export type NonceRegression = {
   /** The `latest` count that a tick has read. */
   count(latest: number, head: number): void
-  /** An operator has confirmed that final nonces are gone, so that they become free too. */
+  /** An operator has confirmed that final nonces are gone, so they become free too. */
   accept(): void
   /** A lower count was read, and has to be confirmed by another reading. */
   readonly wanted: boolean
@@ -57,7 +57,7 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
 
   function holdFor(reason: 'jump' | 'deepReorg', found: number, detail: string): void {
     fallenTo = found
-    // A deep reorg has a separate cause, so that its hold does not end with the count.
+    // A deep reorg has a separate cause, so its hold does not end with the count.
     if (reason === 'jump' || !lane.holds.has('deepReorg')) hold = reason
     lane.holds.add(reason, detail)
   }

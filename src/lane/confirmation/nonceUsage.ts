@@ -43,7 +43,7 @@ type NonceUsageContext = {
 export type NonceUsage = {
   /** The `latest` count that a tick has read. */
   count(latest: number, head: number): void
-  /** A block left the chain, so that readings at it and above it are no longer valid. */
+  /** A block left the chain, so readings at it and above it are no longer valid. */
   left(block: BlockRef): void
   /** A node answered "nonce too low". */
   look(): void
@@ -102,7 +102,7 @@ export function createNonceUsage(
   async function seek(latest: number, head: number): Promise<void> {
     seeking = true
     try {
-      // A search sends several requests and the endpoint may be shared, so that the end of the lane aborts
+      // A search sends several requests and the endpoint may be shared, so the end of the lane aborts
       // it.
       await withStopSignal(context.closing, async (signal) => {
         while (!context.closed && (await step(latest, head, signal))) {}

@@ -36,10 +36,10 @@ export function createNudge({ context, signing, isOutside, priced }: NudgeParts)
     } else if (slot.state === 'live') {
       const outside = isOutside(slot)
       const newest = newestAttempt(slot)
-      // A covered nonce is checked only because blocks prefer other transactions to it, so that its price is
+      // A covered nonce is checked only because blocks prefer other transactions to it, so its price is
       // too low.
       const isPriced = slot.nonce >= lane.book.coveredTo && priced(slot)
-      // Without blocks nothing shows that the price is too low, so that only the same bytes are sent again.
+      // Without blocks nothing shows that the price is too low, so only the same bytes are sent again.
       const mayBid = !byTime || !isPriced || slot.refusals > 0
       const { aboveCeiling, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
       // A no-op that no endpoint accepts and that cannot offer more is only sent again, and nothing lands

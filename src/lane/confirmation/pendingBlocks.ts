@@ -8,8 +8,8 @@ type PendingBlocksParts = {
 }
 
 /**
- * Own transactions in pending blocks: their pre-confirmations, and what the endpoint's count includes of
- * them.
+ * Own transactions in pending blocks: their pre-confirmations, and the meaning of the endpoint's
+ * count.
  */
 export type PendingBlocks = {
   /** Own hashes in the pending block of that number. */

@@ -10,14 +10,14 @@ type QuietWatchParts = {
 }
 
 /**
- * Detects that no block was sealed for a while. Some nodes make a block only for a transaction, so that no
+ * Detects that no block was sealed for a while. Some nodes make a block only for a transaction, so no
  * block shows a lack of progress. After a pause without a sealed block, transactions are checked by time. The
  * pauses double, because a halted chain must not drive fees up.
  */
 export type QuietWatch = {
   /** No block was sealed during the pause, and transactions were in flight all the time. */
   isQuiet(open: readonly Slot[]): boolean
-  /** A transaction was repaired by time, so that the next pause is twice as long. */
+  /** A transaction was repaired by time, so the next pause is twice as long. */
   pauseLonger(open: readonly Slot[]): void
 }
 

@@ -43,7 +43,7 @@ type RepairContext = {
  * repair runs under every hold.
  */
 export type Repair = {
-  /** Bytes of this nonce were sent to an endpoint, so that its waiting time starts over. */
+  /** Bytes of this nonce were sent to an endpoint, so its waiting time starts over. */
   sent(nonce: number): void
   /**
    * Repairs nonces that made no progress for too long, each at most once in a configured number of sealed
@@ -51,7 +51,7 @@ export type Repair = {
    */
   ticked(): void
   /**
-   * The fees that may be offered have changed, so that the next tick checks transactions that wait for a
+   * The fees that may be offered have changed, so the next tick checks transactions that wait for a
    * higher price.
    */
   feesChanged(): void
@@ -135,7 +135,7 @@ export function createRepair(options: RepairOptions): Repair {
     // A block would include it at a higher price, or has skipped it since its bytes were sent again.
     if (haveFeesChanged && live && (!priced(live) || (head && live.nudged))) return true
     if (stuck.isStuck(slot)) return true
-    // A base fee above the offered price is an obvious cause, so that the longer wait for an unknown cause is
+    // A base fee above the offered price is an obvious cause, so the longer wait for an unknown cause is
     // not needed.
     return head && live !== undefined && !priced(live) && times.hasBlockPassed(nonce)
   }

@@ -18,7 +18,7 @@ export type Seed = {
   readonly head: number
   /** Blocks up to `block`, and nonces below `nonce`, are older than the first record of this lane. */
   readonly history: { readonly block: number; readonly nonce: number }
-  /** Nothing is known about the account but these counts, so that they have to settle first. */
+  /** Nothing is known about the account but these counts, so they have to settle first. */
   readonly isUnsettled: boolean
   /** `pending` is too far above the known nonces to be believed. */
   readonly isDisbelieved: boolean
@@ -40,7 +40,7 @@ export type Seeding = {
    */
   count(counts: { readonly latest: number; readonly pending: number | undefined }, head: number): boolean
   /**
-   * The newest confirmed reading counts this nonce of the hypothesis, so that another sender's transaction
+   * The newest confirmed reading counts this nonce of the hypothesis, so another sender's transaction
    * may wait there.
    */
   covers(nonce: number): boolean

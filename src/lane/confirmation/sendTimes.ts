@@ -48,7 +48,7 @@ export function createSendTimes({ clock, tracker }: SendTimesParts): SendTimes {
       return since !== undefined && blocksBetween(since.block, now().block) >= 1
     },
     forgetBelow(end) {
-      // The keys are in the order of the first send, which is the order of nonces, so that used nonces come
+      // The keys are in the order of the first send, which is the order of nonces, so used nonces come
       // first.
       for (const nonce of times.keys()) {
         if (nonce >= end) return
@@ -59,7 +59,7 @@ export function createSendTimes({ clock, tracker }: SendTimesParts): SendTimes {
 }
 
 /**
- * Infinite if the head is below the earlier one: the chain was cut back, or was never as long, so that only
+ * Infinite if the head is below the earlier one: the chain was cut back, or was never as long, so only
  * time counts.
  */
 export function blocksBetween(before: number, after: number): number {

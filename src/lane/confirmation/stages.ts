@@ -31,7 +31,7 @@ type StagesContext = {
 export type Stages = {
   moved(nonce: number, before: Slot | undefined, after: Slot): void
   transactionOf(nonce: number): Transaction | undefined
-  /** The transaction is queued again, so that its data from the old nonce is discarded. */
+  /** The transaction is queued again, so its data from the old nonce is discarded. */
   again(transaction: Transaction): void
   /** The transaction is beyond every reorg. It is removed from memory and remains in the store. */
   finalized(transaction: Transaction): void
@@ -78,7 +78,7 @@ export function createStages(
   }
 
   /**
-   * The nonce was freed, or the transaction moves to another nonce, so that its data from this nonce is
+   * The nonce was freed, or the transaction moves to another nonce, so its data from this nonce is
    * discarded.
    */
   function unbind(before: Slot | undefined): void {

@@ -47,7 +47,7 @@ export type StoreCheck = {
  */
 const REFUTED_MIN = 3
 
-/** Start of a search, in blocks below the block; the search continues to lower blocks by itself. */
+/** A search starts this many blocks below its block, and continues to lower blocks by itself. */
 const LOOK_BACK_BLOCKS = 31
 
 export function createStoreCheck(

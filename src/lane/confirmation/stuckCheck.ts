@@ -41,7 +41,7 @@ export function createStuckCheck({ book, times, limits }: StuckCheckParts): Stuc
       const { nonce } = slot
       const sent = times.of(nonce)
       if (sent === undefined) {
-        // The nonce was restored, seeded or never sent, so that its time begins now.
+        // The nonce was restored, seeded or never sent, so its time begins now.
         times.start(nonce)
         return false
       }

@@ -37,7 +37,7 @@ export function createDrainWaiters(isDrained: () => boolean) {
 export function isAllDone({ lane, transactions, handedOff }: DrainWaitersContext, open: number): boolean {
   const { book } = lane
   if (open > 0 || book.floor !== book.cursor) return false
-  // If another transaction used its nonce, a transaction may move to another nonce, so that it is not
+  // If another transaction used its nonce, a transaction may move to another nonce, so it is not
   // finished before its verdict.
   for (const transaction of transactions.values()) {
     const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved

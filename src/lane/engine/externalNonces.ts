@@ -33,7 +33,7 @@ export type ExternalNonces = {
   commit(nonce: number, envelope: Envelope): Promise<Transaction>
   /** Row 10. */
   release(nonce: number): void
-  /** The reservation was confirmed, so that its time starts over. */
+  /** The reservation was confirmed, so its time starts over. */
   renew(nonce: number): void
   /**
    * The result of sending committed bytes. Any result other than an acceptance and an intrinsic refusal is
@@ -48,7 +48,7 @@ export type ExternalNonces = {
 /** A caller that waits until its reservation or its bytes are in the store. */
 type Write = {
   readonly reject: (error: TxlaneError) => void
-  /** The store was asked to persist bytes, so that any process which reads them may send them. */
+  /** The store was asked to persist bytes, so any process which reads them may send them. */
   mayBeSent: boolean
 }
 
@@ -100,7 +100,7 @@ export function createExternalNonces(options: {
       gas: envelope.gas,
       claim: transaction.id,
       epoch: lane.lease.epoch,
-      // The caller that committed the bytes is about to send them, so that a send of this lane would be the
+      // The caller that committed the bytes is about to send them, so a send of this lane would be the
       // second one.
       sends: 1,
       accepted: false,

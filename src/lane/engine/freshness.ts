@@ -6,7 +6,7 @@ const STALE_MS = 5_000
 const STALE_BLOCKS = 3
 
 /**
- * A suspended lane has missed events, so that it polls before it reserves a nonce. The returned function
+ * A suspended lane has missed events, so it polls before it reserves a nonce. The returned function
  * gives undefined if the lane is up to date.
  */
 export function createFreshness(

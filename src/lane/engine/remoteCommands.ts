@@ -39,7 +39,7 @@ export function createWishes(context: RemoteCommandsContext, operations: TxOpera
   }
 
   /**
-   * The transaction has moved to another lane since the command was posted, so that the command is forwarded.
+   * The transaction has moved to another lane since the command was posted, so the command is forwarded.
    */
   async function pass(id: string, wish: Wish): Promise<void> {
     const stored = await store.find(lane.key, { id })

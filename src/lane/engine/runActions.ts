@@ -153,7 +153,7 @@ export function createActionRunner(parts: ActionRunnerParts) {
   }
 
   /**
-   * The operator's decision names no attempt and no block, so that there is no receipt and nothing to wait
+   * The operator's decision names no attempt and no block, so there is no receipt and nothing to wait
    * for.
    */
   function landedOnTheirWord(transaction: Transaction): void {

@@ -53,7 +53,7 @@ export function createLeaderOperations(parts: {
 
   async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
-    // Nothing is journaled yet, so that the transaction will be signed with the market's fees anyway.
+    // Nothing is journaled yet, so the transaction will be signed with the market's fees anyway.
     if (slot?.state !== 'live') return
     const fees =
       wanted && bumpFees(session.settings.ownCeiling(transaction), { slot, wanted, rule: context.fees.rule })

@@ -43,7 +43,7 @@ export function withTuples(request: TxRequest, lane: Address): TxRequest {
 
 /**
  * Signs for this chain only, because a tuple for chain 0 would be valid on every chain. The chain skips an
- * invalid tuple silently, so that the result is compared with the request.
+ * invalid tuple silently, so the result is compared with the request.
  *
  * @throws TxlaneError `SIGNER` if the account cannot sign it, or signed something else
  */

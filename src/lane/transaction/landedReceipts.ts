@@ -69,7 +69,7 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
     if (noteReceipt(transaction, receipt, clock)) parts.learned(transaction)
     if (receipt.status === 'reverted') void whyReverted(transaction, receipt.blockNumber)
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
-    // A process that does not walk the chain does not learn that the block leaves, so that it requests the
+    // A process that does not walk the chain does not learn that the block leaves, so it requests the
     // receipt each time.
     if (block !== undefined || transaction.settled)
       transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
@@ -121,7 +121,7 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
   }
 }
 
-/** Executed by the operator's decision, so that no receipt is available. */
+/** Executed by the operator's decision, so no receipt is available. */
 function withoutReceipt(transaction: Transaction): never {
   const message = 'It executed by the decision of the operator; its receipt is not known.'
   throw txError(transaction, 'UNRESOLVED', 'executed', message)

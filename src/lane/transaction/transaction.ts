@@ -88,7 +88,7 @@ export type Transaction = {
   detachSignal?: (() => void) | undefined
   /** Pending while the store has not answered. The id may already exist there, from an earlier send. */
   enqueuing: Promise<unknown> | undefined
-  /** Another process may wait for it, so that each of its stages is written to the store. */
+  /** Another process may wait for it, so each of its stages is written to the store. */
   watchedRemotely: boolean
   needs: Needs | undefined
   /** The transaction whose nonce it takes over. */
@@ -185,7 +185,7 @@ export function end(transaction: Transaction, error: TxlaneError, clock: WallClo
   transaction.stage = stage
   touched(transaction, clock)
   finished(transaction, clock)
-  // The error was created before the end, so that its description of the transaction is updated.
+  // The error was created before the end, so its description of the transaction is updated.
   Object.assign(error, { tx: { ...describe(transaction), stage } })
   disarm(transaction)
 }

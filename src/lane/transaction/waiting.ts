@@ -35,7 +35,7 @@ type WaitingParts = LandedReceiptsParts & {
   readonly txOf: (transaction: Transaction) => Tx
 }
 
-/** Waits continue if the lane moves to another lease owner, so that nothing here depends on the owner. */
+/** Waits continue if the lane moves to another lease owner, so nothing here depends on the owner. */
 export function createWaiting(parts: WaitingParts): Waiting {
   const { endpointPool, clock, closing, waits, txOf } = parts
   const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, txOf })
