@@ -9,17 +9,17 @@ const oneError = (code: number, message: string): BatchRefusal => ({
   ofBatch: { code, message },
 })
 
-/** What endpoints say to a batch that is larger than they take. */
+/** Replies of endpoints to a batch that exceeds their limit. */
 const ways: readonly (readonly [string, RpcFailure])[] = [
   ['HTTP 500', { kind: 'http', status: 500, message: 'HTTP 500' }],
   ['HTTP 413', { kind: 'http', status: 413, message: 'HTTP 413' }],
   ['one error object', oneError(-32000, 'something went wrong')],
   ['-32005', oneError(-32005, 'batch limit exceeded')],
   ['-32600', oneError(-32600, 'batch too large')],
-  ['-32005 without a word of batches', oneError(-32005, 'limit exceeded')],
+  ['-32005 without a mention of batches', oneError(-32005, 'limit exceeded')],
   ['HTTP 403', { kind: 'http', status: 403, message: 'HTTP 403' }],
   ['HTTP 431', { kind: 'http', status: 431, message: 'HTTP 431' }],
-  ['strange words to each call', { kind: 'rpc', code: -32000, message: 'maximum of 3 items exceeded' }],
+  ['an unknown message for each call', { kind: 'rpc', code: -32000, message: 'maximum of 3 items exceeded' }],
   ['-32005 to each call', { kind: 'rpc', code: -32005, message: 'limit exceeded' }],
   ['a closed socket', { kind: 'network', message: 'socket hang up' }],
 ]
@@ -35,11 +35,11 @@ async function burst(lane: SimLane) {
   await lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))))
 }
 
-describe('an endpoint that takes a few calls in a batch', () => {
+describe('an endpoint that accepts a few calls in a batch', () => {
   const limits = Array.from({ length: 10 }, (_, index) => index + 1)
 
   test.each(ways)(
-    'and answers more of them with %s: the lane opens, and a burst lands',
+    'opens the lane and lands a burst if larger batches are answered with %s',
     async (_, failure) => {
       for (const limit of limits) {
         await using lane = await openLane({ closed: true })
@@ -53,9 +53,9 @@ describe('an endpoint that takes a few calls in a batch', () => {
         await lane.settle(lane.sender.ready(), 10_000)
         await burst(lane)
         expect(lane.executed(), `limit ${limit}`).toEqual(markers)
-        // Each size is refused to the requests that are open at that time, and tried again now and then.
+        // Each size is refused for the requests that are open at that time, and is tried again now and then.
         expect(refused, `limit ${limit}`).toBeLessThanOrEqual(30)
-        // What stood in a refused batch is handed over again, as often as the batch was halved.
+        // Each halving of a refused batch sends its transactions once more.
         const handed = lane.requests.filter((calls) => calls.length <= limit).flat()
         const sends = handed.filter(({ method }) => method === 'eth_sendRawTransaction')
         expect(sends.length, `limit ${limit}`).toBeLessThanOrEqual(COUNT * 1.2)
@@ -64,7 +64,7 @@ describe('an endpoint that takes a few calls in a batch', () => {
   )
 
   test.each(ways)(
-    'and answers more transactions than that with %s, but any number of reads: each lands, and none is given up',
+    'lands every transaction and gives none up if larger batches of sends, but not of reads, are answered with %s',
     async (_, failure) => {
       for (const limit of [1, 3, 10]) {
         await using lane = await openLane({ closed: true })
@@ -91,7 +91,7 @@ describe('an endpoint that takes a few calls in a batch', () => {
   })
 })
 
-test('a refused batch is no word on the bytes in it: where each answer takes seconds, none of them is given up', async () => {
+test('does not count the refusal of a batch against its transactions, even if each answer takes seconds', async () => {
   const isSend = ({ method }: RpcCall) => method === 'eth_sendRawTransaction'
   await using lane = await openLane({ closed: true, lateMs: (calls) => (calls.some(isSend) ? 3_000 : 0) })
   const words: RpcFailure = { kind: 'rpc', code: -32000, message: 'maximum of 1 item exceeded' }
@@ -102,7 +102,7 @@ test('a refused batch is no word on the bytes in it: where each answer takes sec
   expect(lane.executed()).toEqual(markers)
 })
 
-test('a lane asks an endpoint that is away once a tick, whatever stands in the tick', async () => {
+test('sends one request per tick to an endpoint that is unavailable, however many calls the tick contains', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.send(transfer(1)))
   lane.refusal = (calls) => allFail(calls, { kind: 'http', status: 503, message: 'HTTP 503' })

@@ -24,9 +24,9 @@ type BytesSenderContext = {
   blockedAt: number
 }
 
-/** A lane's bytes on their way to endpoints, and what those say of them. */
+/** Sends the lane's bytes to endpoints and evaluates their replies. */
 export type BytesSender = Broadcaster & {
-  /** The same bytes again (`resend` and `backOff` of the table). */
+  /** Sends the same bytes again (`resend` and `backOff` of the table). */
   later(nonce: number): void
 }
 

@@ -6,13 +6,14 @@ import type { RpcCall } from '../../rpc/port.js'
 
 const KNOWN = refuses('already known')
 
-test('transactions that the pool had before are no sign of what the pending count counts: a mempool is not taken for pre-confirmations', async () => {
+test('does not learn from already known transactions that a mempool count shows pre-confirmations', async () => {
   await using lane = await openLane({ chain: { rules: 'reth' } })
   await lane.settle(lane.sender.send(transfer(1)))
   lane.chain.pool.strand(() => true)
   await lane.settle(lane.sender.close())
 
-  // It has seen nothing of the endpoint, and sends what it finds in the store: known there, and not counted.
+  // The new process has no profile of the endpoint, and re-sends the transaction from the store. The pool
+  // knows it and does not count it.
   const next = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
   const told: unknown[] = []
   next.on('preconfirmed', (event) => told.push(event))
@@ -23,7 +24,7 @@ test('transactions that the pool had before are no sign of what the pending coun
   await lane.settle(next.close())
 })
 
-test('nor is what came there by way of another endpoint', async () => {
+test('does not learn that from transactions that arrived through another endpoint either', async () => {
   await using lane = await openLane({ chain: { rules: 'reth' } })
   lane.script = onSend((sent) => {
     if (lane.sent.length > 1) return undefined
@@ -36,7 +37,7 @@ test('nor is what came there by way of another endpoint', async () => {
   expect(lane.events('preconfirmed')).toEqual([])
 })
 
-test('a pool that keeps one transaction and counts it, whose count was not answered at first, is found out by resends', async () => {
+test('learns from resends that a pool with room for one transaction counts it, although the first counts were not answered', async () => {
   await using lane = await openLane({ chain: { rules: 'reth', executableMax: 1, blockTimeMs: 4_000 } })
   const answersFromMs = lane.clock.now() + 60_000
   const isPending = ({ method, params }: RpcCall) =>

@@ -17,7 +17,7 @@ async function sendAll(lane: SimLane, count: number, from = 1): Promise<void> {
   for (const tx of await lane.settle(Promise.all(all))) await lane.settle(tx.wait('sealed'))
 }
 
-/** Nonces of the requests with transactions, in the order in which they left. */
+/** Nonces of the requests that contain transactions, in the order of sending. */
 const requestsOf = (lane: SimLane, from = 0) => {
   let at = 0
   return lane.requests
@@ -33,7 +33,10 @@ const requestsOf = (lane: SimLane, from = 0) => {
 
 const SLOW_BLOCKS = { rules: 'geth', blockTimeMs: 12_000 } as const
 
-/** A process that works for a millisecond at a time: how much of it came between two timers at most. */
+/**
+ * Simulates a process that works for a millisecond at a time, and records the longest work between two
+ * timers.
+ */
 function workBetweenTimers() {
   let [workedMs, since, most, fired] = [0, 0, 0, 0]
   return {
@@ -50,7 +53,7 @@ function workBetweenTimers() {
 
 describe('D1 and D6: in order, one copy', () => {
   test.each(['geth', 'reth', 'base', 'latest'] as const)(
-    'a burst to a node with the rules of %s is sent in order, each transaction once',
+    'sends a burst to a node with the rules of %s in order, each transaction once',
     async (rules) => {
       await using lane = await openLane({ chain: { rules, blockTimeMs: 1_000 } })
       await sendAll(lane, 300)
@@ -59,7 +62,7 @@ describe('D1 and D6: in order, one copy', () => {
     },
   )
 
-  test('requests grow with what is answered: a burst takes few of them', async () => {
+  test('grows requests with the answers, so that a burst needs few of them', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 12_000 } })
     await sendAll(lane, 64)
     const before = requestsOf(lane).length
@@ -68,7 +71,7 @@ describe('D1 and D6: in order, one copy', () => {
     expect(lane.sent).toHaveLength(1_064)
   })
 
-  test('the next request leaves before the answers to the last one are told', async () => {
+  test('sends the next request before it emits the answers to the previous one', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 12_000 } })
     await sendAll(lane, 64)
     const before = requestsOf(lane).length
@@ -78,7 +81,7 @@ describe('D1 and D6: in order, one copy', () => {
     expect(requestsAt[0]).toBe(2)
   })
 
-  test('answers to a large request are told in parts, between which timers fire', async () => {
+  test('emits the answers to a large request in parts, with timers in between', async () => {
     const worked = workBetweenTimers()
     await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms })
     lane.sender.on('accepted', () => worked.more(lane))
@@ -87,7 +90,7 @@ describe('D1 and D6: in order, one copy', () => {
     expect(worked.most()).toBeLessThanOrEqual(4)
   })
 
-  test('signatures are made in parts, between which timers fire, and leave in no more requests', async () => {
+  test('signs in parts, with timers in between, without more requests', async () => {
     const worked = workBetweenTimers()
     const fails = () => {
       worked.more(lane)
@@ -103,7 +106,7 @@ describe('D1 and D6: in order, one copy', () => {
     expect(lane.sent).toHaveLength(1_064)
   })
 
-  test('the transactions of a block are told in parts, between which timers fire', async () => {
+  test('emits the transactions of a block in parts, with timers in between', async () => {
     const worked = workBetweenTimers()
     await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms })
     lane.sender.on('sealed', () => worked.more(lane))
@@ -112,7 +115,7 @@ describe('D1 and D6: in order, one copy', () => {
     expect(worked.most()).toBeLessThanOrEqual(4)
   })
 
-  test('a large request is handed over in parts, between which timers fire', async () => {
+  test('processes a large request in parts, with timers in between', async () => {
     const worked = workBetweenTimers()
     await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms })
     await sendAll(lane, 64)
@@ -129,7 +132,7 @@ describe('D1 and D6: in order, one copy', () => {
     expect(worked.most()).toBeLessThanOrEqual(4)
   })
 
-  test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {
+  test('stores the proven limits in the endpoint profile for the next lane', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 1_000 } })
     await sendAll(lane, 600)
     const { window, endpoints } = await lane.snapshot()
@@ -140,10 +143,10 @@ describe('D1 and D6: in order, one copy', () => {
   })
 })
 
-describe('D2 and D3: nothing above a hole, which is filled at once', () => {
-  test('a count of the mempool shows what was swallowed: it is sent again within a few round trips, and no block is waited for', async () => {
+describe('D2 and D3: nothing is sent above a hole, which is filled at once', () => {
+  test('re-sends a lost transaction within a few round trips after a mempool count shows the loss, without waiting for a block', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 60_000 } })
-    // Learnt with these.
+    // The profile learns with these that the count includes the mempool.
     await lane.settle(Promise.all(numbers(40).map((marker) => lane.sender.send(transfer(marker)))))
     let isSwallowed = false
     lane.script = onSend((tx) => {
@@ -159,7 +162,7 @@ describe('D2 and D3: nothing above a hole, which is filled at once', () => {
     expect(lane.sent).toHaveLength(51)
   })
 
-  test('nothing new is sent while a nonce is missing', async () => {
+  test('sends nothing new while a nonce is missing', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 60_000 } })
     await lane.settle(Promise.all(numbers(40).map((marker) => lane.sender.send(transfer(marker)))))
     lane.script = onSend((tx) => (nameOf(tx) === 41 ? refuses('internal error') : undefined))
@@ -172,7 +175,7 @@ describe('D2 and D3: nothing above a hole, which is filled at once', () => {
     await lane.settle(Promise.all([first, ...rest]))
   })
 
-  test('two refreshes without it send it again on a chain of pre-confirmations, long before a block', async () => {
+  test('re-sends a missing transaction after two refreshes on a chain of pre-confirmations, long before a block', async () => {
     await using lane = await openLane({ chain: { rules: 'base', blockTimeMs: 2_000, flashblockMs: 200 } })
     await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('preconfirmed'))
     lane.script = onSend((tx) => (lane.sent.length === 2 ? swallows(tx) : undefined))

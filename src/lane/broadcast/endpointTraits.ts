@@ -3,15 +3,15 @@ import type { DeliveryStatus } from '../../delivery/delivery.js'
 import type { DeliveryOptions, EndpointTraits } from '../../delivery/state.js'
 import type { Limits } from '../../types/index.js'
 
-/** Well below the body limits that hosted providers set. */
+/** Well below the body limits of hosted providers. */
 const REQUEST_CHARACTERS_MAX = 512 * 1024
 
-/** What the profile says of an endpoint, as far as the delivery goes by it. */
+/** The properties of an endpoint's profile that the delivery depends on. */
 export function traitsOf({ profile, role }: PoolEndpoint): Partial<EndpointTraits> {
   const { pending, gapBudget, batchInOrder, batch } = profile.current()
   const countsMempool = pending === 'unknown' ? undefined : pending === 'mempool'
   return {
-    // An endpoint that only sends is never asked for anything.
+    // An endpoint that only receives sends gets no other requests.
     countsMempool: role === 'send' ? false : countsMempool,
     gapBudget,
     batchInOrder,
@@ -19,7 +19,7 @@ export function traitsOf({ profile, role }: PoolEndpoint): Partial<EndpointTrait
   }
 }
 
-/** How a delivery begins: with what earlier ones have shown of the endpoint. */
+/** The initial state of a delivery, from the results of earlier deliveries at this endpoint. */
 export function deliveryOptionsOf(
   { profile }: PoolEndpoint,
   limits: Pick<Limits, 'window' | 'windowMax' | 'batchMax' | 'requestsMax'>,
@@ -38,7 +38,10 @@ export function deliveryOptionsOf(
   }
 }
 
-/** The next lane at this endpoint begins with it. Each change of the profile is told: it is worth one when it has doubled. */
+/**
+ * Stores the proven limits, so that the next lane at this endpoint starts with them. Each change notifies the
+ * listeners of the profile, so only a doubled window is worth a change.
+ */
 export function rememberIn({ profile }: PoolEndpoint, { windowProven, pool, batch }: DeliveryStatus): void {
   const { window = 0 } = profile.current().delivery
   if (windowProven < Math.max(1, 2 * window)) return

@@ -10,8 +10,8 @@ import {
 } from '../../api/sender/simLane.fixture.js'
 
 /**
- * A node that makes a block when a transaction comes and none otherwise, runs the calls of a batch at the same time, so
- * that each sees the account as it was before, and refuses gaps: Hardhat 2.29 by default.
+ * A node that makes a block only when a transaction arrives, runs the calls of a batch concurrently, so that
+ * each call sees the account as it was before, and refuses gaps. Hardhat 2.29 does so by default.
  */
 function automining(lane: SimLane, lost: (sends: number) => boolean = () => false): Script {
   let request = -1
@@ -54,7 +54,7 @@ async function openAutomining(lost?: (sends: number) => boolean): Promise<SimLan
 }
 
 describe('an endpoint that refuses gaps and makes no empty blocks', () => {
-  test('a burst lands once each, in order, with few sends that are wasted', async () => {
+  test('lands a burst once each, in order, with few wasted sends', async () => {
     await using lane = await openAutomining()
     await sendAll(lane, 300)
     expect(lane.executed()).toEqual(range(300))
@@ -63,7 +63,7 @@ describe('an endpoint that refuses gaps and makes no empty blocks', () => {
     expect(endpoints[0]?.profile).toMatchObject({ gapBudget: 0, batchInOrder: false })
   })
 
-  test('once that is known a request carries one transaction, and the next waits for its answer', async () => {
+  test('sends one transaction per request once the behaviour is known, and waits for each answer', async () => {
     await using lane = await openAutomining()
     await sendAll(lane, 40)
     const before = lane.requests.length
@@ -73,14 +73,14 @@ describe('an endpoint that refuses gaps and makes no empty blocks', () => {
     expect(Math.max(...lane.requests.slice(before).map(raw))).toBe(1)
   })
 
-  test('a nonce that the node took and does not have is named by it as the next one, and is sent next', async () => {
+  test('sends next the nonce that the node names, if the node accepted and then lost it', async () => {
     await using lane = await openAutomining((sends) => sends % 7 === 3)
     await sendAll(lane, 60)
     expect(lane.executed()).toEqual(range(60))
   })
 })
 
-test('without a sealed block time makes bytes due again: a node that is away for a minute stalls nothing', async () => {
+test('makes bytes due again by time without sealed blocks, so that a node that is down for a minute causes no stall', async () => {
   await using lane = await openLane({ closed: true })
   const mines = automining(lane)
   let away = true
@@ -88,14 +88,14 @@ test('without a sealed block time makes bytes due again: a node that is away for
   await lane.settle(lane.sender.ready())
   const sent = range(3).map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
   await lane.clock.advance(60_000)
-  // Doubling pauses: a node that refuses is not asked over and over.
+  // The pauses double, so that a node that refuses is not flooded with requests.
   expect(lane.sent.length).toBeLessThan(3 * 12)
   away = false
   await lane.settle(Promise.all(sent.map(async (tx) => (await tx).wait('sealed'))), 90_000)
   expect(lane.executed()).toEqual(range(3))
 })
 
-test('bytes that were taken with a hash and are gone are sent again by time where no block comes, and never outbid for that', async () => {
+test('re-sends accepted but lost bytes by time without blocks, and never bumps them for that', async () => {
   await using lane = await openAutomining((sends) => sends < 3)
   const tx = await lane.settle(lane.sender.send(transfer(1)))
   await lane.settle(tx.wait('sealed'), 120_000)
@@ -104,7 +104,7 @@ test('bytes that were taken with a hash and are gone are sent again by time wher
   expect(lane.sent.length).toBe(4)
 })
 
-test('cancel and close answer while no block comes', async () => {
+test('answers cancel and close while no block comes', async () => {
   await using lane = await openLane({ closed: true, limits: { closeTimeoutMs: 5_000 } })
   lane.script = (_, tx) => tx && refuses('internal error')
   await lane.settle(lane.sender.ready())

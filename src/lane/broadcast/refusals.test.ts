@@ -16,7 +16,7 @@ const WORDS = 'the stars are not right for 21000 gas'
 const ODD = refuses(WORDS)
 const NO_ANSWER = { kind: 'timeout', message: 'no answer in time' } as const
 
-/** When the transaction of this marker was handed over, in milliseconds. */
+/** The times at which the transaction with this marker was sent, in milliseconds. */
 function timesOf(lane: SimLane, marker: number, reply: RpcReply): number[] {
   const atMs: number[] = []
   lane.script = onSend((tx) => {
@@ -27,8 +27,8 @@ function timesOf(lane: SimLane, marker: number, reply: RpcReply): number[] {
   return atMs
 }
 
-describe('rows 15 and 20: a refusal in words that are not in the table', () => {
-  test('three times from the only endpoint: not bumped, a no-op takes the nonce, the error has its words', async () => {
+describe('rows 15 and 20: a refusal with an unknown message', () => {
+  test('replaces the nonce with a no-op after three refusals by the only endpoint, does not bump, and quotes the message in the error', async () => {
     await using lane = await openLane()
     timesOf(lane, 1, ODD)
     const startMs = lane.clock.now()
@@ -43,7 +43,7 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
     expect(lane.clock.now() - startMs).toBeLessThan(20_000)
   })
 
-  test('given up by a process that was killed before its no-op landed: the next one says so', async () => {
+  test('reports a nonce that a killed process had given up, after the next process lands the no-op', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const first = world.start()
@@ -60,7 +60,7 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('refusals that come faster than blocks and time are one: three tries in a second end nothing', async () => {
+  test('counts refusals that come faster than blocks and time as one', async () => {
     await using lane = await openLane({ chain: { blockTimeMs: 200, flashblockMs: 100 } })
     const atMs = timesOf(lane, 1, ODD)
     await lane.rejection(lane.sender.send(transfer(1)))
@@ -68,7 +68,7 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
     expect(atMs.length).toBeLessThan(12)
   })
 
-  test('twice, and then it is taken: it lands as it is', async () => {
+  test('lands unchanged after two refusals', async () => {
     await using lane = await openLane()
     let answers = 0
     lane.script = onSend(() => (answers++ < 2 ? ODD : undefined))
@@ -80,14 +80,14 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
 
   const NO_REFUSALS: readonly (readonly [string, RpcReply])[] = [
     ['a timeout', { ok: false, failure: { kind: 'timeout', message: WORDS } }],
-    ['a connection that fails', { ok: false, failure: { kind: 'network', message: WORDS } }],
+    ['a failed connection', { ok: false, failure: { kind: 'network', message: WORDS } }],
     ['a malformed answer', { ok: false, failure: { kind: 'malformed', message: WORDS } }],
     [
       'an HTTP error without a JSON-RPC error',
       { ok: false, failure: { kind: 'http', status: 403, message: WORDS } },
     ],
     ['a rate limit', refuses('over rate limit', -32016)],
-    ['an error of the endpoint itself', refuses('internal error')],
+    ['an internal error of the endpoint', refuses('internal error')],
     ['a backend without the newest block', refuses('header not found')],
     [
       'a backend without the state',
@@ -96,35 +96,28 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
     ['the internal error of JSON-RPC', refuses(WORDS, -32603)],
     ['a sync send that is not ready', refuses(WORDS, 5)],
     [
-      'a transport whose inside cannot be seen',
+      'an opaque custom transport',
       { ok: false, failure: { kind: 'custom', message: WORDS, cause: undefined } },
     ],
   ]
-  test.each(NO_REFUSALS)(
-    '%s is no refusal, however often it is repeated: nothing is given up',
-    async (_, reply) => {
-      await using lane = await openLane()
-      lane.script = onSend(() => reply)
-      const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
-      await lane.clock.advance(40_000)
-      expect([tx.stage, lane.executed(), lane.sent.map(nameOf)]).toEqual([
-        'signed',
-        [],
-        lane.sent.map(() => 1),
-      ])
-      lane.script = undefined
-      await lane.settle(tx.wait('sealed'))
-    },
-  )
+  test.each(NO_REFUSALS)('does not count %s as a refusal, however often it is repeated', async (_, reply) => {
+    await using lane = await openLane()
+    lane.script = onSend(() => reply)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+    await lane.clock.advance(40_000)
+    expect([tx.stage, lane.executed(), lane.sent.map(nameOf)]).toEqual(['signed', [], lane.sent.map(() => 1)])
+    lane.script = undefined
+    await lane.settle(tx.wait('sealed'))
+  })
 })
 
-describe('a counted refusal counts where every endpoint gives it', () => {
+describe('a counted refusal counts only if every endpoint gives it', () => {
   const COUNTED = refuses('tx fee (2.00 ether) exceeds the configured cap (1.00 ether)')
 
   test.each([
-    ['in unknown words', ODD],
-    ['by the policy of its node', COUNTED],
-  ])('one refuses %s for ever and another takes it after a while: it lands', async (_, reply) => {
+    ['with an unknown message', ODD],
+    ['by its node policy', COUNTED],
+  ])('lands if one endpoint refuses %s for ever and another accepts after a while', async (_, reply) => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [refusing, away] = endpoints
@@ -138,7 +131,7 @@ describe('a counted refusal counts where every endpoint gives it', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('both refuse it, each in its words: it ends, and the error names one of them', async () => {
+  test('ends a transaction that two endpoints refuse with different messages, and the error quotes one of them', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     for (const [index, endpoint] of endpoints.entries())
@@ -149,7 +142,7 @@ describe('a counted refusal counts where every endpoint gives it', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('one that does not answer at all keeps the other from deciding for a moment, not for ever', async () => {
+  test('an endpoint that does not answer delays the decision of the other one only briefly', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [refusing, dead] = endpoints
@@ -159,7 +152,7 @@ describe('a counted refusal counts where every endpoint gives it', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('a counted refusal is not told as any refusal: the same bytes are offered, and after three no more', async () => {
+  test('offers the same bytes three times after a counted refusal, but without a limit after an ordinary one', async () => {
     await using lane = await openLane()
     const counted = timesOf(lane, 1, COUNTED)
     const error = await lane.rejection(lane.sender.send(transfer(1)))
@@ -177,11 +170,13 @@ describe('a counted refusal counts where every endpoint gives it', () => {
   })
 })
 
-describe('Hardhat: one with too little gas holds no good one behind it for long', () => {
+describe('Hardhat: a transaction with too little gas does not block valid ones for long', () => {
   const NEVER_MS = 1_000_000_000
   const tooLittle = (gas: number) => refuses(`Transaction requires at least 21064 gas but got ${gas}`)
 
-  /** Speaks as Hardhat 2.29 does, as asked of it: a block for each transaction, none otherwise, and no gaps. */
+  /**
+   * Behaves as Hardhat 2.29 was observed to: one block for each transaction, no other blocks, and no gaps.
+   */
   async function openDefaultMode(): Promise<SimLane> {
     const lane = await openLane({ chain: { rules: 'latest', blockTimeMs: NEVER_MS } })
     lane.script = onSend((tx) => {
@@ -199,7 +194,7 @@ describe('Hardhat: one with too little gas holds no good one behind it for long'
     return lane
   }
 
-  /** With a block a second, where it pools what lies behind a gap. */
+  /** Makes a block each second, and pools transactions behind a gap. */
   async function openInterval(): Promise<SimLane> {
     const lane = await openLane({ chain: { rules: 'latest', blockTimeMs: 1_000 } })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? tooLittle(tx.gas) : undefined))
@@ -209,7 +204,7 @@ describe('Hardhat: one with too little gas holds no good one behind it for long'
   test.each([
     ['in its default mode', openDefaultMode],
     ['with a block a second', openInterval],
-  ])('%s it is voided within seconds, and the good one lands', async (_, open) => {
+  ])('replaces it by a no-op within seconds and lands the valid one, %s', async (_, open) => {
     await using lane = await open()
     const startMs = lane.clock.now()
     const bad = lane.rejection(lane.sender.send(transfer(1)))

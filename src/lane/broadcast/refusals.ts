@@ -14,12 +14,12 @@ type Refused = {
   readonly answer: SendAnswer
 }
 
-/** What is refused in one moment, for a reason that may pass, may be taken in the next. */
+/** Bytes that were refused for a temporary reason may be accepted after this time. */
 const SOON_MS = 100
 
 /**
- * Spaces the refusals that count towards giving a nonce up (rows 15 and 20). A refusal in between says nothing new: the
- * same bytes are offered again.
+ * Spaces the refusals that count towards giving a nonce up (rows 15 and 20). A refusal in between says
+ * nothing new, and the same bytes are offered again.
  */
 export function createRefusals(context: {
   readonly clock: Clock
@@ -43,8 +43,9 @@ export function createRefusals(context: {
 
   return {
     /**
-     * The outcome as the table is to have it now. `againMs`: when the same bytes are to be offered again, since the delivery
-     * does not send them again by itself; at the earliest when the same refusal would count again.
+     * Returns the outcome as the table should see it now. `againMs`: the delay until the same bytes are
+     * offered again, because the delivery does not re-send them by itself. It ends at the earliest when the
+     * same refusal would count again.
      */
     paced({ nonce, attempt, outcome, answer }: Refused): { outcome: SendOutcome; againMs?: number } {
       if (!outcome.counted && outcome.outcome !== 'intrinsic') {

@@ -10,7 +10,7 @@ import {
 
 const BUSY = refuses('internal error')
 
-/** When each of these was handed over, in milliseconds from the first. */
+/** The times at which each marker was sent, in milliseconds. */
 function handed(lane: SimLane, isRefused: (marker: number | undefined) => boolean) {
   const times = new Map<number, number[]>()
   lane.script = onSend((tx) => {
@@ -21,7 +21,7 @@ function handed(lane: SimLane, isRefused: (marker: number | undefined) => boolea
   return times
 }
 
-test('an endpoint that does nothing is asked with pauses that double, and gets all in order once it does something', async () => {
+test('offers bytes to a failing endpoint with doubling pauses, and sends everything in order once it recovers', async () => {
   await using lane = await openLane({ chain: { blockTimeMs: 3_600_000 } })
   let isBusy = true
   const times = handed(lane, () => isBusy)
@@ -35,7 +35,7 @@ test('an endpoint that does nothing is asked with pauses that double, and gets a
   expect(lane.sent.slice(length - 3).map(nameOf)).toEqual([1, 2, 3, 4])
 })
 
-test('what waits above bytes that it does not take is not sent, and leaves as soon as it takes them', async () => {
+test('holds back higher nonces while the endpoint refuses a lower one, and sends them as soon as it accepts', async () => {
   await using lane = await openLane({ chain: { blockTimeMs: 3_600_000 } })
   let isBusy = true
   const times = handed(lane, (marker) => marker === 1 && isBusy)
@@ -50,7 +50,7 @@ test('what waits above bytes that it does not take is not sent, and leaves as so
   for (const marker of [2, 3, 4]) expect(times.get(marker)).toHaveLength(1)
 })
 
-test('on a chain of several blocks a second it is not handed over in each of them', async () => {
+test('does not re-send in every block of a chain with several blocks a second', async () => {
   await using lane = await openLane({ chain: { blockTimeMs: 200 } })
   const times = handed(lane, () => true)
   const refused = lane.rejection(lane.sender.send(transfer(1)))
@@ -63,7 +63,7 @@ test('on a chain of several blocks a second it is not handed over in each of the
   expect(await refused).toMatchObject({ code: 'CLOSED' })
 })
 
-test('on a slower one it is, and lands in the block after the endpoint takes it again', async () => {
+test('re-sends in every block of a slower chain, and lands in the block after the endpoint recovers', async () => {
   await using lane = await openLane({ chain: { blockTimeMs: 2_000 } })
   let isBusy = true
   const times = handed(lane, () => isBusy)

@@ -12,16 +12,19 @@ import type { ProfileWatch } from '../../rpc/profile.js'
 /** One transaction in a request. */
 export type Sending = {
   readonly nonce: number
-  /** As it was before it was handed over. */
+  /** The attempt as it was before it was sent. */
   readonly attempt: Attempt
-  /** Nobody has sent it, and nothing else was sent at its nonce. What an earlier process left may be in the pool. */
+  /**
+   * No process has sent this attempt, and nothing else was sent at its nonce. An attempt of an earlier
+   * process may be in the pool already.
+   */
   readonly isFresh: boolean
 }
 
-/** It, with what the endpoint said of it. */
+/** A transaction together with the endpoint's reply to it. */
 export type Answered = Sending & {
   readonly outcome: SendOutcome
-  /** What the delivery makes of it. */
+  /** The reply as the delivery interprets it. */
   readonly answer: SendAnswer
   readonly reply: RpcReply | undefined
 }
@@ -35,7 +38,7 @@ export function answeredOf(sending: Sending, reply: RpcReply | undefined): Answe
     reply === undefined
       ? { outcome: 'unknown', reason: 'unknown', counted: false }
       : classifyReply(reply, sending.attempt.hash)
-  // A refusal in words that nobody knows is one all the same: the lane asks again, at its own pace.
+  // A refusal in an unknown message is still a refusal: the lane offers the bytes again at its own pace.
   const answer = isExplicitRefusal(reply, outcome) ? REFUSED : answerOf(outcome)
   const { nonce, attempt, isFresh } = sending
   return { nonce, attempt, isFresh, outcome, answer, reply }
@@ -44,15 +47,16 @@ export function answeredOf(sending: Sending, reply: RpcReply | undefined): Answe
 const REFUSED: SendAnswer = { kind: 'refused' }
 const UNANSWERED: SendAnswer = { kind: 'unanswered' }
 
-/** What a `pending` count says; undefined where it was not answered. */
+/** The value of a `pending` count; undefined if the call was not answered. */
 export function countOf(reply: RpcReply | undefined): number | undefined {
   const count = readCount(reply)
   return typeof count === 'number' ? count : undefined
 }
 
 /**
- * What the replies say of the batch. Where the endpoint says the same of each transaction, in words that are not known to be
- * about one, it may mean the batch: they go in smaller ones, down to one alone, whose answer counts.
+ * Interprets the replies as a reply to the batch. If the endpoint gives every transaction the same error, and
+ * the error is not known to be about a single transaction, it may be about the batch. The transactions are
+ * then sent in smaller batches, down to a single transaction, whose answer counts.
  */
 export function batchKindOf(
   replies: readonly RpcReply[],
@@ -67,8 +71,8 @@ const isUnclear = ({ outcome: { outcome, reason } }: Answered): boolean =>
   outcome === 'unknown' || reason === 'rateLimited'
 
 /**
- * How the request ended. `sendings`: one for each of its nonces, undefined for one that was not sent after all. `answered`:
- * those that were.
+ * Describes how the request ended. `sendings` has one element for each of its nonces, undefined for a nonce
+ * that was not sent after all. `answered` lists the transactions that were sent.
  */
 export function endOf(
   replies: readonly RpcReply[],
@@ -87,7 +91,10 @@ export function endOf(
   return { end: 'answers', answers, count }
 }
 
-/** What the answers to a request show of the endpoint. `sentFrom`: there is no gap below. `lowest`: in no block. */
+/**
+ * Updates the profile from the answers to a request. `sentFrom`: no nonce below it is missing. `lowest`: the
+ * lowest nonce that is in no block.
+ */
 export function observeBatch(
   profile: ProfileWatch,
   answered: readonly Answered[],
@@ -111,11 +118,11 @@ export function observeBatch(
     profile.observe({ kind: 'countAfterResend', nonce: lowest, count })
 }
 
-/** The endpoint took the transaction, and says that it did not have it before. */
+/** The endpoint accepted the transaction, and did not report that it knew it before. */
 const isTaken = ({ outcome: { outcome, reason } }: Answered): boolean =>
   outcome === 'accepted' && reason !== 'alreadyKnown'
 
-/** Refusals for lack of a lower nonce tell how many gapped transactions it keeps. */
+/** Refusals because of a missing lower nonce show how many gapped transactions the endpoint pools. */
 function observeGaps(profile: ProfileWatch, answered: readonly Answered[]): void {
   const taken = new Set<number>()
   for (const { nonce, outcome } of answered) {
@@ -127,8 +134,9 @@ function observeGaps(profile: ProfileWatch, answered: readonly Answered[]): void
 }
 
 /**
- * Fresh nonces without a gap below, all taken in this batch: only those tell what the count counts. What was known
- * already may have come by way of another endpoint, and anvil 1.7.1 keeps some that it knows out of its count.
+ * The run of fresh nonces without a gap below that this batch had accepted. Only such a run shows which
+ * nonces the count includes: a transaction that was known already may have come through another endpoint, and
+ * anvil 1.7.1 excludes some known transactions from its count.
  */
 function freshRun(answered: readonly Answered[], sentFrom: number): number | undefined {
   let next = sentFrom

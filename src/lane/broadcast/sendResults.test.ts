@@ -6,8 +6,8 @@ import type { LaneContext } from '../engine/context.js'
 import { createSendResults, type SendResultsParts } from './sendResults.js'
 
 /**
- * A slot whose bytes are refused, and when they are offered again. `isBehind`: blocks are not walked yet. `latestCount`: the
- * account's, as the endpoint says it.
+ * A slot whose bytes are refused, and the times at which they are offered again. `isBehind`: the walk has not
+ * reached the newest block. `latestCount`: the account's count that the endpoint reports.
  */
 function createRefused(isBehind: () => boolean, latestCount = () => 0) {
   const clock = createVirtualClock()
@@ -46,7 +46,7 @@ function createRefused(isBehind: () => boolean, latestCount = () => 0) {
   return { clock, againMs, refuse }
 }
 
-test('bytes that are offered again at their pace are, however often an endpoint refuses them meanwhile', async () => {
+test('offers bytes again at their own pace, however often an endpoint refuses them meanwhile', async () => {
   const { clock, againMs, refuse } = createRefused(() => false)
   for (let times = 0; times < 10; times++) {
     refuse('gasLimit')
@@ -55,7 +55,7 @@ test('bytes that are offered again at their pace are, however often an endpoint 
   expect(againMs).toEqual([3_000, 7_000, 11_000, 15_000, 19_000])
 })
 
-test('blocks that are not walked yet may hold the bytes: they are offered again within a second of those, or after half a minute', async () => {
+test('offers bytes again within a second after the missing blocks are walked, or after half a minute', async () => {
   let isBehind = true
   const { clock, againMs, refuse } = createRefused(() => isBehind)
   refuse('nonceTooLow')
@@ -70,7 +70,7 @@ test('blocks that are not walked yet may hold the bytes: they are offered again 
   expect(againMs).toEqual([11_000, 12_000 + 3_000 + 30 * 1_000])
 })
 
-test('a count that covers the nonce, and is not explained yet, holds the bytes back until it is refuted, for half a minute at most', async () => {
+test('holds bytes back while an unexplained count covers the nonce, until it is refuted or for half a minute', async () => {
   let count = 8
   const { clock, againMs, refuse } = createRefused(
     () => false,

@@ -12,7 +12,8 @@ import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
 import { describeAboveCeiling } from '../transaction/dear.js'
 import { drop, type Transaction } from '../transaction/transaction.js'
-import type { Broadcaster, Reported } from './broadcast.js'
+import type { Broadcaster } from './broadcast.js'
+import type { Reported } from './sendReport.js'
 
 type SendResultsContext = {
   readonly lane: Lane
@@ -27,20 +28,26 @@ export type SendResultsParts = {
   readonly broadcaster: () => Pick<Broadcaster, 'again' | 'elsewhere'>
   readonly funds: Funds
   readonly signing: Pick<Signing, 'ceilings' | 'needed'>
-  /** A pool speaks of delegated accounts. */
+  /** A pool's message mentions delegated accounts. */
   readonly delegated: () => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
-  /** The newest `latest` count, as far as bodies do not contradict it: what used the nonces below it is looked for. */
+  /**
+   * The newest `latest` count, as far as bodies do not contradict it. The lane searches for the use of the
+   * nonces below it.
+   */
   readonly latestCount: () => number
-  /** For who counts them. */
+  /** Observer for metrics. */
   readonly seen?: ((outcome: SendOutcome) => void) | undefined
 }
 
-/** Turns what an endpoint said of one send into an event for its slot, and tells the lane what concerns it as a whole. */
+/**
+ * Converts an endpoint's reply to one send into an event for its slot, and applies the effects that concern
+ * the whole lane.
+ */
 export function createSendResults(context: SendResultsContext, parts: SendResultsParts) {
   const { lane, fees } = context
   const { funds, signing } = parts
-  // Of the outcome that the table is being told, and of no other: when bytes that are not taken are offered again.
+  // Delay until refused bytes are offered again. It is set only while the table processes that outcome.
   let pace: { readonly againMs: number | undefined } | undefined
   const offers = new Map<number, CancelTimer>()
 
@@ -49,13 +56,17 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
     if (reason === 'delegatedLimit') parts.delegated()
   }
 
-  /** Blocks that are not walked yet, or the evidence for a count that covers the nonce, may show that the bytes landed. */
+  /**
+   * Blocks that the walk has not reached yet, or the evidence for a count that covers the nonce, may show
+   * that the bytes landed.
+   */
   const mayHaveLanded = (nonce: number): boolean =>
     context.endpointPool.tracker.isBehind || nonce < parts.latestCount()
 
   /**
-   * The node may come to take the bytes. Further refusals by the same endpoint do not put this off. Bytes that may have
-   * landed are held back, for `LANDED_WAITS_MAX` looks.
+   * Offers the bytes again after a delay, because the node may accept them later. Further refusals by the
+   * same endpoint do not extend the delay. Bytes that may have landed are held back, for at most
+   * `LANDED_WAITS_MAX` checks.
    */
   function offerAfter(nonce: number, afterMs: number, waits = 0): void {
     if (offers.has(nonce)) return
@@ -69,7 +80,10 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
     offers.set(nonce, context.clock.setTimer(offer, afterMs))
   }
 
-  /** What a node teaches about its prices serves every nonce: it is known before the slot asks for a bump. */
+  /**
+   * A node's statement about its prices concerns every nonce, so it is applied before the slot asks for
+   * a bump.
+   */
   function notePrices(nonce: number, attempt: Attempt, { outcome, reason, needs }: SendOutcome): void {
     if (outcome === 'accepted' && reason !== 'alreadyKnown') fees.taken(attempt.fees)
     if (outcome !== 'refused') return
@@ -77,7 +91,10 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
     if (reason === 'replacementUnderpriced' && needs) signing.needed(nonce, needs)
   }
 
-  /** What no bump within the ceiling cures: nothing is reserved above it where no no-op gets in either. */
+  /**
+   * Describes a price above the ceiling, which no bump can satisfy. If the ceiling does not admit a no-op
+   * either, nothing is reserved above the nonce.
+   */
   function beyond(slot: Live, attempt: Attempt): Beyond | undefined {
     const transaction = parts.transactionOf(slot.nonce)
     const { aboveCeiling, fillable } = signing.ceilings(slot)
@@ -90,7 +107,7 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
     return { head, fillable, signer: context.signer !== undefined, token: lane.token() }
   }
 
-  /** What is said of a no-op, or of what the transaction replaces, is no word on the transaction. */
+  /** A reply about a no-op, or about the replaced transaction, is not a reply about the transaction. */
   function isOfClaim(nonce: number, hash: Hash, claim: string): boolean {
     return lane.book.get(nonce)?.attempts.find((own) => own.hash === hash)?.claim === claim
   }
@@ -98,7 +115,8 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
   return {
     take(nonce: number, hash: Hash, outcome: SendOutcome, { words, againMs }: Reported): void {
       parts.seen?.(outcome)
-      // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
+      // Kept for the error of a failed transaction and for callers whose wait times out, since the node's own
+      // message names the reason.
       const transaction = parts.transactionOf(nonce)
       if (transaction && isOfClaim(nonce, hash, transaction.id)) {
         if (outcome.outcome === 'accepted') drop(transaction, 'refusal')
@@ -126,11 +144,12 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
       }
     },
     /**
-     * The same bytes again. Where an outcome asks for it (rows 13 and 18) the delivery sends them again by itself, unless
-     * the endpoint does not take them; the other endpoints get them, too. Where they stand still every endpoint does.
+     * Sends the same bytes again. If an outcome asks for that (rows 13 and 18), the delivery of the endpoint
+     * re-sends them by itself, unless the endpoint does not accept them; the other endpoints receive them
+     * too. If the transaction makes no progress, every endpoint receives it.
      */
     later(nonce: number): void {
-      // What is offered again at its own pace waits for that.
+      // Bytes that wait for their own delayed offer keep waiting for it.
       if (pace === undefined) return offers.has(nonce) ? undefined : parts.broadcaster().again(nonce)
       parts.broadcaster().elsewhere(nonce)
       if (pace.againMs !== undefined) offerAfter(nonce, pace.againMs)
@@ -139,24 +158,28 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
 }
 
 const REFUSED_PAUSE_MS_MAX = 15_000
-/** Between two looks at whether bytes may have landed. */
+/** Pause between two checks whether bytes may have landed. */
 const LANDED_WAIT_MS = 1_000
-/** A head that never joins, as one that is made up, or a count without evidence holds nothing back for longer. */
+/**
+ * Limits the wait for a head that never joins the chain (for instance an invented one), and for a count
+ * without evidence.
+ */
 const LANDED_WAITS_MAX = 30
 
 /**
- * Refused for good and not given up: it stands above others, or there is no signer for a no-op. The node may come to take
- * it, and is asked with pauses that double.
+ * The bytes were refused permanently and the nonce is not given up, because higher nonces are signed or no
+ * signer can sign a no-op. The node may accept the bytes later, so they are offered again with doubling
+ * pauses.
  */
 function spaced(againMs: number, slot: Slot | undefined): number {
   const refusals = slot?.state === 'live' ? slot.refusals : 0
   return Math.min(REFUSED_PAUSE_MS_MAX, againMs * 2 ** Math.max(0, refusals + 1 - REFUSALS_MAX))
 }
 
-/** A second send goes to every endpoint that takes sends. */
+/** A second send goes to every endpoint that accepts sends. */
 const isOfferedToAll = ({ sends }: Attempt): boolean => sends >= 2
 
-/** The words of section 5 in the words of section 4. */
+/** Translates an outcome of section 5 into an event of section 4. */
 function kindOf(outcome: SendOutcome): OutcomeKind {
   if (outcome.outcome !== 'refused') return outcome.outcome
   if (outcome.counted) return 'counted'

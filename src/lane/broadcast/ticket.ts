@@ -2,23 +2,25 @@ import type { Grant, RequestGate } from '../../chain/endpoints/requestGate.js'
 import type { Priority } from '../../delivery/requestBudget.js'
 import type { Demand } from '../../delivery/select.js'
 
-/** The place of one delivery in the queue of an endpoint's request budget. */
+/** A delivery's position in the queue of an endpoint's request budget. */
 export type Ticket = {
-  /** What the delivery needs now. Returns how many calls may leave. */
+  /**
+   * Requests calls for the current demand of the delivery. Returns the number of calls that may leave now.
+   */
   ask(demand: Demand): number
-  /** The grant that is used now. */
+  /** Takes the current grant for use. */
   take(): Grant
-  /** The delivery needs nothing now: it waits for no grant any more. */
+  /** Stops waiting for a grant, because the delivery needs none. */
   close(): void
-  /** Nothing leaves now: what was granted and is not used goes. */
+  /** Discards an unused grant, because nothing leaves now. */
   drop(): void
-  /** It waits in vain for now: the endpoint asked to be left alone. */
+  /** The endpoint asked for a pause, so no grant can come at the moment. */
   readonly isResting: boolean
 }
 
 const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
 
-/** `granted` is called where a grant comes later than it was asked for. */
+/** `granted` is called if a grant arrives after `ask` has returned. */
 export function createTicket(gate: RequestGate, granted: () => void): Ticket {
   let open: { readonly demand: Demand; readonly withdraw: () => void } | undefined
   let grant: Grant | undefined

@@ -2,9 +2,9 @@ import type { Book } from '../../ledger/book.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 /**
- * Whether the transaction is bound to another nonce than this one. A transaction moves to another nonce where it lost the
- * first one, or where its id began anew after an end. The end of the first nonce then says nothing of the transaction,
- * unless its bytes execute there.
+ * Whether the transaction is bound to a nonce other than `here`. A transaction moves to another nonce if it
+ * lost the first one, or if its id was reused after it ended. The end of the first nonce then says nothing
+ * about the transaction, unless its bytes execute there.
  */
 export function isBoundElsewhere(
   book: Pick<Book, 'get'>,

@@ -6,7 +6,7 @@ import { authorizing, DESIGNATOR, open } from '../admission/authorize.fixture.js
 const sentNonces = (lane: SimLane) => lane.sent.map(({ nonce }) => nonce)
 
 describe('an account whose code changes', () => {
-  test('delegating itself narrows the window, and ending it gives the window back', async () => {
+  test('narrows the window while the account is delegated, and widens it again after the delegation ends', async () => {
     await using lane = await open()
     await lane.settle(lane.sender.send(authorizing(1)))
     await lane.settle(lane.sender.drain())
@@ -25,7 +25,7 @@ describe('an account whose code changes', () => {
     expect(lane.events('stuck')).toEqual([])
   })
 
-  test('limits.delegatedMax says how many at once', async () => {
+  test('limits.delegatedMax sets the number of transactions in flight', async () => {
     await using lane = await open({ code: DESIGNATOR, limits: { delegatedMax: 4 } })
     expect(await lane.snapshot()).toMatchObject({ window: 4 })
     await lane.settle(
@@ -38,7 +38,7 @@ describe('an account whose code changes', () => {
     expect(lane.executed()).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('a node’s word on delegated accounts has the code read again, and uses up no nonce', async () => {
+  test('reads the code again if a node mentions delegated accounts, without using a nonce', async () => {
     await using lane = await open()
     lane.chain.adjust({ address: ACCOUNT, code: DESIGNATOR })
     await lane.blocks(1)
@@ -50,7 +50,7 @@ describe('an account whose code changes', () => {
     expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
   })
 
-  test('a read of its code that fails is repeated with the blocks, not with every look at the chain', async () => {
+  test('repeats a failed read of the code per block, not per poll', async () => {
     await using lane = await open()
     await lane.settle(lane.sender.send(authorizing(1)))
     lane.script = ({ method }) => (method === 'eth_getCode' ? refuses('internal error', -32603) : undefined)
@@ -71,7 +71,7 @@ describe('an account whose code changes', () => {
 })
 
 describe.each(['reth', 'geth', 'base'] as const)('a delegated account under the rules of %s', (rules) => {
-  test('one of it lands in each block: none is refused, and nothing waits longer', async () => {
+  test('lands one transaction per block, without refusals or longer waits', async () => {
     await using lane = await openLane({ code: DESIGNATOR, chain: { rules } })
     const before = lane.chain.head.number
     const all = [1, 2, 3, 4, 5, 6].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
@@ -82,10 +82,10 @@ describe.each(['reth', 'geth', 'base'] as const)('a delegated account under the 
     expect(lane.chain.head.number - before).toBeLessThanOrEqual(8)
   })
 
-  test('what follows its delegation at once is sent once each', async () => {
+  test('sends transactions right after the delegation once each', async () => {
     await using lane = await openLane({ chain: { rules } })
     await lane.settle(lane.sender.send(authorizing(1)))
-    // Of which half wait while it delegates, and half come when the delegation is seen.
+    // Half of these wait during the delegation, and half arrive after it is visible.
     const some = [2, 3, 4, 5].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
     await lane.until(() => lane.executed().length > 0)
     const more = [6, 7, 8, 9].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
@@ -96,7 +96,7 @@ describe.each(['reth', 'geth', 'base'] as const)('a delegated account under the 
   })
 })
 
-test('a delegation that cannot be read leaves the window as it was', async () => {
+test('keeps the window if the delegation cannot be read', async () => {
   await using lane = await open()
   await lane.settle(lane.sender.send(authorizing(1, [{ contractAddress: zeroAddress }])))
   lane.script = ({ method }) => (method === 'eth_getCode' ? refuses('not allowed', -32601) : undefined)

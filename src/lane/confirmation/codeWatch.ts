@@ -16,23 +16,25 @@ type CodeWatchContext = {
 }
 
 /**
- * What the account is. A delegation (EIP-7702) bounds what is in flight by what pools take of such accounts; its end
- * lifts the bound. Each change of it uses a nonce, so the code is read again whenever something that is no transaction
- * of ours used one, or that use left the chain; and when a pool speaks of delegated accounts. Until that reading has
- * ended the bound holds: geth answers what it does not keep of a delegated account with a hash.
+ * Watches the kind of the account. A delegated account (EIP-7702) may have fewer transactions in flight,
+ * because pools accept fewer from such accounts; the end of the delegation lifts the limit. Each change of
+ * the code uses a nonce. The code is therefore read again if something other than our transactions used a
+ * nonce, if that use left the chain, and if a pool's message mentions delegated accounts. The limit holds
+ * until that reading has ended, because geth answers with a hash even for transactions of a delegated account
+ * that it does not keep.
  */
 export type CodeWatch = {
   readonly account: AccountKind | { readonly kind: 'unknown' }
   is(account: AccountKind): void
-  /** It may be another one by now. */
+  /** Reads the code again, because it may have changed. */
   look(): void
   moved(before: Slot | undefined, after: Slot): void
   ticked(newHead: boolean): void
 }
 
-/** A replica that lags shows the old code: it is read at two heads. */
+/** The code is read at two heads, because a lagging replica shows the old code. */
 const LOOKS = 2
-/** After a read that failed, and no block came meanwhile. */
+/** Pause after a failed read if no block arrived meanwhile. */
 const RETRY_MS = 2_000
 
 export function createCodeWatch(
@@ -45,9 +47,9 @@ export function createCodeWatch(
   let looks = 0
   let reading = false
   let readAtMs = Number.NEGATIVE_INFINITY
-  // It may have become a delegated one, and no reading that began since then has ended.
+  // The account may have become delegated, and no reading that began since then has ended.
   let doubtful = false
-  // The same, since the reading that is under way began.
+  // The account may have become delegated since the current reading began.
   let again = false
 
   function bound(): void {
@@ -74,7 +76,8 @@ export function createCodeWatch(
       doubtful = again
       is(accountKind(code))
     } catch {
-      // Asked again with the next block, or after a while. An endpoint that does not answer this does not stop the lane.
+      // The read is repeated with the next block, or after a while. An endpoint that does not answer it does
+      // not stop the lane.
       doubtful = again
       bound()
     } finally {

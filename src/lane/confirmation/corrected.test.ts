@@ -17,7 +17,7 @@ import type { Tx } from '../../types/index.js'
 
 const STRANGER: Hash = `0x${'fe'.repeat(32)}`
 
-/** The number of the block that a call asks for; undefined for a call that is about none, or for the pending one. */
+/** The block number that a call asks for; undefined for a call without a block, or for the pending block. */
 function numberIn({ chain }: SimLane, { method, params }: RpcCall): number | undefined {
   const selector = method === 'eth_getTransactionCount' ? params[1] : params[0]
   if (selector === 'latest') return chain.head.number
@@ -27,8 +27,8 @@ function numberIn({ chain }: SimLane, { method, params }: RpcCall): number | und
 }
 
 /**
- * What the chain shows, with another transaction of the account as nonce 0 in the block of this number: a whole
- * consistent lie, as of an endpoint on a fork that nobody else has.
+ * The chain with another transaction of the account as nonce 0 in the block of this number. This is a
+ * complete and consistent lie, as from an endpoint on a fork of its own.
  */
 function otherwise(lane: SimLane, at: number): (call: RpcCall) => RpcReply | undefined {
   const { chain } = lane
@@ -48,7 +48,10 @@ function otherwise(lane: SimLane, at: number): (call: RpcCall) => RpcReply | und
   }
 }
 
-/** A transaction whose nonce was said to be another's for good, although its first bytes land three blocks later. */
+/**
+ * A transaction whose nonce was settled as used by another sender, although its first bytes land three blocks
+ * later.
+ */
 async function misled(
   options: SimLaneOptions,
   during: (lane: SimLane, tx: Tx) => Promise<void>,
@@ -61,7 +64,8 @@ async function misled(
   const lie = otherwise(lane, lane.chain.head.number + 1)
   lane.script = (call, sent) => lie(call) ?? swallow(1)(call, sent)
   await during(lane, tx)
-  // What it was sent as since is not taken yet: the two would land together, and no no-op could come between.
+  // The second attempt is not accepted yet. Otherwise both would land together, and no no-op could come
+  // between.
   lane.script = swallow(1)
   lane.chain.submit(first?.raw ?? '')
   await lane.until(() => lane.events('corrected').length > 0)
@@ -72,8 +76,8 @@ async function misled(
 
 const landed = (hash: Hash | undefined) => ({ nonce: 0, hash, status: 'success' })
 
-describe('row 24 after the verdict: the transaction has executed at its first nonce after all', () => {
-  test('it is told as landed there, and the nonce that it was sent at again is used up by a no-op', async () => {
+describe('row 24 after the verdict: the transaction executed at its first nonce after all', () => {
+  test('emits sealed for the first nonce, and uses the second nonce up with a no-op', async () => {
     await misled(
       {},
       (lane) => lane.until(() => lane.sent.some(({ nonce }) => nonce === 1)),
@@ -88,7 +92,7 @@ describe('row 24 after the verdict: the transaction has executed at its first no
     )
   })
 
-  test('reserved again and not signed yet: nothing is sent, and the nonce is free', async () => {
+  test('sends nothing and frees the second nonce if it is reserved but not signed', async () => {
     let slow = false
     await misled(
       { signMs: () => (slow ? 60_000 : 0) },
@@ -109,7 +113,7 @@ describe('row 24 after the verdict: the transaction has executed at its first no
     )
   })
 
-  test('waiting in line: it leaves the line', async () => {
+  test('removes the transaction from the queue', async () => {
     await misled(
       {},
       async (lane) => {
@@ -130,7 +134,7 @@ describe('row 24 after the verdict: the transaction has executed at its first no
   })
 })
 
-test('rows 24 and 32: a deep reorg swaps what used the nonce for the transaction, which is sent nowhere else', async () => {
+test('rows 24 and 32: after a deep reorg replaces the other use by the transaction, it is not sent at another nonce', async () => {
   await using lane = await openLane()
   lane.script = swallow(1)
   const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -151,7 +155,7 @@ test('rows 24 and 32: a deep reorg swaps what used the nonce for the transaction
   expect(lane.executed()).toEqual([1, 'noop'])
 })
 
-test('row 24 before the verdict: corrected, and sent nowhere else', async () => {
+test('row 24 before the verdict: corrects the use, and sends nothing at another nonce', async () => {
   await misled(
     { lossDepth: 12 },
     (lane) => lane.until(() => lane.events('foreign').length > 0),
@@ -165,7 +169,7 @@ test('row 24 before the verdict: corrected, and sent nowhere else', async () => 
 })
 
 describe('rule W at lossDepth, with the body read a second time', () => {
-  test('row 34: one that does not hold the witness any more opens the nonce again, and nothing was sent elsewhere', async () => {
+  test('row 34: reopens the nonce if the second body lacks the witness, and sends nothing at another nonce', async () => {
     await using lane = await openLane({ lossDepth: 3 })
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -180,8 +184,10 @@ describe('rule W at lossDepth, with the body read a second time', () => {
   })
 })
 
-describe('a transaction that loses its nonces one after the other', () => {
-  /** Each nonce that it is sent at is used by somebody else; resolves when that has happened so often. */
+describe('a transaction that loses its nonces repeatedly', () => {
+  /**
+   * Another sender uses each nonce at which it is sent; resolves after that has happened this many times.
+   */
   async function robbed(lane: SimLane, times: number): Promise<Tx> {
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -194,7 +200,7 @@ describe('a transaction that loses its nonces one after the other', () => {
     return tx
   }
 
-  test('once is nobody’s concern, the second time is an event', async () => {
+  test('emits no event the first time, and one the second time', async () => {
     await using lane = await openLane()
     const tx = await robbed(lane, 2)
     expect(lane.events('rebound')).toEqual([{ tx, times: 2 }])
@@ -204,7 +210,7 @@ describe('a transaction that loses its nonces one after the other', () => {
     expect(lane.executed()).toEqual(['foreign', 'foreign', 1])
   })
 
-  test('more than three times holds the lane, which names it; resume() lets it go on', async () => {
+  test('holds the lane after more than three times and names the transaction; resume() lets it go on', async () => {
     await using lane = await openLane()
     const tx = await robbed(lane, 4)
     expect(lane.events('rebound').map(({ times }) => times)).toEqual([2, 3, 4])

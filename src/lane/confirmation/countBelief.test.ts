@@ -14,7 +14,7 @@ function beliefWith(...others: readonly (RpcReply | undefined)[]) {
 const counts = (count: number): RpcReply => ({ ok: true, result: `0x${count.toString(16)}` })
 const REFUSES: RpcReply = { ok: false, failure: { kind: 'http', status: 503, message: 'unavailable' } }
 
-test('one reading is not believed, nor a second one at the same block right after it', async () => {
+test('believes neither one reading nor a second one at the same block right after it', async () => {
   const { clock, belief } = beliefWith()
   expect(belief.confirms(5, 10)).toBe(false)
   expect(belief.confirms(5, 10)).toBe(false)
@@ -22,7 +22,7 @@ test('one reading is not believed, nor a second one at the same block right afte
   expect(belief.confirms(5, 10)).toBe(false)
 })
 
-test('the same count at a later block, or 3 s later on a chain that stands still, is', async () => {
+test('believes the same count at a later block, or after 3 s on a chain without new blocks', async () => {
   const { clock, belief } = beliefWith()
   belief.confirms(5, 10)
   expect(belief.confirms(5, 11)).toBe(true)
@@ -32,13 +32,13 @@ test('the same count at a later block, or 3 s later on a chain that stands still
   expect(belief.confirms(5, 12)).toBe(true)
 })
 
-test('an older block confirms nothing: the endpoint has gone back to another backend', () => {
+test('does not confirm a count at an older block, after the endpoint switched to another backend', () => {
   const { belief } = beliefWith()
   belief.confirms(5, 10)
   expect(belief.confirms(5, 9)).toBe(false)
 })
 
-test('another count, higher or lower, begins anew', () => {
+test('starts over with a different count, higher or lower', () => {
   for (const other of [4, 6]) {
     const { belief } = beliefWith()
     belief.confirms(5, 10)
@@ -48,7 +48,7 @@ test('another count, higher or lower, begins anew', () => {
   }
 })
 
-test('no other endpoint may show a lower count; one that does not answer contradicts nothing', async () => {
+test('is contradicted by a lower count of another endpoint, but not by an endpoint that does not answer', async () => {
   const cases: [readonly (RpcReply | undefined)[], boolean][] = [
     [[counts(5)], true],
     [[counts(6)], true],
@@ -63,7 +63,7 @@ test('no other endpoint may show a lower count; one that does not answer contrad
   }
 })
 
-test('of several that are lower the lowest is told', async () => {
+test('returns the lowest of several lower counts', async () => {
   const { belief } = beliefWith(counts(4), counts(2), counts(3), counts(9))
   expect(await belief.lowerElsewhere(5)).toBe(2)
   expect(await belief.lowerElsewhere(2)).toBeUndefined()

@@ -4,21 +4,21 @@ import type { Clock } from '../../platform/clock.js'
 import { countsElsewhere } from './countsElsewhere.js'
 
 /**
- * When a count is believed that no body explains: one reading may come from a backend that errs, so two have to agree,
- * at different blocks or some time apart, and no other endpoint may contradict them. What is believed is given back when
- * a lower count is confirmed.
+ * Decides when to believe a count that no body explains. One reading may come from a faulty backend.
+ * Therefore two readings have to agree, at different blocks or some time apart, and no other endpoint may
+ * contradict them. A believed count is revoked when a lower count is confirmed.
  */
 export type CountBelief = {
-  /** The count was read at least so high before, at another block or long enough ago. */
+  /** An earlier reading, at another block or long enough ago, had the same count. */
   confirms(count: number, head: number): boolean
-  /** The lowest count below this one that another endpoint shows. */
+  /** The lowest count below this one that another endpoint reports. */
   lowerElsewhere(count: number): Promise<number | undefined>
-  /** The lowest count above this one that another endpoint shows. */
+  /** The lowest count above this one that another endpoint reports. */
   higherElsewhere(count: number): Promise<number | undefined>
   forget(): void
 }
 
-/** The time between two readings that agree, on a chain without empty blocks. */
+/** Minimum time between two readings that agree, on a chain without empty blocks. */
 const APART_MS = 3_000
 
 export function createCountBelief(parts: {
@@ -53,7 +53,7 @@ export function createCountBelief(parts: {
   }
 }
 
-/** Why the endpoint that is read is doubted where another one counts less, or more. */
+/** The reason to doubt the read endpoint if another endpoint counts less, or more. */
 export function contradiction(count: number, other: number): string {
   return `the endpoint counts ${count} used nonces, and another endpoint counts ${other}`
 }

@@ -6,7 +6,7 @@ import { ADDRESS } from './scriptedLane.fixture.js'
 const SILENT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer' } }
 const REFUSED: RpcReply = { ok: false, failure: { kind: 'rpc', code: -32000, message: 'missing trie node' } }
 
-test('each of the others is asked for the count in its newest block, and those that do not answer are left out', async () => {
+test('asks each other endpoint for its latest count, and omits endpoints that do not answer', async () => {
   const asked: { calls: readonly RpcCall[]; timeoutMs: number | undefined }[] = []
   const replies: (RpcReply | undefined)[] = [{ ok: true, result: '0x5' }, SILENT, REFUSED, undefined]
   const ports = replies.map((reply) => ({

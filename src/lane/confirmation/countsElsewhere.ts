@@ -3,7 +3,7 @@ import { readCount } from '../../chain/blocks/evidenceReplies.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { countCall } from '../../rpc/codec.js'
 
-/** The counts of the account at the other endpoints, of those that answer. */
+/** The counts of the account at the other endpoints that answer. */
 export async function countsElsewhere(
   endpointPool: Pick<EndpointPool, 'others'>,
   address: Address,

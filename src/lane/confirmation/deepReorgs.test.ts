@@ -21,7 +21,7 @@ beforeEach(() => {
   reorgs = createDeepReorgs({ lane: { holds, apply, token: () => 1 } } as unknown as LaneContext)
 })
 
-test('the hold lifts once every nonce stands in the block that it had left', () => {
+test('lifts the hold once every nonce is back in the block that had left', () => {
   reorgs.left(5, blockOf(10))
   reorgs.left(4, blockOf(9))
   reorgs.came(blockOf(9))
@@ -30,13 +30,13 @@ test('the hold lifts once every nonce stands in the block that it had left', () 
   expect(held).not.toContain('deepReorg')
 })
 
-test('the same transaction in another block is a reorg all the same', () => {
+test('treats the same transaction in another block as a reorg', () => {
   reorgs.left(5, blockOf(10))
   reorgs.came(blockOf(10, 'b'))
   expect(held).toContain('deepReorg')
 })
 
-test('what was not settled yet neither holds nor keeps the hold', () => {
+test('a use that was not settled neither sets nor keeps the hold', () => {
   settled = (nonce) => nonce === 4
   reorgs.left(5, blockOf(10))
   reorgs.left(4, blockOf(9))
@@ -44,7 +44,7 @@ test('what was not settled yet neither holds nor keeps the hold', () => {
   expect(held).not.toContain('deepReorg')
 })
 
-test('what was not settled yet does not keep the hold that stands already', () => {
+test('a use that was not settled does not keep an existing hold', () => {
   reorgs.left(4, blockOf(9))
   settled = () => false
   reorgs.left(5, blockOf(10))
@@ -52,7 +52,7 @@ test('what was not settled yet does not keep the hold that stands already', () =
   expect(held).not.toContain('deepReorg')
 })
 
-test('what an operator has looked at is not waited for again', () => {
+test('does not wait for blocks that an operator has accepted', () => {
   reorgs.left(5, blockOf(10))
   held.delete('deepReorg')
   reorgs.left(6, blockOf(11))
@@ -60,7 +60,7 @@ test('what an operator has looked at is not waited for again', () => {
   expect(held).not.toContain('deepReorg')
 })
 
-test('a block that is back brings all of its nonces back, whoever used them', () => {
+test('a returned block restores all of its nonces, of this lane and of other senders', () => {
   reorgs.left(4, blockOf(9))
   reorgs.left(5, blockOf(9))
   reorgs.came(blockOf(9))

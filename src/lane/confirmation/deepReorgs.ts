@@ -3,8 +3,9 @@ import type { Lane } from '../../allocator/lane.js'
 import type { BlockRef } from '../../ledger/slot.js'
 
 /**
- * The settled blocks that have left the chain, with nonces of the lane. An endpoint that showed a shorter chain for a while
- * shows the same blocks again. Once all of them are back nothing was lost, and the hold lifts.
+ * Tracks the settled blocks that have left the chain and contained nonces of the lane. An endpoint that
+ * served a shorter chain for a while shows the same blocks again later. Once all of them are back, nothing
+ * was lost, and the hold lifts.
  */
 export type DeepReorgs = {
   /** A block that used this nonce has left the chain. */
@@ -22,7 +23,7 @@ export function createDeepReorgs({ lane }: { readonly lane: Lane }): DeepReorgs 
 
   return {
     left(nonce, block) {
-      // An operator has looked at what left before.
+      // An operator has already accepted the blocks that left earlier.
       if (!holds.has('deepReorg')) gone.clear()
       const { row } = lane.apply(nonce, { type: 'left', block, token: lane.token() })
       if (row === SETTLED_ROW) gone.set(nonce, block.hash)

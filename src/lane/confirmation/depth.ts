@@ -6,12 +6,12 @@ type DepthContext = {
   readonly limits: Limits
   readonly lossDepth: 'child' | 'safe' | number
 }
-/** Depth at which a block proves an end on a chain that was said to have `safe` and does not. */
+/** Depth at which a block proves an end if the chain was configured to have a `safe` tag and has none. */
 const DEPTH_WITHOUT_SAFE = 12
 
 /**
- * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while none is known to be. Where no child
- * block will come, time has taken the place of depth.
+ * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while no such block is
+ * known. If the chain is at rest and no child block will come, elapsed time replaces depth.
  */
 export function settledUpTo(context: DepthContext, head: number): number {
   const { lossDepth, endpointPool } = context
@@ -22,7 +22,7 @@ export function settledUpTo(context: DepthContext, head: number): number {
   return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1
 }
 
-/** Beyond every reorg: what `finalized` says where it moves, else a number of blocks. */
+/** The block number beyond every reorg: the `finalized` tag if it advances, otherwise a number of blocks. */
 export function finalUpTo(context: DepthContext, head: number): number {
   const finalized = context.endpointPool.tracker.tag('finalized')
   const byDepth = head - context.limits.reorgHorizon

@@ -4,7 +4,7 @@ import { openLane, transfer } from '../../api/sender/simLane.fixture.js'
 import { createShared } from '../../chain/environment.js'
 import { memoryStore } from '../../store/memory.js'
 
-test('a block of an earlier life that is old enough, and has left, makes nothing final: first it is known whether it stands', async () => {
+test('does not finalize transactions of an old block from an earlier process before it is known to be canonical', async () => {
   const store = memoryStore()
   await using lane = await openLane({ store, lossDepth: 8, limits: { reorgHorizon: 12 } })
   const tx = await lane.settle(lane.sender.send(transfer(1)))

@@ -5,17 +5,19 @@ import { rejectWaitersFor } from '../transaction/waiters.js'
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
 export type FinalityIndex = {
   add(transaction: Transaction): void
-  /** Its block left the chain. */
+  /** The transaction's block left the chain. */
   remove(transaction: Transaction): void
   advance(
     safe: number | 'absent' | undefined,
     finalized: number | 'absent' | undefined,
     horizon: number,
-    /** Whether the block that used a nonce is known to stand. What is not waits. */
+    /**
+     * Whether the block that used a nonce is known to be canonical. A transaction in any other block waits.
+     */
     stands: (nonce: number) => boolean,
     clock: WallClock,
   ): void
-  /** Tells who waits for a tag that it will not come. */
+  /** Rejects the callers that wait for a tag which the endpoint does not have. */
   refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
   readonly size: number
 }
@@ -49,7 +51,7 @@ export function createFinalityIndex(done: (transaction: Transaction) => void): F
         for (const transaction of transactions)
           if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
       }
-      // Beyond the horizon nothing is watched any more, whether the chain has a `finalized` tag or not.
+      // Nothing is tracked beyond the horizon, whether the chain has a `finalized` tag or not.
       const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
       for (const [number, transactions] of passed(limit)) {
         for (const transaction of [...transactions].filter(sure)) {

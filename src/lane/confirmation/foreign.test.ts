@@ -5,7 +5,7 @@ import type { LaneContext } from '../engine/context.js'
 import { tellForeign } from './foreign.js'
 import { foreign } from './scriptedLane.fixture.js'
 
-/** A lane whose store answers when it is let go. */
+/** A lane whose store answers when the test releases it. */
 function laneWith(find: () => Promise<StoredTransaction | undefined>) {
   const emitted: unknown[] = []
   const errors: unknown[] = []
@@ -24,19 +24,19 @@ function laneWith(find: () => Promise<StoredTransaction | undefined>) {
 const payload = { nonce: 3, hash: foreign(3) }
 const used = { ...payload, block: 11 }
 
-test('what no store knows is foreign', async () => {
+test('emits foreign for a transaction that no store knows', async () => {
   const { context, emitted } = laneWith(async () => undefined)
   await tellForeign(context, used)
   expect(emitted).toEqual([payload])
 })
 
-test('what an earlier life of this lane sent is not', async () => {
+test('emits nothing for a transaction of an earlier process of this lane', async () => {
   const { context, emitted } = laneWith(async () => ({ id: 'transaction-1' }) as StoredTransaction)
   await tellForeign(context, used)
   expect(emitted).toEqual([])
 })
 
-test('a store that fails is reported, and keeps nothing back', async () => {
+test('reports an error of the store, and emits foreign all the same', async () => {
   const { context, emitted, errors } = laneWith(async () => {
     throw new Error('the disk is full')
   })
@@ -45,7 +45,7 @@ test('a store that fails is reported, and keeps nothing back', async () => {
   expect(errors).toHaveLength(1)
 })
 
-test('a lane that was closed while the store was asked says nothing any more', async () => {
+test('emits nothing if the lane was closed during the lookup', async () => {
   const { context, emitted } = laneWith(async () => {
     context.closed = true
     return undefined
@@ -54,14 +54,14 @@ test('a lane that was closed while the store was asked says nothing any more', a
   expect(emitted).toEqual([])
 })
 
-test('what stands in a block, or at a nonce, from before the first record is no news', async () => {
+test('emits nothing for a block, or a nonce, from before the first record', async () => {
   const { context, emitted } = laneWith(async () => undefined)
   await tellForeign(context, { ...payload, block: 10 })
   await tellForeign(context, { ...payload, nonce: 2, block: undefined })
   expect(emitted).toEqual([])
 })
 
-test('it is where it took the place of a transaction, and where no block is known', async () => {
+test('emits foreign for such a nonce if it was taken from a transaction, or if the block is unknown', async () => {
   const { context, emitted } = laneWith(async () => undefined)
   const tx = { id: 'transaction-1' } as Tx
   await tellForeign(context, { ...payload, block: 10, tx })

@@ -17,16 +17,16 @@ type ForeignContext = {
 }
 
 /**
- * Says that something that is not of this lane used a nonce. What the lane itself sent in an earlier life, and has pruned
- * from its book since, is in its store: of that nothing is said. Nor of what the account had sent before anything was known
- * of it, unless it took the place of a transaction.
+ * Emits `foreign` for a nonce that something other than this lane used. A transaction that the lane itself
+ * sent in an earlier process, and has pruned from its book since, is in its store and is not foreign. Uses
+ * from before the lane's first record are not reported either, unless they took the nonce of a transaction.
  */
 export async function tellForeign(
   context: ForeignContext,
   used: {
     readonly nonce: number
     readonly hash: Hash | undefined
-    /** Undefined where the block is not known. */
+    /** Undefined if the block is not known. */
     readonly block: number | undefined
     readonly tx?: Tx | undefined
   },

@@ -13,7 +13,7 @@ function doubting() {
   return { endpointPool, doubts, read }
 }
 
-test('an endpoint that counts less at `pending` than at `latest` twice in a row is doubted, once', () => {
+test('doubts an endpoint once if it counts less at `pending` than at `latest` twice in a row', () => {
   const { doubts, read } = doubting()
   read(5)
   read(FIRST)
@@ -23,7 +23,7 @@ test('an endpoint that counts less at `pending` than at `latest` twice in a row 
   expect(doubts).toEqual(['the endpoint counts 5 nonces at `pending`, and 7 at `latest`'])
 })
 
-test('a reading without `pending` says nothing of it, and another endpoint begins anew', () => {
+test('ignores a reading without `pending`, and starts over with another endpoint', () => {
   const { endpointPool, doubts, read } = doubting()
   for (const pending of [undefined, undefined, 5, undefined]) read(pending)
   expect(doubts).toEqual([])
@@ -45,7 +45,7 @@ test.each([
   ['latest', 3],
   ['latest', 1_000_000],
 ] as const)(
-  'one of two endpoints errs at `%s` by %i: the lane begins where the other one says, and before the wait is over',
+  'begins at the count of the other endpoint, before the wait is over, if one of two errs at `%s` by %i',
   async (tag, by) => {
     for (const at of [0, 1]) {
       await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })

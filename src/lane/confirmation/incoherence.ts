@@ -1,12 +1,14 @@
 import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 
-/** One such reading may have met a block between its two calls, or two backends. */
+/**
+ * A single reading of this kind may have met a new block between its two calls, or two different backends.
+ */
 const READINGS_MIN = 2
 
 /**
- * Doubts the endpoint that is read where it counts less at `pending` than at `latest`, in two readings in a row: one of
- * its counts errs, and another endpoint may have two that agree. Each endpoint is doubted once: where all of them count
- * so, the reader would change for ever.
+ * Doubts the read endpoint if it counts less at `pending` than at `latest`, in two consecutive readings: one
+ * of its counts is wrong, and another endpoint may have two counts that agree. Each endpoint is doubted once,
+ * because the reader would change for ever if all endpoints had that fault.
  */
 export function createIncoherence(
   endpointPool: Pick<EndpointPool, 'reader' | 'doubt'>,

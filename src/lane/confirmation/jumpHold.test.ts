@@ -5,7 +5,7 @@ import { createCountBelief } from './countBelief.js'
 import { createJumpHold } from './jumpHold.js'
 import { ADDRESS, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
 
-/** A lane that knows of no nonce, and another endpoint that counts `elsewhere`. */
+/** A lane without known nonces, and another endpoint that counts `elsewhere`. */
 function jumpOn(elsewhere = 1_000) {
   const lane = scriptedLane({ history: [[], []], endpoints: 2 })
   const other = lane.endpoints[1] as ScriptedLane['endpoints'][number]
@@ -21,7 +21,7 @@ function jumpOn(elsewhere = 1_000) {
     timeoutMs: 1_000,
   })
   const jump = createJumpHold(lane.context, belief)
-  /** Counts at consecutive blocks, and what they lead to. */
+  /** Passes counts at consecutive blocks, and waits for their effects. */
   async function read(...all: readonly number[]): Promise<boolean> {
     for (const [index, count] of all.entries()) jump.count(count, 10 + index)
     await lane.clock.advance(1)
@@ -31,18 +31,18 @@ function jumpOn(elsewhere = 1_000) {
   return { lane, jump, counts, read, asked: () => other.batches.length }
 }
 
-test('a count is held against the others once: not at each tick while they are asked, nor while it holds', async () => {
+test('compares a count with the other endpoints once, not at each tick of the comparison or of the hold', async () => {
   const { asked, read } = jumpOn()
   expect(await read(100, 100, 100, 100)).toBe(true)
   expect(asked()).toBe(1)
   await read(100, 100)
   expect(asked()).toBe(1)
-  // A higher one is held against them when it is confirmed itself.
+  // A higher count is compared when it is confirmed itself.
   await read(101, 101)
   expect(asked()).toBe(2)
 })
 
-test('a count that another endpoint contradicts has to be confirmed anew before it is asked again', async () => {
+test('needs a new confirmation for a contradicted count before it asks the other endpoints again', async () => {
   const { asked, jump, lane, read } = jumpOn(5)
   expect(await read(100, 100)).toBe(false)
   jump.count(100, 20)
@@ -54,14 +54,14 @@ test('a count that another endpoint contradicts has to be confirmed anew before 
   expect(lane.doubts[0]).toBe('the endpoint counts 100 used nonces, and another endpoint counts 5')
 })
 
-test('a hold lifts when another endpoint contradicts what is counted now', async () => {
+test('lifts the hold when another endpoint contradicts the current count', async () => {
   const { counts, read } = jumpOn()
   expect(await read(100, 100)).toBe(true)
   counts(5)
   expect(await read(101, 101)).toBe(false)
 })
 
-test('a count that bodies have refuted while the others were asked holds nothing, nor does one of a closed lane', async () => {
+test('does not hold for a count that bodies refuted during the comparison, or after the lane was closed', async () => {
   const { jump, read } = jumpOn()
   const answered = read(100, 100)
   jump.refuted(2)
@@ -72,7 +72,7 @@ test('a count that bodies have refuted while the others were asked holds nothing
   expect(await late).toBe(false)
 })
 
-test('bodies lift a hold where they show no more than 64 nonces above those that are known', async () => {
+test('lifts the hold when bodies show at most 64 nonces above the known ones', async () => {
   const { jump, lane, read } = jumpOn()
   lane.journal(0, 'a', mine(0))
   expect(await read(100, 100)).toBe(true)
@@ -82,7 +82,7 @@ test('bodies lift a hold where they show no more than 64 nonces above those that
   expect([jump.isHeld, lane.holds.size]).toEqual([false, 0])
 })
 
-test('an operator believes what is held, and nothing else', async () => {
+test('accept() believes the held count, and no other', async () => {
   const { jump, lane, read } = jumpOn()
   await read(100)
   jump.accept()
@@ -92,7 +92,7 @@ test('an operator believes what is held, and nothing else', async () => {
   expect([lane.book.floor, jump.isHeld]).toEqual([100, false])
 })
 
-test('a jump is counted from what was handed out, not from what is used', async () => {
+test('measures a jump from the reserved nonces, not from the used ones', async () => {
   const { lane, read } = jumpOn()
   for (let nonce = 0; nonce < 10; nonce++) lane.journal(nonce, `t${nonce}`, mine(nonce))
   expect(await read(74, 74)).toBe(false)

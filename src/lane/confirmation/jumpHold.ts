@@ -5,22 +5,26 @@ import type { Repeats } from '../../platform/repeats.js'
 import { type CountBelief, contradiction } from './countBelief.js'
 
 /**
- * The hold of a lane whose account seems to have used many more nonces than the lane knows of. It comes when the count
- * was read twice and no other endpoint counts less; it lifts when the count is explained, refuted, or read no more.
+ * The hold of a lane whose account seems to have used many more nonces than the lane knows of. The lane is
+ * held when the count was read twice and no other endpoint counts less. The hold lifts when the count is
+ * explained or refuted, or is no longer reported.
  */
 export type JumpHold = {
-  /** The `latest` count as a tick read it. */
+  /** The `latest` count that a tick has read. */
   count(latest: number, head: number): void
-  /** Bodies show that the account has used so many nonces. */
+  /** Bodies show that the account has used only this many nonces. */
   refuted(shown: number): void
-  /** What used the nonces is known. */
+  /** The use of the nonces is explained. */
   lift(): void
-  /** An operator believes the count: what is below it is taken as used. */
+  /** An operator accepts the count: all nonces below it are treated as used. */
   accept(): void
   readonly isHeld: boolean
 }
 
-/** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
+/**
+ * If more nonces than this are used at once without this lane, the cause is hardly one more wallet with the
+ * key. An operator should look at it.
+ */
 export const JUMP_MAX = 64
 
 export function createJumpHold(
@@ -35,7 +39,7 @@ export function createJumpHold(
   const { lane, endpointPool } = context
   const { book } = lane
   let heldFor: number | undefined
-  // The newest count that is too far above what the lane knows.
+  // The newest count that is too far above the nonces that the lane knows of.
   let far: number | undefined
   const asking = createOneAtATime(context)
 
@@ -82,5 +86,5 @@ export function createJumpHold(
 }
 
 function jumpDetail(latest: number, cursor: number, head: number): string {
-  return `The endpoint counts ${latest} used nonces at block ${head}, and this lane knows of ${cursor}. The hold lifts when blocks show what used them, or when the count is ${cursor + JUMP_MAX} or less again; resume() believes the count.`
+  return `The endpoint counts ${latest} used nonces at block ${head}, and this lane knows of ${cursor}. The hold lifts when blocks show their use, or when the count is ${cursor + JUMP_MAX} or less again; resume() believes the count.`
 }

@@ -16,7 +16,7 @@ function believed(floor: number, endpoints = 1): ScriptedLane {
 
 const requests = (lane: ScriptedLane) => lane.endpoints.reduce((sum, { batches }) => sum + batches.length, 0)
 
-/** A lower count that is read at two blocks. */
+/** Reads a lower count at two blocks. */
 async function fallen(lane: ScriptedLane) {
   const regression = createNonceRegression(lane.context)
   regression.count(3, lane.head - 1)
@@ -25,8 +25,8 @@ async function fallen(lane: ScriptedLane) {
   return regression
 }
 
-describe('a count that is lower than what was believed', () => {
-  test('says nothing when it is read once: a replica that lags shows one all the time', async () => {
+describe('a count below the believed one', () => {
+  test('has no effect after one reading, because lagging replicas show that all the time', async () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
     regression.count(3, 20)
@@ -38,7 +38,7 @@ describe('a count that is lower than what was believed', () => {
     expect([requests(lane), lane.book.floor]).toEqual([0, 5])
   })
 
-  test('is believed at a second block, read once more with the hash that was walked: the nonces are given back', async () => {
+  test('is believed at a second block after a read by the walked hash, and frees the nonces', async () => {
     const lane = believed(5)
     const regression = await fallen(lane)
     expect([lane.book.floor, lane.book.base]).toEqual([3, 3])
@@ -46,7 +46,7 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.doubts).toEqual([])
   })
 
-  test('is believed 3 s later at the same block, on a chain that stands still', async () => {
+  test('is believed after 3 s at the same block, on a chain without new blocks', async () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
     regression.count(3, lane.head)
@@ -56,7 +56,7 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.book.floor).toBe(3)
   })
 
-  test('begins anew where the higher count was read in between', async () => {
+  test('starts over if the higher count was read in between', async () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
     regression.count(3, lane.head - 1)
@@ -66,7 +66,7 @@ describe('a count that is lower than what was believed', () => {
     expect([requests(lane), lane.book.floor]).toEqual([0, 5])
   })
 
-  test('says nothing where the endpoint has another block than the walk by then', async () => {
+  test('has no effect if the endpoint has another block than the walk by then', async () => {
     for (const moves of ['before', 'while'] as const) {
       const lane = believed(5)
       const away = () => void lane.walked.set(lane.head, foreign(99))
@@ -83,9 +83,9 @@ describe('a count that is lower than what was believed', () => {
     }
   })
 
-  test('is refuted by blocks of the walked chain with a higher nonce: the endpoint is doubted, with both numbers', async () => {
+  test('is refuted by walked blocks with a higher nonce, and the endpoint is doubted with both numbers', async () => {
     const lane = believed(3)
-    // In whichever order they came.
+    // The order of these blocks is arbitrary.
     lane.journal(4, 'b', mine(4))
     lane.journal(3, 'a', mine(3))
     for (const nonce of [4, 3])
@@ -102,7 +102,7 @@ describe('a count that is lower than what was believed', () => {
     ])
   })
 
-  test('is not refuted by a block that is not on the walked chain any more', async () => {
+  test('is not refuted by a block that is no longer on the walked chain', async () => {
     const lane = believed(3)
     lane.journal(3, 'a', mine(3))
     const block = { number: 9, hash: foreign(77) }
@@ -111,7 +111,7 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.doubts).toEqual([])
   })
 
-  test('is not believed where another endpoint counts more: a backend lags, and another one is to be read', async () => {
+  test('is not believed if another endpoint counts more, and the lane switches its reader', async () => {
     const lane = believed(5, 2)
     const [, other] = lane.endpoints
     if (other)
@@ -121,7 +121,7 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.doubts).toEqual(['the endpoint counts 3 used nonces, and another endpoint counts more'])
   })
 
-  test('is believed down to what blocks show, and to what was final', async () => {
+  test('is believed down to the nonces that blocks show, and to the final ones', async () => {
     for (const isFinal of [false, true]) {
       const lane = believed(2)
       lane.journal(2, 'a', mine(2))
@@ -135,7 +135,7 @@ describe('a count that is lower than what was believed', () => {
     }
   })
 
-  test('is read once at a time, with the chain id beside it, and the poller is woken once it is given back', async () => {
+  test('is read once at a time, together with the chain id, and wakes the poller after the nonces are freed', async () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
     for (const head of [20, 21, 21]) regression.count(3, head)
@@ -149,7 +149,7 @@ describe('a count that is lower than what was believed', () => {
     expect(elsewhere.book.floor).toBe(5)
   })
 
-  test('says nothing once the lane is closed', async () => {
+  test('has no effect once the lane is closed', async () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
     for (const head of [20, 21]) regression.count(3, head)
@@ -158,7 +158,7 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.book.floor).toBe(5)
   })
 
-  test('is believed where the other endpoints count the same, or less', async () => {
+  test('is believed if the other endpoints count the same, or less', async () => {
     for (const count of ['0x3', '0x2']) {
       const lane = believed(5, 2)
       const [, other] = lane.endpoints
@@ -169,7 +169,7 @@ describe('a count that is lower than what was believed', () => {
     }
   })
 
-  test('row 27: gives back what is bound to us and was only believed to be gone', async () => {
+  test('row 27: frees bound nonces that were only believed to be used', async () => {
     const lane = believed(3)
     lane.journal(3, 'a', mine(3))
     lane.book.apply(3, { type: 'passed' })
@@ -179,9 +179,9 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.book.get(3)).toMatchObject({ state: 'live', claims: ['a'] })
   })
 
-  test('row 27: of several it gives back those that it does not cover, also above one that was never believed gone', async () => {
+  test('row 27: frees only the uncovered ones of several nonces, even above one that was never believed to be used', async () => {
     const lane = believed(2)
-    // As read from a store: nonce 3 is still open.
+    // As read from a store, nonce 3 is still open.
     lane.journal(3, 'b', mine(3))
     for (const nonce of [2, 4]) lane.book.restore(usedSlot({ kind: 'unproven' }, { nonce, at: undefined }))
     expect([...lane.book.unproven]).toEqual([2, 4])
@@ -189,7 +189,7 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.applied).toEqual(['4 refuted'])
   })
 
-  test('row 27: the count of the highest of them is no lower one: it refutes nothing', async () => {
+  test('row 27: refutes nothing if it equals the highest of the nonces', async () => {
     const lane = believed(2)
     lane.journal(2, 'a', mine(2))
     lane.book.apply(2, { type: 'passed' })
@@ -199,21 +199,21 @@ describe('a count that is lower than what was believed', () => {
   })
 })
 
-describe('more empty nonces below signed transactions than are filled unasked', () => {
+describe('more empty nonces below signed transactions than are filled automatically', () => {
   async function gap(floor: number) {
     const lane = believed(floor)
     lane.journal(floor, 'a', mine(0))
     return { lane, regression: await fallen(lane) }
   }
 
-  test('64 of them are given back, 65 hold the lane with the numbers', async () => {
+  test('frees 64 nonces, and holds the lane with the numbers for 65', async () => {
     expect((await gap(3 + 64)).lane.book.floor).toBe(3)
     const { lane } = await gap(3 + 65)
     expect(lane.book.floor).toBe(68)
     expect(lane.holds.get('jump')).toMatch(/stands at nonce 3.*from nonce 68 on/)
   })
 
-  test('the hold lifts when the count is higher again, and a later resume() gives nothing back', async () => {
+  test('lifts the hold when the count recovers, and a later resume() frees nothing', async () => {
     const { lane, regression } = await gap(68)
     regression.count(68, lane.head)
     expect([...lane.holds.keys()]).toEqual([])
@@ -221,10 +221,10 @@ describe('more empty nonces below signed transactions than are filled unasked', 
     expect(lane.book.floor).toBe(68)
   })
 
-  test('resume() gives them back', async () => {
+  test('resume() frees them', async () => {
     const { lane, regression } = await gap(68)
     regression.accept()
-    // Once: what is lower later is judged by itself.
+    // A later lower count is judged separately.
     lane.book.raise(68)
     regression.accept()
     expect(lane.book.base).toBe(68)
@@ -233,7 +233,7 @@ describe('more empty nonces below signed transactions than are filled unasked', 
     expect(lane.book.get(68)).toMatchObject({ state: 'live' })
   })
 
-  test('with nothing bound above them there is nothing to fill: they are given back', async () => {
+  test('frees them if nothing is bound above, because there is nothing to fill', async () => {
     const lane = believed(100)
     await fallen(lane)
     expect([lane.book.floor, [...lane.holds.keys()]]).toEqual([3, []])
@@ -251,7 +251,7 @@ function finalOnce(): ReturnType<typeof believed> {
   return lane
 }
 
-test('below what was final once: the node was reset, which holds the lane until an operator goes on from its count', async () => {
+test('below a final nonce: holds the lane, because the node was reset, until an operator accepts its count', async () => {
   const lane = finalOnce()
   expect(lane.book.finalTo).toBe(4)
   const regression = await fallen(lane)
@@ -262,7 +262,7 @@ test('below what was final once: the node was reset, which holds the lane until 
   expect(lane.book.floor).toBe(3)
 })
 
-test('below what was final once, and back: the hold that the count alone was given lifts with it', async () => {
+test('below a final nonce and back: lifts the hold that was set for the count alone', async () => {
   const lane = finalOnce()
   const regression = await fallen(lane)
   expect([...lane.holds.keys()]).toEqual(['deepReorg'])
@@ -270,7 +270,7 @@ test('below what was final once, and back: the hold that the count alone was giv
   expect([...lane.holds.keys()]).toEqual([])
 })
 
-test('below what was final once, after a settled block had left: that hold does not lift with the count', async () => {
+test('below a final nonce after a settled block left: the hold does not lift with the count', async () => {
   const lane = finalOnce()
   lane.holds.set('deepReorg', 'a settled block left the chain')
   const regression = await fallen(lane)

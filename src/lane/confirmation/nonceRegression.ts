@@ -24,20 +24,23 @@ type NonceRegressionContext = {
 }
 
 /**
- * Detects that the account's count is lower than this lane believed: a count that was believed is refuted, a reorg took
- * away what an earlier process or another wallet had mined, or the node was reset. The nonces are given back; nothing of
- * this lane is bound to them.
+ * Detects that the account's count is lower than this lane believed: a believed count is refuted, a reorg
+ * removed transactions that an earlier process or another wallet had mined, or the node was reset. The nonces
+ * become free again, because nothing of this lane is bound to them.
  */
 export type NonceRegression = {
-  /** The `latest` count as a tick read it. */
+  /** The `latest` count that a tick has read. */
   count(latest: number, head: number): void
-  /** An operator has seen that final nonces are gone: they are given back too. */
+  /** An operator has confirmed that final nonces are gone, so they become free too. */
   accept(): void
-  /** A count has fallen, and is to be read once more. */
+  /** A lower count was read, and has to be confirmed by another reading. */
   readonly wanted: boolean
 }
 
-/** How long a lower count has to stand on a chain without new blocks. Lagging replicas show lower counts all the time. */
+/**
+ * The time that a lower count has to persist on a chain without new blocks. Lagging replicas report lower
+ * counts all the time.
+ */
 const STANDS_MS = 3_000
 /** More empty nonces than this below signed transactions are not filled without an operator. */
 const FILL_MAX = 64
@@ -49,19 +52,19 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   let since: { readonly head: number; readonly atMs: number } | undefined
   let reading = false
   let fallenTo: number | undefined
-  // The hold that it was given for the count alone.
+  // The hold that was set because of the count alone.
   let hold: 'jump' | 'deepReorg' | undefined
 
   function holdFor(reason: 'jump' | 'deepReorg', found: number, detail: string): void {
     fallenTo = found
-    // A block that left the chain is another matter: that hold does not end with the count.
+    // A deep reorg has a separate cause, so its hold does not end with the count.
     if (reason === 'jump' || !lane.holds.has('deepReorg')) hold = reason
     lane.holds.add(reason, detail)
   }
 
   function count(latest: number, head: number): void {
     if (latest >= book.base && latest >= unprovenTo()) {
-      // The count has recovered, so a later `resume()` must not give these nonces back.
+      // The count has recovered, so a later `resume()` must not free these nonces.
       since = undefined
       if (fallenTo === undefined) return
       fallenTo = undefined
@@ -116,7 +119,10 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     return others.some((count) => count > found)
   }
 
-  /** Above the highest nonce of which it is only believed that it is used, although something of ours is bound to it. */
+  /**
+   * The end of the nonces that are only believed to be used, although something of this lane is bound to
+   * them.
+   */
   function unprovenTo(): number {
     let end = 0
     for (const nonce of book.unproven) end = Math.max(end, nonce + 1)
@@ -128,7 +134,10 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     return false
   }
 
-  /** What may come back waits as a hypothesis; what does not is free, or filled below what is bound. */
+  /**
+   * Frees the nonces from this one on. Nonces that another sender may use again become a hypothesis. The
+   * others become free, or are filled if something is bound above them.
+   */
   function giveBack(nonce: number): void {
     for (const bound of [...book.unproven])
       if (bound >= nonce) lane.apply(bound, { type: 'refuted', token: lane.token() })

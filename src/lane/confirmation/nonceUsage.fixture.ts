@@ -7,7 +7,7 @@ export const blocks = (length: number, uses: Record<number, readonly (`0x${strin
   Array.from({ length }, (_, number) => uses[number] ?? [])
 
 export const usageOn = (lane: ScriptedLane) => createNonceUsage(lane.context, new Set(), () => undefined)
-/** Ticks with this count for so long, a block every `blockMs`; resolves when nothing is looked for. */
+/** Ticks with this count for this time, with a block every `blockMs`; resolves when no search is running. */
 export async function tick(
   lane: ScriptedLane,
   usage: ReturnType<typeof usageOn>,

@@ -9,7 +9,10 @@ import { createNonceUsage } from './nonceUsage.js'
 
 const OTHER: Hash = `0x${'ee'.repeat(32)}`
 
-/** Seeks for who used the first nonce, which a stranger did; what is applied. `leaves`: its block, as it is told who. */
+/**
+ * Searches for the use of the first nonce, which belongs to another sender; returns the applied events.
+ * `leaves`: the block leaves the chain during the search.
+ */
 async function seek(leaves: boolean) {
   await using lane = await openLane({ closed: true })
   const { chain, port } = lane
@@ -66,12 +69,12 @@ function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
   return { seeker: createNonceUsage(context, new Set(), () => undefined), applied }
 }
 
-test('P4: evidence in a block that stands moves the slot; in one that left while it was read it says nothing', async () => {
+test('P4: moves the slot for evidence in a canonical block, and not in a block that left during the read', async () => {
   expect(await seek(false)).toEqual(['0 evidence'])
   expect(await seek(true)).toEqual([])
 })
 
-test('a count that was read at a block which left the chain is not where the search begins', async () => {
+test('does not start the search at a count whose block left the chain', async () => {
   await using lane = await openLane({ closed: true })
   const { chain, port } = lane
   chain.start()
@@ -93,7 +96,8 @@ test('a count that was read at a block which left the chain is not where the sea
   seeker.left({ number: 1, hash: OTHER })
   seeker.count(1, 8)
   await lane.settle(seeker.idle())
-  // After the newest pair, everything below it at once: from where the count is still known not to have passed.
+  // After the newest pair of blocks, all lower blocks are read at once, down to the last count that had not
+  // passed the nonce.
   expect(counted[1]?.[0]).toBe('0x0')
   expect(applied).toEqual(['0 evidence'])
 })

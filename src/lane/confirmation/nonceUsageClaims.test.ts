@@ -7,7 +7,7 @@ const batches = (lane: ScriptedLane) => lane.endpoints.reduce((sum, one) => sum 
 const bodies = (lane: ScriptedLane) =>
   lane.endpoints.flatMap((one) => one.batches.flat()).filter(isBody).length
 
-describe('row 26: no endpoint shows what used a nonce that is bound to us', () => {
+describe('row 26: no endpoint shows the use of a nonce that is bound to this lane', () => {
   function pruned(options: { lossDepth: number; patienceMs?: number }): ScriptedLane {
     const lane = scriptedLane({ history: blocks(30, { 19: [foreign(0)] }), ...options })
     lane.journal(0, 'a', mine(0))
@@ -15,7 +15,7 @@ describe('row 26: no endpoint shows what used a nonce that is bound to us', () =
     return lane
   }
 
-  test('it is passed when the count at a block that is deep enough is above it, not when that equals it', async () => {
+  test('passes the nonce if the count at a deep enough block is above it, not if it equals it', async () => {
     const lane = pruned({ lossDepth: 3, patienceMs: 1_000 })
     const usage = usageOn(lane)
     // Block 18 is deep enough, and the count there is 0.
@@ -27,7 +27,7 @@ describe('row 26: no endpoint shows what used a nonce that is bound to us', () =
     expect(lane.applied).toEqual(['0 passed'])
   })
 
-  test('not before the patience has gone', async () => {
+  test('waits for the end of the patience', async () => {
     const lane = pruned({ lossDepth: 3, patienceMs: 20_000 })
     const usage = usageOn(lane)
     lane.head = 22
@@ -38,7 +38,7 @@ describe('row 26: no endpoint shows what used a nonce that is bound to us', () =
     expect(lane.applied).toEqual(['0 passed'])
   })
 
-  test('not where another endpoint shows it, which is asked in its turn', async () => {
+  test('does not pass it if another endpoint, asked in its turn, shows the use', async () => {
     const lane = scriptedLane({ history: blocks(20, { 19: [foreign(0)] }), endpoints: 2 })
     lane.journal(0, 'a', mine(0))
     const [reader] = lane.endpoints
@@ -48,7 +48,7 @@ describe('row 26: no endpoint shows what used a nonce that is bound to us', () =
   })
 })
 
-describe('a count that no body explains, with nothing bound to us', () => {
+describe('an unexplained count, with nothing bound to this lane', () => {
   test('is believed at the second reading, at another block', async () => {
     const lane = scriptedLane({ history: blocks(20) })
     scriptAll(lane, claims(5))
@@ -72,7 +72,7 @@ describe('a count that no body explains, with nothing bound to us', () => {
 })
 
 describe('a count that is too high for a minute', () => {
-  test('is refuted by bodies: the endpoint is doubted with both numbers, and nothing moves', async () => {
+  test('is refuted by bodies, the endpoint is doubted with both numbers, and nothing moves', async () => {
     const lane = scriptedLane({ history: blocks(60, { 15: [mine(0), mine(1)] }), floor: 2 })
     lane.journal(2, 'a', mine(2))
     scriptAll(lane, claims(7))
@@ -84,12 +84,12 @@ describe('a count that is too high for a minute', () => {
     expect(usage.latest).toBe(2)
     expect(usage.unexplained).toBe(lane.doubts[0])
     expect([lane.applied, lane.book.floor]).toEqual([[], 2])
-    // It is honest again: nothing is looked for any more.
+    // The endpoint is correct again, and no search is open.
     usage.count(2, lane.head)
     expect([usage.wanted, usage.unexplained]).toEqual([false, undefined])
   })
 
-  test('costs few requests, the first look no body but one, and not one for each block where blocks are many', async () => {
+  test('costs few requests: at most one body for the first attempt, and fewer attempts than blocks on a fast chain', async () => {
     for (const [blockMs, requestsMax] of [
       [2_000, 300],
       [200, 450],
@@ -111,7 +111,7 @@ describe('a count that is too high for a minute', () => {
     }
   })
 
-  test('on a chain that stands still the looks are up to 10 s apart', async () => {
+  test('spaces the attempts up to 10 s on a chain without new blocks', async () => {
     const lane = scriptedLane({ history: blocks(50), floor: 2 })
     lane.journal(2, 'a', mine(2))
     scriptAll(lane, noBodies)
@@ -129,8 +129,8 @@ describe('a count that is too high for a minute', () => {
   })
 })
 
-describe('a jump: more than 64 nonces gone without us', () => {
-  test('one reading does nothing, two at different blocks hold the lane with the numbers', async () => {
+describe('a jump: more than 64 nonces used without this lane', () => {
+  test('holds the lane with the numbers after two readings at different blocks, not after one', async () => {
     const lane = scriptedLane({ history: blocks(20) })
     scriptAll(lane, claims(65))
     const usage = usageOn(lane)
@@ -146,7 +146,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.holds.size).toBe(0)
   })
 
-  test('64 are none', async () => {
+  test('does not count 64 as a jump', async () => {
     const lane = scriptedLane({ history: blocks(20) })
     const usage = usageOn(lane)
     usage.count(64, 18)
@@ -155,7 +155,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.holds.size).toBe(0)
   })
 
-  test('another endpoint that counts less contradicts it: no hold, and the reader is doubted with both numbers', async () => {
+  test('does not hold if another endpoint counts less, and doubts the reader with both numbers', async () => {
     const lane = scriptedLane({ history: blocks(60), endpoints: 2 })
     const [reader, other] = lane.endpoints
     if (reader) reader.script = claims(100)
@@ -170,7 +170,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect([...lane.holds.keys()]).toEqual(['jump'])
   })
 
-  test('another endpoint that does not answer does not contradict it', async () => {
+  test('is not contradicted by another endpoint that does not answer', async () => {
     const lane = scriptedLane({ history: blocks(60), endpoints: 2 })
     const [reader, other] = lane.endpoints
     if (reader) reader.script = claims(100)
@@ -180,7 +180,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect([...lane.holds.keys()]).toEqual(['jump'])
   })
 
-  test('a count that has fallen while the others were asked holds nothing', async () => {
+  test('does not hold for a count that fell during the comparison', async () => {
     const lane = scriptedLane({ history: blocks(20), endpoints: 2 })
     scriptAll(lane, claims(100))
     const usage = usageOn(lane)
@@ -191,7 +191,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.holds.size).toBe(0)
   })
 
-  test('it is not believed however long it is read; resume() believes it', async () => {
+  test('is not believed however often it is read, until resume() accepts it', async () => {
     const lane = scriptedLane({ history: blocks(60) })
     scriptAll(lane, claims(100))
     const usage = usageOn(lane)
@@ -202,7 +202,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.book.floor).toBe(100)
   })
 
-  test('nor where something is bound to us below it: what is not is not believed to be gone for that', async () => {
+  test('is not believed for the unbound nonces either if a nonce below the count is bound', async () => {
     const lane = scriptedLane({ history: blocks(60), patienceMs: 600_000 })
     lane.journal(5, 'a', mine(5))
     scriptAll(lane, claims(100))
@@ -212,7 +212,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect([lane.book.floor, [...lane.holds.keys()]]).toEqual([0, ['jump']])
   })
 
-  test('a witness for the highest of them explains all, and lifts it', async () => {
+  test('is explained and lifted by a witness for the highest nonce', async () => {
     const all = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
     const lane = scriptedLane({ history: blocks(22, { 19: all }) })
     lane.head = 21
@@ -221,7 +221,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.emitted).toEqual([{ event: 'foreign', payload: { nonce: 99, hash: foreign(99) } }])
   })
 
-  test('a witness that the store knows is a transaction of an earlier life, and nothing foreign', async () => {
+  test('a witness that the store knows is a transaction of an earlier process, and not foreign', async () => {
     const all = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
     const lane = scriptedLane({ history: blocks(22, { 19: all }) })
     lane.stored.add(foreign(99))
@@ -230,7 +230,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect([lane.book.floor, lane.emitted]).toEqual([100, []])
   })
 
-  test('nonces that are bound to the lane are never skipped: each gets its own witness', async () => {
+  test('never skips nonces that are bound to the lane, and finds a witness for each', async () => {
     const all = Array.from({ length: 100 }, (_, nonce) => (nonce === 1 ? mine(1) : foreign(nonce)))
     const lane = scriptedLane({ history: blocks(22, { 19: all }) })
     lane.journal(0, 'a', mine(0))
@@ -256,20 +256,20 @@ describe('CREATE in delegated code, which leaves no trace', () => {
     return lane
   }
 
-  test('one endpoint alone proves nothing: row 26', async () => {
+  test('is not proven by one endpoint alone: row 26', async () => {
     const lane = delegated(1)
     await tick(lane, usageOn(lane), 2, 0)
     expect(lane.applied).toEqual(['1 passed'])
   })
 
-  test('one endpoint that says it twice proves no more', async () => {
+  test('is not proven by one endpoint that answers twice', async () => {
     const lane = delegated(1, 12)
     // The use is not deep enough for row 26 yet.
     await tick(lane, usageOn(lane), 2, 30_000)
     expect(lane.applied).toEqual([])
   })
 
-  test('two that agree do', async () => {
+  test('is proven by two endpoints that agree', async () => {
     const lane = delegated(2)
     const usage = usageOn(lane)
     await tick(lane, usage, 2, 0)
@@ -279,7 +279,7 @@ describe('CREATE in delegated code, which leaves no trace', () => {
     expect(lane.book.get(1)).toMatchObject({ by: { kind: 'other', hash: undefined } })
   })
 
-  describe.each([1, 3])('%i too many, of a nonce that is not bound', (by) => {
+  describe.each([1, 3])('a count that is %i too high, of an unbound nonce', (by) => {
     function ahead(endpoints: number): ScriptedLane {
       const code = `0xef0100${'12'.repeat(20)}` as const
       const lane = scriptedLane({ history: blocks(21, { 18: [null] }), floor: 1, endpoints, code })
@@ -293,14 +293,14 @@ describe('CREATE in delegated code, which leaves no trace', () => {
       return lane
     }
 
-    test('are nothing while another endpoint denies it', async () => {
+    test('is not believed while another endpoint denies it', async () => {
       const lane = ahead(2)
       await tick(lane, usageOn(lane), 1 + by, 60_000)
       expect(lane.applied).toEqual([])
       expect(lane.book.floor).toBe(1)
     })
 
-    test('are believed where no other says anything, as a count that a lower one takes back', async () => {
+    test('is believed, and revocable by a lower count, if no other endpoint answers', async () => {
       const lane = ahead(1)
       await tick(lane, usageOn(lane), 1 + by, 60_000)
       expect(lane.applied).toEqual([])
@@ -310,7 +310,7 @@ describe('CREATE in delegated code, which leaves no trace', () => {
     })
   })
 
-  test('two of which one denies it do not', async () => {
+  test('is not believed if one of two endpoints denies it', async () => {
     const lane = delegated(2)
     const [, other] = lane.endpoints
     if (other) other.script = claims(1)
@@ -319,7 +319,7 @@ describe('CREATE in delegated code, which leaves no trace', () => {
   })
 })
 
-test('other transactions of the lane in the block of one nonce are told with it, without a search of their own', async () => {
+test('applies other transactions of the lane in the same block without a search of their own', async () => {
   const lane = scriptedLane({ history: blocks(20, { 15: [mine(0), mine(1), mine(2)] }) })
   for (const nonce of [0, 1, 2]) lane.journal(nonce, `t${nonce}`, mine(nonce))
   await tick(lane, usageOn(lane), 3, 0)
@@ -327,7 +327,7 @@ test('other transactions of the lane in the block of one nonce are told with it,
   expect(batches(lane)).toBeLessThanOrEqual(5)
 })
 
-test('a block whose header names other transactions than its body says nothing of either', async () => {
+test('ignores a block whose header and body name different transactions', async () => {
   const lane = scriptedLane({ history: blocks(20, { 15: [mine(0)] }) })
   for (const nonce of [0, 1]) lane.journal(nonce, `t${nonce}`, mine(nonce))
   const [only] = lane.endpoints

@@ -3,8 +3,8 @@ import { noop, stuck } from '../../ledger/samples.fixture.js'
 import { blocks, claims, noBodies, scriptAll, tick, usageOn } from './nonceUsage.fixture.js'
 import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
 
-describe('a nonce that is no caller’s, and whose use no body shows', () => {
-  /** The first count was 3 too low; block 28 holds our transaction at the nonce after those. */
+describe('a nonce that concerns no caller, and whose use no body shows', () => {
+  /** The first count was 3 too low; block 28 contains our transaction at the nonce after those. */
   function seededLow(): ScriptedLane {
     const strangers = [0, 1, 2].map(foreign)
     const history = blocks(30, { 0: strangers, 28: [mine(3)] })
@@ -20,14 +20,14 @@ describe('a nonce that is no caller’s, and whose use no body shows', () => {
     lane.book.apply(3, { type: 'sealed', hash: mine(3), block })
   }
 
-  test('is used where a walked block holds a higher one of ours, even while the count says otherwise', async () => {
+  test('is used if a walked block contains a higher nonce of this lane, even against the count', async () => {
     const lane = seededLow()
     land(lane)
     await tick(lane, usageOn(lane), 0, 1_000)
     expect(lane.book.floor).toBe(4)
   })
 
-  test('is not where that block is not on the walked chain any more', async () => {
+  test('is not used if that block is no longer on the walked chain', async () => {
     const lane = seededLow()
     land(lane)
     lane.walked.set(28, foreign(1))
@@ -35,7 +35,7 @@ describe('a nonce that is no caller’s, and whose use no body shows', () => {
     expect(lane.book.floor).toBe(0)
   })
 
-  test('of the hypothesis: the count is believed at the second reading', async () => {
+  test('of the hypothesis: is used at the second reading of the count', async () => {
     const lane = seededLow()
     scriptAll(lane, (call) => noBodies(call) ?? claims(3)(call))
     const usage = usageOn(lane)
@@ -47,7 +47,7 @@ describe('a nonce that is no caller’s, and whose use no body shows', () => {
     expect(lane.book.floor).toBe(3)
   })
 
-  test('of a no-op of ours: likewise, and given back when the count is refuted', async () => {
+  test('of a no-op of this lane: is used at the second reading, and free again when the count is refuted', async () => {
     const lane = seededLow()
     scriptAll(lane, (call) => noBodies(call) ?? claims(3)(call))
     const token = 7
@@ -64,7 +64,7 @@ describe('a nonce that is no caller’s, and whose use no body shows', () => {
     expect(lane.book.get(0)).toMatchObject({ state: 'live', end: 'void' })
   })
 
-  test('however far the hypothesis reaches', async () => {
+  test('is used however long the hypothesis is', async () => {
     const lane = scriptedLane({ history: blocks(30) })
     lane.book.suppose(700)
     scriptAll(lane, claims(700))

@@ -9,7 +9,7 @@ type Uses = Record<number, readonly (`0x${string}` | null)[]>
 
 const blocks = (length: number, uses: Uses = {}) => Array.from({ length }, (_, number) => uses[number] ?? [])
 
-/** A lane with these nonces bound to us, on a chain of 20 blocks. */
+/** A lane with these nonces bound, on a chain of 20 blocks. */
 function laneOn(uses: Uses, bound: readonly number[] = [], over: object = {}): ScriptedLane {
   const lane = scriptedLane({ history: blocks(20, uses), ...over })
   for (const nonce of bound) lane.journal(nonce, `t${nonce}`, mine(nonce))
@@ -31,7 +31,7 @@ function script(lane: ScriptedLane, index: number, answer: (call: RpcCall) => Rp
   if (endpoint) endpoint.script = answer
 }
 
-/** The block number in the first count of each search, which says where it began. */
+/** The block number in the first count of each search, which is the start of the search. */
 function beganAt(lane: ScriptedLane): readonly number[] {
   const asked = lane.endpoints.flatMap(({ batches }) => batches)
   const counts = asked.map((calls) => calls.filter(({ method }) => method !== 'eth_chainId'))
@@ -39,28 +39,28 @@ function beganAt(lane: ScriptedLane): readonly number[] {
   return searches.flatMap(([first]) => (first ? [numberIn(first)] : []))
 }
 
-/** One count, and what it leads to. */
+/** Passes one count, and waits for its effects. */
 async function told(lane: ScriptedLane, usage: ReturnType<typeof usageOn>, value: number, head = lane.head) {
   usage.count(value, head)
   await usage.idle()
-  // A jump is held against the other endpoints before it holds.
+  // A jump is compared with the other endpoints before it holds.
   await lane.clock.advance(1)
   return lane.applied
 }
 
 describe('one count', () => {
-  test('leads through all nonces below it, in as many blocks as they stand', async () => {
+  test('searches all nonces below it, in all blocks that contain them', async () => {
     const lane = laneOn({ 5: [foreign(0)], 9: [foreign(1)], 12: [mine(2)] }, [0, 1, 2])
     expect(await told(lane, usageOn(lane), 3)).toEqual(['0 evidence', '1 evidence', '2 sealed'])
   })
 
-  test('that is explained by our own attempt costs four requests, and no second search', async () => {
+  test('costs four requests and one search if our own attempt explains it', async () => {
     const lane = laneOn({ 12: [mine(0)] }, [0])
     expect(await told(lane, usageOn(lane), 1)).toEqual(['0 sealed'])
     expect(lane.endpoints[0]?.batches).toHaveLength(4)
   })
 
-  test('begins no second search while one is under way', async () => {
+  test('starts no second search while one is running', async () => {
     const lane = laneOn({ 12: [mine(0)] }, [0])
     const usage = usageOn(lane)
     usage.count(1, 19)
@@ -69,7 +69,7 @@ describe('one count', () => {
     expect(lane.endpoints[0]?.batches).toHaveLength(4)
   })
 
-  test('leads no further once the lane is closed', async () => {
+  test('stops the search once the lane is closed', async () => {
     const lane = laneOn({ 5: [foreign(0)], 9: [foreign(1)] }, [0, 1])
     script(lane, 0, (call) => {
       if (isBody(call)) Object.assign(lane.context, { closed: true })
@@ -79,13 +79,13 @@ describe('one count', () => {
     expect(lane.endpoints[0]?.batches.flat().filter(isBody)).toHaveLength(1)
   })
 
-  test('is looked into where the endpoint is on this chain only', async () => {
+  test('is investigated only at an endpoint on this chain', async () => {
     const lane = laneOn({ 12: [mine(0)] }, [0])
     script(lane, 0, ({ method }) => (method === 'eth_chainId' ? count(2) : undefined))
     expect(await told(lane, usageOn(lane), 1)).toEqual([])
   })
 
-  test('and on the walked blocks only', async () => {
+  test('is investigated only on the walked blocks', async () => {
     for (const number of [12, 19]) {
       const lane = laneOn({ 12: [mine(0)] }, [0])
       lane.walked.set(number, foreign(99))
@@ -94,8 +94,8 @@ describe('one count', () => {
   })
 })
 
-describe('findings of the walk during a search', () => {
-  test('needs no verdict, and the search goes on with the next nonce', async () => {
+describe('progress of the walk during a search', () => {
+  test('needs no verdict, and the search continues with the next nonce', async () => {
     const lane = laneOn({ 12: [mine(0)], 14: [foreign(1)] }, [0, 1])
     const block = { number: 12, hash: lane.chain.blockHash(12) }
     script(lane, 0, (call) => {
@@ -106,7 +106,7 @@ describe('findings of the walk during a search', () => {
     expect(await told(lane, usageOn(lane), 2)).toEqual(['1 evidence'])
   })
 
-  test('is not told once more for standing beside what was looked for', async () => {
+  test('is not applied a second time from the block that the search found', async () => {
     const lane = laneOn({ 12: [mine(0), mine(1), mine(2)] }, [0, 1, 2])
     const block = { number: 12, hash: lane.chain.blockHash(12) }
     lane.book.apply(1, { type: 'sealed', hash: mine(1), block, walked: true })
@@ -120,7 +120,7 @@ describe('a block that the walk does not know', () => {
     ['other', { 5: [foreign(0), foreign(1)] }, () => undefined, [0, 1]],
     ['authorized', { 5: [null] }, (chain) => ({ number: 5, hash: chain.blockHash(5) }), [0]],
   ]
-  test.each(cases)('has to be reached before a verdict rests on it: %s', async (_, uses, carried, nonces) => {
+  test.each(cases)('extends the walk before a verdict rests on it: %s', async (_, uses, carried, nonces) => {
     for (const walkedFrom of [0, 10]) {
       const lane = laneOn(uses, nonces)
       lane.walkedFrom = walkedFrom
@@ -132,7 +132,7 @@ describe('a block that the walk does not know', () => {
     }
   })
 
-  test('has to be reached before a verdict rests on it: created', async () => {
+  test('extends the walk before a verdict rests on it: created', async () => {
     const code = `0xef0100${'12'.repeat(20)}` as const
     const lane = laneOn({ 5: [null] }, [], { code, endpoints: 2 })
     lane.walkedFrom = 10
@@ -144,8 +144,8 @@ describe('a block that the walk does not know', () => {
   })
 })
 
-describe('a tuple of ours', () => {
-  test('says nothing in a block that left while it was read', async () => {
+describe('a tuple of this lane', () => {
+  test('proves nothing in a block that left during the read', async () => {
     const lane = laneOn({ 5: [null] })
     script(lane, 0, (call) => {
       if (isByHash(call)) lane.walked.set(5, foreign(99))
@@ -161,7 +161,7 @@ describe('a tuple of ours', () => {
     ).toEqual([])
   })
 
-  test('that used a nonce is told to nobody as foreign, whether the body shows the tuple or the counts alone', async () => {
+  test('is never reported as foreign, whether the body shows the tuple or only the counts do', async () => {
     const lane = laneOn({ 5: [foreign(0), null] })
     const carrier = { number: 5, hash: lane.chain.blockHash(5) }
     await told(
@@ -193,7 +193,7 @@ describe('the search begins', () => {
     expect(beganAt(lane)).toEqual([7])
   })
 
-  test('not above the head: the chain was cut back, or never was as long', async () => {
+  test('not above the head, if the chain was cut back or was never as long', async () => {
     const lane = laneOn({ 12: [foreign(0)] })
     const usage = usageOn(lane)
     usage.count(0, 1_000_000)
@@ -201,7 +201,7 @@ describe('the search begins', () => {
     expect(lane.events).toMatchObject([{ type: 'evidence' }])
   })
 
-  test('below a block that has left: what was read at it is not known any more', async () => {
+  test('below a block that left, because readings at it are invalid', async () => {
     const lane = laneOn({ 12: [foreign(0)] })
     const usage = usageOn(lane)
     usage.count(0, 7)
@@ -211,13 +211,13 @@ describe('the search begins', () => {
     expect(beganAt(lane)).toEqual([6])
   })
 
-  test('31 blocks below the head where nothing was read', async () => {
+  test('31 blocks below the head without an earlier reading', async () => {
     const lane = scriptedLane({ history: blocks(60, { 40: [foreign(0)] }) })
     await told(lane, usageOn(lane), 1)
     expect(beganAt(lane)[0]).toBe(28)
   })
 
-  test('for the next nonce right below the block of the last one', async () => {
+  test('for the next nonce, right below the block of the previous one', async () => {
     const lane = laneOn({ 9: [mine(0), foreign(1)] }, [0])
     await told(lane, usageOn(lane), 2)
     expect(beganAt(lane)).toEqual([0, 8])
@@ -228,7 +228,7 @@ describe('the search begins', () => {
     lane.head = 20
     const usage = usageOn(lane)
     expect(await told(lane, usage, 1)).toEqual([])
-    // It is looked for again, although no node has said anything of it.
+    // The search runs again although no node has reported the nonce.
     expect([usage.unexplained, usage.isOpen]).toEqual([undefined, true])
     lane.head = 29
     await lane.clock.advance(1_000)
@@ -237,8 +237,8 @@ describe('the search begins', () => {
   })
 })
 
-describe('the patience for a nonce of which no body is to be had', () => {
-  /** Three nonces of ours that others have used, and no bodies. */
+describe('the patience for a nonce without a readable body', () => {
+  /** Three nonces of this lane that others have used, and no bodies. */
   function withoutBodies() {
     const lane = laneOn({ 2: [foreign(0), foreign(1), foreign(2)] }, [0, 1, 2], { patienceMs: 10_000 })
     script(lane, 0, noBodies)
@@ -253,27 +253,28 @@ describe('the patience for a nonce of which no body is to be had', () => {
     return { lane, wait }
   }
 
-  test('is waited for once: those above it go on from there', async () => {
+  test('is spent once, and the nonces above continue without it', async () => {
     const { wait } = withoutBodies()
     expect(await wait(9_000)).toEqual([])
     expect(await wait(11_000)).toEqual(['0 passed', '1 passed', '2 passed'])
   })
 
-  test('begins anew above a nonce that was explained, or that is not the one right below', async () => {
+  test('starts over above a nonce that was explained, or that is not right below', async () => {
     for (const walked of [0, 1]) {
       const { lane, wait } = withoutBodies()
       const block = { number: 2, hash: lane.chain.blockHash(2) }
       expect(await wait(9_000)).toEqual([])
       lane.book.apply(walked, { type: 'evidence', block, hash: foreign(walked) })
       const rest = await wait(9_000)
-      // With nonce 0 explained, nonce 1 is waited for anew; with nonce 1 explained, nonce 0 was waited for long enough.
+      // With nonce 0 explained, nonce 1 waits for the whole patience. With nonce 1 explained, nonce 0 had
+      // waited long enough.
       expect(rest).toEqual(walked === 0 ? [] : ['0 passed'])
     }
   })
 })
 
 describe('row 26 while nothing is deep enough', () => {
-  test('asks for no count', async () => {
+  test('requests no count', async () => {
     const lane = laneOn({ 2: [foreign(0)] }, [0], { patienceMs: 0, lossDepth: 50 })
     script(lane, 0, noBodies)
     expect(await told(lane, usageOn(lane), 1)).toEqual([])
@@ -282,7 +283,7 @@ describe('row 26 while nothing is deep enough', () => {
 })
 
 describe('a count that no body explains', () => {
-  test('has to be confirmed anew after a tick that counted no more than is known', async () => {
+  test('needs a new confirmation after a tick that counted no more than is known', async () => {
     const lane = laneOn({})
     const usage = usageOn(lane)
     await told(lane, usage, 65, 17)
@@ -293,7 +294,7 @@ describe('a count that no body explains', () => {
     expect(lane.holds.size).toBe(1)
   })
 
-  test('is believed for a nonce that was given back, and what is bound to us above it is looked for at once', async () => {
+  test('is believed for a freed nonce, and the bound nonces above are searched at once', async () => {
     // A CREATE, and then a transaction.
     const lane = laneOn({ 12: [null, foreign(1)] })
     lane.book.apply(0, { type: 'reserve', claim: 'a', token: 1 })
@@ -306,7 +307,7 @@ describe('a count that no body explains', () => {
     expect(lane.book.floor).toBe(2)
   })
 
-  test('that another tick raised while the other endpoints were asked is not believed for the lower one', async () => {
+  test('is not believed for the lower nonce if another tick raised it during the comparison', async () => {
     const lane = laneOn({}, [], { endpoints: 2 })
     const usage = usageOn(lane)
     script(lane, 0, claims(5))
@@ -324,7 +325,7 @@ describe('a count that no body explains', () => {
 describe('a jump', () => {
   const far = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
 
-  test('lifts at once when a witness for the highest of them explains all', async () => {
+  test('lifts at once when a witness for the highest nonce explains it', async () => {
     const lane = laneOn({ 12: far })
     const usage = usageOn(lane)
     script(lane, 0, noBodies)
@@ -338,7 +339,7 @@ describe('a jump', () => {
     expect([lane.book.floor, lane.holds.size]).toEqual([100, 0])
   })
 
-  test('lifts at once when bodies refute it, and has to be confirmed anew', async () => {
+  test('lifts at once when bodies refute it, and needs a new confirmation', async () => {
     const lane = laneOn({ 12: [foreign(0), foreign(1)] }, [], { floor: 2 })
     const usage = usageOn(lane)
     script(lane, 0, (call) => (isBody(call) ? PRUNED : claims(100)(call)))
@@ -355,7 +356,7 @@ describe('a jump', () => {
     expect(lane.holds.size).toBe(0)
   })
 
-  test('is explained by one witness where what is bound to us lies above it, or was given back', async () => {
+  test('is explained by one witness if the bound nonces lie above it, or were freed', async () => {
     const lane = laneOn({ 12: far }, [150])
     await told(lane, usageOn(lane), 100)
     expect([lane.book.floor, lane.applied]).toEqual([100, []])
@@ -369,7 +370,7 @@ describe('a jump', () => {
   })
 })
 
-test('a node that says "nonce too low" has the count read soon, and the next count answers it', () => {
+test('reads the count soon after a node says "nonce too low", and the next count answers it', () => {
   const lane = laneOn({})
   const usage = usageOn(lane)
   expect(usage.wanted).toBe(false)

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
 
 const BLOCK_MS = 12_000
-/** A look, and the answers that it waits for. */
+/** A poll, and the answers that it waits for. */
 const SEEN_WITHIN_MS = BLOCK_MS / 20 + 200
 
-/** Calls until a transaction is in a block and that is known, sent half a block before. */
+/** Number of calls until a transaction is known to be in a block, if it is sent half a block before. */
 async function callsFor(lane: SimLane, marker: number): Promise<{ calls: number; lateMs: number }> {
   const before = lane.requests.flat().length
   const tx = await lane.settle(lane.sender.send(transfer(marker)))
@@ -24,9 +24,9 @@ async function callsFor(lane: SimLane, marker: number): Promise<{ calls: number;
 describe.each(['geth', 'reth', 'latest'] as const)(
   'while one transaction waits for a slow block, %s',
   (rules) => {
-    test('few calls are made, and the block is seen soon', async () => {
+    test('makes few calls, and detects the block soon', async () => {
       await using lane = await openLane({ chain: { rules, blockTimeMs: BLOCK_MS } })
-      // What the endpoint counts, and how fast blocks come, is known by then.
+      // The count's meaning and the block time are known by then.
       for (let marker = 1; marker <= 4; marker++) await callsFor(lane, marker)
       for (let marker = 5; marker <= 8; marker++) {
         const { calls, lateMs } = await callsFor(lane, marker)
@@ -35,7 +35,7 @@ describe.each(['geth', 'reth', 'latest'] as const)(
       }
     })
 
-    test('a nonce that somebody else uses is noticed with its block', async () => {
+    test('detects with its block that another sender used a nonce', async () => {
       await using lane = await openLane({ chain: { rules, blockTimeMs: BLOCK_MS } })
       for (let marker = 1; marker <= 4; marker++) await callsFor(lane, marker)
       const tx = await lane.settle(lane.sender.send(transfer(5)))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRefreshWatch } from './refreshWatch.js'
 
-/** A look at a time, in milliseconds: refreshes are 200 ms apart. */
+/** A poll at a time, in milliseconds. Refreshes are 200 ms apart. */
 function watch() {
   let nowMs = 0
   const refreshes = createRefreshWatch({ now: () => nowMs }, () => 200)
@@ -14,17 +14,17 @@ function watch() {
   }
 }
 
-test('a refresh counts once, however soon after a look it comes', () => {
+test('counts a refresh once, however soon after a poll it comes', () => {
   const look = watch()
   expect(look(1_000, 7)).toBe(true)
   expect(look(1_020, 7)).toBe(false)
-  // 120 ms later: the last look was shortly before this refresh.
+  // 120 ms later: the last poll was shortly before this refresh.
   expect(look(1_120, 8)).toBe(true)
   expect(look(1_310, 8)).toBe(false)
   expect(look(1_330, 9)).toBe(true)
 })
 
-test('one that a look told nothing of counts for the next look', () => {
+test('counts a refresh for the next poll if a poll said nothing about it', () => {
   const look = watch()
   expect(look(1_000, 7)).toBe(true)
   expect(look(1_120, 8, { tells: false })).toBe(true)
@@ -32,19 +32,19 @@ test('one that a look told nothing of counts for the next look', () => {
   expect(look(1_160, 8)).toBe(false)
 })
 
-test('where the rhythm is not known looks that are close together count once', () => {
+test('counts close polls once if the rhythm is unknown', () => {
   const look = watch()
   expect(look(1_000, undefined)).toBe(true)
   expect(look(1_149, undefined)).toBe(false)
   expect(look(1_150, undefined)).toBe(true)
-  // Known from here on: there is nothing to compare it with yet.
+  // The rhythm is known from here on, but there is no earlier value to compare it with.
   expect(look(1_160, 3)).toBe(false)
   expect(look(1_300, 3)).toBe(true)
   expect(look(1_320, 4)).toBe(true)
-  // And not known any more.
+  // The rhythm is unknown again.
   expect(look(1_330, undefined)).toBe(false)
 })
 
-test('a look without a pending block is none', () => {
+test('does not count a poll without a pending block', () => {
   expect(watch()(1_000, 7, { hasPending: false })).toBe(false)
 })

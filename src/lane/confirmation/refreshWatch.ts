@@ -1,14 +1,17 @@
 import type { Look } from '../../chain/blocks/follower.js'
 import type { Clock } from '../../platform/clock.js'
 
-/** Which looks show a pending block that was made anew since the last one that told something of what was sent before it. */
+/**
+ * Selects the polls whose pending block was rebuilt since the last poll that said something about earlier
+ * sends.
+ */
 export type RefreshWatch = {
   isNew(look: Look): boolean
-  /** The look told something. One that was asked for too soon after a send does not. */
+  /** The poll said something about earlier sends, which a poll too soon after a send does not. */
   told(look: Look): void
 }
 
-/** Looks that are closer than this part of the cadence may have seen the same pending block. */
+/** Two polls that are closer than this part of the cadence may have seen the same pending block. */
 const CADENCE_PART = 3 / 4
 
 /** `cadenceMs`: milliseconds between two refreshes. */
@@ -20,7 +23,8 @@ export function createRefreshWatch(clock: Pick<Clock, 'now'>, cadenceMs: () => n
   return {
     isNew({ hasPending, refreshes }) {
       if (!hasPending) return false
-      // An empty one looks like the one before: where the rhythm is known, it says how many there were.
+      // An empty pending block looks like the previous one. If the rhythm is known, it gives the number of
+      // refreshes.
       if (refreshes !== undefined && last.refreshes !== undefined) return refreshes !== last.refreshes
       return clock.now() - last.atMs >= cadenceMs() * CADENCE_PART
     },

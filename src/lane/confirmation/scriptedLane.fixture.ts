@@ -17,14 +17,16 @@ export const ADDRESS = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 export const foreign = (nonce: number): Hash => hashOf('foreign', nonce)
 export const mine = (nonce: number): Hash => hashOf('own', nonce, 1)
 
-/** One endpoint: answers the calls that it is given as the chain does, or by the script. */
+/** One endpoint. It answers calls as the chain does, or by the script. */
 export type ScriptedEndpoint = {
   readonly port: Port
   readonly batches: (readonly RpcCall[])[]
   script: ((call: RpcCall) => RpcReply | undefined) | undefined
 }
 
-/** What stands around the parts that follow a lane: a real book, and endpoints onto a chain of a few blocks. */
+/**
+ * The environment of the parts that follow a lane: a real book, and endpoints onto a chain of a few blocks.
+ */
 export type ScriptedLane = {
   readonly context: LaneContext
   readonly book: Book
@@ -34,20 +36,20 @@ export type ScriptedLane = {
   readonly doubts: string[]
   readonly holds: Map<string, string | undefined>
   readonly emitted: { readonly event: string; readonly payload: unknown }[]
-  /** Hashes that the store knows as those of this lane. */
+  /** Hashes that the store knows as hashes of this lane. */
   readonly stored: Set<Hash>
   readonly applied: string[]
-  /** The same, as the events that they were. */
+  /** The applied events in full. */
   readonly events: SlotEvent[]
-  /** Blocks that the walk was asked to reach. */
+  /** Blocks to which the walk was asked to extend. */
   readonly reached: number[]
-  /** How often the poller was woken. */
+  /** Number of times that the poller was woken. */
   woken: number
   /** The newest walked block. */
   head: number
-  /** Where the walk began. */
+  /** The start of the walk. */
   walkedFrom: number
-  /** What the walk has at a number, where that is not the block of the chain. */
+  /** The walk's hash at a number, if it differs from the chain's block. */
   walked: Map<number, Hash>
   /** Signed bytes of a transaction are journaled at a nonce. */
   journal(nonce: number, claim: string, hash: Hash): void
@@ -136,7 +138,7 @@ export function scriptedLane(options: {
     clock,
     lossDepth,
     history: { block: -1, nonce: 0 },
-    // The stand-in for a signature: whoever the endpoint names has signed.
+    // Replaces signature recovery: the sender that the endpoint names is the signer.
     signatures: {
       signerOf: async ({ from }: { from: Address }) => from,
       authorityOf: async () => undefined,

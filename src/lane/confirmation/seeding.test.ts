@@ -4,7 +4,7 @@ import { openLane, type Script, type SimLane, transfer } from '../../api/sender/
 
 const FIRST = 7
 
-/** The endpoint counts that many more at the tag than there are, until a time. */
+/** The endpoint's counts at the tag are too high by this number, until a time. */
 function ahead(lane: SimLane, tag: 'latest' | 'pending', by: number, forMs: number): Script {
   const untilMs = lane.clock.now() + forMs
   return ({ method, params }) => {
@@ -21,7 +21,7 @@ async function openAhead(by: number, forMs: number, tag: 'latest' | 'pending' = 
   return lane
 }
 
-/** Of all that was handed to one of them. */
+/** All transactions that were sent to one of the endpoints. */
 const noncesOf = (endpoints: readonly SimEndpoint[]) =>
   endpoints.flatMap(({ raws }) => raws.map(({ nonce }) => nonce))
 
@@ -40,7 +40,7 @@ describe('`pending` ahead at the start, for a time', () => {
     ['by 1,000,000 for 15 s', 1_000_000, 15_000],
     ['by 1,000,000,001 for 15 s', 1_000_000_001, 15_000],
   ])(
-    '%s: every payment lands at the nonces that were free all along, and no no-op is paid',
+    '%s: lands every payment at the nonces that were really free, and pays for no no-op',
     async (_, by, forMs) => {
       await using lane = await openAhead(by, forMs)
       await payTwelve(lane)
@@ -49,7 +49,7 @@ describe('`pending` ahead at the start, for a time', () => {
     },
   )
 
-  test('more than seedSpanMax: the lane has a hold that says what was read, and snapshot() answers at once', async () => {
+  test('more than seedSpanMax: the hold describes the reading, and snapshot() answers at once', async () => {
     await using lane = await openAhead(1_000_000_001, 40_000)
     await lane.settle(lane.sender.ready())
     const { holds, holdDetails, cursor } = await lane.settle(lane.sender.snapshot(), 1_000)
@@ -59,20 +59,20 @@ describe('`pending` ahead at the start, for a time', () => {
     await lane.until(() => lane.events('released').some(({ reason }) => reason === 'seeding'))
   })
 
-  test('resume() believes it, and allocates nothing in proportion to it', async () => {
+  test('resume() accepts it, without allocations in proportion to it', async () => {
     await using lane = await openAhead(1_000_000_001, 40_000)
     await lane.settle(lane.sender.ready())
     lane.sender.resume()
     expect(await lane.snapshot()).toMatchObject({ cursor: FIRST + 1_000_000_001, holds: [] })
     await lane.clock.advance(30_000)
     const { cursor, holds } = await lane.snapshot()
-    // What is believed is filled from the bottom, a block at a time, until a reading refutes it.
+    // Accepted nonces are filled from the bottom, a block at a time, until a reading refutes them.
     expect(cursor).toBeLessThan(FIRST + 10)
     expect(holds).toEqual([])
   })
 })
 
-describe('`pending` ahead by more than an endpoint keeps above a gap, for long after the lane began', () => {
+describe('`pending` ahead by more than an endpoint pools above a gap, for long after the start', () => {
   const TIMES_MS = [2_000, 5_000, 9_900, 9_990, 10_000, 10_010, 10_100, 11_000, 15_000]
   test.each(TIMES_MS)(
     'a payment at %i ms lands at the nonce that was free, and nothing else is sent',
@@ -89,7 +89,7 @@ describe('`pending` ahead by more than an endpoint keeps above a gap, for long a
   )
 })
 
-describe('what somebody is supposed to have sent, for as long as the count says so', () => {
+describe('nonces of an assumed other sender, as long as the count shows them', () => {
   async function openSupposed(): Promise<SimLane> {
     const lane = await openLane({ nonce: FIRST, closed: true, limits: { coldStartMaxMs: 1_000 } })
     lane.chain.start()
@@ -98,13 +98,13 @@ describe('what somebody is supposed to have sent, for as long as the count says 
     return lane
   }
 
-  test('an idle lane pays nothing for it', async () => {
+  test('an idle lane pays nothing for them', async () => {
     await using lane = await openSupposed()
     await lane.clock.advance(300_000)
     expect(lane.sent).toEqual([])
   })
 
-  test('what waits behind it lands once its time is over', async () => {
+  test('transactions behind them land once their time is over', async () => {
     await using lane = await openSupposed()
     await lane.clock.advance(100_000)
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }), 60_000)
@@ -118,7 +118,7 @@ describe('`latest` ahead of `pending` at the start, for a time', () => {
     ['by 5', 5],
     ['by 100', 100],
     ['by 1,000,000,001', 1_000_000_001],
-  ])('%s for 10 s: neither is believed, and every payment lands at its nonce', async (_, by) => {
+  ])('%s for 10 s: believes neither, and lands every payment at its nonce', async (_, by) => {
     await using lane = await openAhead(by, 10_000, 'latest')
     await payTwelve(lane)
     expect(lane.executed()).toEqual(markers)
@@ -132,33 +132,36 @@ describe('every count wrong at the start, for a time, at one of two endpoints', 
     ['5 for 4 s', 5],
     ['100 for 4 s', 100],
     ['1,000,000 for 4 s', 1_000_000],
-  ])('by %s: the lane begins with what both count, and every payment lands at its nonce', async (_, by) => {
-    await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
-    const { lane, sender, endpoints } = several
-    const [reader] = endpoints
-    const untilMs = lane.clock.now() + 4_000
-    if (reader)
-      reader.script = ({ method }) =>
-        method === 'eth_getTransactionCount' && lane.clock.now() < untilMs
-          ? { ok: true, result: `0x${(FIRST + by).toString(16)}` }
-          : undefined
-    const txs = markers.map((marker) => sender.send(transfer(marker), { until: 'queued' }))
-    await lane.clock.advance(3_500)
-    const { holdDetails } = await lane.settle(sender.snapshot())
-    expect(holdDetails?.seeding).toContain(`${FIRST + by} at \`latest\``)
-    expect(holdDetails?.seeding).toContain(`Another one counts ${FIRST}`)
-    await lane.settle(Promise.all(txs.map(async (tx) => (await tx).wait('sealed'))), 60_000)
-    expect(lane.executed()).toEqual(markers)
-    expect(noncesOf(endpoints).filter((nonce) => nonce < FIRST)).toEqual([])
-    expect(await lane.settle(sender.snapshot())).toMatchObject({
-      floor: 19,
-      cursor: 19,
-      holes: [],
-      holds: [],
-    })
-  })
+  ])(
+    'by %s: begins at the count on which both agree, and lands every payment at its nonce',
+    async (_, by) => {
+      await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
+      const { lane, sender, endpoints } = several
+      const [reader] = endpoints
+      const untilMs = lane.clock.now() + 4_000
+      if (reader)
+        reader.script = ({ method }) =>
+          method === 'eth_getTransactionCount' && lane.clock.now() < untilMs
+            ? { ok: true, result: `0x${(FIRST + by).toString(16)}` }
+            : undefined
+      const txs = markers.map((marker) => sender.send(transfer(marker), { until: 'queued' }))
+      await lane.clock.advance(3_500)
+      const { holdDetails } = await lane.settle(sender.snapshot())
+      expect(holdDetails?.seeding).toContain(`${FIRST + by} at \`latest\``)
+      expect(holdDetails?.seeding).toContain(`Another one counts ${FIRST}`)
+      await lane.settle(Promise.all(txs.map(async (tx) => (await tx).wait('sealed'))), 60_000)
+      expect(lane.executed()).toEqual(markers)
+      expect(noncesOf(endpoints).filter((nonce) => nonce < FIRST)).toEqual([])
+      expect(await lane.settle(sender.snapshot())).toMatchObject({
+        floor: 19,
+        cursor: 19,
+        holes: [],
+        holds: [],
+      })
+    },
+  )
 
-  test('one that shows an account which never sent is contradicted by the other', async () => {
+  test('contradicts an endpoint that shows an unused account', async () => {
     await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
     const { lane, sender, endpoints } = several
     const untilMs = lane.clock.now() + 4_000
@@ -172,7 +175,7 @@ describe('every count wrong at the start, for a time, at one of two endpoints', 
     expect(noncesOf(endpoints)).toEqual([FIRST])
   })
 
-  test('one that counts less for ever delays the start by coldStartMaxMs at the most', async () => {
+  test('delays the start by at most coldStartMaxMs if one endpoint always counts less', async () => {
     await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
     const { lane, sender, endpoints } = several
     const [, other] = endpoints
@@ -186,7 +189,7 @@ describe('every count wrong at the start, for a time, at one of two endpoints', 
   })
 })
 
-test('both counts ahead by a million, while the count at the block is true: the start is held, and says so', async () => {
+test('holds the start and says so if both counts are ahead by a million and the count at the block is correct', async () => {
   await using lane = await openLane({ nonce: FIRST, closed: true })
   let isAhead = true
   lane.script = ({ method, params }) =>
@@ -204,7 +207,7 @@ test('both counts ahead by a million, while the count at the block is true: the 
 })
 
 describe("coldStart: 'settle'", () => {
-  test('while it waits snapshot() answers and says so, and nothing is sent', async () => {
+  test('snapshot() answers with the reason during the wait, and nothing is sent', async () => {
     await using lane = await openLane({ nonce: FIRST, closed: true })
     const tx = lane.sender.send(transfer(1), { until: 'queued' })
     const { holds, holdDetails } = await lane.settle(lane.sender.snapshot(), 1_000)
@@ -224,7 +227,7 @@ describe("coldStart: 'settle'", () => {
     lane.chain.start()
   })
 
-  test('ends after coldStartMaxMs where the counts never stand still', async () => {
+  test('ends after coldStartMaxMs if the counts never settle', async () => {
     await using lane = await openLane({ nonce: FIRST, closed: true, limits: { coldStartMaxMs: 8_000 } })
     let count = 8
     lane.script = ({ method, params }) =>
@@ -237,7 +240,7 @@ describe("coldStart: 'settle'", () => {
     expect(lane.clock.now() - startMs).toBeGreaterThanOrEqual(8_000)
   })
 
-  test('a transaction that an earlier life has in the pool is found before anything is sent', async () => {
+  test('finds a transaction of an earlier process in the pool before anything is sent', async () => {
     await using lane = await openLane({ nonce: FIRST, closed: true })
     lane.chain.start()
     lane.foreign(1)

@@ -1,95 +1,89 @@
 import type { Lane } from '../../allocator/lane.js'
-import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
-import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
-import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { type CountReading, createBounds } from '../../allocator/readings.js'
 import type { BlockRef } from '../../ledger/slot.js'
-import type { CancelTimer, Clock } from '../../platform/clock.js'
-import { createOneAtATime } from '../../platform/oneAtATime.js'
-import type { Repeats } from '../../platform/repeats.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
-import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
-import type { Limits } from '../../types/index.js'
-import { countsElsewhere } from './countsElsewhere.js'
+import { type CountSettlingContext, createCountSettling } from './countSettling.js'
 import { createIncoherence } from './incoherence.js'
 import { createStoreCheck } from './storeCheck.js'
 
-type SeedingContext = {
-  readonly lane: Lane
-  readonly endpointPool: EndpointPool
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly errors: Repeats<Error>
+type SeedingContext = CountSettlingContext & {
   readonly signatures: Signatures
-  readonly closing: StopSignal
-  readonly closed: boolean
 }
 
-/** What the lane began with. */
+/** The values with which the lane began. */
 export type Seed = {
-  /** Counts as they were read first. They may contradict each other. */
+  /** Counts of the first reading. They may contradict each other. */
   readonly latest: number
   readonly pending: number
   readonly head: number
-  /** Blocks up to `block`, and nonces below `nonce`, are from before the first record of this lane. */
+  /** Blocks up to `block`, and nonces below `nonce`, are older than the first record of this lane. */
   readonly history: { readonly block: number; readonly nonce: number }
-  /** Nothing is known of the account but these counts: they have to settle first. */
+  /** Nothing is known about the account but these counts, so they have to settle first. */
   readonly isUnsettled: boolean
-  /** `pending` is further above what is known than is believed. */
+  /** `pending` is too far above the known nonces to be believed. */
   readonly isDisbelieved: boolean
-  /** The cursor of a store that can be older than the chain, where it is one. */
+  /** The cursor of a store that may be older than the chain; undefined if it cannot be. */
   readonly storeCursor: number | undefined
   /** Of the readings at the start one was above the store's cursor, and another was not. */
   readonly storeDisputed: boolean
-  /** The newest block that the store shows to be older than whatever it may have forgotten. */
+  /** The newest block that the store knew before it can have lost anything. */
   readonly storeMadeAt: BlockRef | undefined
 }
 
 /**
- * Watches over what the counts at the start said: until they are believed the lane has the hold `seeding`, and the
- * hypothesis (the nonces between `latest` and `pending`) becomes smaller where later readings refute it.
+ * Checks the counts from the start. The lane has the hold `seeding` until they are believed, and the
+ * hypothesis (the nonces between `latest` and `pending`) shrinks if later readings refute it.
  */
 export type Seeding = {
-  /** The counts of a tick. True while the lane has not begun: they explain nothing yet. */
+  /**
+   * The counts of a tick. Returns true while the lane has not begun, because the counts explain nothing yet.
+   */
   count(counts: { readonly latest: number; readonly pending: number | undefined }, head: number): boolean
-  /** The newest confirmed reading counts this nonce of the hypothesis: somebody's transaction may wait there. */
+  /**
+   * The newest confirmed reading counts this nonce of the hypothesis, so another sender's transaction
+   * may wait there.
+   */
   covers(nonce: number): boolean
-  /** `pending` is to be read, whatever it is worth otherwise. */
+  /** The poller should read `pending`, even if the lane has no other use for it. */
   readonly wantsPending: boolean
-  /** It is to be read soon. */
+  /** `pending` should be read soon. */
   readonly isUrgent: boolean
   /** The lane is held until other counts are read, or the hypothesis is open. */
   readonly isDoubted: boolean
-  /** Some of the hypothesis is neither used nor refuted. */
+  /** A part of the hypothesis is neither used nor refuted. */
   readonly isOpen: boolean
-  /** Resolves when the counts have settled, or were read once more after their time was over, whether they are believed or not. */
+  /**
+   * Resolves when the counts have settled, or when they were read once more after the time limit, whether
+   * they are believed or not.
+   */
   settled(): Promise<void>
-  /** An operator believes what was read. */
+  /** An operator accepts the newest reading. */
   accept(): void
   stop(): void
 }
 
-export function createSeeding(
-  context: SeedingContext,
-  seed: Seed,
-  told: {
-    /** Nonces of the hypothesis came free, or the lane may begin. */
-    readonly freed: () => void
-    /** There may be a hole below the cursor. */
-    readonly gaps: () => void
-  },
-): Seeding {
+type SeedingCallbacks = {
+  /** Nonces of the hypothesis became free, or the lane may begin. */
+  readonly freed: () => void
+  /** There may be a hole below the cursor. */
+  readonly gaps: () => void
+}
+
+export function createSeeding(context: SeedingContext, seed: Seed, callbacks: SeedingCallbacks): Seeding {
   const { lane, endpointPool, clock, limits } = context
   const { book, holds } = lane
-  const agree = createAgreement()
   const confirm = createBounds()
-  const waiting: (() => void)[] = []
-  let isUnsettled = seed.isUnsettled
-  // It has waited long enough for readings that agree: the next one is believed. One from before may be long refuted.
-  let isOverdue = false
+  const doubtIncoherent = createIncoherence(endpointPool)
   let isDisbelieved = seed.isDisbelieved
   let newest: CountReading = { ...seed, atMs: clock.now() }
   let coversTo = 0
+  const settling = createCountSettling({
+    context,
+    first: seed.isUnsettled ? newest : undefined,
+    newest: () => newest,
+    settle,
+    changed: show,
+  })
   const store = createStoreCheck(
     context,
     { cursor: seed.storeCursor, isDisputed: seed.storeDisputed, madeAt: seed.storeMadeAt },
@@ -98,111 +92,43 @@ export function createSeeding(
       freed()
     },
   )
-  let cancel: CancelTimer | undefined
-  const asking = createOneAtATime(context)
-  /** Who counts something else than the reading says, and how much. */
-  let contradiction: string | undefined
-  const doubtIncoherent = createIncoherence(endpointPool)
+  show()
 
   function freed(): void {
-    told.gaps()
-    told.freed()
+    callbacks.gaps()
+    callbacks.freed()
+  }
+
+  function isOpen(): boolean {
+    return book.supposedTo > Math.max(book.base, book.floor)
   }
 
   const isWatching = (): boolean => isDisbelieved || isOpen() || store.isOpen
-  const isOpen = (): boolean => book.supposedTo > Math.max(book.base, book.floor)
-
-  if (isUnsettled) {
-    agree(newest)
-    cancel = clock.setTimer(() => {
-      isOverdue = true
-    }, limits.coldStartMaxMs)
-  }
-  show()
 
   function show(): void {
-    const { latest, pending, head } = newest
-    const said = `At block ${head} the endpoint counts ${latest} at \`latest\` and ${pending} at \`pending\``
-    const other = contradiction === undefined ? '' : ` ${contradiction}`
-    if (isUnsettled) holds.add('seeding', `${said}. Two readings have to agree.${other}`)
-    else if (isDisbelieved) holds.add('seeding', `${said}, ${distrust()}`)
+    if (settling.isOpen) holds.add('seeding', unsettledDetail(newest, settling.contradiction))
+    else if (isDisbelieved)
+      holds.add('seeding', disbeliefDetail(newest, { lane, max: limits.seedSpanMax, isOpen: isOpen() }))
     else if (store.isDisputed) holds.add('seeding', store.detail)
     else holds.lift('seeding')
   }
 
-  function distrust(): string {
-    const { pending } = newest
-    const { cursor } = book
-    const max = limits.seedSpanMax
-    if (isOpen())
-      return `and this lane has sent at nonces up to ${cursor - 1}, too far above them to fill what lies between.`
-    return pending - cursor > max
-      ? `more than ${max} above nonce ${cursor}, the next that is known (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
-      : `and counted more than ${max} above nonce ${cursor} before (limits.seedSpanMax). Another reading within that, or resume(), lifts the hold.`
-  }
-
-  function readingOf(
-    { latest, pending }: { latest: number; pending: number | undefined },
-    head: number,
-  ): CountReading | undefined {
-    // One that has no \`pending\` says with `latest` all that it has to say; of another the answer was lost.
-    const isWithout = isOverdue || endpointPool.reader.profile.current().pending === 'absent'
-    if (pending === undefined && !isWithout) return undefined
-    const reading = { latest, pending: pending ?? latest, head, atMs: clock.now() }
-    // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
-    return reading.pending >= latest || isOverdue ? lowerOf(reading) : undefined
-  }
-
   function settle(reading: CountReading): void {
-    cancel?.()
-    isUnsettled = false
-    isOverdue = false
+    settling.end()
     isDisbelieved = reading.pending - reading.latest > limits.seedSpanMax
     if (reading.latest < book.base) book.lower(reading.latest)
     else book.raise(reading.latest)
     book.counted(reading.latest)
     book.suppose(isDisbelieved ? reading.latest : reading.pending)
     show()
-    for (const done of waiting.splice(0)) done()
+    settling.notify()
     freed()
   }
 
-  /**
-   * One of two lags, or errs: bytes above the true count leave a gap, and those below it are sent in vain.
-   * The same endpoint is asked as well, for the count at the block itself: what answers for `latest` may be a cache.
-   */
-  async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
-    const [others, own] = await Promise.all([
-      countsElsewhere(endpointPool, lane.key.address, limits.readTimeoutMs),
-      countAtBlock(reading.head, signal),
-    ])
-    if (context.closed || !isUnsettled) return
-    contradiction = undefined
-    if (own !== undefined && own !== reading.latest)
-      contradiction = `It counts ${own} where it is asked for block ${reading.head} by its hash.`
-    const other = others.find((count) => count !== reading.latest)
-    if (other !== undefined) contradiction = `Another one counts ${other}.`
-    if (contradiction !== undefined) show()
-    // What came meanwhile may be another count.
-    else if (newest.latest === reading.latest && newest.pending === reading.pending) settle(newest)
-  }
-
-  async function countAtBlock(to: number, signal: AbortSignal): Promise<number | undefined> {
-    const hash = endpointPool.tracker.hashAt(to)
-    if (hash === undefined) return undefined
-    const { address } = lane.key
-    return readCountAtHead(endpointPool.reader.port, {
-      address,
-      to,
-      hash,
-      chainId: endpointPool.chainId,
-      signal,
-    })
-  }
-
-  function judge(reading: CountReading): void {
+  /** Compares a later reading with the hypothesis. */
+  function compare(reading: CountReading): void {
     coversTo = Math.min(coversTo, reading.pending)
-    // What lags behind the start says nothing of what came after it.
+    // A reading from before the start says nothing about later transactions.
     if (reading.latest < book.base) return
     const bounds = confirm(reading)
     if (bounds === undefined) return show()
@@ -219,29 +145,26 @@ export function createSeeding(
 
   return {
     count(counts, head) {
-      if (isUnsettled || isWatching()) doubtIncoherent(counts)
-      const reading = readingOf(counts, head)
-      if (reading === undefined) return isUnsettled
+      if (settling.isOpen || isWatching()) doubtIncoherent(counts)
+      const { isOverdue } = settling
+      // An endpoint without `pending` reports everything with `latest`. For any other endpoint, the answer
+      // was lost.
+      const mayLack = isOverdue || endpointPool.reader.profile.current().pending === 'absent'
+      const reading = readingOf(counts, { head, atMs: clock.now(), mayLack, isOverdue })
+      if (reading === undefined) return settling.isOpen
       newest = reading
-      if (isUnsettled) {
-        if (isOverdue) settle(reading)
-        else if (!agree(reading)) show()
-        // Nobody could contradict it.
-        else if (endpointPool.others().length === 0 && endpointPool.tracker.hashAt(head) === undefined)
-          settle(reading)
-        else
-          asking.run(() =>
-            withStopSignal(context.closing, (signal) => settleUnlessContradicted(reading, signal)),
-          )
+      if (settling.isOpen) {
+        settling.take(reading)
         return true
       }
-      if (isWatching()) judge(reading)
+      if (isWatching()) compare(reading)
       return false
     },
-    // Nor while endpoints differ on whether the store knows all: a no-op of ours would look like what it does not know.
+    // Also false while endpoints disagree on whether the store is complete, because a no-op of this lane
+    // would look like a transaction that the store does not know.
     covers: (nonce) => nonce < coversTo && !isDisbelieved && !store.isDisputed,
     get wantsPending() {
-      return isUnsettled || isWatching()
+      return settling.isOpen || isWatching()
     },
     get isOpen() {
       return isOpen()
@@ -250,15 +173,12 @@ export function createSeeding(
       return isDisbelieved || isOpen() || store.isDisputed
     },
     get isUrgent() {
-      return isUnsettled
+      return settling.isOpen
     },
-    settled() {
-      if (!isUnsettled) return Promise.resolve()
-      return new Promise((resolve) => waiting.push(resolve))
-    },
+    settled: settling.settled,
     accept() {
       const accepted = lowerOf(newest)
-      if (isUnsettled) settle(accepted)
+      if (settling.isOpen) settle(accepted)
       if (!isDisbelieved && !store.isDisputed) return
       store.accept()
       isDisbelieved = false
@@ -266,14 +186,54 @@ export function createSeeding(
       show()
       freed()
     },
-    stop() {
-      cancel?.()
-      for (const done of waiting.splice(0)) done()
-    },
+    stop: settling.stop,
   }
 }
 
-/** Of counts that contradict each other the lower one leaves no nonce empty. */
+/**
+ * The reading of a tick; undefined if it proves nothing.
+ *
+ * @param seen.mayLack the reading is complete without `pending`
+ */
+function readingOf(
+  { latest, pending }: { readonly latest: number; readonly pending: number | undefined },
+  seen: {
+    readonly head: number
+    readonly atMs: number
+    readonly mayLack: boolean
+    readonly isOverdue: boolean
+  },
+): CountReading | undefined {
+  const { head, atMs, mayLack, isOverdue } = seen
+  if (pending === undefined && !mayLack) return undefined
+  const reading = { latest, pending: pending ?? latest, head, atMs }
+  // `pending` includes `latest`. If it counts less, one of the two is wrong, and neither is believed.
+  return reading.pending >= latest || isOverdue ? lowerOf(reading) : undefined
+}
+
+/** Of two contradicting counts, the lower one leaves no nonce empty. */
 function lowerOf(reading: CountReading): CountReading {
   return { ...reading, latest: Math.min(reading.latest, reading.pending) }
+}
+
+function countedDetail({ latest, pending, head }: CountReading): string {
+  return `At block ${head} the endpoint counts ${latest} at \`latest\` and ${pending} at \`pending\``
+}
+
+function unsettledDetail(reading: CountReading, contradiction: string | undefined): string {
+  const other = contradiction === undefined ? '' : ` ${contradiction}`
+  return `${countedDetail(reading)}. Two readings have to agree.${other}`
+}
+
+function disbeliefDetail(
+  reading: CountReading,
+  { lane, max, isOpen }: { readonly lane: Lane; readonly max: number; readonly isOpen: boolean },
+): string {
+  const { cursor } = lane.book
+  const counted = countedDetail(reading)
+  if (isOpen)
+    return `${counted}, and this lane has sent at nonces up to ${cursor - 1}, too far above them to fill the nonces in between.`
+  return reading.pending - cursor > max
+    ? `${counted}, more than ${max} above nonce ${cursor}, the next that is known (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
+    : `${counted}, and counted more than ${max} above nonce ${cursor} before (limits.seedSpanMax). Another reading within that, or resume(), lifts the hold.`
 }

@@ -6,7 +6,7 @@ import { createSeeding, type Seed } from './seeding.js'
 
 const SPAN_MAX = 100
 
-/** What came of readings at the start of a lane whose account stands at 7. */
+/** The effects of readings at the start of a lane whose account stands at 7. */
 function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool') {
   const clock = createVirtualClock()
   const book = createBook({ floor: 7 })
@@ -42,7 +42,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
     storeMadeAt: undefined,
     ...over,
   }
-  // As the lane does with what it begins with.
+  // As the lane does with its seed.
   if (!seed.isUnsettled && !seed.isDisbelieved) book.suppose(seed.pending)
   const told = { freed: vi.fn(), gaps: vi.fn() }
   const seeding = createSeeding(context as unknown as LaneContext, seed, told)
@@ -53,7 +53,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
 }
 
 describe('while the counts have to settle', () => {
-  test('an answer without `pending` is none, unless the endpoint has no `pending`', () => {
+  test('ignores an answer without `pending`, unless the endpoint has no `pending`', () => {
     const lost = seeded({ isUnsettled: true })
     for (let reading = 0; reading < 3; reading++) expect(lost.read(undefined)).toBe(true)
     expect([...lost.holds.keys()]).toEqual(['seeding'])
@@ -70,7 +70,7 @@ describe('while the counts have to settle', () => {
     expect(holds.get('seeding')).toContain('At block 11 the endpoint counts 7 at `latest` and 9 at `pending`')
   })
 
-  test('the account is where two readings agree: below the first one, or above it', () => {
+  test('the account starts at the count on which two readings agree, below the first reading or above it', () => {
     for (const latest of [5, 9]) {
       const { book, read, told } = seeded({ isUnsettled: true })
       for (let reading = 0; reading < 2; reading++) read(latest, latest)
@@ -79,7 +79,7 @@ describe('while the counts have to settle', () => {
     }
   })
 
-  test('the count that settled covers nonces', () => {
+  test('the settled count covers nonces', () => {
     const { book, read } = seeded({ isUnsettled: true })
     book.counted(12)
     book.suppose(12)
@@ -88,14 +88,14 @@ describe('while the counts have to settle', () => {
     expect([book.cursor, book.coveredTo]).toEqual([8, 7])
   })
 
-  test('the first reading after coldStartMaxMs ends the wait, and who waits is told, then or when the lane is closed', async () => {
+  test('ends the wait with the first reading after coldStartMaxMs, or when the lane is closed, and notifies the waiters', async () => {
     const late = seeded({ isUnsettled: true })
     const settled = vi.fn()
     void late.seeding.settled().then(settled)
     await late.clock.advance(7_999)
     late.read(8)
     await late.clock.advance(1)
-    // What was read before may be refuted since, by an endpoint that is silent now.
+    // An earlier reading may be refuted meanwhile, by an endpoint that is silent now.
     expect([settled.mock.calls.length, late.holds.size]).toEqual([0, 1])
     late.read(9)
     await late.clock.advance(0)
@@ -106,11 +106,11 @@ describe('while the counts have to settle', () => {
     closed.seeding.stop()
     await closed.clock.advance(8_000)
     expect(settled).toHaveBeenCalledTimes(2)
-    // Nothing is begun any more.
+    // Nothing is started any more.
     expect([closed.told.freed.mock.calls.length, closed.holds.size]).toEqual([0, 1])
   })
 
-  test('after coldStartMaxMs a reading is enough that lacks `pending`, or has less there than at `latest`', async () => {
+  test('after coldStartMaxMs accepts a reading without `pending`, or with less at `pending` than at `latest`', async () => {
     for (const [pending, latest] of [
       [undefined, 7],
       [6, 7],
@@ -121,15 +121,15 @@ describe('while the counts have to settle', () => {
       expect(holds.size).toBe(1)
       await clock.advance(1)
       read(pending, latest)
-      // The lower one leaves no nonce empty, and evidence raises it.
+      // The lower count leaves no nonce empty, and evidence raises it.
       expect([book.base, book.supposedTo, holds.size]).toEqual([pending ?? latest, pending ?? latest, 0])
-      // From then on they are no readings, as before.
+      // After that, such readings are ignored again.
       expect(read(pending, 9)).toBe(false)
       expect(book.base).toBe(pending ?? latest)
     }
   })
 
-  test('resume() believes the newest reading', () => {
+  test('resume() accepts the newest reading', () => {
     const { book, holds, read, seeding } = seeded({ isUnsettled: true })
     read(9)
     seeding.accept()
@@ -153,7 +153,7 @@ describe('`pending` far above `latest`', () => {
     }
   })
 
-  test('is believed once every reading of some time is within it; the lowest of them is what is supposed', () => {
+  test('is believed once every recent reading is within the span, and the lowest of them sets the hypothesis', () => {
     const { book, holds, read, seeding } = seeded({ pending: 500, isDisbelieved: true })
     read(500)
     expect(holds.get('seeding')).toContain('500 at `pending`, more than 100 above nonce 7')
@@ -167,7 +167,7 @@ describe('`pending` far above `latest`', () => {
     expect([holds.size, book.supposedTo, seeding.isDoubted]).toEqual([0, 60, true])
   })
 
-  test('says nothing of what may wait in a pool until it is believed', () => {
+  test('covers no nonce until it is believed', () => {
     const { read, seeding } = seeded({ pending: 500, isDisbelieved: true })
     read(500)
     read(500)
@@ -175,7 +175,7 @@ describe('`pending` far above `latest`', () => {
     expect(seeding.wantsPending).toBe(true)
   })
 
-  test('is believed for a resume(), as far as the newest reading goes', () => {
+  test('is accepted by resume() up to the newest reading', () => {
     const { book, holds, read, seeding, told } = seeded({ pending: 500, isDisbelieved: true })
     read(400)
     seeding.accept()
@@ -187,7 +187,7 @@ describe('`pending` far above `latest`', () => {
 
 describe('a first reading with less at `pending` than at `latest`', () => {
   test.each([
-    ['held for a count above seedSpanMax', { isDisbelieved: true }],
+    ['held because of a count above seedSpanMax', { isDisbelieved: true }],
     ['while the counts have to settle', { isUnsettled: true }],
   ])('%s: resume() believes the lower count', (_, over) => {
     const { book, holds, seeding } = seeded({ latest: 1_000_000_007, pending: 8, ...over })
@@ -198,7 +198,7 @@ describe('a first reading with less at `pending` than at `latest`', () => {
 })
 
 describe('the hypothesis', () => {
-  test('shrinks to the highest reading of two blocks, and what waits there is what the lowest counts', () => {
+  test('shrinks to the higher of two readings, and the lower one covers nonces', () => {
     const { book, read, seeding } = seeded({ pending: 20 })
     read(15)
     expect([book.supposedTo, seeding.isOpen]).toEqual([20, true])
@@ -209,14 +209,14 @@ describe('the hypothesis', () => {
     expect(book.supposedTo).toBe(15)
   })
 
-  test('never grows: what a later reading counts above it was sent since', () => {
+  test('never grows, because a later higher count belongs to later sends', () => {
     const { book, read } = seeded({ pending: 20 })
     read(15)
     read(25)
     expect(book.supposedTo).toBe(20)
   })
 
-  test('one reading that counts less takes the cover away at once: nothing is paid for a nonce that may be nobody’s', () => {
+  test('one lower reading removes the cover at once, so that no no-op is paid for a nonce that may be unused', () => {
     const { read, seeding } = seeded({ pending: 20 })
     read(15)
     read(15)
@@ -225,7 +225,7 @@ describe('the hypothesis', () => {
     expect([seeding.covers(9), seeding.covers(8)]).toEqual([false, true])
   })
 
-  test('a reading from before the start says nothing of what came after it', () => {
+  test('a reading from before the start says nothing about later transactions', () => {
     const { book, read } = seeded({ pending: 20 })
     read(6, 6)
     read(6, 6)
@@ -235,7 +235,7 @@ describe('the hypothesis', () => {
     expect(book.supposedTo).toBe(7)
   })
 
-  test('that is used up is not read for any more', () => {
+  test('is not read any more once it is used up', () => {
     const { book, read, seeding } = seeded({ pending: 9 })
     expect([seeding.wantsPending, seeding.isDoubted]).toEqual([true, true])
     book.raise(9)
@@ -243,7 +243,7 @@ describe('the hypothesis', () => {
     read(9, 9)
   })
 
-  test('is not given back below a nonce that was signed too far above it: the hold says so', () => {
+  test('is kept below a nonce that was signed too far above it, and the hold says so', () => {
     const top = 8 + HOLES_MAX
     const { book, holds, read, seeding } = seeded({ pending: top })
     book.apply(top, { type: 'handOut' })
@@ -255,20 +255,20 @@ describe('the hypothesis', () => {
 })
 
 describe('a store that may be behind the chain', () => {
-  test('holds the lane with what is contradicted, and `pending` is read until that is over', () => {
+  test('holds the lane with the contradiction, and reads `pending` until that is over', () => {
     const { holds, seeding } = seeded({ storeCursor: 9, storeDisputed: true })
     expect(holds.get('seeding')).toContain('the store knows of 9')
     expect(seeding.wantsPending).toBe(true)
   })
 
-  test('keeps no-ops back while endpoints differ: they would look like what the store does not know', () => {
+  test('withholds no-ops while endpoints disagree, because they would look like unknown transactions', () => {
     const { read, seeding } = seeded({ pending: 20, storeCursor: 9, storeDisputed: true })
     read(20)
     read(20)
     expect(seeding.covers(10)).toBe(false)
   })
 
-  test('is looked into once a count that was disbelieved is within the span', async () => {
+  test('is checked once a disbelieved count is within the span', async () => {
     for (const [count, reason] of [
       [50, 'storeBehindChain'],
       [9, undefined],

@@ -5,9 +5,9 @@ import { createShared } from '../../chain/environment.js'
 import { memoryStore } from '../../store/memory.js'
 
 /**
- * A lane whose holder ended with one settled transaction, and its successor. Of the chain both have the settled block as the
- * newest: the successor's endpoint lags. Then another block takes its place: before the successor looks for the first time,
- * or after it has `walked` the settled one.
+ * A lane whose owner ended with one settled transaction, and its successor. Both know the settled block as
+ * the newest, because the successor's endpoint lags. Then another block takes its place: before the
+ * successor's first poll, or after the successor has `walked` the settled block.
  */
 async function openForked(lossDepth: number, { walked }: { walked: boolean }) {
   const lane = await openLane({ store: memoryStore(), lossDepth })
@@ -32,7 +32,7 @@ async function openForked(lossDepth: number, { walked }: { walked: boolean }) {
 const cases = [1, 2, 5].flatMap((lossDepth) => [false, true].map((walked) => ({ lossDepth, walked })))
 
 test.each(cases)(
-  'a settled block leaves once another branch has as many blocks above its number as an end needs: %o',
+  'drops a settled block once another branch has as many blocks above its number as an end needs: %o',
   async ({ lossDepth, walked }) => {
     const { lane, again, deepReorgs } = await openForked(lossDepth, { walked })
     await using _ = lane

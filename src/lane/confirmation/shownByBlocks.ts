@@ -2,8 +2,8 @@ import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 
 /**
- * One more than the highest nonce of the account that blocks of the walk hold. Nonces are used in order, so a count below
- * it is wrong, and all below it are used. 0 where no such block is walked.
+ * One more than the account's highest nonce in the walked blocks. Nonces are used in order, so a lower count
+ * is wrong, and all nonces below the result are used. 0 if no walked block contains a nonce of the account.
  */
 export function shownByBlocks({
   lane,

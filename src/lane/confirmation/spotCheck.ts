@@ -15,11 +15,13 @@ type SpotCheckContext = {
 }
 
 /**
- * Holds single blocks against the chain that lie too far below the head to be walked: a lane that begins again after
- * a long time does not know what left meanwhile.
+ * Compares single blocks with the chain that lie too far below the head to be walked. A lane that starts
+ * again after a long time does not know which blocks left meanwhile.
  */
 export type SpotCheck = {
-  /** Whether the block still stands will be known some time. Asked again and again, it is read once at a time. */
+  /**
+   * Requests the answer whether the block is still on the chain. Repeated requests cause one read at a time.
+   */
   ask(nonce: number, block: BlockRef): void
 }
 
@@ -41,7 +43,7 @@ export function createSpotCheck(
       if (context.closed) return
       for (const [index, [nonce, block]] of some.entries()) {
         const found = readBlock(replies[index])
-        // No answer is none: whoever wants to know asks again.
+        // Without an answer nothing is reported; the caller asks again.
         if (found?.hash) answer(nonce, block, found.hash === block.hash)
       }
     } finally {
@@ -55,7 +57,7 @@ export function createSpotCheck(
       asked.set(nonce, block)
       if (reading) return
       reading = true
-      // A microtask later: what is asked for in the same turn is read in one request.
+      // Requests of the same turn are sent in one batch, a microtask later.
       queueMicro(() => {
         read().catch((error: unknown) => {
           reportError(context, error)

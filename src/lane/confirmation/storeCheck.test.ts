@@ -11,7 +11,7 @@ const CURSOR = 5
 const counts = (count: number) => (call: RpcCall) =>
   isCount(call) ? ({ ok: true, result: `0x${count.toString(16)}` } as const) : undefined
 
-/** A check beside one other endpoint that counts so many, or beside none. */
+/** A check with one other endpoint that counts this many, or without another endpoint. */
 function checkBeside(
   other: number | undefined,
   { isDisputed = false, madeAt }: { isDisputed?: boolean; madeAt?: BlockRef } = {},
@@ -32,7 +32,7 @@ function say(lane: ScriptedLane, count: number | undefined): void {
   if (other && count !== undefined) other.script = counts(count)
 }
 
-test('a dispute ends when every endpoint has counted no more than the store knows, three times in a row', async () => {
+test('ends a dispute when every endpoint has counted no more than the store knows, three times in a row', async () => {
   const { lane, check, judge } = checkBeside(5, { isDisputed: true })
   await judge(5)
   await judge(5)
@@ -46,7 +46,7 @@ test('a dispute ends when every endpoint has counted no more than the store know
   expect([check.isDisputed, check.isOpen]).toEqual([false, false])
 })
 
-test('while they contradict each other it goes on, whichever of them is above, and says both numbers', async () => {
+test('continues while the endpoints disagree, whichever counts more, and reports both numbers', async () => {
   for (const [reader, other] of [
     [9, 5],
     [5, 9],
@@ -58,7 +58,7 @@ test('while they contradict each other it goes on, whichever of them is above, a
   }
 })
 
-test('when all of them count more the store is behind the chain, with two endpoints and with one', async () => {
+test('sets storeBehindChain when all endpoints count more, with two endpoints and with one', async () => {
   for (const other of [6, undefined]) {
     const { check, judge, holds } = checkBeside(other)
     await judge(6)
@@ -66,13 +66,13 @@ test('when all of them count more the store is behind the chain, with two endpoi
   }
 })
 
-test('a count above what the store knows disputes it before anything else is done', () => {
+test('starts a dispute with a count above the store before anything else is done', () => {
   const { check } = checkBeside(6)
   check.judge({ min: 6, max: 6 })
   expect(check.isDisputed).toBe(true)
 })
 
-test('the hold lifts by itself when every endpoint refutes it three times in a row', async () => {
+test('lifts the hold when every endpoint refutes it three times in a row', async () => {
   const { lane, judge, holds } = checkBeside(6)
   await judge(6)
   for (let times = 0; times < 4; times++) await judge(5)
@@ -82,20 +82,20 @@ test('the hold lifts by itself when every endpoint refutes it three times in a r
   expect(holds()).toEqual([])
 })
 
-test('a count that the store knows disputes nothing, and nobody is asked', async () => {
+test('starts no dispute for a count that the store knows, and asks no other endpoint', async () => {
   const { lane, check, judge } = checkBeside(9)
   await judge(CURSOR)
   expect([check.isDisputed, lane.endpoints[1]?.batches.length]).toEqual([false, 0])
 })
 
-test('the others are asked once at a time', async () => {
+test('asks the other endpoints once at a time', async () => {
   const { lane, check, judge, changes } = checkBeside(5, { isDisputed: true })
   check.judge({ min: 5, max: 5 })
   await judge(5)
   expect([lane.endpoints[1]?.batches.length, changes()]).toEqual([1, 1])
 })
 
-test('what the others say after an operator has looked, or after the lane was closed, changes nothing', async () => {
+test("ignores the others' answers after an operator accepted, or after the lane was closed", async () => {
   for (const ended of ['accepted', 'closed'] as const) {
     const { lane, check, judge, changes, holds } = checkBeside(9, { isDisputed: true })
     const judged = judge(9)
@@ -112,7 +112,7 @@ test('an operator ends a dispute', () => {
   expect([check.isDisputed, check.isOpen]).toEqual([false, false])
 })
 
-test('a store that cannot be older than the chain is not asked about', async () => {
+test('does not check a store that cannot be older than the chain', async () => {
   const lane = scriptedLane({ history: [[]], endpoints: 2 })
   const check = createStoreCheck(
     lane.context,
@@ -124,7 +124,10 @@ test('a store that cannot be older than the chain is not asked about', async () 
   expect([check.isDisputed, lane.holds.size, lane.endpoints[1]?.batches.length]).toEqual([false, 0, 0])
 })
 
-/** One endpoint; block 3 is the newest that the store knew, and the nonce above its cursor was used in this one. */
+/**
+ * One endpoint. Block 3 is the newest block that the store knew, and the nonce above its cursor was used in
+ * this block.
+ */
 function checkUsedIn(used: number | undefined, madeAt: Partial<BlockRef> = {}) {
   const lane = scriptedLane({ history: [[], [], [], [], []], floor: CURSOR })
   const blockAt = (number: number): BlockRef => ({ number, hash: lane.chain.blockHash(number) as Hash })
@@ -142,7 +145,7 @@ function checkUsedIn(used: number | undefined, madeAt: Partial<BlockRef> = {}) {
   }
 }
 
-test('what was used in a block that the store knew is nothing that it has forgotten: three readings lift the hold', async () => {
+test('lifts the hold after three readings if the nonce was used in a block that the store knew', async () => {
   for (const used of [1, 2, 3]) {
     const judge = checkUsedIn(used)
     expect(await judge(CURSOR + 1, 2)).toEqual(['storeBehindChain'])
@@ -153,7 +156,7 @@ test('what was used in a block that the store knew is nothing that it has forgot
 test.each([
   ['in a block above it', checkUsedIn(4), CURSOR + 1],
   ['in a block that nothing shows', checkUsedIn(undefined), CURSOR + 1],
-  ['while the block that the store knew is not on the chain', checkUsedIn(2, { hash: '0xab' }), CURSOR + 1],
+  ['while the known block is not on the chain', checkUsedIn(2, { hash: '0xab' }), CURSOR + 1],
   ['and more nonces are counted', checkUsedIn(2), CURSOR + 2],
 ])('the hold stays where the nonce was used %s', async (_, judge, count) => {
   expect(await judge(count, 6)).toEqual(['storeBehindChain'])

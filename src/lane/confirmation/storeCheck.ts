@@ -24,36 +24,40 @@ type StoreCheckContext = {
 }
 
 /**
- * Whether the chain knows nonces that the store does not: then the store was put back to an earlier time, and ids that it
- * has forgotten would be paid again. The hold `storeBehindChain` comes where every endpoint that answers says so. While
- * they contradict each other nothing is sent, for the reason `seeding`.
+ * Checks whether the chain knows nonces that the store does not. In that case the store was restored from an
+ * earlier time, and ids that it has forgotten would be paid again. The hold `storeBehindChain` is set if
+ * every endpoint that answers agrees. While the endpoints contradict each other, nothing is sent, with the
+ * reason `seeding`.
  */
 export type StoreCheck = {
-  /** The counts that confirmed readings of the endpoint that is read hold the account between. */
+  /** The bounds of the account's count, from confirmed readings of the read endpoint. */
   judge(bounds: Bounds): void
   readonly isDisputed: boolean
-  /** The two counts that contradict each other, and what the store knows. */
+  /** Describes the two contradicting counts, and the store's cursor. */
   readonly detail: string
-  /** More readings may change what is known of it. */
+  /** More readings may change the result. */
   readonly isOpen: boolean
-  /** An operator has looked. */
+  /** An operator has confirmed the state. */
   accept(): void
 }
 
-/** The hold rests on counts alone, and ids may be paid again where it is lifted in error: one refutation is not enough. */
+/**
+ * Number of refutations that lift the hold. One is not enough: the hold rests on counts alone, and ids may be
+ * paid again if it is lifted in error.
+ */
 const REFUTED_MIN = 3
 
-/** Where a search begins; it goes lower by itself. */
+/** A search starts this many blocks below its block, and continues to lower blocks by itself. */
 const LOOK_BACK_BLOCKS = 31
 
 export function createStoreCheck(
   context: StoreCheckContext,
   start: {
-    /** The cursor of a store that can be older than the chain, where it is one. */
+    /** The cursor of a store that may be older than the chain; undefined if it cannot be. */
     readonly cursor: number | undefined
-    /** Of the readings at the start one said so, and another did not. */
+    /** Of the readings at the start one was above the cursor, and another was not. */
     readonly isDisputed: boolean
-    /** The newest block that the store shows to be older than whatever it may have forgotten. */
+    /** The newest block that the store knew before it can have lost anything. */
     readonly madeAt: BlockRef | undefined
   },
   changed: () => void,
@@ -63,7 +67,7 @@ export function createStoreCheck(
   const { cursor, madeAt } = start
   let isDisputed = start.isDisputed
   const asking = createOneAtATime(context)
-  // Readings in a row of which none was above the cursor.
+  // Number of consecutive readings without a count above the cursor.
   let refuted = 0
   let said = ''
 
@@ -100,8 +104,9 @@ export function createStoreCheck(
   }
 
   /**
-   * How many nonces were used before the store was written last: `count`, where the body of a block that was known then
-   * shows the last one of them. What the store has forgotten was made later, and lands above that block.
+   * Returns `count` if all these nonces were used before the store was last written, which holds if the body
+   * of a block that the store knew shows the last one of them; otherwise 0. Transactions that the store has
+   * forgotten were made later, and land above that block.
    */
   async function usedBefore(count: number): Promise<number> {
     const last = lane.book.get(count - 1)
@@ -114,7 +119,7 @@ export function createStoreCheck(
     return readBlock(reply)?.hash === madeAt.hash ? count : 0
   }
 
-  /** Where nothing is kept of the nonce: it is looked for as if that block were the newest one. */
+  /** Without a record of the nonce, its use is searched for as if that block were the newest one. */
   async function isShownAt({ number: to, hash }: BlockRef, nonce: number): Promise<boolean> {
     const { kind } = await withStopSignal(context.closing, (signal) =>
       readEvidence(endpointPool.reader.port, {

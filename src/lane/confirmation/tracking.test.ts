@@ -8,13 +8,13 @@ const isTick = (calls: SimLane['requests'][number]) =>
   calls[0]?.method === 'eth_getBlockByNumber' && calls[0].params[0] === 'latest'
 const markers = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
-/** What was just sent is looked for more closely, for three refreshes. */
+/** A recent send causes more frequent polls, for three refreshes. */
 const CLOSER_LOOK_MS = 700
-/** One at the cadence, and its answer. */
+/** One poll at the cadence, and its answer. */
 const LOOK_MS = 200 + 20
 
 describe('one poller', () => {
-  test.each([1, 100])('a tick is one request with %i in flight', async (inFlight) => {
+  test.each([1, 100])('sends one request per tick with %i in flight', async (inFlight) => {
     await using lane = await openLane({ limits: { window: 128 } })
     lane.script = swallow(...markers(inFlight))
     const all = markers(inFlight).map((marker) => lane.sender.send(transfer(marker)))
@@ -29,7 +29,7 @@ describe('one poller', () => {
     expect(ticks).toBeLessThanOrEqual((lane.clock.now() - startMs) / 200 + 1)
   })
 
-  test('several senders on one endpoint share the poller: still one request a tick', async () => {
+  test('several senders on one endpoint share the poller, with one request per tick', async () => {
     await using lane = await openLane()
     const others = [0xab, 0xac, 0xad].map((end) => {
       const account = createStubAccount(`0x${'0'.repeat(38)}${end.toString(16)}`)
@@ -47,7 +47,7 @@ describe('one poller', () => {
     await lane.settle(Promise.all(others.map((other) => other.close())))
   })
 
-  test('two senders of one account share one lane: nonces are distinct', async () => {
+  test('two senders of one account share one lane, with distinct nonces', async () => {
     await using lane = await openLane()
     const other = createSenderIn(lane.environment, lane.parameters)
     const sent = await lane.settle(Promise.all([lane.sender.send(transfer(1)), other.send(transfer(2))]))
@@ -58,7 +58,7 @@ describe('one poller', () => {
     expect(lane.executed()).toHaveLength(2)
   })
 
-  test('an idle lane asks for nothing, and a lane whose all is final neither', async () => {
+  test('neither an idle lane nor a lane whose nonces are all final sends requests', async () => {
     await using lane = await openLane()
     await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('finalized'))
     await lane.blocks(2)
@@ -70,7 +70,7 @@ describe('one poller', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('once all is sealed it polls once a block', async () => {
+  test('polls once a block once all transactions are sealed', async () => {
     await using lane = await openLane()
     await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait())
     await lane.blocks(1)
@@ -81,7 +81,7 @@ describe('one poller', () => {
 })
 
 describe('events', () => {
-  test('each stage is told once, in order, with the transaction', async () => {
+  test('emits each stage once, in order, with the transaction', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(tx.wait('finalized'))
@@ -102,7 +102,7 @@ describe('events', () => {
     expect(heard).toEqual(['queued', 'signed', 'accepted', 'preconfirmed', 'sealed'])
   })
 
-  test('a listener that was taken off hears no more, and taking it off twice does nothing', async () => {
+  test('a removed listener receives no events, and a second removal does nothing', async () => {
     await using lane = await openLane()
     let heard = 0
     const off = lane.sender.on('queued', () => heard++)
@@ -113,7 +113,7 @@ describe('events', () => {
     expect(heard).toBe(1)
   })
 
-  test('rebroadcast is told when bytes are sent again', async () => {
+  test('emits rebroadcast when bytes are sent again', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -122,7 +122,7 @@ describe('events', () => {
   })
 })
 
-test('the first transaction at an endpoint is told as pre-confirmed at the look that shows what `pending` includes', async () => {
+test('emits preconfirmed for the first transaction once a poll shows the meaning of `pending`', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.ready())
   const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -134,7 +134,7 @@ test('the first transaction at an endpoint is told as pre-confirmed at the look 
 })
 
 describe('observe', () => {
-  test("somebody else's feed tells of a pre-confirmation before the poller does", async () => {
+  test('an external feed reports a pre-confirmation before the poller does', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -142,7 +142,7 @@ describe('observe', () => {
     expect(tx.stage).toBe('preconfirmed')
   })
 
-  test('row 23: what a feed told and no sealed block holds is withdrawn, and hashes of others are let go', async () => {
+  test('row 23: withdraws a pre-confirmation of the feed that no sealed block contains, and ignores unknown hashes', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -155,7 +155,7 @@ describe('observe', () => {
 })
 
 describe('get, list, inFlight, snapshot', () => {
-  test('get finds by id and by the hash of any attempt; what nobody knows is undefined', async () => {
+  test('get finds by id and by the hash of any attempt, and returns undefined for unknown values', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
@@ -167,7 +167,7 @@ describe('get, list, inFlight, snapshot', () => {
     expect(await lane.settle(lane.sender.get({ hash: `0x${'ab'.repeat(32)}` }))).toBeUndefined()
   })
 
-  test('list pages through all, newest first, each once, and by stage', async () => {
+  test('list returns all, newest first, each once, in pages and by stage', async () => {
     await using lane = await openLane()
     for (const marker of markers(7))
       await lane.settle(lane.sender.send(transfer(marker), { id: `t${marker}` }))
@@ -190,7 +190,7 @@ describe('get, list, inFlight, snapshot', () => {
     expect(sealed.items).toHaveLength(7)
   })
 
-  test('a transaction as JSON is plain and holds no bytes', async () => {
+  test('a transaction as JSON is plain and contains no bytes', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(
       lane.sender.send({ ...transfer(1), data: '0xfeedfacecafe', gas: 30_000n } as never, { id: 'a' }),
@@ -201,7 +201,7 @@ describe('get, list, inFlight, snapshot', () => {
     expect(JSON.stringify(tx)).not.toContain('feedfacecafe')
   })
 
-  test('snapshot shows the lane; inFlight those with a nonce', async () => {
+  test('snapshot shows the lane, and inFlight the transactions with a nonce', async () => {
     await using lane = await openLane()
     lane.script = swallow(1, 2)
     const sent = await lane.settle(Promise.all([1, 2].map((marker) => lane.sender.send(transfer(marker)))))
@@ -224,7 +224,7 @@ describe('get, list, inFlight, snapshot', () => {
     })
   })
 
-  test('delegated accounts: one in flight at a time, and each lands', async () => {
+  test('delegated accounts: lands transactions one at a time', async () => {
     await using lane = await openLane({ code: `0xef0100${'ab'.repeat(20)}`, chain: { rules: 'reth' } })
     const all = markers(4).map((marker) => lane.sender.send({ ...transfer(marker), gas: 90_000n }))
     await lane.settle(Promise.all(all))

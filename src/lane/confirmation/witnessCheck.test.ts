@@ -5,7 +5,9 @@ import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
-/** Nonce 0 is bound to a transaction, and block 2 has another one of the account with it. */
+/**
+ * Nonce 0 is bound to a transaction, and block 2 contains another transaction of the account with that nonce.
+ */
 function usedByAnother(endpoints = 1): ScriptedLane {
   const lane = scriptedLane({ history: [[], [], [foreign(0)], []], endpoints })
   lane.journal(0, 'a', mine(0))
@@ -33,7 +35,7 @@ const without =
     return { ok: true, result: { ...result, transactions } }
   }
 
-test('rule W: the verdict waits for a second reading of the body, at another endpoint where there is one', async () => {
+test('rule W: the verdict waits for a second reading of the body, at another endpoint if there is one', async () => {
   const lane = usedByAnother(2)
   const check = createWitnessCheck(lane.context)
   expect(check.confirmed(0)).toBe(false)
@@ -45,7 +47,7 @@ test('rule W: the verdict waits for a second reading of the body, at another end
   expect(lane.applied).toEqual([])
 })
 
-test('rule W: with one endpoint it is that one which is read once more', async () => {
+test('rule W: a single endpoint is read once more', async () => {
   const lane = usedByAnother()
   const check = createWitnessCheck(lane.context)
   expect(check.confirmed(0)).toBe(false)
@@ -54,7 +56,7 @@ test('rule W: with one endpoint it is that one which is read once more', async (
   expect(check.confirmed(0)).toBe(true)
 })
 
-test('it is read once at a time, and the poller is woken for the answer', async () => {
+test('reads once at a time, and wakes the poller for the answer', async () => {
   const lane = usedByAnother()
   const check = createWitnessCheck(lane.context)
   check.confirmed(0)
@@ -64,7 +66,7 @@ test('it is read once at a time, and the poller is woken for the answer', async 
   expect([bodies(lane, 0), lane.woken]).toEqual([1, 1])
 })
 
-test('an endpoint on another chain says nothing of it', async () => {
+test('ignores an endpoint on another chain', async () => {
   const lane = usedByAnother()
   const [only] = lane.endpoints
   if (only) only.script = ({ method }) => (method === 'eth_chainId' ? { ok: true, result: '0x2' } : undefined)
@@ -74,7 +76,7 @@ test('an endpoint on another chain says nothing of it', async () => {
   expect([check.confirmed(0), lane.applied]).toEqual([false, []])
 })
 
-test('it is read where bytes of ours are out, although what they were for has ended', async () => {
+test('reads again if bytes of this lane were sent, although their transaction has ended', async () => {
   const lane = scriptedLane({ history: [[], [], [foreign(0)], []] })
   lane.journal(0, 'a', mine(0))
   lane.book.apply(0, { type: 'executedElsewhere', claim: 'a', token: 900 })
@@ -92,7 +94,7 @@ test('a nonce that is live again has no verdict to wait for', () => {
   expect([check.confirmed(0), check.wanted]).toEqual([true, false])
 })
 
-test('row 34: the body does not hold the witness any more: the nonce is live again, and the endpoint is doubted', async () => {
+test('row 34: reopens the nonce and doubts the endpoint if the second body lacks the witness', async () => {
   const lane = usedByAnother(2)
   const [, other] = lane.endpoints
   if (other) other.script = without(lane)
@@ -105,7 +107,7 @@ test('row 34: the body does not hold the witness any more: the nonce is live aga
   expect(check.wanted).toBe(false)
 })
 
-test('while nobody answers there is no verdict, and few requests: it is asked for at growing intervals, of each in turn', async () => {
+test('gives no verdict without an answer, and asks each endpoint in turn at growing intervals', async () => {
   const lane = usedByAnother(2)
   for (const endpoint of lane.endpoints) endpoint.script = () => SILENT
   const check = createWitnessCheck(lane.context)
@@ -123,7 +125,7 @@ test('while nobody answers there is no verdict, and few requests: it is asked fo
   expect(check.confirmed(0)).toBe(true)
 })
 
-test('a body that contradicts itself, or is that of another block, is no answer', async () => {
+test('ignores a body that contradicts itself, or belongs to another block', async () => {
   for (const change of [{ transactions: [] }, { hash: hashOf('block', 9, 9) }]) {
     const lane = usedByAnother()
     const [only] = lane.endpoints
@@ -143,7 +145,7 @@ test('a body that contradicts itself, or is that of another block, is no answer'
   }
 })
 
-test('a reading counts for its block alone: after a reorg the body of the new one is read', async () => {
+test('a reading counts only for its block, so that a reorg causes a new one', async () => {
   const lane = usedByAnother()
   const check = createWitnessCheck(lane.context)
   check.confirmed(0)
@@ -152,11 +154,11 @@ test('a reading counts for its block alone: after a reorg the body of the new on
   show(lane, 3, foreign(0))
   expect(check.confirmed(0)).toBe(false)
   await lane.clock.advance(0)
-  // Block 3 does not hold it.
+  // Block 3 does not contain it.
   expect(lane.applied).toEqual(['0 unwitnessed'])
 })
 
-test('nothing is read once more where no body was the reason, or nothing of ours would go elsewhere', () => {
+test('does not read again if no body was the reason, or if nothing of this lane would move', () => {
   const bare = scriptedLane({ history: [[], [], [foreign(0)]] })
   show(bare, 2, foreign(0))
   const created = scriptedLane({ history: [[], [], [foreign(0)]] })
@@ -169,7 +171,7 @@ test('nothing is read once more where no body was the reason, or nothing of ours
     hash: mine(0),
     block: { number: 2, hash: landed.chain.blockHash(2) },
   })
-  // Our own bytes, of a transaction that had ended: the walk has seen them.
+  // Bytes of this lane whose transaction had ended. The walk has seen them.
   const ended = scriptedLane({ history: [[], [], [mine(0)]] })
   ended.journal(0, 'a', mine(0))
   ended.book.apply(0, { type: 'outcome', hash: mine(0), outcome: 'intrinsic', epoch: 1 })
@@ -186,7 +188,7 @@ test('nothing is read once more where no body was the reason, or nothing of ours
   }
 })
 
-test('a closed lane applies nothing of a reading that was under way', async () => {
+test('a closed lane applies nothing from a running read', async () => {
   const lane = usedByAnother()
   const [only] = lane.endpoints
   if (only) only.script = without(lane)

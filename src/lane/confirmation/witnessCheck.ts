@@ -20,11 +20,12 @@ type WitnessCheckContext = {
 }
 
 /**
- * The second reading of a witness (rule W): before a transaction goes to another nonce, or ends without execution, because
- * something else used its nonce, the body that shows it is read once more, at another endpoint where there is one.
+ * The second reading of a witness (rule W). Before a transaction moves to another nonce, or ends without
+ * execution, because something else used its nonce, the body that shows the use is read once more, at another
+ * endpoint if there is one.
  */
 export type WitnessCheck = {
-  /** Whether the verdict on this nonce may be given; where it is not known yet, the reading begins. */
+  /** Whether the verdict on this nonce may be given. If that is not known yet, the reading begins. */
   confirmed(nonce: number): boolean
   /** A verdict waits for a reading. */
   readonly wanted: boolean
@@ -89,7 +90,8 @@ export function createWitnessCheck(context: WitnessCheckContext): WitnessCheck {
       check.reading = false
       check.notBeforeMs = clock.now() + Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** check.tries)
       check.tries++
-      // The answer is judged at once: the next block may be long in coming, and a closed lane is past it.
+      // The poller is woken so that the answer takes effect at once: the next block may take long. A closed
+      // lane needs no answer.
       if (!context.closed) endpointPool.tracker.wake()
     }
   }
@@ -116,13 +118,16 @@ type Needed = {
   readonly hash: `0x${string}`
 }
 
-/** Something of ours is bound there, and what used the nonce is known from a body that was read once. */
+/**
+ * The use of the nonce is known from a body that was read once, and something of this lane is bound to the
+ * nonce.
+ */
 function needsSecondReading(slot: Slot): Needed | undefined {
   if (slot.state !== 'used' || slot.settled || slot.by.kind !== 'other') return undefined
   const { by, at, claims, attempts } = slot
   if (by.hash === undefined || at === undefined) return undefined
   if (claims.length === 0 && attempts.length === 0) return undefined
-  // An attempt of ours whose transaction had ended: the walk has seen it.
+  // An attempt of this lane whose transaction had ended. The walk has seen it.
   if (attempts.some(({ hash }) => hash === by.hash)) return undefined
   return { block: at, hash: by.hash }
 }

@@ -14,11 +14,11 @@ import type { TxRequest } from '../../types/index.js'
 
 const ROUND_TRIP_MS = 300
 
-/** A lane that is not open yet, on a chain that is far away. */
+/** A lane that is not open yet, on a distant chain. */
 async function farAway(options: SimLaneOptions = {}): Promise<SimLane> {
   const lane = await openLane({ closed: true, lateMs: () => ROUND_TRIP_MS, ...options })
   lane.chain.start()
-  // What the chain has when the lane comes is more than its first block.
+  // The chain has more than its first block when the lane opens.
   await lane.clock.advance(5_000)
   return lane
 }
@@ -30,7 +30,7 @@ async function roundTripsOf(lane: SimLane, send: Promise<unknown>): Promise<numb
   return Math.floor((lane.clock.now() - begunMs) / ROUND_TRIP_MS)
 }
 
-/** A transfer with nothing given. */
+/** A transfer without gas and fees. */
 function bare(marker: number): TxRequest {
   const { gas: _, ...request } = transfer(marker)
   return request as TxRequest
@@ -39,18 +39,18 @@ function bare(marker: number): TxRequest {
 const estimates = ({ requests }: SimLane) =>
   requests.flat().filter(({ method }) => method === 'eth_estimateGas').length
 
-describe('a first send with nothing given is accepted after three round trips', () => {
+describe('a first send without gas and fees is accepted after three round trips', () => {
   test.each<readonly [string, SimLaneOptions]>([
     ['blocks every 2 s', {}],
     ['blocks faster than the round trip', { chain: { blockTimeMs: 200 } }],
-    ['an account that has money and code', { code: `0xef0100${'11'.repeat(20)}` }],
+    ['an account with money and code', { code: `0xef0100${'11'.repeat(20)}` }],
   ])('%s', async (_, options) => {
     await using lane = await farAway(options)
     expect(await roundTripsOf(lane, lane.sender.send(bare(1)))).toBe(3)
     expect(estimates(lane)).toBe(1)
   })
 
-  test('of a lane that was open before, in another life', async () => {
+  test('for a lane that an earlier process had opened', async () => {
     const store = memoryStore()
     await using lane = await farAway({ store })
     await lane.settle(lane.sender.send(bare(1)).then((tx) => tx.wait('finalized')))
@@ -61,19 +61,16 @@ describe('a first send with nothing given is accepted after three round trips', 
   })
 })
 
-test.each([0, ROUND_TRIP_MS])(
-  'a lane that is ready and has nothing to follow asks nothing more, %i ms away',
-  async (ms) => {
-    await using lane = await farAway({ lateMs: () => ms })
-    await lane.settle(lane.sender.ready())
-    const requests = lane.requests.length
-    await lane.clock.advance(60_000)
-    expect(lane.requests).toHaveLength(requests)
-  },
-)
+test.each([0, ROUND_TRIP_MS])('an idle lane that is ready sends no requests, %i ms away', async (ms) => {
+  await using lane = await farAway({ lateMs: () => ms })
+  await lane.settle(lane.sender.ready())
+  const requests = lane.requests.length
+  await lane.clock.advance(60_000)
+  expect(lane.requests).toHaveLength(requests)
+})
 
-describe('what is asked before the lane is open', () => {
-  test('is nothing where nobody sends', async () => {
+describe('requests before the lane is open', () => {
+  test('are none without a send', async () => {
     await using lane = await farAway()
     await lane.settle(lane.sender.snapshot())
     const methods = new Set(lane.requests.flat().map(({ method }) => method))
@@ -81,13 +78,13 @@ describe('what is asked before the lane is open', () => {
     expect(methods).not.toContain('eth_maxPriorityFeePerGas')
   })
 
-  test('shows nothing of a transaction that is private', async () => {
+  test('reveal nothing of a private transaction', async () => {
     await using lane = await farAway()
     await lane.rejection(lane.sender.send(bare(1), { private: true }))
     expect(estimates(lane)).toBe(0)
   })
 
-  test('is not about one that comes after another', async () => {
+  test('exclude a transaction that follows another one', async () => {
     await using lane = await farAway()
     const first = lane.sender.send(transfer(1), { id: 'a' })
     const second = lane.sender.send(bare(2), { after: ['a'] })
@@ -100,8 +97,8 @@ describe('what is asked before the lane is open', () => {
   test.each<readonly [string, RpcReply]>([
     ['reverts', refuses('execution reverted', 3)],
     ['has no answer', TIMES_OUT],
-    ['is answered with what cannot be', { ok: true, result: '0x1' }],
-  ])('is asked again where it %s', async (_, reply) => {
+    ['is answered with an invalid value', { ok: true, result: '0x1' }],
+  ])('are repeated if the estimate %s', async (_, reply) => {
     await using lane = await farAway()
     let asked = 0
     lane.script = ({ method }) => (method === 'eth_estimateGas' && asked++ === 0 ? reply : undefined)
@@ -110,7 +107,7 @@ describe('what is asked before the lane is open', () => {
     expect(asked).toBe(2)
   })
 
-  test('is asked again where the account took its time', async () => {
+  test('are repeated if the account state was slow to read', async () => {
     await using lane = await farAway()
     const untilMs = lane.clock.now() + 5_000
     lane.script = ({ method }) =>

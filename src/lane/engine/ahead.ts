@@ -7,23 +7,29 @@ import { createGasEstimator, type GasEstimator } from '../gas/gas.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { createFeeOracle, type FeeOracle } from '../signing/feeOracle.js'
 
-/** What the first transactions of a lane need beside the account, so that it can be asked for while that is read. */
+/**
+ * The values besides the account state that the first transactions of a lane need. They are requested while
+ * the account is being read.
+ */
 export type Ahead = {
-  /** For all that a lane does until it ends. */
+  /** The clock for all work of the lane until it ends. */
   readonly clock: Clock & { stop(): void }
   readonly fees: FeeOracle
   readonly estimator: GasEstimator
-  /** Asks for the price, and for the gas of what waits for the lane. */
+  /** Requests the price, and the gas estimates of the transactions that wait for the lane. */
   ask(): void
 }
 
-/** As many as fit in one request: the others are asked about with all that comes later. */
+/**
+ * Maximum number of estimates that fit in one request. The other transactions are estimated later, together
+ * with new ones.
+ */
 const ESTIMATES_MAX = 50
 
 export function createAhead(parts: {
   readonly options: {
     readonly limits: Limits
-    /** The requests that wait to be sent as soon as the lane is open. */
+    /** The requests that are sent as soon as the lane is open. */
     readonly waiting?: (() => ReadonlyMap<TxRequest, SendOptions>) | undefined
   }
   readonly environment: Environment
@@ -43,7 +49,7 @@ export function createAhead(parts: {
     timeoutMs: limits.readTimeoutMs,
   })
 
-  /** What depends on something else, or is not to be shown, is asked about in its turn. */
+  /** Requests with a dependency, and private requests, are estimated later. */
   function estimates() {
     return [...(waiting?.() ?? [])]
       .filter(
@@ -59,7 +65,7 @@ export function createAhead(parts: {
     estimator,
     ask() {
       if ((waiting?.().size ?? 0) === 0) return
-      // Who needs it asks again where there is no answer.
+      // Without an answer, the code that needs the price requests it again.
       void fees.market().catch(() => {})
       for (const [request] of estimates()) estimator.ahead(request, address)
     },

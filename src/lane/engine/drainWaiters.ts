@@ -9,7 +9,9 @@ type DrainWaitersContext = {
   readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
 }
 
-/** Promises for the moment when everything is done; looked at after each tick and on request. */
+/**
+ * Promises for the moment at which all work is done. The condition is checked after each tick and on request.
+ */
 export function createDrainWaiters(isDrained: () => boolean) {
   let waiters: (() => void)[] = []
   function settle(): void {
@@ -28,11 +30,15 @@ export function createDrainWaiters(isDrained: () => boolean) {
   }
 }
 
-/** Nothing is queued or being signed (`open` counts both), every nonce is used, and each transaction is over. */
+/**
+ * Nothing is queued or being signed (`open` counts both), every nonce is used, and each transaction is
+ * finished.
+ */
 export function isAllDone({ lane, transactions, handedOff }: DrainWaitersContext, open: number): boolean {
   const { book } = lane
   if (open > 0 || book.floor !== book.cursor) return false
-  // A nonce that something else took may send its transaction to another one: not done before its verdict.
+  // If another transaction used its nonce, a transaction may move to another nonce, so it is not
+  // finished before its verdict.
   for (const transaction of transactions.values()) {
     const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
     if (!isOver && !handedOff.has(transaction)) return false

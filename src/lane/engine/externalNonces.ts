@@ -23,29 +23,32 @@ type ExternalNoncesContext = {
   readonly closed: boolean
 }
 
-/** Nonces in the hands of outside code: rows 8 to 11. */
+/** Nonces that outside code has reserved: rows 8 to 11. */
 export type ExternalNonces = {
-  /** Hands out the lowest hole, else the cursor. To be called under the lane's mutex. */
+  /** Reserves the lowest hole, otherwise the cursor. The caller must hold the lane's mutex. */
   handOut(): number
-  /** Resolves once all that was handed out and given back until now is in the store. */
+  /** Resolves once all earlier reservations and releases are in the store. */
   written(): Promise<void>
-  /** Row 9. Resolves once the bytes are in the store; before that nobody may send them. */
+  /** Row 9. Resolves once the bytes are in the store. Before that the bytes must not be sent. */
   commit(nonce: number, envelope: Envelope): Promise<Transaction>
   /** Row 10. */
   release(nonce: number): void
-  /** It was heard of: its time begins anew. */
+  /** The reservation was confirmed, so its time starts over. */
   renew(nonce: number): void
-  /** What became of sending committed bytes. Anything but acceptance and an intrinsic refusal is unknown. */
+  /**
+   * The result of sending committed bytes. Any result other than an acceptance and an intrinsic refusal is
+   * unknown.
+   */
   outcome(nonce: number, envelope: Envelope, outcome: SendOutcome['outcome']): void
-  /** Watches over what an earlier life handed out. */
+  /** Sets the deadlines of an earlier process's reservations. */
   start(): void
   stop(): void
 }
 
-/** Who waits for the store to have what was handed out or committed. */
+/** A caller that waits until its reservation or its bytes are in the store. */
 type Write = {
   readonly reject: (error: TxlaneError) => void
-  /** The store was asked to keep bytes, which whoever reads them may send. */
+  /** The store was asked to persist bytes, so any process which reads them may send them. */
   mayBeSent: boolean
 }
 
@@ -61,7 +64,7 @@ export function createExternalNonces(options: {
   const deadlines = createDeadlines<number>({ clock, afterMs: limits.reservationTtlMs, due: expire })
   const writes = new Set<Write>()
 
-  /** Row 11. Without a signer the gap is told, again and again, until somebody fills it. */
+  /** Row 11. Without a signer, `gap` is emitted again and again until the gap is filled. */
   function expire(nonce: number): void {
     if (!isHandedOut(book.get(nonce))) return
     lane.apply(nonce, { type: 'ttl', signer: context.signer !== undefined, token: lane.token() })
@@ -97,7 +100,8 @@ export function createExternalNonces(options: {
       gas: envelope.gas,
       claim: transaction.id,
       epoch: lane.lease.epoch,
-      // Whoever committed them is about to send them: a send of ours would be the second one.
+      // The caller that committed the bytes is about to send them, so a send of this lane would be the
+      // second one.
       sends: 1,
       accepted: false,
       madeAt: newestBlock(context),
@@ -108,14 +112,14 @@ export function createExternalNonces(options: {
     try {
       await written(true)
     } catch (error) {
-      // Where it was written all the same, whoever has the lane next reads it there.
+      // If the write succeeded all the same, the next lease owner reads the transaction from the store.
       if (isFresh) transactions.delete(transaction.id)
       throw error
     }
     return transaction
   }
 
-  /** Other bytes for the same reservation are another attempt of the same transaction. */
+  /** Different bytes for the same reservation are another attempt of the same transaction. */
   function transactionAt(slot: Slot, envelope: Envelope): { transaction: Transaction; isFresh: boolean } {
     const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
     const claim = claims.find(isOutsideId)
@@ -185,7 +189,9 @@ function tooLate(slot: Slot | undefined, { hash }: Envelope): TxlaneError {
   })
 }
 
-/** The store was asked to keep the bytes, and has not answered: whoever opens the lane next may find and send them. */
+/**
+ * The store was asked to persist the bytes and has not answered. The next lease owner may find and send them.
+ */
 function closedInMidWrite(): TxlaneError {
   return new TxlaneError(
     'The lane was closed before the store answered: the bytes may be journaled. Do not send them; look them up by their hash.',

@@ -23,7 +23,7 @@ const priced = (marker: number, maxFeePerGas: bigint) =>
 const mostSent = (lane: SimLane) =>
   lane.sent.map(({ maxFeeWei }) => maxFeeWei).reduce((a, b) => (a > b ? a : b), 0n)
 
-describe('a ceiling that is raised while a transaction stands at it', () => {
+describe('a ceiling that is raised while a transaction has reached it', () => {
   /** The base fee rises above the ceiling, so that neither the transaction nor a no-op can land. */
   async function standing(): Promise<SimLane> {
     const lane = await openLane({ fees: LOW })
@@ -36,7 +36,7 @@ describe('a ceiling that is raised while a transaction stands at it', () => {
     return lane
   }
 
-  test('it is bumped with the next tick: no block has to go by', async () => {
+  test('bumps the transaction with the next tick, without another block', async () => {
     await using lane = await standing()
     await lane.blocks(1)
     const { number } = lane.chain.head
@@ -48,14 +48,14 @@ describe('a ceiling that is raised while a transaction stands at it', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('it stands where it stood without that', async () => {
+  test('leaves the transaction unchanged if the ceiling stays', async () => {
     await using lane = await standing()
     await lane.blocks(20)
     expect(mostSent(lane)).toBeLessThanOrEqual(CEILING_WEI)
     lane.sender.setFees(HIGH)
   })
 
-  test('a ceiling of its own still stops it', async () => {
+  test("does not exceed the transaction's own ceiling", async () => {
     await using lane = await openLane({ fees: LOW })
     lane.chain.spikeBaseFee(40_000_000n, 60)
     await lane.blocks(2)
@@ -69,7 +69,7 @@ describe('a ceiling that is raised while a transaction stands at it', () => {
   })
 })
 
-test('a ceiling that is lowered holds for what is signed from then on', async () => {
+test('a lowered ceiling applies to later signatures', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.send(transfer(1)))
   lane.sender.setFees({ ceiling: { maxFeePerGas: 1_900_000n } })
@@ -78,7 +78,7 @@ test('a ceiling that is lowered holds for what is signed from then on', async ()
   expect(lane.sent.at(-1)!.maxFeeWei).toBeLessThan(1_900_000n)
 })
 
-test('what is left out stays, and an empty object takes a bound away', async () => {
+test('omitted fields stay unchanged, and an empty object removes a bound', async () => {
   await using lane = await openLane({ fees: { ...LOW, groups: { slow: { ceiling: { maxFeePerGas: 5n } } } } })
   lane.sender.setFees({ groups: {} })
   await lane.settle(lane.sender.send(transfer(1), { group: 'slow' }))
@@ -89,7 +89,7 @@ test('what is left out stays, and an empty object takes a bound away', async () 
   expect(lane.executed()).toEqual([1, 2])
 })
 
-test('what was changed before the lane was opened holds once it is', async () => {
+test('a change before the lane is open applies once it is open', async () => {
   await using lane = await openLane({ closed: true })
   lane.sender.setFees({ ceiling: { maxFeePerGas: 1_900_000n } })
   lane.chain.start()
@@ -97,7 +97,7 @@ test('what was changed before the lane was opened holds once it is', async () =>
   expect(lane.sent[0]!.maxFeeWei).toBeLessThan(1_900_000n)
 })
 
-test('the object that was given may be filled anew: what was set stays', async () => {
+test('the caller may reuse its object, and the values that were set stay', async () => {
   await using lane = await openLane()
   const change = { ceiling: { maxFeePerGas: 1_900_000n } }
   lane.sender.setFees(change)
@@ -109,7 +109,7 @@ test('the object that was given may be filled anew: what was set stays', async (
 describe('the ceiling of a group', () => {
   const GROUPS = { groups: { slow: { ceiling: { maxFeePerGas: 2_050_000n } } } }
 
-  test('binds its transactions, and no others', async () => {
+  test('applies to its transactions, and no others', async () => {
     await using lane = await openLane({ fees: GROUPS })
     await lane.settle(lane.sender.send(transfer(1), { group: 'slow' }))
     await lane.settle(lane.sender.send(transfer(2), { group: 'fast' }))
@@ -128,7 +128,7 @@ describe('the ceiling of a group', () => {
     expect(lane.sent[0]!.maxFeeWei).toBe(lowest)
   })
 
-  test('fees in a request above it are refused at once, and an id that was sent before is what it was', async () => {
+  test('refuses higher fees in a request at once, and accepts the id of an earlier send', async () => {
     await using lane = await openLane({
       fees: { groups: { slow: { ceiling: { maxFeePerGas: 5_000_000n } } } },
     })
@@ -143,12 +143,12 @@ describe('the ceiling of a group', () => {
     )
     expect(await lane.settle(lane.sender.get('two'))).toBeUndefined()
     await lane.settle(tx.wait('sealed'))
-    // Long after it has ended, too.
+    // Also long after it has ended.
     expect((await lane.settle(send())).id).toBe('one')
     expect(lane.executed()).toEqual([1])
   })
 
-  test('speedUp names no more than it', async () => {
+  test('limits the fees of speedUp', async () => {
     await using lane = await openLane({ fees: GROUPS })
     lane.script = onSend(swallows)
     const tx = await lane.settle(lane.sender.send(transfer(1), { group: 'slow' }))
@@ -165,7 +165,7 @@ describe('for several accounts', () => {
   const others = [{ address: OTHER, nonce: 0, balanceWei: 10n ** 18n }] as const
   const accountOf = (lane: SimLane) => createStubAccount(OTHER, { clock: lane.clock, delayMs: () => 0 })
 
-  test('a pool sets them for all its accounts, and for those that come later', async () => {
+  test('a pool sets them for all its accounts, present and later ones', async () => {
     await using lane = await openLane({ others })
     const make = (account: SimLane['account']) =>
       createMemberIn(lane.environment, { ...lane.parameters, account })
@@ -178,7 +178,7 @@ describe('for several accounts', () => {
     await lane.settle(pool.close())
   })
 
-  test('lanes set them for all accounts of a chain, whenever they are asked for', async () => {
+  test('lanes set them for all accounts of a chain, present and later ones', async () => {
     await using lane = await openLane({ others })
     const { account: _, ...chain } = lane.parameters
     const lanes = createLanesIn(lane.environment, { chains: [chain] } as unknown as LanesParameters<[]>)
@@ -195,7 +195,7 @@ describe('for several accounts', () => {
     expect(() => lanes.setFees({ chainId })).toThrow(/closed/)
   })
 
-  test('a sender that joins with the options that the lane was opened with finds what was set since', async () => {
+  test('a sender that joins with the original options uses the settings that changed since', async () => {
     await using lane = await openLane({ fees: LOW })
     lane.sender.setFees({ ceiling: { maxFeePerGas: 1_900_000n } })
     const joining = createSenderIn(lane.environment, lane.parameters)
@@ -205,7 +205,7 @@ describe('for several accounts', () => {
   })
 })
 
-describe('bad input is refused at once, and changes nothing', () => {
+describe('refuses invalid input at once, and changes nothing', () => {
   const BAD: readonly (readonly [unknown, RegExp])[] = [
     [undefined, /Invalid fees: expected an object/],
     [null, /Invalid fees/],

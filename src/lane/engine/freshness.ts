@@ -6,8 +6,8 @@ const STALE_MS = 5_000
 const STALE_BLOCKS = 3
 
 /**
- * A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. The function that is
- * returned gives nothing where the lane is up to date.
+ * A suspended lane has missed events, so it polls before it reserves a nonce. The returned function
+ * gives undefined if the lane is up to date.
  */
 export function createFreshness(
   { endpointPool, clock }: { readonly endpointPool: EndpointPool; readonly clock: Clock },

@@ -12,7 +12,7 @@ import {
   transfer,
 } from '../../api/sender/simLane.fixture.js'
 
-// What one transfer of the fixture may cost at most: 1 wei and 21,000 gas at twice the base fee and the tip.
+// Maximum cost of one transfer of the fixture: 1 wei and 21,000 gas at twice the base fee and the tip.
 const COST_WEI = 21_000n * 2_100_000n + 1n
 
 const holds = async (lane: SimLane) => (await lane.snapshot()).holds
@@ -29,7 +29,7 @@ async function heldUntilResume(lane: SimLane) {
 }
 
 describe('paused', () => {
-  test('no nonce is reserved until resume; what is in flight goes on and is repaired', async () => {
+  test('reserves no nonce until resume, while transactions in flight continue and are repaired', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(transfer(1)))
@@ -46,14 +46,14 @@ describe('paused', () => {
     expect(lane.events('released')).toEqual([{ reason: 'paused' }])
   })
 
-  test('paused before it is open, it opens paused', async () => {
+  test('opens paused if it was paused before', async () => {
     await using lane = await openLane({ closed: true })
     lane.sender.pause()
     lane.chain.start()
     await heldUntilResume(lane)
   })
 
-  test('paused before it is open, it opens paused, though it could not be opened the first time', async () => {
+  test('opens paused if it was paused before, even after a failed first opening', async () => {
     await using lane = await openLane({ closed: true })
     lane.chain.start()
     lane.script = () => TIMES_OUT
@@ -63,7 +63,7 @@ describe('paused', () => {
     await heldUntilResume(lane)
   })
 
-  test('P3: a gap is filled under a hold as well', async () => {
+  test('P3: fills a gap under a hold as well', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) =>
       nameOf(tx) === 1 ? refuses('invalid transaction v, r, s values') : undefined,
@@ -78,7 +78,7 @@ describe('paused', () => {
 })
 
 describe('starved and the budget of funds', () => {
-  test('with own transactions in flight a shortage is backpressure, not a hold', async () => {
+  test('treats a shortage as backpressure, not as a hold, while own transactions are in flight', async () => {
     await using lane = await openLane({ balanceWei: (COST_WEI * 5n) / 2n })
     const all = [1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))
     await lane.settle(Promise.all(all))
@@ -87,7 +87,7 @@ describe('starved and the budget of funds', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('a transaction that needs more money than there is holds the lane only once nothing is in flight', async () => {
+  test('holds the lane for a transaction above the balance only once nothing is in flight', async () => {
     await using lane = await openLane({ balanceWei: COST_WEI * 2n })
     lane.script = swallow(1)
     await lane.settle(lane.sender.send(transfer(1)))
@@ -102,7 +102,7 @@ describe('starved and the budget of funds', () => {
     await lane.settle(tx.wait())
   })
 
-  test("starved: 'wait' holds until the balance can pay", async () => {
+  test("starved: 'wait' holds until the balance suffices", async () => {
     await using lane = await openLane({ balanceWei: COST_WEI / 2n })
     const tx = await queue(lane, 1)
     await lane.until(() => lane.events('held').length === 1)
@@ -114,7 +114,7 @@ describe('starved and the budget of funds', () => {
     expect(await holds(lane)).toEqual([])
   })
 
-  test('a transaction that could not be paid is cancelled, and those after it that can be paid go on', async () => {
+  test('continues with affordable transactions after an unaffordable one is cancelled', async () => {
     await using lane = await openLane({ balanceWei: COST_WEI * 3n })
     const dear = { ...transfer(1), value: COST_WEI * 5n }
     const tx = await lane.settle(lane.sender.send(dear, { until: 'queued' }))
@@ -126,7 +126,7 @@ describe('starved and the budget of funds', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test("starved: 'fail' ends what waits: STARVED, notExecuted, no nonce used", async () => {
+  test("starved: 'fail' ends waiting transactions: STARVED, notExecuted, no nonce used", async () => {
     await using lane = await openLane({ balanceWei: COST_WEI / 2n, starved: 'fail' })
     const errors = await Promise.all(
       [1, 2].map((marker) => lane.rejection(lane.sender.send(transfer(marker)))),
@@ -138,7 +138,7 @@ describe('starved and the budget of funds', () => {
     await lane.settle((await lane.settle(lane.sender.send(transfer(3)))).wait())
   })
 
-  test("starved: 'fail' ends what the account cannot pay, and not what stands behind it", async () => {
+  test("starved: 'fail' ends a transaction that the account cannot pay, and not the ones behind it", async () => {
     await using lane = await openLane({ balanceWei: COST_WEI * 3n, starved: 'fail' })
     const dear = lane.rejection(lane.sender.send({ ...transfer(1), value: COST_WEI * 5n }))
     const rest = await lane.settle(Promise.all([2, 3].map((marker) => lane.sender.send(transfer(marker)))))
@@ -147,14 +147,14 @@ describe('starved and the budget of funds', () => {
     expect(lane.executed()).toEqual([2, 3])
   })
 
-  test("starved: 'fail' does not end what only waits for its turn: with some in flight the balance decides later", async () => {
+  test("starved: 'fail' does not end transactions that wait for their turn, because the balance may change with those in flight", async () => {
     await using lane = await openLane({ balanceWei: (COST_WEI * 5n) / 2n, starved: 'fail' })
     const all = await lane.settle(Promise.all([1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))))
     await lane.settle(all[2]?.wait() ?? Promise.reject())
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('the balance is not polled while all is well', async () => {
+  test('does not poll the balance while funds suffice', async () => {
     await using lane = await openLane()
     const before = balanceReads(lane)
     await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('safe'))
@@ -166,7 +166,7 @@ describe('starved and the budget of funds', () => {
 })
 
 describe('blocked', () => {
-  test('a no-op that would pass the lane ceiling blocks; lifted when one is accepted or the nonce is used', async () => {
+  test('blocks for a no-op above the lane ceiling; lifted when one is accepted or the nonce is used', async () => {
     await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 2_300_000n } } })
     lane.script = onSend((tx) =>
       nameOf(tx) === 1 ? refuses('exceeds block gas limit') : refuses('transaction underpriced'),
@@ -181,7 +181,7 @@ describe('blocked', () => {
   })
 })
 
-test('P8: a no-op that stands at the ceiling and is refused in every block blocks the lane as well', async () => {
+test('P8: blocks for a no-op at the ceiling that is refused in every block', async () => {
   await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 2_300_000n } } })
   const cap = refuses('tx fee (1.00 ether) exceeds the configured cap (0.10 ether)')
   lane.script = onSend(() => cap)
@@ -195,7 +195,7 @@ test('P8: a no-op that stands at the ceiling and is refused in every block block
 })
 
 describe('jump', () => {
-  test('a count more than 64 ahead that no body explains holds the lane, and lifts by itself once it is refuted', async () => {
+  test('holds the lane for an unexplained count more than 64 ahead, and lifts once the count is refuted', async () => {
     await using lane = await openLane()
     const first = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(first.wait())
@@ -213,7 +213,7 @@ describe('jump', () => {
     expect(lane.events('foreign')).toEqual([])
   })
 
-  test('the floor moves by more than 64 without us, and a body shows by what: the lane goes on above', async () => {
+  test('continues above a jump of the floor by more than 64 if a body shows its cause', async () => {
     await using lane = await openLane()
     const first = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(first.wait())
@@ -229,8 +229,8 @@ describe('jump', () => {
   })
 })
 
-describe('a block that was sealed before the lane opened, and leaves the chain', () => {
-  test('row 8, P3: its nonces are taken up, and filled where nothing comes back', async () => {
+describe('a block that was sealed before the lane opened, and that leaves the chain', () => {
+  test('row 8, P3: reuses its nonces, and fills nonces whose transactions do not return', async () => {
     await using lane = await openLane({ closed: true, coldStart: 'immediate' })
     lane.chain.start()
     lane.foreign(1)
@@ -243,7 +243,7 @@ describe('a block that was sealed before the lane opened, and leaves the chain',
     expect(lane.executed()).toEqual(['noop', 'noop', 1])
   })
 
-  test('more than 64 empty nonces below a signed transaction hold the lane, until the count is back', async () => {
+  test('holds the lane for more than 64 empty nonces below a signed transaction, until the count recovers', async () => {
     await using lane = await openLane({ closed: true, lossDepth: 3 })
     lane.chain.start()
     lane.chain.adjust({ address: ACCOUNT, nonces: 70 })
@@ -258,7 +258,7 @@ describe('a block that was sealed before the lane opened, and leaves the chain',
     await lane.until(() => lane.events('held').some(({ reason }) => reason === 'jump'))
     expect(lane.events('held').at(-1)?.detail).toMatch(/stands at nonce 1, .* from nonce 70 on/)
     expect(lane.sent.filter((tx) => tx.nonce < 70)).toEqual([])
-    // It was the node, and it is well again.
+    // The node was at fault, and it has recovered.
     lane.script = undefined
     await lane.until(() => lane.events('released').length > 0)
     expect((await lane.snapshot()).floor).toBeGreaterThanOrEqual(70)
@@ -278,7 +278,7 @@ describe('coldStart', () => {
 
   test.each([
     ["'immediate' does not", { nonce: 7, coldStart: 'immediate' as const }],
-    ['an account that never sent does not either', { nonce: 0 }],
+    ['an unused account does not wait either', { nonce: 0 }],
   ])('%s', async (_, options) => {
     await using lane = await openLane({ ...options, closed: true })
     lane.chain.start()
@@ -287,7 +287,7 @@ describe('coldStart', () => {
   })
 })
 
-test('row 18: while all sends fail, the lane is not held and repair goes on', async () => {
+test('row 18: does not hold the lane while all sends fail, and repair continues', async () => {
   await using lane = await openLane()
   lane.script = onSend(() => TIMES_OUT)
   await queue(lane, 1)

@@ -3,7 +3,7 @@ import { openLane, transfer } from '../../api/sender/simLane.fixture.js'
 import { TxlaneError } from '../../errors/base.js'
 import { memoryStore } from '../../store/memory.js'
 
-test('P9, row 5: a store that reads and does not write is asked less and less often, and then as ever', async () => {
+test('P9, row 5: writes less and less often to a store that only reads, and normally after it recovers', async () => {
   const inner = memoryStore()
   let full = false
   let writes = 0

@@ -18,7 +18,7 @@ async function unfunded(options: SimLaneOptions = {}) {
 
 const fund = (lane: SimLane) => lane.chain.adjust({ address: ACCOUNT, balanceWei: 10n ** 18n })
 
-describe('a lane that waits for a person says so on the console, once, with what ends it', () => {
+describe('a lane that waits for an operator writes a notice to the console once, with the way to end it', () => {
   test('an account without money', async () => {
     const { lane, sent } = await unfunded()
     await using _ = lane
@@ -29,7 +29,7 @@ describe('a lane that waits for a person says so on the console, once, with what
     await lane.settle(sent)
   })
 
-  test('and again when it has come to that a second time', async () => {
+  test('and again for the second occurrence', async () => {
     const { lane, sent } = await unfunded()
     await using _ = lane
     await lane.clock.advance(10_000)
@@ -46,7 +46,7 @@ describe('a lane that waits for a person says so on the console, once, with what
     await lane.settle(again)
   })
 
-  test('an endpoint that answers nothing of use', async () => {
+  test('an endpoint that gives no usable answer', async () => {
     const failures: readonly RpcFailure[] = [
       { kind: 'network', message: 'connect ECONNREFUSED' },
       { kind: 'http', status: 503, message: 'HTTP 503' },
@@ -66,7 +66,7 @@ describe('a lane that waits for a person says so on the console, once, with what
     }
   })
 
-  test('and nothing that ends by itself: a short outage, a pause, a lane at work', async () => {
+  test('but not for states that end by themselves: a short outage, a pause, a busy lane', async () => {
     await using lane = await openLane()
     lane.refusal = (calls) => calls.map(() => ({ ok: false, failure: { kind: 'network', message: 'reset' } }))
     const sent = lane.sender.send(transfer(1))
@@ -80,7 +80,7 @@ describe('a lane that waits for a person says so on the console, once, with what
   })
 })
 
-describe('the console is left alone', () => {
+describe('the console stays empty', () => {
   test('with `logger: false`', async () => {
     const { lane, sent } = await unfunded({ logger: false })
     await using _ = lane
@@ -90,7 +90,7 @@ describe('the console is left alone', () => {
     await lane.settle(sent)
   })
 
-  test('with a logger, which gets the wait itself', async () => {
+  test('with a logger, which receives the wait itself', async () => {
     const warn = vi.fn()
     const { lane, sent } = await unfunded({ logger: { info() {}, warn } })
     await using _ = lane
@@ -102,7 +102,7 @@ describe('the console is left alone', () => {
   })
 })
 
-test('each sender of a lane has its own logger, for as long as it is open', async () => {
+test('each sender of a lane has its own logger, while it is open', async () => {
   const [first, second] = [vi.fn(), vi.fn()]
   await using lane = await openLane({ logger: { info() {}, warn: first } })
   const sender = createSenderIn(lane.environment, {

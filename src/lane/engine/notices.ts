@@ -12,22 +12,22 @@ type NoticesContext = {
   readonly notice: (sentence: string) => void
 }
 
-/** Says once what a lane waits for that only a person can bring about, and what lifts it. */
+/** Writes a notice once for each state that only an operator can end, together with the way to end it. */
 export type Notices = {
-  /** `alarming`: the reason of a transaction that has waited for a person for long, if there is one. */
+  /** `alarming`: the reason of a transaction that has waited for an operator for long, if there is one. */
   look(alarming: WaitReason | undefined): void
 }
 
-/** A hold that lifts by itself before that is not worth a line. */
+/** A hold that lifts by itself before this time is not worth a line. */
 const HOLD_MS = 2_000
-/** An endpoint may be started anew, or lose its network for a moment. */
+/** An endpoint may restart, or lose its network for a moment. */
 const ENDPOINT_MS = 10_000
 
 type Notice = { readonly afterMs: number; readonly sentence: string }
 
 export function createNotices(context: NoticesContext): Notices {
   const { lane, endpointPool, clock, notice } = context
-  // Since when each stands, by what it is about; `Infinity` once it was said.
+  // The time since which each topic persists; `Infinity` once its notice was written.
   const sinceMs = new Map<string, number>()
 
   function current(alarming: WaitReason | undefined): ReadonlyMap<string, Notice> {
@@ -37,7 +37,7 @@ export function createNotices(context: NoticesContext): Notices {
       const lift = holdLift(hold, details[hold])
       if (lift !== undefined) found.set(topicOf(hold), { afterMs: HOLD_MS, sentence: lift })
     }
-    // It has waited for long already.
+    // This wait is long already.
     if (alarming?.for === 'funds')
       found.set('money', {
         afterMs: 0,
@@ -68,5 +68,5 @@ export function createNotices(context: NoticesContext): Notices {
   }
 }
 
-/** A lane without money shows it as a hold or as the wait of a transaction. */
+/** A lane without money shows that as a hold, or as the wait of a transaction. */
 const topicOf = (hold: HoldReason) => (hold === 'starved' ? 'money' : hold)

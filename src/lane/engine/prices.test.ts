@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { nameOf, openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
 import type { Tx, TxRequest } from '../../types/index.js'
 
-// The node suggests a tip of 100,000 wei above a base fee of 1,000,000: the first estimate is 2,100,000, the lane's
-// ceiling ten times that, and that of transactions two bump steps below.
+// The node suggests a tip of 100,000 wei above a base fee of 1,000,000. The first estimate is 2,100,000, the
+// lane's ceiling is ten times that, and the ceiling of transactions is two bump steps below.
 const SUGGESTED_WEI = 100_000n
 const LANE_CEILING_WEI = 21_000_000n
 
@@ -15,7 +15,7 @@ const sendAll = (lane: SimLane, count: number) =>
 const sealed = (lane: SimLane, txs: readonly Tx[], maxMs?: number) =>
   lane.settle(Promise.all(txs.map((tx) => tx.wait('sealed'))), maxMs)
 
-describe('the prices that a refusal teaches serve every nonce', () => {
+describe('prices learned from a refusal apply to every nonce', () => {
   test.each([
     ['names its minimum', 1.7, true, 2],
     ['names no number', 1.7, false, 4],
@@ -32,14 +32,14 @@ describe('the prices that a refusal teaches serve every nonce', () => {
       expect(lane.clock.now() - beganAtMs).toBeLessThan(6_000)
       expect(lane.executed()).toEqual([1, 2, 3, 4, 5])
       for (const tx of txs) expect(tx.attempts.length).toBeLessThanOrEqual(offers)
-      // Later ones begin there; without a number, at the last step that was refused.
+      // Later transactions start there; without a number, at the last refused step.
       const next = await lane.settle(lane.sender.send(transfer(6)))
       expect(next.attempts.length).toBeLessThanOrEqual(tipStated ? 1 : 2)
       await sealed(lane, [next])
     },
   )
 
-  test('a price that was learnt runs out: a node that takes less again is offered less', async () => {
+  test('forgets a learned price after a while, so that a cheaper node gets lower offers', async () => {
     await using lane = await openLane({ chain: { tipWeiMin: 200_000n } })
     const [first] = await lane.settle(sendAll(lane, 1))
     await sealed(lane, [first as Tx])
@@ -52,7 +52,7 @@ describe('the prices that a refusal teaches serve every nonce', () => {
 })
 
 describe("a node whose minimum is above the transaction's ceiling", () => {
-  test("row 20, P5: within the lane's, a no-op takes the nonce at once, and the caller hears both numbers", async () => {
+  test("row 20, P5: within the lane's ceiling a no-op takes the nonce at once, and the error has both numbers", async () => {
     await using lane = await openLane({ chain: { tipWeiMin: 19_000_000n } })
     const beganAtMs = lane.clock.now()
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -65,7 +65,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
     expect(tx.attempts).toHaveLength(1)
   })
 
-  test('the next transactions are refused without a nonce, for as long as that is known', async () => {
+  test('refuses the next transactions without a nonce while the minimum is known', async () => {
     await using lane = await openLane({ chain: { tipWeiMin: 19_000_000n } })
     const first = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
     await lane.until(() => lane.events('feeCeiling').length > 0)
@@ -76,7 +76,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
     await lane.rejection(first.wait('sealed'))
   })
 
-  describe("above the lane's as well", () => {
+  describe("a node whose minimum is above the lane's ceiling as well", () => {
     const MINIMUM_WEI = 25_000_000n
     const GOOD = { maxFeePerGas: 300_000_000n, maxPriorityFeePerGas: 30_000_000n }
 
@@ -87,7 +87,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
       return { lane, tx }
     }
 
-    test('the lane says so, names both numbers, and offers the same bytes a few times a minute', async () => {
+    test('reports both numbers, and offers the same bytes a few times a minute', async () => {
       const { lane, tx } = await wedged()
       await using _ = lane
       const { holds, holdDetails } = (await lane.snapshot()) as {
@@ -104,7 +104,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
       await sealed(lane, [tx])
     })
 
-    test('speedUp to fees that suffice gets through, and the lane goes on', async () => {
+    test('accepts speedUp with sufficient fees, and the lane continues', async () => {
       const { lane, tx } = await wedged()
       await using _ = lane
       await lane.settle(tx.speedUp(GOOD))
@@ -114,7 +114,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
       expect(lane.executed()).toEqual([1])
     })
 
-    test('one with a good tip does not wait: a no-op at its price makes way', async () => {
+    test('replaces a transaction with a sufficient tip by a no-op at its price at once', async () => {
       const { lane, tx } = await wedged()
       await using _ = lane
       const good = await lane.settle(
@@ -125,7 +125,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
       expect(lane.executed()).toEqual(['noop', 2])
     })
 
-    test('the node takes less again: what waits goes by itself within three blocks', async () => {
+    test('continues within three blocks when the node lowers its minimum', async () => {
       const { lane, tx } = await wedged()
       await using _ = lane
       lane.chain.pool.setTipMin(1n)
@@ -134,7 +134,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
       expect(tx.attempts).toHaveLength(1)
     })
 
-    test('without a number in the words: the steps end at the ceiling, and speedUp to fees that suffice gets through', async () => {
+    test('without a number in the message: the steps end at the ceiling, and speedUp with sufficient fees lands', async () => {
       const { lane, tx } = await wedged({ tipStated: false })
       await using _ = lane
       for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThanOrEqual(LANE_CEILING_WEI)
@@ -145,8 +145,8 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
   })
 })
 
-describe('a pool that goes by the effective price (Besu)', () => {
-  test.each([1_000n, 100_000n, 1_900_000n])('a first bump of a tip of %d wei is taken', async (tipWei) => {
+describe('a pool that compares the effective price (Besu)', () => {
+  test.each([1_000n, 100_000n, 1_900_000n])('accepts a first bump of a tip of %d wei', async (tipWei) => {
     await using lane = await openLane({ chain: { replacement: 'effectivePrice', rules: 'geth', tipWei } })
     lane.chain.setHalted(true)
     const tx = await lane.settle(lane.sender.send(transfer(1)))

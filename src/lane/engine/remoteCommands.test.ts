@@ -7,7 +7,7 @@ import { createWishes } from './remoteCommands.js'
 const LANE = { chainId: 1, genesisHash: `0x${'01'.repeat(32)}`, address: `0x${'a1'.repeat(20)}` } as LaneKey
 const OTHER = { ...LANE, address: `0x${'b2'.repeat(20)}` } as LaneKey
 
-/** A holder that does not know what the wish is about; it is kept where `keptIn` says. */
+/** A lease owner without the transaction of the command. The transaction is stored in the lane `keptIn`. */
 function fulfil(keptIn: LaneKey | undefined) {
   const passed: [string, Wish][] = []
   const stored = keptIn && ({ id: 'a', lane: keptIn } as StoredTransaction)
@@ -23,12 +23,12 @@ function fulfil(keptIn: LaneKey | undefined) {
   return new Promise<typeof passed>((resolve) => setImmediate(() => resolve(passed)))
 }
 
-describe('a wish about what this lane does not have', () => {
-  test('follows it where it was handed to another lane before the wish was read', async () => {
+describe('a command about a transaction that this lane does not have', () => {
+  test('is forwarded if the transaction was handed to another lane before the command was read', async () => {
     expect(await fulfil(OTHER)).toEqual([['a', { kind: 'cancel' }]])
   })
 
-  test('is left alone where it is of this lane, or nobody knows it: it would come back for ever', async () => {
+  test('is ignored if the transaction belongs to this lane, or is unknown, because it would return for ever', async () => {
     expect(await fulfil(LANE)).toEqual([])
     expect(await fulfil(undefined)).toEqual([])
   })

@@ -16,11 +16,14 @@ type RemoteCommandsContext = {
   txOf(transaction: Transaction): Tx
 }
 
-/** What is asked of the holder by id: from another process, or by an operator. */
+/** Commands to the lease owner by transaction id, from another process or from an operator. */
 export type Wishes = {
-  /** What a caller in another process asked for. How it ends is told to that caller by the store. */
+  /** Executes the command of a caller in another process. That caller learns the result from the store. */
   fulfil(id: string, wish: Wish): void
-  /** The operator's word on an unresolved transaction (row 27); false where there is none of that id. */
+  /**
+   * Applies the operator's decision on an unresolved transaction (row 27). Returns false if no unresolved
+   * transaction has that id.
+   */
   resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
 }
 
@@ -35,7 +38,9 @@ export function createWishes(context: RemoteCommandsContext, operations: TxOpera
     return true
   }
 
-  /** It was left before what it is about was handed to another lane. */
+  /**
+   * The transaction has moved to another lane since the command was posted, so the command is forwarded.
+   */
   async function pass(id: string, wish: Wish): Promise<void> {
     const stored = await store.find(lane.key, { id })
     if (stored !== undefined && stored.lane.address !== lane.key.address) await store.wish(lane.key, id, wish)
@@ -48,7 +53,7 @@ export function createWishes(context: RemoteCommandsContext, operations: TxOpera
       lane.journal.touch()
       if (transaction === undefined) return void pass(id, wish).catch((error) => reportError(context, error))
       const tx = txOf(transaction)
-      // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
+      // A transaction that has landed or ended cannot be changed; the requester learns that from the store.
       const nothing = () => {}
       switch (wish.kind) {
         case 'cancel':

@@ -5,23 +5,24 @@ import { fromStored } from '../transaction/stored.js'
 import { hasReached, type Transaction, touched, type WallClock } from '../transaction/transaction.js'
 
 export type Restored = {
-  /** Each has the nonce of the slot that it is bound to, or none. */
+  /** Each has the nonce of the slot to which it is bound, or none. */
   readonly open: readonly Transaction[]
-  /** Their nonces were pruned: beyond the horizon nothing is watched any more. */
+  /** Their slots were pruned, because nothing is tracked beyond the horizon. */
   readonly final: readonly Transaction[]
 }
 
 /**
- * The transactions of an earlier life, as its slots say: which of them has a nonce is read from the slots alone,
- * since a reservation without an attempt died with that life. `find` reads one that has ended.
+ * Restores the transactions of an earlier process from its slots. Only the slots say which transaction has a
+ * nonce, because a reservation without an attempt ended with that process. `find` reads a transaction that
+ * has ended.
  */
 export async function restoreTransactions(
   stored: readonly StoredTransaction[],
   parts: {
     readonly book: Book
-    /** What callers of this process have: it is the same transaction. */
+    /** Transactions that callers of this process hold already. The same objects are reused. */
     readonly known: ReadonlyMap<string, Transaction>
-    /** What became of one of those meanwhile. */
+    /** Applies the stored record to such a transaction. */
     readonly learn: (transaction: Transaction, stored: StoredTransaction) => void
     readonly find: (id: string) => Promise<StoredTransaction | undefined>
     readonly clock: WallClock
@@ -42,7 +43,7 @@ export async function restoreTransactions(
   for (const transaction of open) bind(transaction, nonces.get(transaction.id), clock)
   return { open, final }
 
-  /** Another process may have sent it, and wait for it. */
+  /** Another process may have sent the transaction, and may wait for it. */
   function taken(one: StoredTransaction): Transaction {
     const here = known.get(one.id)
     if (here) learn(here, one)
@@ -52,7 +53,7 @@ export async function restoreTransactions(
   }
 }
 
-/** What is bound to a nonce, by id. */
+/** The bound nonces, by transaction id. */
 function boundNonces(book: Book): Map<string, number> {
   const nonces = new Map<string, number>()
   for (const slot of book.slots.values()) for (const claim of claimsOf(slot)) nonces.set(claim, slot.nonce)
@@ -69,7 +70,7 @@ function claimsOf(slot: Slot): readonly string[] {
 function bind(transaction: Transaction, nonce: number | undefined, clock: WallClock): void {
   transaction.nonce = nonce
   if (nonce !== undefined) return
-  // Bytes of it may be out at a nonce that something else took.
+  // Bytes of it may have been sent at a nonce that another transaction used.
   if (transaction.hash !== undefined) transaction.previouslySigned = true
   if (transaction.hash !== undefined || transaction.stage !== 'queued') touched(transaction, clock)
   transaction.hash = undefined

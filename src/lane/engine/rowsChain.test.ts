@@ -10,7 +10,7 @@ import { unresolved } from '../transaction/unresolved.fixture.js'
 const named = (lane: SimLane, name: number | 'noop') => lane.sent.filter((tx) => nameOf(tx) === name)
 
 describe('row 21: cancel', () => {
-  test('a no-op outbids it, lands, and the answer comes at lossDepth: cancelled', async () => {
+  test('a no-op outbids it and lands, and the answer at lossDepth is cancelled', async () => {
     await using lane = await openLane({ lossDepth: 3 })
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -27,7 +27,7 @@ describe('row 21: cancel', () => {
     expect(lane.events('cancelled')[0]?.error).toBe(error)
   })
 
-  test('P5: the claim is never bumped or resent after it, and does not land later', async () => {
+  test('P5: the claim is never bumped or resent afterwards, and does not land later', async () => {
     await using lane = await openLane()
     lane.script = swallow(1, 'noop')
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -40,7 +40,7 @@ describe('row 21: cancel', () => {
     expect(await lane.settle(answer)).toEqual({ result: 'cancelled' })
   })
 
-  test("P3: of what its caller priced above the lane's ceiling, the no-op may go above it too", async () => {
+  test("P3: the no-op for a transaction that its caller priced above the lane's ceiling may exceed it too", async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const price = 10n ** 10n
@@ -51,7 +51,7 @@ describe('row 21: cancel', () => {
     for (const { maxFeeWei } of named(lane, 'noop')) expect(maxFeeWei).toBeLessThan((price * 125n) / 100n)
   })
 
-  test('it landed all the same: tooLate, with the receipt', async () => {
+  test('answers tooLate with the receipt if it landed all the same', async () => {
     await using lane = await openLane()
     lane.script = swallow('noop')
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -60,7 +60,7 @@ describe('row 21: cancel', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a transaction that is not journaled is removed, with no bytes sent and no nonce used', async () => {
+  test('removes a transaction that is not journaled, with no bytes sent and no nonce used', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -72,7 +72,7 @@ describe('row 21: cancel', () => {
     expect(lane.sent.map(nameOf)).toEqual([2])
   })
 
-  test('asked twice, and again after its end, the answer is the same', async () => {
+  test('gives the same answer to a second call, and to a call after the end', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -83,7 +83,7 @@ describe('row 21: cancel', () => {
 })
 
 describe('row 22: replace', () => {
-  test('row 29, T′ lands: T ended superseded, never executed', async () => {
+  test('row 29, T′ lands: T ends superseded, never executed', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(transfer(1)))
@@ -96,7 +96,7 @@ describe('row 22: replace', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('row 29, T lands: T′ ended TOO_LATE, never executed', async () => {
+  test('row 29, T lands: T′ ends TOO_LATE, never executed', async () => {
     await using lane = await openLane()
     lane.script = swallow(2)
     const first = await lane.settle(lane.sender.send(transfer(1)))
@@ -106,7 +106,7 @@ describe('row 22: replace', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a queued T is dropped for T′', async () => {
+  test('drops a queued T for T′', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const first = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -117,7 +117,7 @@ describe('row 22: replace', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('once it is sealed there is nothing to replace or to speed up: the error says executed', async () => {
+  test('rejects replace and speedUp of a sealed transaction with the fate executed', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(tx.wait())
@@ -127,7 +127,7 @@ describe('row 22: replace', () => {
     expect(lane.sent).toHaveLength(1)
   })
 
-  test('row 30: a chain of replacements, cancelled: the last ends as asked, the earlier superseded', async () => {
+  test('row 30: a cancelled chain of replacements: the last ends cancelled, the earlier ones superseded', async () => {
     await using lane = await openLane()
     lane.script = swallow(1, 2)
     const first = await lane.settle(lane.sender.send(transfer(1)))
@@ -139,7 +139,7 @@ describe('row 22: replace', () => {
 })
 
 describe('rows 23 and 24: seen in blocks', () => {
-  test('row 23: a pre-confirmation is withdrawn when the sealed block of that number lacks it', async () => {
+  test('row 23: withdraws a pre-confirmation if the sealed block of that number lacks it', async () => {
     await using lane = await openLane()
     await lane.until(() => lane.chain.head.number === 1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -166,7 +166,7 @@ describe('rows 23 and 24: seen in blocks', () => {
 })
 
 describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
-  test('rows 25, 31, P4: sent at another nonce only at lossDepth, and executed once', async () => {
+  test('rows 25, 31, P4: moves it to another nonce only at lossDepth, and executes it once', async () => {
     await using lane = await openLane({ lossDepth: 4 })
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -181,7 +181,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(lane.executed()).toEqual(['foreign', 1])
   })
 
-  test('row 31: what was cancelled when its nonce went is not sent at another one', async () => {
+  test('row 31: does not move a transaction that was cancelled when it lost its nonce', async () => {
     await using lane = await openLane()
     lane.script = swallow(1, 'noop')
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -191,7 +191,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(lane.executed()).toEqual(['foreign'])
   })
 
-  test('row 25: with nothing bound there, the cursor goes on above it', async () => {
+  test('row 25: continues above a nonce to which nothing is bound', async () => {
     await using lane = await openLane()
     await lane.settle(lane.settle(lane.sender.send(transfer(1))).then((tx) => tx.wait()))
     lane.foreign()
@@ -201,7 +201,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(lane.executed()).toEqual([1, 'foreign', 2])
   })
 
-  test('row 26, P4: no evidence to be had: UNRESOLVED, in flight, never sent elsewhere by itself', async () => {
+  test('row 26, P4: without evidence: UNRESOLVED, in flight, never moved automatically', async () => {
     await using lane = await openLane()
     const tx = await unresolved(lane)
     expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'UNRESOLVED', fate: 'inFlight' })
@@ -210,7 +210,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(lane.events('unresolved')).toEqual([expect.objectContaining({ nonce: 0 })])
   })
 
-  test("row 27: the operator's word, notExecuted: it is sent at another nonce", async () => {
+  test("row 27: the operator's decision notExecuted moves it to another nonce", async () => {
     await using lane = await openLane()
     const tx = await unresolved(lane)
     lane.script = undefined
@@ -219,7 +219,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(lane.executed()).toEqual(['foreign', 1])
   })
 
-  test("row 27: the operator's word, executed: never sent again, and the error says executed", async () => {
+  test("row 27: after the operator's decision executed it is never sent again, and the error says executed", async () => {
     await using lane = await openLane()
     const tx = await unresolved(lane)
     lane.script = undefined
@@ -230,7 +230,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(await lane.rejection(lane.sender.resolve(tx.id, 'notExecuted'))).toMatchObject({ code: 'INVALID' })
   })
 
-  test('rows 26 and 22: what it replaced is as unresolved as the replacement, and ends by its own word', async () => {
+  test('rows 26 and 22: the replaced transaction is as unresolved as the replacement, and needs a decision of its own', async () => {
     await using lane = await openLane()
     let next: Tx | undefined
     const tx = await unresolved(lane, async (first) => {
@@ -244,7 +244,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(await lane.rejection(tx.wait())).toMatchObject({ fate: 'executed' })
   })
 
-  test('row 26: a sender that begins with it tells who listens', async () => {
+  test('row 26: a sender that starts with it notifies its listeners', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store })
     const tx = await unresolved(lane)
@@ -260,7 +260,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     await lane.settle(again.close())
   })
 
-  test('row 26: a process that takes the lane over tells who listens there, and passes the word on', async () => {
+  test('row 26: a process that takes the lane over notifies its listeners, and passes the decision on', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -280,8 +280,8 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
   })
 })
 
-describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => {
-  test('row 28: back to accepted, the newest is resent, and it lands again', async () => {
+describe('rows 28, 32 and 33: blocks that leave the chain, and final blocks', () => {
+  test('row 28: back to accepted, the newest attempt is resent, and it lands again', async () => {
     await using lane = await openLane({ lossDepth: 5 })
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(tx.wait())
@@ -294,7 +294,7 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
-  test('row 28: a block below the one where the walk began leaves as well', async () => {
+  test('row 28: a block below the start of the walk leaves as well', async () => {
     await using lane = await openLane({ lossDepth: 12, closed: true, coldStart: 'immediate' })
     lane.chain.start()
     await lane.blocks(2)
@@ -308,7 +308,7 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     expect(lane.events('reorged')).toHaveLength(1)
   })
 
-  test('row 28: a block that left while nobody looked, and lies below all that is walked by now', async () => {
+  test('row 28: a block that left while no process was running, below all walked blocks', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store, lossDepth: 8, limits: { reorgHorizon: 12 } })
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -322,13 +322,13 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     const found = await lane.settle(again.get(tx.id))
     await lane.blocks(4)
     expect(lane.executed()).toEqual([1])
-    // Deep enough by its number: no verdict is given before it is known whether the block stands.
+    // Deep enough by its number, but there is no verdict before the block is known to be canonical.
     expect(told).toEqual(['reorged'])
     expect(await lane.settle(found?.wait('finalized') ?? Promise.reject())).toMatchObject({ nonce: 0 })
     await lane.settle(again.close())
   })
 
-  test('row 32: one with a verdict that left while nobody looked is not final by its age alone', async () => {
+  test('row 32: a settled transaction whose block left while no process was running is not final by its age alone', async () => {
     const store = memoryStore()
     await using lane = await openLane({
       store,
@@ -353,7 +353,7 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     await lane.settle(again.close())
   })
 
-  test('row 28: a foreign use that leaves the chain frees the nonce for the claim that waited', async () => {
+  test('row 28: a foreign use that leaves the chain frees the nonce for the waiting claim', async () => {
     await using lane = await openLane({ lossDepth: 5 })
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -367,7 +367,7 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     expect(lane.executed()).toEqual([1])
   })
 
-  test('row 32, P5 and beyond: told, held until resume, and what had landed is sent again', async () => {
+  test('row 32, beyond P5: emits deepReorg, holds until resume, and re-sends the transactions that had landed', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(tx.wait())
@@ -385,7 +385,7 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('row 33: beyond the horizon it is final, forgotten by the lane and found in the store', async () => {
+  test('row 33: beyond the horizon it is final, removed from the lane and found in the store', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
     expect(await lane.settle(tx.wait('finalized'))).toMatchObject({ stage: 'finalized', status: 'success' })

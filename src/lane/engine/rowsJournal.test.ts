@@ -16,7 +16,7 @@ import { createShared } from '../../chain/environment.js'
 import { memoryStore } from '../../store/memory.js'
 import type { LaneKey, LaneWrite, Store, StoredTransaction } from '../../types/store.js'
 
-/** A store whose writes can be made to take time, or to fail before or after they took. */
+/** A store whose writes can be delayed, or fail before or after they took effect. */
 function scriptedStore() {
   const inner = memoryStore()
   const journaled = new Set<string>()
@@ -41,13 +41,13 @@ function scriptedStore() {
 
 const hasAttempts = (change: LaneWrite) => change.slots.some((slot) => slot.attempts.length > 0)
 
-/** Another process on the same store and chain: it shares nothing else. */
+/** Another process on the same store and chain. It shares nothing else. */
 function otherProcess(lane: SimLane) {
   return createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
 }
 
 describe('rows 1, 4 and 5: reserve and commit', () => {
-  test('row 4, P6: no byte leaves before its attempt is in the store', async () => {
+  test('row 4, P6: sends no byte before its attempt is in the store', async () => {
     const store = scriptedStore()
     await using lane = await openLane({ store })
     store.slow(lane.clock, 70)
@@ -62,7 +62,7 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('rows 1 and 4, P6: a nonce is broadcast once no lower reservation awaits its commit', async () => {
+  test('rows 1 and 4, P6: broadcasts a nonce once no lower reservation awaits its commit', async () => {
     const delays = [900, 0, 0]
     await using lane = await openLane({ signMs: () => delays.shift() ?? 0 })
     const all = Promise.all([1, 2, 3].map((n) => lane.sender.send(transfer(n))))
@@ -72,11 +72,12 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
     expect(lane.sent.map(({ nonce }) => nonce)).toEqual([0, 1, 2])
   })
 
-  test('row 21, P6: cancelled while its commit is open: nothing above leaves before its no-op is in the store', async () => {
+  test('row 21, P6: cancelled during its commit: sends nothing above before its no-op is in the store', async () => {
     const store = scriptedStore()
     const delays = [100, 0, 300]
     await using lane = await openLane({ store, signMs: () => delays.shift() ?? 0 })
-    // The second transaction is in the store, the first one's commit fails: it is not known yet that it did.
+    // The second transaction is in the store, and the first one's commit fails. The lane does not know yet
+    // that the second one was stored.
     let failed = 0
     store.fail = ({ slots }) =>
       slots.some(({ nonce, attempts }) => nonce === 0 && attempts.length > 0) && failed++ === 0
@@ -95,7 +96,7 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
     expect(lane.executed()).toEqual(['noop', 2])
   })
 
-  test('row 5: a commit with an unknown result holds the lane until the store was read; it had taken', async () => {
+  test('row 5: a commit with an unknown result holds the lane until the store was read; the write had succeeded', async () => {
     const store = scriptedStore()
     await using lane = await openLane({ store })
     let failed = 0
@@ -107,7 +108,7 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('row 5: it had not taken: committed again, then sent', async () => {
+  test('row 5: the write had failed: commits again, then sends', async () => {
     const store = scriptedStore()
     await using lane = await openLane({ store })
     let failed = 0
@@ -124,7 +125,7 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
-  test('a store that does not take the transaction: STORE, notExecuted, and the id is free again', async () => {
+  test('a store that refuses the transaction: STORE, notExecuted, and the id is free again', async () => {
     const store = scriptedStore()
     const { enqueue } = store
     await using lane = await openLane({ store })
@@ -137,7 +138,7 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
 })
 
 describe('rows 6 and 7: reserved, and nothing journaled', () => {
-  test('row 6: the signer fails: SIGNER, notExecuted, and its nonce goes to the next', async () => {
+  test('row 6: the signer fails: SIGNER, notExecuted, and its nonce goes to the next transaction', async () => {
     let signatures = 0
     await using lane = await openLane({ fails: () => signatures++ === 0 })
     const error = await lane.rejection(lane.sender.send(transfer(1)))
@@ -146,7 +147,7 @@ describe('rows 6 and 7: reserved, and nothing journaled', () => {
     expect(next.nonce).toBe(0)
   })
 
-  test('row 6, P5: aborted while it is being signed: ABORTED, and its bytes are thrown away', async () => {
+  test('row 6, P5: aborted during signing: ABORTED, and its bytes are discarded', async () => {
     await using lane = await openLane({ signMs: () => 500 })
     const controller = new AbortController()
     const pending = lane.rejection(lane.sender.send(transfer(1), { signal: controller.signal }))
@@ -158,7 +159,7 @@ describe('rows 6 and 7: reserved, and nothing journaled', () => {
     expect(await lane.snapshot()).toMatchObject({ cursor: 0, inFlight: 0 })
   })
 
-  test('row 7: its nonce was used while it was being signed: another nonce, new bytes, once', async () => {
+  test('row 7: its nonce was used during signing: another nonce, new bytes, once', async () => {
     const delays = [9_000]
     await using lane = await openLane({ signMs: () => delays.shift() ?? 0 })
     const pending = lane.sender.send(transfer(1))
@@ -173,7 +174,7 @@ describe('rows 6 and 7: reserved, and nothing journaled', () => {
 })
 
 describe('rows 8 to 12: nonces that others may have used', () => {
-  test('row 8: between latest and pending they are outside, not holes: the lane goes on above them', async () => {
+  test('row 8: nonces between latest and pending are outside, not holes, and the lane continues above them', async () => {
     await using lane = await openLane({ chain: { rules: 'geth' }, coldStart: 'immediate', closed: true })
     lane.chain.submit(pooled(lane, 0).raw)
     lane.chain.submit(pooled(lane, 1).raw)
@@ -184,7 +185,7 @@ describe('rows 8 to 12: nonces that others may have used', () => {
     expect(lane.executed()).toEqual(['foreign', 'foreign', 1])
   })
 
-  test('row 12, P3: one that never lands is voided by a no-op', async () => {
+  test('row 12, P3: voids one that never lands with a no-op', async () => {
     await using lane = await openLane({ chain: { rules: 'geth' }, coldStart: 'immediate', closed: true })
     lane.chain.submit(pooled(lane, 0).raw)
     lane.chain.start()
@@ -195,7 +196,7 @@ describe('rows 8 to 12: nonces that others may have used', () => {
     expect(lane.executed()).toEqual(['noop', 1])
   })
 
-  test('row 10: a nonce that was handed out and given back goes to the next transaction', async () => {
+  test('row 10: reuses a released external nonce for the next transaction', async () => {
     await using lane = await openLane()
     const allocator = createNonceAllocatorIn(lane.environment, {
       ...lane.parameters,
@@ -209,7 +210,7 @@ describe('rows 8 to 12: nonces that others may have used', () => {
     await lane.settle(allocator.close())
   })
 
-  test('row 11, P3: handed out and never heard of again: voided after reservationTtlMs', async () => {
+  test('row 11, P3: voids an external nonce without further calls after reservationTtlMs', async () => {
     await using lane = await openLane({ limits: { reservationTtlMs: 20_000 } })
     const allocator = createNonceAllocatorIn(lane.environment, {
       ...lane.parameters,
@@ -239,7 +240,7 @@ describe('rows 8 to 12: nonces that others may have used', () => {
 })
 
 describe('P7: one writer', () => {
-  test('a transaction that another process leaves in the store is sent once, and its wishes are done', async () => {
+  test('sends a transaction that another process left in the store once, and executes its commands', async () => {
     const kept: StoredTransaction[] = []
     const inner = memoryStore()
     const store: Store = {
@@ -273,7 +274,7 @@ describe('P7: one writer', () => {
     expect((await lane.settle(store.arrivals(key, 0, 10))).wishes).toEqual([])
   })
 
-  test('P5: what ended while the store was asked for what arrived is not taken up from its answer', async () => {
+  test('P5: a transaction that ended while the store was read for new ones is not admitted from the result', async () => {
     const inner = memoryStore()
     const answers: (() => void)[] = []
     let slow = false
@@ -298,7 +299,7 @@ describe('P7: one writer', () => {
     expect(lane.executed()).toEqual([])
   })
 
-  test('another process may be opened while the lane is held, and has it at once after a clean close', async () => {
+  test('opens another process while the lane is owned, and gives it the lane at once after a clean close', async () => {
     await using lane = await openLane()
     const other = otherProcess(lane)
     await lane.settle(other.ready())
@@ -309,7 +310,7 @@ describe('P7: one writer', () => {
     await lane.settle(other.close())
   })
 
-  test('P2: what was in flight is taken over with the same bytes, and its promise is answered there', async () => {
+  test('P2: takes over transactions in flight with the same bytes, and answers their promises there', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))

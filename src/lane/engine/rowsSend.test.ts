@@ -15,11 +15,11 @@ import type { RpcReply } from '../../rpc/port.js'
 
 const INTRINSIC = refuses('invalid transaction v, r, s values')
 
-describe('section 5: what an endpoint says of a send, by name', () => {
+describe("section 5: an endpoint's reply to a send, by name", () => {
   const ACCEPTED = [
     ['already known', refuses('already known')],
     ['already imported', refuses('transaction already imported')],
-    ['a sync send that gave up waiting, code 4', refuses('the transaction was added to the mempool', 4)],
+    ['a sync send that timed out, code 4', refuses('the transaction was added to the mempool', 4)],
   ] as const
   test.each(ACCEPTED)('row 13, accepted: %s', async (_, reply) => {
     await using lane = await openLane()
@@ -39,12 +39,12 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     ['HTTP 503', { ok: false, failure: { kind: 'http', status: 503, message: 'Service Unavailable' } }],
     ['broken JSON', { ok: false, failure: { kind: 'malformed', message: 'the body is not JSON' } }],
     ['a hash that is not ours', { ok: true, result: `0x${'12'.repeat(32)}` }],
-    ['a message that nobody knows', refuses('the stars are not right')],
+    ['an unknown message', refuses('the stars are not right')],
     ['code 5 of a sync send', refuses('not ready', 5)],
   ]
   test.each(UNKNOWN)('row 13, P2, unknown is no rejection: %s', async (_, reply) => {
     await using lane = await openLane()
-    // The bytes arrived all the same: the worst that unknown can mean.
+    // The bytes arrived all the same, which is the worst case of an unknown result.
     let answers = 0
     lane.script = onSend((tx) => {
       if (answers++ > 0) return undefined
@@ -62,7 +62,10 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     ['nonce too high', refuses('nonce too high')],
     ['nonce gap, code 6', refuses('nonce gap', 6)],
     ['insufficient funds', refuses('insufficient funds for gas * price + value: balance 1, tx cost 2')],
-    ['wrong chain id: the node strayed', refuses('invalid chain id for signer: have 1 want 8453')],
+    [
+      'wrong chain id: the node is on another chain',
+      refuses('invalid chain id for signer: have 1 want 8453'),
+    ],
     ['pool full', refuses('txpool is full')],
     ['account limit', refuses('account limit exceeded: pooled 16 txs')],
     ['delegated-account limit', refuses('in-flight transaction limit reached for delegated accounts')],
@@ -74,7 +77,7 @@ describe('section 5: what an endpoint says of a send, by name', () => {
       { ok: false, failure: { kind: 'http', status: 429, message: 'Too Many Requests', retryAfterMs: 700 } },
     ],
   ]
-  test.each(REFUSED)('row 18, refused for now, the same bytes after a pause: %s', async (_, reply) => {
+  test.each(REFUSED)('row 18, refused for now: offers the same bytes after a pause: %s', async (_, reply) => {
     await using lane = await openLane()
     const atMs: number[] = []
     lane.script = onSend(() => (atMs.push(lane.clock.now()) <= 2 ? reply : undefined))
@@ -102,13 +105,13 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     ['too little gas for the bytes', 'intrinsic gas too low'],
     ['gas below the floor', 'insufficient gas for floor data gas cost: gas 21000, minimum needed 30000'],
     ["more bytes than the node's pool takes", 'oversized data: transaction size 131189, limit 131072'],
-    ['a sender that the node cannot read', 'invalid sender'],
+    ['a sender that the node cannot recover', 'invalid sender'],
     ["gas above the block's limit", 'exceeds block gas limit'],
     ['gas above the per-transaction limit', 'transaction gas limit too high (cap: 16777216, tx: 20000000)'],
     ["the node's fee cap", 'tx fee (2.00 ether) exceeds the configured cap (1.00 ether)'],
   ]
   test.each(COUNTED)(
-    'rows 15 and 20, counted: three times %s, and a no-op takes the nonce',
+    'rows 15 and 20, counted: a no-op takes the nonce after three times %s',
     async (_, message) => {
       await using lane = await openLane()
       lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses(message) : undefined))
@@ -124,7 +127,7 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     'max fee per gas less than block base fee: address 0xaa',
     'transaction underpriced: gas tip cap 1',
   ]
-  test.each(FEES)('row 16, the fee is too low: bumped at once, both fees: %s', async (message) => {
+  test.each(FEES)('row 16, the fee is too low: bumps both fees at once: %s', async (message) => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? refuses(message) : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)), 1_000)
@@ -136,7 +139,7 @@ describe('section 5: what an endpoint says of a send, by name', () => {
 })
 
 describe('rows 2, 3, 14: a nonce that came free', () => {
-  test('row 14: what was refused for good there is not outbid beyond what the next one may pay', async () => {
+  test('row 14: outbids permanently refused bytes only as far as the next transaction may pay', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))
     const dear = { ...transfer(1), maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 8n } as never
@@ -145,7 +148,7 @@ describe('rows 2, 3, 14: a nonce that came free', () => {
     expect(await lane.settle(next.wait('sealed'))).toMatchObject({ nonce: 0 })
   })
 
-  test('row 3, P3: with nothing bound above, the cursor comes down', async () => {
+  test('row 3, P3: lowers the cursor with nothing bound above', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))
     await lane.rejection(lane.sender.send(transfer(1)))
@@ -156,7 +159,7 @@ describe('rows 2, 3, 14: a nonce that came free', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('row 1, P3: the next transaction takes the lowest hole, with no no-op', async () => {
+  test('row 1, P3: the next transaction takes the lowest hole, without a no-op', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))
     const first = lane.rejection(lane.sender.send(transfer(1)))
@@ -168,7 +171,7 @@ describe('rows 2, 3, 14: a nonce that came free', () => {
     expect(lane.executed()).toEqual([3, 2])
   })
 
-  test('row 2, P3: with none waiting a no-op fills the gap, not before gapFillAfterMs', async () => {
+  test('row 2, P3: a no-op fills the gap without a waiting transaction, not before gapFillAfterMs', async () => {
     await using lane = await openLane({ limits: { gapFillAfterMs: 3_000 } })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))
     const second = lane.sender.send(transfer(2))
@@ -182,7 +185,7 @@ describe('rows 2, 3, 14: a nonce that came free', () => {
     expect(lane.events('gapFilled')).toHaveLength(1)
   })
 
-  test('row 2, P3: a no-op that is slow to sign and asked for again leaves the others their turn', async () => {
+  test('row 2, P3: a slowly signed no-op that is requested again does not delay the others', async () => {
     let signMs = 0
     await using lane = await openLane({ limits: { fillsMax: 1 }, signMs: () => signMs })
     lane.script = onSend((tx) => ([1, 3].includes(Number(nameOf(tx))) ? INTRINSIC : undefined))
@@ -206,14 +209,14 @@ describe('rows 2, 3, 14: a nonce that came free', () => {
     const second = lane.sender.send(transfer(2))
     const error = await pending
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-    // Told only once the no-op stands where the bytes could have.
+    // The end is announced only once the no-op has landed in place of the bytes.
     expect(lane.executed()).toEqual(['noop', 2])
     expect((await second).nonce).toBe(1)
   })
 })
 
-describe('row 17: somebody else holds the nonce in the pool', () => {
-  test('displaced is told once; nothing is bumped or voided, and after a while the transaction is stuck', async () => {
+describe('row 17: another transaction occupies the nonce in the pool', () => {
+  test('emits displaced once, bumps and voids nothing, and reports the transaction as stuck after a while', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => UNDERPRICED)
     const pending = lane.sender.send(transfer(1), { id: 'a', until: 'queued' })
@@ -224,7 +227,7 @@ describe('row 17: somebody else holds the nonce in the pool', () => {
     expect(distinct(lane)).toBe(1)
   })
 
-  test('speedUp outbids what sits there', async () => {
+  test('speedUp outbids the occupying transaction', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => UNDERPRICED)
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))

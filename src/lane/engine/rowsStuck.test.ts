@@ -17,8 +17,8 @@ import type { Tx, TxRequest } from '../../types/index.js'
 
 const TOO_MUCH_GAS = refuses('exceeds block gas limit')
 
-describe('rows 19 and 20: accepted, and never seen', () => {
-  test('row 19: the newest is resent, the next time bumped by at least a tenth on both fees', async () => {
+describe('rows 19 and 20: accepted, and in no block', () => {
+  test('row 19: resends the newest attempt, and then bumps both fees by at least a tenth', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? swallows(tx) : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -30,9 +30,9 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('row 19: words that nobody understands, in every block, do not keep the bump away', async () => {
+  test('row 19: an unknown error message in every block does not prevent the bump', async () => {
     await using lane = await openLane()
-    // What a custom transport rejects with counts as unknown, whatever it says.
+    // A rejection of a custom transport counts as unknown, regardless of its message.
     const odd: RpcReply = { ok: false, failure: { kind: 'custom', message: 'tip too low', cause: undefined } }
     lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? odd : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -40,7 +40,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     await lane.settle(tx.wait('sealed'))
   })
 
-  test('row 19: while the endpoint takes nothing, the same bytes are offered and no fee is raised', async () => {
+  test('row 19: offers the same bytes and raises no fee while the endpoint refuses everything', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => TIMES_OUT)
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -52,7 +52,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     await lane.settle(tx.wait('sealed'))
   })
 
-  test('row 19, P8: while the signer is away the bytes that there are go on being sent', async () => {
+  test('row 19, P8: keeps sending the existing bytes while the signer is unavailable', async () => {
     let away = false
     await using lane = await openLane({ fails: () => away })
     lane.script = onSend((tx) => (lane.sent.length <= 3 ? swallows(tx) : undefined))
@@ -63,10 +63,10 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.events('error').length).toBeGreaterThan(0)
   })
 
-  test('rows 17 and 19, P8: an underbid whose larger step passes the ceiling offers the ceiling', async () => {
+  test('rows 17 and 19, P8: offers the ceiling if the larger step of an underbid would exceed it', async () => {
     await using lane = await openLane()
     const [first] = (await lane.settle(lane.sender.send(transfer(1)))).attempts
-    // One step and a half above the bump: an underbid asks for two.
+    // One step and a half above the bump, because an underbid requires two.
     const feeCeiling = ((first?.fees.maxFeePerGas ?? 0n) * 111n * 115n) / 10_000n
     const { length } = lane.sent
     const known = new Set<string>()
@@ -80,7 +80,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.sent.slice(length).at(-1)?.maxFeeWei).toBe(feeCeiling)
   })
 
-  test('row 19: the base fee passed what is offered: bumped without the wait for a mystery', async () => {
+  test('row 19: bumps without the usual wait once the base fee exceeds the offer', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
     lane.chain.spikeBaseFee(40_000_000n, 20)
@@ -89,12 +89,12 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  // Above the lane's ceiling: its first estimate is of a base fee of 1,000,000 wei.
+  // Above the lane's ceiling, because its first estimate is for a base fee of 1,000,000 wei.
   const DEAR_WEI = 10n ** 9n
   const FEES = { maxFeePerGas: DEAR_WEI, maxPriorityFeePerGas: 1_000_000n }
   const dear = (marker: number) => ({ ...transfer(marker), ...FEES }) as TxRequest
 
-  test("row 19, P3: what a pool strands is bumped out of it, also above the lane's ceiling", async () => {
+  test("row 19, P3: bumps a stranded transaction out of its pool, also above the lane's ceiling", async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => {
       if (lane.sent.length > 1) return undefined
@@ -110,7 +110,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThan((DEAR_WEI * 112n) / 100n)
   })
 
-  test("rows 19 and 20, P3, P9: above the lane's ceiling two bumps, and a no-op within two more", async () => {
+  test("rows 19 and 20, P3, P9: above the lane's ceiling bumps twice, and voids within two more steps", async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
     const tx = await lane.settle(lane.sender.send(dear(1)))
@@ -121,7 +121,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThan((DEAR_WEI * 153n) / 100n)
   })
 
-  test('row 20: with a ceiling of its own that leaves no room it is voided, not bumped', async () => {
+  test('row 20: voids instead of bumping if its own ceiling leaves no room', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
     const tx = await lane.settle(lane.sender.send(dear(1), { feeCeiling: DEAR_WEI }))
@@ -130,21 +130,21 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(1)
   })
 
-  test('row 20, P9: bumped as often as it may be, it is voided below its ceiling', async () => {
+  test('row 20, P9: voids below its ceiling after the maximum number of bumps', async () => {
     await using lane = await openLane({ fees: { bump: { attemptsMax: 2 } } })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const error = await lane.rejection(tx.wait('sealed'), 600_000)
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
     expect(error.shortMessage).toBe(
-      'It was bumped as often as it may be (fees.bump.attemptsMax) and did not land. A no-op took its nonce.',
+      'It reached the maximum number of bumps (fees.bump.attemptsMax) and did not land. A no-op took its nonce.',
     )
     expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(3)
     expect(lane.events('feeCeiling')).toHaveLength(1)
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test("row 22: what replaces it need not name fees: it outbids above the lane's ceiling as well", async () => {
+  test("row 22: a replacement without fees also outbids above the lane's ceiling", async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(dear(1)))
     const next = await lane.settle(tx.replace(transfer(2)))
@@ -152,24 +152,24 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('row 20, P5: at its ceiling the lane tells so, voids the nonce, and the transaction fails', async () => {
+  test('row 20, P5: at its ceiling emits feeCeiling, voids the nonce, and the transaction fails', async () => {
     await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 3_000_000n } } })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const error = await lane.rejection(tx.wait('sealed'), 600_000)
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-    expect(error.shortMessage).toBe('It stood at its fee ceiling and did not land. A no-op took its nonce.')
+    expect(error.shortMessage).toBe('It reached its fee ceiling and did not land. A no-op took its nonce.')
     expect(lane.events('feeCeiling')).toHaveLength(1)
     expect(lane.executed()).toEqual(['noop'])
-    // Two steps below the lane's own ceiling, which are kept for no-ops.
+    // Two steps below the lane's own ceiling, which are reserved for no-ops.
     for (const sent of lane.sent) expect(sent.maxFeeWei).toBeLessThanOrEqual(3_000_000n)
     for (const sent of lane.sent.filter((one) => nameOf(one) === 1))
       expect(sent.maxFeeWei).toBeLessThan(2_450_000n)
   })
 
   test.each([
-    ['It stood at its fee ceiling', { ceiling: { maxFeePerGas: 3_000_000n } }],
-    ['It was bumped as often as it may be', { bump: { attemptsMax: 2 } }],
+    ['It reached its fee ceiling', { ceiling: { maxFeePerGas: 3_000_000n } }],
+    ['It reached the maximum number of bumps', { bump: { attemptsMax: 2 } }],
   ])('row 20: "%s" has the words of the endpoint that refused it', async (sentence, fees) => {
     await using lane = await openLane({ fees })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('transaction underpriced') : undefined))
@@ -199,21 +199,21 @@ describe('rows 19 and 20: accepted, and never seen', () => {
   })
 })
 
-test('row 19: what a pool counts, and no block can take since the base fee rose above it, is bumped', async () => {
+test('row 19: bumps a pooled transaction that no block can include since the base fee rose above it', async () => {
   await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 2_000 } })
   const burst = Array.from({ length: 100 }, (_, index) => lane.sender.send(transfer(index + 1)))
   for (const sent of burst) await lane.settle((await lane.settle(sent)).wait('sealed'))
   expect((await lane.snapshot()).endpoints[0]?.profile).toMatchObject({ pending: 'mempool' })
   const before = distinct(lane)
   lane.chain.spikeBaseFee((lane.sent.at(-1)?.maxFeeWei ?? 0n) * 2n, 1_000_000)
-  // The newest sealed block is one from before, and the next one is not.
+  // The newest sealed block is an earlier one, and the next one is not.
   await lane.blocks(1)
   const tx = await lane.settle(lane.sender.send(transfer(101)))
   await lane.settle(tx.wait('sealed'))
   expect(distinct(lane)).toBeGreaterThan(before + 1)
 })
 
-describe('row 19: what a pool counts, and blocks pass over for its price', () => {
+describe('row 19: a pooled transaction that blocks skip for its price', () => {
   /** A lane that knows that its node counts the pool. */
   async function openPooled() {
     const lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 2_000 } })
@@ -223,7 +223,7 @@ describe('row 19: what a pool counts, and blocks pass over for its price', () =>
     return lane
   }
 
-  /** What is sent next offers too little for any block. */
+  /** The next send offers too little for any block. */
   function passOverNext(lane: Awaited<ReturnType<typeof openLane>>) {
     const { length } = lane.sent
     lane.script = onSend((tx) => {
@@ -234,7 +234,7 @@ describe('row 19: what a pool counts, and blocks pass over for its price', () =>
     })
   }
 
-  test('the head is bumped, and what stands above it is left as it is', async () => {
+  test('bumps the head, and leaves higher nonces unchanged', async () => {
     await using lane = await openPooled()
     passOverNext(lane)
     const txs: Tx[] = []
@@ -243,7 +243,7 @@ describe('row 19: what a pool counts, and blocks pass over for its price', () =>
     expect(txs.map(({ attempts }) => attempts.length)).toEqual([2, 1, 1])
   })
 
-  test('it is given more blocks than one that no pool has, and is not sent again meanwhile', async () => {
+  test('waits more blocks than without a pool, and does not send again meanwhile', async () => {
     await using lane = await openPooled()
     passOverNext(lane)
     const { length } = lane.sent
@@ -254,7 +254,7 @@ describe('row 19: what a pool counts, and blocks pass over for its price', () =>
     expect(lane.sent.length).toBeGreaterThan(length + 1)
   })
 
-  test('no block at all bumps nothing', async () => {
+  test('bumps nothing without blocks', async () => {
     await using lane = await openPooled()
     lane.chain.setHalted(true)
     const before = distinct(lane)

@@ -43,17 +43,26 @@ export type ActionRunnerParts = {
   readonly later: (nonce: number) => void
   readonly look: () => void
   readonly queueAgain: (transaction: Transaction) => void
-  /** It executed at the nonce after all, or what it replaced did: wherever it waits or was bound since, that ends. */
+  /**
+   * The transaction executed at the nonce after all, or the transaction that it replaced did. Its place in
+   * the queue, or its later nonce, is withdrawn.
+   */
   readonly reclaim: (transaction: Transaction, nonce: number) => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
-  /** Nothing more can happen to it: from now on it is found in the store. */
+  /** Nothing more can happen to the transaction. It is removed from memory and remains in the store. */
   readonly forget: (transaction: Transaction) => void
 }
 
-/** A transaction that lost more nonces than this to others: something is wrong with what the endpoints answer. */
+/**
+ * If a transaction lost more nonces than this to other transactions, the endpoints' answers are probably
+ * wrong.
+ */
 const REBOUND_MAX = 3
 
-/** How many nonces a transaction with signed bytes has lost to something else, as far as slots are kept. */
+/**
+ * Number of nonces that a transaction with signed bytes has lost to other transactions, as far as slots are
+ * stored.
+ */
 function timesDisplaced(book: Book, id: string): number {
   let times = 0
   for (const slot of book.slots.values()) {
@@ -63,7 +72,7 @@ function timesDisplaced(book: Book, id: string): number {
   return times
 }
 
-/** What of another's stands in this slot. */
+/** The foreign transaction that used this slot, and its block, if they are known. */
 function foreignIn(slot: Slot | undefined): {
   readonly hash: Hash | undefined
   readonly block: number | undefined
@@ -73,13 +82,14 @@ function foreignIn(slot: Slot | undefined): {
 }
 
 function reboundOften(id: string, times: number): string {
-  return `Transaction ${id} lost ${times} nonces to other transactions of this account. Check who else has its key, and what the endpoints answer; resume() lets the lane go on.`
+  return `Transaction ${id} lost ${times} nonces to other transactions of this account. Check whether another process has its key, and whether the endpoints answer correctly; resume() lets the lane go on.`
 }
 
-/** Carries out what the table asks for. It chooses nothing. */
+/** Performs the actions of the table. It makes no decisions. */
 export function createActionRunner(parts: ActionRunnerParts) {
   const { context } = parts
   const { events, transactions } = context
+  const announce = createAnnouncements(context, parts.transactionOf)
 
   function perform(nonce: number, actions: readonly SlotAction[]): void {
     for (const action of actions) one(nonce, action)
@@ -111,7 +121,7 @@ export function createActionRunner(parts: ActionRunnerParts) {
       case 'hold':
         return context.lane.holds.add(action.reason)
       case 'tell':
-        return tell(nonce, action.event)
+        return announce(nonce, action.event)
       case 'readAgain':
       case 'prune':
         // The journal reads again by itself, and the book has pruned the slot already.
@@ -142,7 +152,10 @@ export function createActionRunner(parts: ActionRunnerParts) {
     context.lane.journal.touch(() => settleVerdict(transaction))
   }
 
-  /** The operator's word names no attempt and no block: there is no receipt, and nothing to wait for. */
+  /**
+   * The operator's decision names no attempt and no block, so there is no receipt and nothing to wait
+   * for.
+   */
   function landedOnTheirWord(transaction: Transaction): void {
     transaction.hash = undefined
     moveTo(transaction, 'finalized', context.clock)
@@ -166,41 +179,50 @@ export function createActionRunner(parts: ActionRunnerParts) {
     endWith(context, transaction, error, parts.forget)
   }
 
-  function tell(nonce: number, told: Told): void {
-    const transaction = parts.transactionOf(nonce)
-    const tx = transaction && context.txOf(transaction)
-    switch (told) {
-      case 'unresolved':
-        return unresolved(nonce)
-      case 'stuck':
-      case 'feeCeiling':
-        if (tx) events.emit(told, { tx })
-        return
-      case 'sealed':
-      case 'preconfirmed':
-        // Told with the stage, by whoever keeps the stages.
-        return
-      case 'foreign':
-        return void tellForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
-      default:
-        return events.emit(told, { nonce, tx })
-    }
-  }
+  return perform
+}
 
-  /** Told of each that was bound there; of the nonce alone where none was. */
+/** Emits the events of the table. */
+function createAnnouncements(context: RunActionsContext, transactionOf: ActionRunnerParts['transactionOf']) {
+  const { events, transactions } = context
+
+  /** Emits `unresolved` once per transaction bound to the nonce, or once without a transaction. */
   function unresolved(nonce: number): void {
     const slot = context.lane.book.get(nonce)
     const claims = slot?.state === 'used' ? slot.claims : []
     if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
     for (const claim of claims) {
-      withTransaction(claim, (transaction) => reportUnresolved(context.session, transaction))
+      const transaction = transactions.get(claim)
+      if (transaction && !hasFailed(transaction)) reportUnresolved(context.session, transaction)
     }
   }
 
-  return perform
+  return (nonce: number, event: Told): void => {
+    const transaction = transactionOf(nonce)
+    const tx = transaction && context.txOf(transaction)
+    switch (event) {
+      case 'unresolved':
+        return unresolved(nonce)
+      case 'stuck':
+      case 'feeCeiling':
+        if (tx) events.emit(event, { tx })
+        return
+      case 'sealed':
+      case 'preconfirmed':
+        // `stages.ts` emits these together with the stage.
+        return
+      case 'foreign':
+        return void tellForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
+      default:
+        return events.emit(event, { nonce, tx })
+    }
+  }
 }
 
-/** What took the nonce of the others that were bound there; of several that were asked for one by one, the last. */
+/**
+ * The transaction that took the nonce from the others that were bound to it. Of several consecutive
+ * replacements it is the last one.
+ */
 function heirIn(slot: Slot | undefined): string | undefined {
   if (slot?.state === 'used' && slot.by.kind === 'claim') return slot.by.claim
   return slot && lastClaim(slot)
@@ -212,7 +234,7 @@ const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message:
   withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
   cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },
   superseded: { code: 'SUPERSEDED', message: 'Its replacement took the nonce.' },
-  tooLate: { code: 'TOO_LATE', message: 'What it was to replace had landed already.' },
+  tooLate: { code: 'TOO_LATE', message: 'The transaction to be replaced had landed already.' },
   displacedOutside: {
     code: 'REJECTED',
     message: 'Something else used the nonce of these bytes, which were signed outside this lane.',

@@ -7,7 +7,7 @@ import { memoryStore } from '../../store/memory.js'
 import type { Store } from '../../types/store.js'
 
 describe('storeBehindChain', () => {
-  /** One transaction landed; then the account goes on without the lane. */
+  /** One transaction landed. Then the account continues without the lane. */
   async function openBehind() {
     const store = memoryStore()
     const lane = await openLane({ store })
@@ -19,7 +19,7 @@ describe('storeBehindChain', () => {
     return { lane, environment, parameters: { ...lane.parameters, store: withQueued(store) } }
   }
 
-  test('a transaction that was queued before the start is held until resume', async () => {
+  test('holds a transaction that was queued before the start until resume', async () => {
     const { lane: opened, environment, parameters } = await openBehind()
     await using lane = opened
     const again = createSenderIn(environment, parameters)
@@ -33,7 +33,7 @@ describe('storeBehindChain', () => {
     await lane.settle(again.close())
   })
 
-  test('resume() answers what was told while the lane is being opened', async () => {
+  test('resume() during the opening accepts a hold that was reported already', async () => {
     const { lane: opened, environment, parameters } = await openBehind()
     await using lane = opened
     const again = createSenderIn(environment, parameters)
@@ -44,7 +44,7 @@ describe('storeBehindChain', () => {
     await lane.settle(again.close())
   })
 
-  test('resume() before anything was told answers nothing', async () => {
+  test('resume() before the report has no effect on the hold', async () => {
     const { lane: opened, environment, parameters } = await openBehind()
     await using lane = opened
     const again = createSenderIn(environment, parameters)
@@ -54,7 +54,7 @@ describe('storeBehindChain', () => {
     await lane.settle(again.close())
   })
 
-  test('nor does the resume() of an allocator; one that is called when it was told does', async () => {
+  test('the same holds for resume() of an allocator', async () => {
     for (const isTold of [false, true]) {
       const { lane: opened, environment, parameters } = await openBehind()
       await using lane = opened
@@ -70,8 +70,10 @@ describe('storeBehindChain', () => {
   })
 })
 
-describe('a lane that began below the nonces of its account, since every count was 0 for a time', () => {
-  /** The account sent so many transactions before; the process ends while the first payment is still in vain. */
+describe('a lane that began below the nonces of its account, because every count was 0 for a time', () => {
+  /**
+   * The account sent this many transactions before. The process ends while its first payment cannot land.
+   */
   async function openTooLow(earlier = 5) {
     const lane = await openLane({ store: memoryStore(), closed: true })
     lane.chain.start()
@@ -105,7 +107,7 @@ describe('a lane that began below the nonces of its account, since every count w
     },
   )
 
-  test('it stays held where one more was sent since: the store may have forgotten that one', async () => {
+  test('stays held after one more send, which the store may have forgotten', async () => {
     const { lane: opened, again } = await openTooLow()
     await using lane = opened
     lane.foreign(6)
@@ -121,7 +123,7 @@ describe('a lane that began below the nonces of its account, since every count w
   })
 })
 
-/** A copy of the store that was made before the chain went on: it knows one queued transaction. */
+/** A copy of the store from before the chain advanced. It knows one queued transaction. */
 function withQueued(store: Store): Store {
   return {
     ...store,
@@ -141,7 +143,7 @@ function withQueued(store: Store): Store {
   }
 }
 
-test('an opening that fails leaves nothing at work', async () => {
+test('a failed opening leaves no running work', async () => {
   const store = memoryStore()
   await using lane = await openLane({ store })
   await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('finalized'))

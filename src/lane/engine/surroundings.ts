@@ -16,7 +16,7 @@ type SurroundingsContext = {
   readonly session: LaneSession
 }
 
-/** As an event and in the log. */
+/** Reports a hold as an event and in the log. */
 export function reportHold(
   { events, logger, lane }: { readonly events: Emitter; readonly logger: Logger; readonly lane: Lane },
   reason: HoldReason,
@@ -28,7 +28,10 @@ export function reportHold(
   else events.emit('released', { reason })
 }
 
-/** What changes around a lane: its endpoints, which is told as an event, and what it may offer. Gives back what ends that. */
+/**
+ * Reacts to changes of the endpoints, which it also emits as events, and of the fee settings. Returns a
+ * function that ends this.
+ */
 export function watchSurroundings(
   { endpointPool, events, session }: SurroundingsContext,
   parts: {
@@ -45,7 +48,7 @@ export function watchSurroundings(
     events.emit('endpoint', { name: port.name, role, change, profile: profile.current(), ...more })
     broadcaster.kick()
   })
-  // What is signed next, what is held, and what stands at its ceiling go by it at once.
+  // The next signatures, holds, and transactions at their ceiling depend on the fee settings.
   const offFees = session.settings.onChange(() => {
     budget.look()
     repair.feesChanged()

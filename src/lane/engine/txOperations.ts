@@ -21,7 +21,7 @@ type TxOperationsContext = {
   readonly closed: boolean
 }
 
-/** What the holder of a lane does for callers who have a transaction of it. */
+/** Operations of the lease owner on the transactions of its lane. */
 export function createLeaderOperations(parts: {
   context: TxOperationsContext
   intake: Intake
@@ -36,7 +36,7 @@ export function createLeaderOperations(parts: {
     for (;;) {
       if (transaction.failure || transaction.settled) break
       assertLaneOpen(transaction, session.closing)
-      // The lane has gone to another process meanwhile.
+      // Another process owns the lane by now.
       if (context.closed) return session.operations!.cancel(transaction)
       const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
       if (intake.remove(transaction, error)) break
@@ -45,7 +45,7 @@ export function createLeaderOperations(parts: {
         intake.askEnd(transaction)
         break
       }
-      // A commit in flight counts as journaled: its answer says which of the two it is.
+      // A commit in flight counts as journaled. Its result decides which of the two cases applies.
       await lane.journal.flushed()
     }
     return verdicts.outcome(transaction)
@@ -53,7 +53,7 @@ export function createLeaderOperations(parts: {
 
   async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
-    // Nothing is journaled yet: it is on its way with the fees of the market.
+    // Nothing is journaled yet, so the transaction will be signed with the market's fees anyway.
     if (slot?.state !== 'live') return
     const fees =
       wanted && bumpFees(session.settings.ownCeiling(transaction), { slot, wanted, rule: context.fees.rule })
@@ -76,7 +76,7 @@ export function createLeaderOperations(parts: {
     waitingFor: parts.waitingFor,
     keep(transaction) {
       const isOwn = transaction.lane.address === lane.key.address
-      // What is not known here any more was written for the last time once it was final.
+      // A transaction that was removed from memory was written for the last time when it became final.
       const isFinal = transaction.stage === 'finalized'
       if (!isOwn || !(isFinal || context.transactions.get(transaction.id) === transaction)) return
       context.changed.add(transaction)

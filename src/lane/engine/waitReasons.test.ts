@@ -27,8 +27,8 @@ const BUSY: RpcReply = { ok: false, failure: { kind: 'http', status: 503, messag
 const TOO_OFTEN: RpcReply = { ok: false, failure: { kind: 'http', status: 429, message: 'HTTP 429' } }
 const NONSENSE: RpcReply = { ok: true, result: 'nonsense' }
 
-describe('whoever asks why a transaction is not there yet gets a sentence', () => {
-  test('its estimate, with what the endpoint said', async () => {
+describe('the reason of a wait is available as a sentence', () => {
+  test("for a gas estimate, with the endpoint's message", async () => {
     await using lane = await openLane()
     lane.script = ({ method }) => (method === 'eth_estimateGas' ? refuses('header not found') : undefined)
     const tx = await queued(lane, unpriced(1))
@@ -47,7 +47,7 @@ describe('whoever asks why a transaction is not there yet gets a sentence', () =
     expect(tx.waitingFor).toBeUndefined()
   })
 
-  test('money: how much it takes and how much there is; and since only a person can help, an event says so once', async () => {
+  test('for funds, with the required and the available amount, and with one event, because an operator has to act', async () => {
     await using lane = await openLane({ balanceWei: 0n })
     const all = [await queued(lane, transfer(1)), await queued(lane, transfer(2))]
     await lane.clock.advance(10_000)
@@ -62,7 +62,7 @@ describe('whoever asks why a transaction is not there yet gets a sentence', () =
     for (const tx of all) await lane.settle(tx.cancel())
   })
 
-  test('a hold, by its name; what it was sent after; the one that goes before it', async () => {
+  test('for a hold with its name, a predecessor, and a transaction that goes first', async () => {
     await using lane = await openLane({ order: 'strict' })
     lane.sender.pause()
     const first = await queued(lane, transfer(1), { id: 'first' })
@@ -78,10 +78,10 @@ describe('whoever asks why a transaction is not there yet gets a sentence', () =
     await lane.settle(third.wait('sealed'))
   })
 
-  test('the endpoint and what it said of the bytes; an earlier nonce; the window; the next block', async () => {
+  test('for an endpoint with its message, an earlier nonce, the window, and the next block', async () => {
     await using lane = await openLane({
       chain: { rules: 'geth', blockTimeMs: 12_000 },
-      // Twice as many get a nonce: what is signed waits for the answer to what was sent.
+      // Twice as many get a nonce, because signed transactions wait for the answers to earlier sends.
       limits: { window: 2, windowMax: 2 },
     })
     lane.script = onSend((tx) => (tx.nonce === 0 ? refuses('txpool is full') : undefined))
@@ -101,12 +101,12 @@ describe('whoever asks why a transaction is not there yet gets a sentence', () =
   })
 })
 
-describe('while an endpoint answers nothing of use the lane says so, once for each change', () => {
+describe('reports each change once while an endpoint gives no usable answer', () => {
   test.each([
     ['an HTML page', HTML, /502 Bad Gateway/],
     ['503', BUSY, /HTTP 503/],
     ['429', TOO_OFTEN, /HTTP 429/],
-    ['nothing in time', TIMES_OUT, /no answer in time/],
+    ['no answer in time', TIMES_OUT, /no answer in time/],
     ['nonsense', NONSENSE, /.+/],
   ])('%s', async (_, answer, said) => {
     await using lane = await openLane()
@@ -124,14 +124,14 @@ describe('while an endpoint answers nothing of use the lane says so, once for ea
     expect(Object.values(waiting.by).reduce((sum, count) => sum + count, 0)).toBe(20)
     lane.script = undefined
     await lane.settle(sent)
-    // The look that finds it answering may still be under way.
+    // The poll that finds the endpoint answering may still be running.
     await lane.until(() => changes().length > 1)
     expect(changes()).toMatchObject([{ change: 'failing' }, { change: 'answering' }])
     expect((await lane.snapshot()).endpoints[0]?.failing).toBeUndefined()
   })
 })
 
-test('a receipt that no endpoint shows, with what one of them said of it', async () => {
+test('a receipt that no endpoint shows, with the message of one of them', async () => {
   await using lane = await openLane()
   lane.script = ({ method }) =>
     method === 'eth_getTransactionReceipt' || method === 'eth_getBlockReceipts'
@@ -149,13 +149,13 @@ test('a receipt that no endpoint shows, with what one of them said of it', async
   expect(tx.waitingFor).toBeUndefined()
 })
 
-test('the reason of a transaction is kept in the store, rarely, so that another process can tell', async () => {
+test('stores the reason of a transaction rarely, for other processes', async () => {
   await using processes = await openProcesses()
   const { lane } = processes
   const [leader, standby] = await processes.pair()
   lane.script = ({ method }) =>
     method === 'eth_estimateGas' ? refuses('execution reverted: not yet', 3) : undefined
-  // Something in flight, so that what reverts may depend on it.
+  // A transaction in flight, so that the result of a revert may depend on it.
   const first = leader.sender.send(transfer(1), { id: 'first', until: 'queued' })
   await lane.settle(first)
   const second = await lane.settle(

@@ -1,61 +1,50 @@
-import type { Lane } from '../../allocator/lane.js'
-import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { refusalOf } from '../../errors/quote.js'
-import { newestAttempt } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { LaneSnapshot, Logger, Tx } from '../../types/index.js'
-import type { StoredTransaction } from '../../types/store.js'
 import type { WaitReason } from '../../types/wait.js'
-import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { Emitter } from '../emitter.js'
-import type { GroupBounds } from '../queue/groupBounds.js'
-import type { Order } from '../queue/order.js'
-import type { PendingQueue } from '../queue/pendingQueue.js'
 import { reasonOf } from '../reasons/sentence.js'
-import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.js'
-import type { FeeOracle } from '../signing/feeOracle.js'
-import type { Funds } from '../signing/funds.js'
+import { type LaneFacts, waitCauseOf } from '../reasons/waitCause.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
-import { endedOf, receiptSaidOf, summaryOf, wantedOf } from '../transaction/waitingFor.js'
+import { summaryOf } from '../transaction/waitingFor.js'
 import { createNotices } from './notices.js'
+import { createWaitFacts, type WaitFactsContext, type WaitFactsParts } from './waitFacts.js'
 
-type WaitReasonsContext = {
-  readonly lane: Lane
-  readonly endpointPool: EndpointPool
+type WaitReasonsContext = WaitFactsContext & {
   readonly clock: Clock
   readonly logger: Logger
   readonly notice: (sentence: string) => void
   readonly events: Emitter
   readonly errors: Repeats<Error>
-  readonly fees: FeeOracle
   readonly transactions: Map<string, Transaction>
   readonly changed: Set<Transaction>
-  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   txOf(transaction: Transaction): Tx
   readonly closed: boolean
 }
 
-/** Why the transactions of a lane are not further yet, from what its parts know. */
+/** Determines why the lane's transactions have not progressed, from the state of its parts. */
 export type WaitReasons = {
   of(transaction: Transaction): WaitReason | undefined
-  /** Of the lowest nonce, or the first in line, and how many wait for what. */
+  /**
+   * The reason of the lowest nonce, or of the first queued transaction, and the number of transactions for
+   * each reason.
+   */
   summary(): LaneSnapshot['waiting']
   /**
-   * Keeps the reasons of those that have waited for long, so that another process can tell, and tells who listens where
-   * only a person can end a wait. Costs little, and does it once a second at most.
+   * Stores the reasons of long waits, so that another process can show them, and notifies listeners if only
+   * an operator can end a wait. The check is cheap and runs at most once a second.
    */
   look(): void
 }
 
 const LOOK_MS = 1_000
-/** For so long nobody needs to be told. */
+/** A wait shorter than this is not reported. */
 const LONG_MS = 2_000
-/** So many are looked at: the lowest nonces, and the first that were called. */
+/** Maximum number of transactions that a check covers: the lowest nonces, and the first queued ones. */
 const LOOKED_AT_MAX = 128
 const SUMMARY_MAX = 10_000
-/** Those that a stage says by itself are not kept: another process can tell them anyway. */
+/** Reasons that follow from the stage are not stored, because another process can derive them. */
 const PLAIN: ReadonlySet<WaitReason['for']> = new Set([
   'order',
   'block',
@@ -65,93 +54,25 @@ const PLAIN: ReadonlySet<WaitReason['for']> = new Set([
   'finality',
 ])
 
-export function createWaitReasons(
-  context: WaitReasonsContext,
-  parts: {
-    readonly order: Pick<Order, 'reasonFor'>
-    readonly queue: PendingQueue<Transaction>
-    readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
-    readonly bounds: Pick<GroupBounds, 'boundOf'>
-    readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
-  },
-): WaitReasons {
+export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsParts): WaitReasons {
   const { lane, endpointPool, clock, transactions, events, logger } = context
-  const { book, holds } = lane
-  const { order, queue, funds, bounds, broadcaster } = parts
-  // Since when each waits for what it waits for now, as it was noticed.
+  const { book } = lane
+  const facts = createWaitFacts(context, parts)
+  // The current reason of each transaction, with the time at which it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
   const noticedAt = new WeakMap<Transaction, number>()
   let lookedMs = 0
   let alarmed: WaitReason['for'] | undefined
   const notices = createNotices(context)
 
-  function laneFacts(): LaneFacts {
-    const [sender = endpointPool.reader] = endpointPool.senders()
-    const first = queue.peek()
-    return {
-      holds: holds.list(),
-      holdDetails: holds.details(),
-      feesKnown: first === undefined || context.fees.known(first),
-      hasRoom: broadcaster.hasRoom,
-      window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
-      shortWei: funds.shortWei,
-      balanceWei: funds.balanceWei,
-      head: endpointPool.tracker.head?.number,
-      baseFeeWei: context.fees.baseFee(),
-      floor: book.floor,
-      lowestOpen: lowestOpen(),
-      lowestUncommitted: book.lowestUncommitted(),
-      reader: { name: endpointPool.reader.port.name, said: endpointPool.reader.trouble?.said },
-      sender: { name: sender.port.name, said: sender.gate.restReason ?? sender.trouble?.said },
-    }
-  }
-
-  function lowestOpen(): number {
-    let nonce = Math.max(book.floor, book.coveredTo)
-    for (; nonce < book.cursor; nonce++) {
-      const slot = book.get(nonce)
-      if (slot?.state === 'used' || slot?.state === 'final') continue
-      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) break
-    }
-    return nonce
-  }
-
-  function factsOf(transaction: Transaction): TxFacts {
-    const { id, stage, nonce, hash, unresolved = false, ready, refusal, enqueuing: keeping } = transaction
-    return {
-      id,
-      stage,
-      nonce,
-      hash,
-      ended: endedOf(transaction),
-      unresolved,
-      kept: keeping === undefined && !context.handedOff.has(transaction),
-      aside: order.reasonFor(transaction),
-      ready,
-      group: groupCause(transaction),
-      behind: queue.ahead(transaction)?.id,
-      slot: nonce === undefined ? undefined : book.get(nonce),
-      refusal: refusal === undefined ? undefined : refusalOf(refusal),
-      wanted: wantedOf(transaction),
-      receiptSaid: receiptSaidOf(transaction),
-    }
-  }
-
-  function groupCause(transaction: Transaction): TxFacts['group'] {
-    const { group, nonce } = transaction
-    if (group === undefined || nonce !== undefined) return undefined
-    const bound = bounds.boundOf(transaction)
-    return bound && { for: 'group', group, bound }
-  }
-
-  function reasonIn(facts: LaneFacts, transaction: Transaction): WaitReason | undefined {
-    const cause = waitCauseOf(factsOf(transaction), facts)
+  function reasonIn(laneFacts: LaneFacts, transaction: Transaction): WaitReason | undefined {
+    const cause = waitCauseOf(facts.of(transaction), laneFacts)
     const before = noticed.get(transaction)
     if (cause === undefined) {
       noticed.delete(transaction)
       return undefined
     }
-    // What is not known from the beginning is known since it is looked at, or since it was sent.
+    // If the start of the wait is unknown, it counts from the time at which it was noticed, or from the send.
     const since = before?.for === cause.for ? before.sinceMs : sinceOf(transaction, before)
     const reason = reasonOf(cause, 'sinceMs' in cause ? (cause as WaitReason).sinceMs : since)
     if (before?.for !== cause.for) noticedAt.set(transaction, clock.now())
@@ -159,7 +80,10 @@ export function createWaitReasons(
     return reason
   }
 
-  /** It has waited for the same for long. By the clock that does not step; `sinceMs` is a time of day, for people. */
+  /**
+   * The transaction has waited for the same reason for long. Measured by the monotonic clock; `sinceMs` is a
+   * wall-clock time for display.
+   */
   function isLong(transaction: Transaction): boolean {
     const atMs = noticedAt.get(transaction)
     return atMs !== undefined && clock.now() - atMs >= LONG_MS
@@ -169,7 +93,7 @@ export function createWaitReasons(
     return before === undefined && nonce === undefined ? createdAtMs : clock.wallNow()
   }
 
-  /** Those whose reasons say why the others wait. */
+  /** The transactions whose reasons explain the waits of the others. */
   function lookedAt(): readonly Transaction[] {
     const found: Transaction[] = []
     for (const slot of book.uncovered(LOOKED_AT_MAX)) {
@@ -177,22 +101,22 @@ export function createWaitReasons(
       const transaction = claim ? transactions.get(claim) : undefined
       if (transaction) found.push(transaction)
     }
-    let left = LOOKED_AT_MAX
+    let remaining = LOOKED_AT_MAX
     for (const transaction of transactions.values()) {
       if (transaction.nonce !== undefined || hasFailed(transaction)) continue
       found.push(transaction)
-      if (--left === 0) break
+      if (--remaining === 0) break
     }
     return found
   }
 
   function* unsealed(): Generator<readonly [Transaction, WaitReason | undefined]> {
-    const facts = laneFacts()
-    let left = SUMMARY_MAX
+    const laneFacts = facts.lane()
+    let remaining = SUMMARY_MAX
     for (const transaction of transactions.values()) {
       if (hasReached(transaction, 'sealed')) continue
-      yield [transaction, reasonIn(facts, transaction)]
-      if (--left === 0) return
+      yield [transaction, reasonIn(laneFacts, transaction)]
+      if (--remaining === 0) return
     }
   }
 
@@ -206,13 +130,13 @@ export function createWaitReasons(
     lane.journal.touch()
   }
 
-  /** In this turn of the event loop, as far as it has room. */
+  /** Runs in this turn of the event loop, as far as the turn's time allows. */
   async function lookAll(): Promise<void> {
-    const facts = laneFacts()
+    const laneFacts = facts.lane()
     let alarming: WaitReason | undefined
     const looking = endpointPool.turns.each(lookedAt(), (transaction) => {
       if (context.closed) return
-      const reason = reasonIn(facts, transaction)
+      const reason = reasonIn(laneFacts, transaction)
       keep(transaction, reason)
       if (reason !== undefined && alarming === undefined && alarm(transaction, reason)) alarming = reason
     })
@@ -232,7 +156,7 @@ export function createWaitReasons(
   }
 
   return {
-    of: (transaction) => reasonIn(laneFacts(), transaction),
+    of: (transaction) => reasonIn(facts.lane(), transaction),
     summary: () => summaryOf(unsealed()),
     look() {
       if (clock.now() - lookedMs < LOOK_MS) return

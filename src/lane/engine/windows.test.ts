@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
 
-/** Sends so many at once and runs until all are sealed; answers with the sends for each transaction. */
+/** Sends this many at once and runs until all are sealed; returns the number of sends per transaction. */
 async function burst(lane: SimLane, count: number): Promise<number> {
   const txs = await lane.settle(
     Promise.all(
@@ -13,14 +13,14 @@ async function burst(lane: SimLane, count: number): Promise<number> {
   return lane.sent.length / count
 }
 
-describe('how far above the account a node takes nonces is learnt', () => {
-  test('zkSync Era states its range: 200 land with at most 1.3 sends each', async () => {
+describe("learns how far above the account's nonce a node accepts transactions", () => {
+  test('zkSync Era reports its range: 200 land with at most 1.3 sends each', async () => {
     await using lane = await openLane({ chain: { nonceAheadMax: 20, rules: 'latest', blockTimeMs: 1_000 } })
     expect(await burst(lane, 200)).toBeLessThan(1.3)
     expect((await lane.snapshot()).window).toBeLessThanOrEqual(32)
   })
 
-  test('a small geth drops without a word what it took: 1,000 land with at most 1.3 sends each', async () => {
+  test('a small geth silently drops accepted transactions: 1,000 land with at most 1.3 sends each', async () => {
     await using lane = await openLane({
       chain: { executableMax: 64, gappedMax: 8, rules: 'geth', blockTimeMs: 1_000 },
     })
@@ -28,7 +28,7 @@ describe('how far above the account a node takes nonces is learnt', () => {
     expect((await lane.snapshot()).window).toBeLessThanOrEqual(96)
   }, 60_000)
 
-  test('a pool that grew is noticed: the limit is tried half as much higher, and goes', async () => {
+  test('detects a larger pool: tries a limit half as much higher, and succeeds', async () => {
     await using lane = await openLane({
       chain: { executableMax: 8, rules: 'geth', blockTimeMs: 1_000 },
     })

@@ -2,12 +2,12 @@ import type { Slot } from '../../ledger/slot.js'
 import type { StoredAttempt } from '../../types/store.js'
 import type { Transaction, WallClock } from './transaction.js'
 
-/** So many are kept of one transaction: the newest. */
+/** Maximum number of attempts stored per transaction; the newest ones are kept. */
 export const ATTEMPTS_MAX = 16
 
 /**
- * Notes what was signed of it at this nonce since it was noted last, the oldest first. Without a clock where the slot was
- * read from the store.
+ * Adds the attempts that were signed for the transaction at this nonce since the last call, oldest first.
+ * Without a clock if the slot was read from the store.
  */
 export function noteAttempts(
   transaction: Pick<Transaction, 'id' | 'attempts'>,
@@ -16,7 +16,7 @@ export function noteAttempts(
 ): void {
   const known = transaction.attempts
   const fresh: StoredAttempt[] = []
-  // From the newest on: slots move often, and mostly nothing was signed since.
+  // From the newest on, because slots move often and mostly without a new attempt.
   for (let index = attempts.length - 1; index >= 0; index--) {
     const attempt = attempts[index]
     if (attempt?.claim !== transaction.id) continue

@@ -4,9 +4,9 @@ import { TxlaneError } from '../../errors/base.js'
 import type { TxRequest } from '../../types/index.js'
 
 /**
- * One delegation (EIP-7702) as it is kept: without an account it is the lane's own, and is signed by whoever holds the
- * lane once the nonce is known; for another account it is signed already, since only the process that was given that
- * account can.
+ * One delegation (EIP-7702) as it is stored. Without an account it belongs to the lane's own account, and the
+ * lease owner signs it once the nonce is known. For another account it is signed already, because only the
+ * process that was given that account can sign.
  */
 export type Tuple = {
   readonly contractAddress: Address
@@ -20,14 +20,17 @@ export function tuplesOf(request: TxRequest): readonly Tuple[] {
   return (request.authorize as readonly Tuple[] | undefined) ?? NONE
 }
 
-/** The nonces of the lane that the request's tuples use beside the transaction's own: one each. */
+/**
+ * The number of the lane's nonces that the request's tuples use in addition to the transaction's own nonce:
+ * one for each tuple.
+ */
 export function ownTuples(request: TxRequest): number {
-  // Asked of every nonce that moves: most requests have none.
+  // This is called for every slot that moves, and most requests have no tuples.
   if (request.authorize === undefined) return 0
   return tuplesOf(request).filter(({ account }) => account === undefined).length
 }
 
-/** The request with its delegations as they are kept; those of other accounts are not signed yet. */
+/** The request with its delegations in stored form. Delegations of other accounts are not signed yet. */
 export function withTuples(request: TxRequest, lane: Address): TxRequest {
   if (request.authorize === undefined) return request
   const authorize = request.authorize.map(({ contractAddress, account }): Tuple => {
@@ -39,10 +42,10 @@ export function withTuples(request: TxRequest, lane: Address): TxRequest {
 }
 
 /**
- * Signs for this chain alone: chain 0 would be good on every one. A tuple that is not valid is skipped by the chain
- * without a word, so that what comes back is held against what was asked for.
+ * Signs for this chain only, because a tuple for chain 0 would be valid on every chain. The chain skips an
+ * invalid tuple silently, so the result is compared with the request.
  *
- * @throws TxlaneError `SIGNER` where the account cannot sign it, or signed something else
+ * @throws TxlaneError `SIGNER` if the account cannot sign it, or signed something else
  */
 export async function signTuple(
   account: LocalAccount,
@@ -65,20 +68,21 @@ export async function signTuple(
 }
 
 /**
- * Holds the signature against the account. The lane's own account is known by the first bytes that it signs.
+ * Verifies that the signature belongs to the account. The lane's own account is verified with the first bytes
+ * that it signs.
  *
  * @throws TxlaneError `SIGNER`
  */
 export async function checkTuple(account: LocalAccount, authorization: SignedAuthorization): Promise<void> {
   const from = await recoverAuthorizationAddress({ authorization }).catch(() => undefined)
   if (from === undefined || !isAddressEqual(from, account.address))
-    throw signerError(account, `signs with the key of ${from ?? 'nobody'}`)
+    throw signerError(account, `signs with the key of ${from ?? 'an unknown account'}`)
 }
 
 /**
- * The tuples of one transaction at its nonce: the lane's own take the nonces after it, in their order, since each
- * valid one adds one to its account's nonce after the transaction itself did (EIP-7702). Signed anew for each nonce,
- * and kept for as long as the transaction has it.
+ * Signs the tuples of one transaction at its nonce. The lane's own tuples take the following nonces in their
+ * order, because each valid tuple increments its account's nonce after the transaction itself did (EIP-7702).
+ * They are signed again for each nonce, and cached while the transaction has the nonce.
  */
 export function createTupleSigner(chainId: number) {
   const kept = new WeakMap<TxRequest, { nonce: number; list: readonly SignedAuthorization[] }>()
@@ -94,7 +98,7 @@ export function createTupleSigner(chainId: number) {
     return list
   }
 
-  /** `undefined` where it has none, as nearly all. */
+  /** Returns `undefined` without tuples, as for nearly all requests. */
   return (signer: LocalAccount, request: TxRequest, nonce: number) =>
     tuplesOf(request).length === 0 ? undefined : signAll(signer, request, nonce)
 }

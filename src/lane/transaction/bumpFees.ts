@@ -8,11 +8,11 @@ type Wanted = Partial<FeeValues>
 const UNBOUNDED = { maxFeePerGas: 2n ** 255n }
 
 /**
- * What is offered where the caller of `speedUp` named these fees: what is left out is as little as a pool takes in
- * place of the newest attempt. `undefined` where nothing was sent yet.
+ * The fees of a bump for which the caller of `speedUp` named fees. An omitted fee is the minimum that a pool
+ * accepts as a replacement for the newest attempt. Returns `undefined` if nothing was sent yet.
  *
- * @throws TxlaneError `INVALID` for fees that no pool takes, that are of another kind than the transaction's, or that
- *   are above its own ceiling, or that of its group
+ * @throws TxlaneError `INVALID` for fees that no pool accepts, that are of another kind than the
+ *   transaction's, or that are above its own ceiling, or that of its group
  */
 export function bumpFees(
   ceilingWei: bigint | undefined,
@@ -29,7 +29,7 @@ export function bumpFees(
       throw invalid(
         `fees.${argument}`,
         value,
-        `at least ${lowest} wei, which is what a pool takes as a replacement`,
+        `at least ${lowest} wei, the minimum that a pool accepts for a replacement`,
       )
     if (ceilingWei !== undefined && value > ceilingWei)
       throw invalid(

@@ -1,29 +1,35 @@
 import type { SendOptions, TxRequest } from '../../types/index.js'
 import type { Transaction } from './transaction.js'
 
-/** Where it goes, other than to the end of the line. */
+/** The position of a new transaction, if it is not the end of the queue. */
 export type AdmissionTarget = {
-  /** To the nonce of this one. */
+  /** The transaction takes over the nonce of this one. */
   readonly replaces?: Transaction | undefined
-  /** After the one with this id, as the next of a sequence. */
+  /** The transaction follows the one with this id, as the next of a sequence. */
   readonly follows?: string | undefined
   /** Any account of a pool may send it. */
   readonly pooled?: true | undefined
 }
 
-/** Who asked for a transaction: one of these is told, once. No promise, as there is one for every `send` already. */
+/**
+ * Callbacks of the caller that submitted a transaction; one of them is called, once. No promise is used,
+ * because every `send` has one already.
+ */
 export type Caller = {
-  /** It is kept in the store; or the one that stands there under its id, with what became of that. */
+  /**
+   * The transaction is in the store. If its id was in the store already, this is the transaction with that
+   * id, with its outcome.
+   */
   readonly kept: (transaction: Transaction) => void
   readonly failed: (error: unknown) => void
 }
 
 type Add = (request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller) => void
 
-/** To the end of the line. */
+/** The end of the queue. */
 export const DEFAULT_TARGET: AdmissionTarget = {}
 
-/** For who awaits it: resolves once it is kept in the store. */
+/** Promise form: resolves once the transaction is in the store. */
 export function added(
   add: Add,
   request: TxRequest,

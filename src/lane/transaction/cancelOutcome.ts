@@ -2,13 +2,14 @@ import type { StopSignal } from '../../platform/stopSignal.js'
 import type { CancelResult } from '../../types/index.js'
 import { fateOf, hasReached, type Transaction } from './transaction.js'
 import { txError } from './txError.js'
-import { closedError, type Waiting } from './waiting.js'
+import { closedError } from './waitErrors.js'
+import type { Waiting } from './waiting.js'
 
-/** What callers who want an end are told of it, whoever works the lane. */
+/** The answer to callers that want a transaction to end, whichever process owns the lane. */
 export type CancelOutcome = {
   /**
-   * Resolves once it is certain, and kept, which it is. A crash, or a lane that was lost meanwhile, undoes an end
-   * that is not in the store yet: what was ended here may execute all the same (P5).
+   * Resolves once the result is certain and in the store. A crash or a lost lease undoes an end that is not
+   * in the store yet, and the transaction may execute after all (P5).
    */
   outcome(transaction: Transaction): Promise<CancelResult>
 }
@@ -40,21 +41,21 @@ export function createCancelOutcome(handle: {
   }
 }
 
-/** What `cancel` gives for one that ended without execution. */
-export function endedResult({ failure, hash, previouslySigned: rebound }: Transaction): CancelResult {
-  // It was never taken on. Whether the store has it all the same is what its error says.
+/** The result of `cancel` for a transaction that ended without execution. */
+export function endedResult({ failure, hash, previouslySigned }: Transaction): CancelResult {
+  // It was never admitted. The error says whether the store may contain it all the same.
   if (failure?.code === 'STORE') throw failure
-  const signed = hash !== undefined || rebound
+  const signed = hash !== undefined || previouslySigned
   const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
   return { result: signed && !byOthers ? 'cancelled' : 'removed' }
 }
 
-/** After close nobody of this process signs, sends or follows the chain any more. */
+/** After close this process neither signs nor sends, and does not follow the chain. */
 export function assertLaneOpen(transaction: Transaction, closing: StopSignal): void {
   if (closing.stopped()) throw closedError(transaction)
 }
 
-/** What has landed or ended cannot be changed any more. */
+/** A transaction that has landed or ended cannot be changed. */
 export function assertChangeable(transaction: Transaction, what: 'replace' | 'bump'): void {
   if (!transaction.failure && !hasReached(transaction, 'sealed')) return
   const message = `It is ${transaction.stage} already: there is nothing to ${what}.`

@@ -8,8 +8,8 @@ const fresh = () => ({ status: undefined, costs: undefined, updatedAtMs: 1 }) as
 
 test.each([
   ['of a plain chain', {}, { totalFee: 147_000n }],
-  ['of an OP-stack chain, with what its data cost below', { l1Fee: 5n }, { l1Fee: 5n, totalFee: 147_005n }],
-  ['of an OP-stack chain that names none', { l1Fee: null }, { totalFee: 147_000n }],
+  ['of an OP-stack chain, with the cost of its data on L1', { l1Fee: 5n }, { l1Fee: 5n, totalFee: 147_005n }],
+  ['of an OP-stack chain without an l1Fee', { l1Fee: null }, { totalFee: 147_000n }],
   ['with blobs', { blobGasUsed: 2n, blobGasPrice: 3n }, { totalFee: 147_006n }],
 ])('the total fee %s', (_, fields, expected) => {
   const transaction = fresh()
@@ -18,7 +18,7 @@ test.each([
   expect(transaction).toMatchObject({ status: 'success', updatedAtMs: 9 })
 })
 
-test('what was known is no news, and a receipt without a price tells no costs', () => {
+test('known values are not new, and a receipt without a price has no costs', () => {
   const transaction = fresh()
   noteReceipt(transaction, RECEIPT as never, clock)
   expect(noteReceipt(transaction, RECEIPT as never, { wallNow: () => 11 })).toBe(false)

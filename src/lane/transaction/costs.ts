@@ -2,13 +2,15 @@ import type { TransactionReceipt } from 'viem'
 import type { StoredCosts } from '../../types/store.js'
 import { type Transaction, touched, type WallClock } from './transaction.js'
 
-/** viem's formatter of an OP-stack chain adds the first; the others stand in receipts of blob transactions. */
+/**
+ * viem's formatter of an OP-stack chain adds `l1Fee`. Receipts of blob transactions contain the blob fields.
+ */
 type Receipt = Pick<
   TransactionReceipt,
   'status' | 'gasUsed' | 'effectiveGasPrice' | 'blobGasUsed' | 'blobGasPrice'
 > & { readonly l1Fee?: unknown }
 
-/** Notes what the receipt of its block says. True where something of it was not known. */
+/** Stores the result of the receipt. Returns true if a part of it was new. */
 export function noteReceipt(transaction: Transaction, receipt: Receipt, clock: WallClock): boolean {
   const { status } = receipt
   const costs = costsOf(receipt)
@@ -18,7 +20,7 @@ export function noteReceipt(transaction: Transaction, receipt: Receipt, clock: W
   return isNews
 }
 
-/** Undefined where the receipt does not tell: some chains have no price in it. */
+/** Undefined if the receipt lacks the price, as on some chains. */
 function costsOf({ gasUsed, effectiveGasPrice, l1Fee, ...blob }: Receipt): StoredCosts | undefined {
   if (typeof gasUsed !== 'bigint' || typeof effectiveGasPrice !== 'bigint') return undefined
   const l1 = typeof l1Fee === 'bigint' ? { l1Fee } : {}

@@ -16,7 +16,7 @@ const queue = (lane: SimLane, marker: number, options: object = {}) =>
 const inMs = (lane: SimLane, ms: number) => ({ atMs: lane.clock.wallNow() + ms })
 
 describe('expires', () => {
-  test('not journaled: removed at its time, EXPIRED, notExecuted', async () => {
+  test('not journaled: removes it at its deadline with EXPIRED, notExecuted', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const tx = await queue(lane, 1, { expires: inMs(lane, 5_000) })
@@ -28,14 +28,14 @@ describe('expires', () => {
     expect(lane.sent).toEqual([])
   })
 
-  test('expired before it came: nothing is sent', async () => {
+  test('sends nothing if it expired before it was submitted', async () => {
     await using lane = await openLane()
     const error = await lane.rejection(lane.sender.send(transfer(1), { expires: inMs(lane, -1) }))
     expect(error).toMatchObject({ code: 'EXPIRED', fate: 'notExecuted' })
     expect(lane.sent).toEqual([])
   })
 
-  test('P2, journaled: the pending send rejects with inFlight, id, nonce and hash; the work goes on', async () => {
+  test('P2, journaled: rejects the pending send with inFlight, id, nonce and hash, and continues the transaction', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => TIMES_OUT)
     const error = await lane.rejection(lane.sender.send(transfer(1), { id: 'a', expires: inMs(lane, 3_000) }))
@@ -50,7 +50,7 @@ describe('expires', () => {
     expect(await lane.settle(tx?.wait() ?? Promise.reject())).toMatchObject({ status: 'success' })
   })
 
-  test("onExpiry: 'cancel' asks for row 21", async () => {
+  test("onExpiry: 'cancel' requests row 21", async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const options = { expires: inMs(lane, 3_000), onExpiry: 'cancel' as const }
@@ -59,7 +59,7 @@ describe('expires', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('a transaction that loses its nonce to somebody else after its time is not sent again: EXPIRED, notExecuted', async () => {
+  test('does not re-send a transaction that loses its nonce to another sender after its deadline: EXPIRED, notExecuted', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1), { expires: inMs(lane, 3_000) }))
@@ -71,7 +71,7 @@ describe('expires', () => {
     expect(lane.sent.slice(sent).map(({ nonce }) => nonce)).not.toContain(1)
   })
 
-  test('a transaction that has landed does not expire', async () => {
+  test('does not expire a landed transaction', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(
       lane.sender.send(transfer(1), { expires: inMs(lane, 60_000), onExpiry: 'cancel' }),
@@ -84,7 +84,7 @@ describe('expires', () => {
 })
 
 describe('abort', () => {
-  test('aborted before: ABORTED, notExecuted, and nothing is asked of the node', async () => {
+  test('aborted before the send: ABORTED, notExecuted, without a request to the node', async () => {
     await using lane = await openLane()
     const before = lane.requests.length
     const error = await lane.rejection(lane.sender.send(transfer(1), { signal: AbortSignal.abort() }))
@@ -97,7 +97,7 @@ describe('abort', () => {
     ).toEqual([])
   })
 
-  test('queued: removed, and its id is free for the same request', async () => {
+  test('queued: removes it, and its id is free for the same request', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const controller = new AbortController()
@@ -108,7 +108,7 @@ describe('abort', () => {
     expect(await lane.snapshot()).toMatchObject({ queued: 0, cursor: 0 })
   })
 
-  test('P2, journaled: the pending send rejects with inFlight, and it lands all the same', async () => {
+  test('P2, journaled: rejects the pending send with inFlight, and the transaction lands all the same', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => TIMES_OUT)
     const controller = new AbortController()
@@ -123,7 +123,7 @@ describe('abort', () => {
 })
 
 describe('wait', () => {
-  test('each stage in turn, and a stage that was reached answers at once', async () => {
+  test('resolves at each stage in turn, and at once for a reached stage', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const preconfirmed = await lane.settle(tx.wait('preconfirmed'), 500)
@@ -146,7 +146,7 @@ describe('wait', () => {
     expect(lane.events('preconfirmed')).toEqual([])
   })
 
-  test('timeoutMs: WAIT_TIMEOUT with the fate; the transaction goes on', async () => {
+  test('timeoutMs: rejects with WAIT_TIMEOUT and the fate, and the transaction continues', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -160,7 +160,7 @@ describe('wait', () => {
     expect(late).toMatchObject({ code: 'WAIT_TIMEOUT', fate: 'executed' })
   })
 
-  test('signal: ABORTED with the fate; the transaction goes on', async () => {
+  test('signal: rejects with ABORTED and the fate, and the transaction continues', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -172,18 +172,21 @@ describe('wait', () => {
     await lane.settle(tx.wait())
   })
 
-  test.each(['safe', 'finalized'] as const)('a %s tag that the endpoint lacks: UNSUPPORTED', async (tag) => {
-    await using lane = await openLane()
-    lane.script = ({ method, params }) =>
-      method === 'eth_getBlockByNumber' && params[0] === tag
-        ? { ok: false, failure: { kind: 'rpc', code: -39001, message: `${tag} block not found` } }
-        : undefined
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    await lane.settle(tx.wait())
-    expect(await lane.rejection(tx.wait(tag))).toMatchObject({ code: 'UNSUPPORTED' })
-  })
+  test.each(['safe', 'finalized'] as const)(
+    'rejects with UNSUPPORTED if the endpoint lacks the %s tag',
+    async (tag) => {
+      await using lane = await openLane()
+      lane.script = ({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === tag
+          ? { ok: false, failure: { kind: 'rpc', code: -39001, message: `${tag} block not found` } }
+          : undefined
+      const tx = await lane.settle(lane.sender.send(transfer(1)))
+      await lane.settle(tx.wait())
+      expect(await lane.rejection(tx.wait(tag))).toMatchObject({ code: 'UNSUPPORTED' })
+    },
+  )
 
-  test('a hundred who wait are all answered, with the receipt asked for once', async () => {
+  test('answers a hundred waiting callers with one request for the receipt', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const all = await lane.settle(Promise.all(Array.from({ length: 100 }, () => tx.wait())))
@@ -195,7 +198,7 @@ describe('wait', () => {
 })
 
 describe('close', () => {
-  test('P8: queued ones end CLOSED, notExecuted; who waits for journaled ones is told inFlight', async () => {
+  test('P8: queued transactions end CLOSED, notExecuted; waits for journaled ones reject with inFlight', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(transfer(1)))
@@ -209,7 +212,7 @@ describe('close', () => {
     ])
   })
 
-  test('a send that is waiting for acceptance is told inFlight', async () => {
+  test('rejects a send that waits for acceptance with inFlight', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => TIMES_OUT)
     const pending = lane.rejection(lane.sender.send(transfer(1)))
@@ -218,7 +221,7 @@ describe('close', () => {
     expect(await pending).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
   })
 
-  test('after it everything is CLOSED; closing twice is closing once', async () => {
+  test('after it every call rejects with CLOSED, and a second close has no effect', async () => {
     await using lane = await openLane()
     await lane.settle(Promise.all([lane.sender.close(), lane.sender.close()]))
     const { sender } = lane
@@ -234,7 +237,7 @@ describe('close', () => {
     ]) {
       expect(await lane.rejection(call())).toMatchObject(closed)
     }
-    // P5: what an earlier call with this id has sent may still execute.
+    // P5: a transaction that an earlier call sent with this id may still execute.
     for (const call of [() => sender.get('a'), () => sender.send(transfer(1), { id: 'a' })])
       expect(await lane.rejection(call())).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
     sender.pause()
@@ -242,7 +245,7 @@ describe('close', () => {
     sender.observe({ hashes: [], blockNumber: 0n })
   })
 
-  test('P5: sealed is no verdict: a cancel that waits for lossDepth is told CLOSED, executed so far', async () => {
+  test('P5: rejects a cancel that waits for lossDepth with CLOSED, executed so far, because sealed is no verdict', async () => {
     await using lane = await openLane({ lossDepth: 30 })
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(tx.wait())
@@ -251,7 +254,7 @@ describe('close', () => {
     expect(await answer).toMatchObject({ code: 'CLOSED', fate: 'executed' })
   })
 
-  test('P8: what is asked of a transaction after it is CLOSED with its fate, and nothing is sent', async () => {
+  test('P8: calls on a transaction reject with CLOSED and its fate, and nothing is sent', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -269,13 +272,13 @@ describe('close', () => {
     expect(lane.sent).toHaveLength(before)
   })
 
-  test('a sender that was never opened closes without asking the node anything', async () => {
+  test('closes a sender that was never opened without a request to the node', async () => {
     await using lane = await openLane({ closed: true })
     await lane.settle(lane.sender.close())
     expect(lane.requests).toEqual([])
   })
 
-  test('a transaction that is on its way to an end is told so after close: cancel answers', async () => {
+  test('answers cancel for a transaction whose end is under way at close', async () => {
     await using lane = await openLane()
     lane.script = swallow(1, 'noop')
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -287,7 +290,7 @@ describe('close', () => {
 })
 
 describe('drain', () => {
-  test('resolves when nothing is queued, all is sealed and no gap is left; at once on an idle lane', async () => {
+  test('resolves when nothing is queued, all is sealed and no gap remains; at once on an idle lane', async () => {
     await using lane = await openLane()
     await lane.settle(lane.sender.drain(), 100)
     const all = [1, 2, 3].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
@@ -312,7 +315,7 @@ describe('drain', () => {
 })
 
 describe('a transaction that is settled', () => {
-  test('P9: lets go of its deadline and of the signal that came with it', async () => {
+  test('P9: releases its deadline and its signal', async () => {
     await using lane = await openLane()
     const { signal } = new AbortController()
     const listening = () => getEventListeners(signal, 'abort').length
@@ -326,7 +329,7 @@ describe('a transaction that is settled', () => {
 })
 
 describe('an end', () => {
-  test('P5: is told once it is in the store, whoever asks: until then a crash would undo it', async () => {
+  test('P5: is announced to any caller only once it is in the store, because a crash would undo it', async () => {
     const inner = memoryStore()
     let gate = Promise.resolve()
     let open = () => {}

@@ -6,7 +6,7 @@ import type { StoredFailure } from '../../types/store.js'
 
 const DETAILS_CHARS_MAX = 1_000
 
-/** What is kept of the error that a transaction ended with. */
+/** The stored form of the error with which a transaction ended. */
 export function storedFailure(error: TxlaneError): StoredFailure {
   const { code, shortMessage: message, details } = error
   const data = revertDataOf(error)
@@ -18,13 +18,15 @@ export function storedFailure(error: TxlaneError): StoredFailure {
   }
 }
 
-/** The error as it was kept; its cause holds the revert data, where viem's decoders look for it. */
+/**
+ * Rebuilds the error from its stored form. Its cause contains the revert data, as viem's decoders expect.
+ */
 export function failureFrom({ code, message, details, data }: StoredFailure, tx: ErrorTx): TxlaneError {
   const cause = data && revertCause(details ?? message, data)
   return new TxlaneError(message, { code, fate: 'notExecuted', tx, ...(cause ? { cause } : { details }) })
 }
 
-/** Where viem's decoders look for what a contract gave back. */
+/** An error that contains the revert data in the place where viem's decoders expect it. */
 export function revertCause(message: string, data: Hex): Error {
   return new RpcRequestError({ body: {}, error: { code: 3, message, data }, url: 'redacted' })
 }

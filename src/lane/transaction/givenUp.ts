@@ -1,10 +1,10 @@
 import { REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
 import type { Transaction } from './transaction.js'
 
-/** Why the lane gave a nonce up (row 20). Known to the process that did it. */
+/** The reason why the lane gave a nonce up (row 20). Only the process that did it knows the reason. */
 export type GivenUp = 'refused' | 'bumpsSpent' | 'feeCeiling'
 
-/** Row 20 voids a slot that still wants its claim: notes the cause before the claim ends. */
+/** Row 20 voids a slot that still wants its claim. This stores the cause before the claim ends. */
 export function noteGivenUp(
   {
     transactions,
@@ -26,15 +26,15 @@ export function noteGivenUp(
     before.refusals >= REFUSALS_MAX ? 'refused' : bumps >= fees.bumpsMax ? 'bumpsSpent' : 'feeCeiling'
 }
 
-/** The sentence for the caller; the endpoint's words follow it as the details of the error. */
+/** The sentence for the caller. The endpoint's message follows as the details of the error. */
 export function sayGivenUp({ givenUp }: Transaction): string {
   switch (givenUp) {
     case 'refused':
-      return `Every endpoint refused it ${REFUSALS_MAX} times, and no retry can mend that. A no-op took its nonce.`
+      return `Every endpoint refused it ${REFUSALS_MAX} times, and no retry can change that. A no-op took its nonce.`
     case 'bumpsSpent':
-      return 'It was bumped as often as it may be (fees.bump.attemptsMax) and did not land. A no-op took its nonce.'
+      return 'It reached the maximum number of bumps (fees.bump.attemptsMax) and did not land. A no-op took its nonce.'
     case 'feeCeiling':
-      return 'It stood at its fee ceiling and did not land. A no-op took its nonce.'
+      return 'It reached its fee ceiling and did not land. A no-op took its nonce.'
     case undefined:
       return 'An earlier process gave its nonce up. A no-op took its place.'
     default:

@@ -17,7 +17,7 @@ import { unsupported } from '../../validate/validate.js'
 import { fromStored } from './stored.js'
 import type { Transaction } from './transaction.js'
 
-/** What outside code signed, read from its bytes and held against the lane. */
+/** A transaction that outside code signed, parsed from its bytes and checked against the lane. */
 export type Envelope = {
   readonly raw: Hex
   readonly hash: Hash
@@ -42,9 +42,9 @@ type Parsed = {
 }
 
 /**
- * Reads signed bytes and checks that they are of this lane: its chain, its account's signature.
+ * Parses signed bytes and checks that they belong to this lane: its chain and its account's signature.
  *
- * @throws TxlaneError `INVALID`, `CHAIN_MISMATCH` or `UNSUPPORTED`; nothing was kept then
+ * @throws TxlaneError `INVALID`, `CHAIN_MISMATCH` or `UNSUPPORTED`; nothing was stored in that case
  */
 export async function readEnvelope(argument: string, raw: unknown, lane: LaneKey): Promise<Envelope> {
   if (typeof raw !== 'string' || !/^0x([0-9a-f]{2})+$/i.test(raw))
@@ -53,7 +53,7 @@ export async function readEnvelope(argument: string, raw: unknown, lane: LaneKey
   const parsed = parse(argument, serialized)
   const { chainId, nonce = 0, gas = 0n, to = null, value = 0n, data } = parsed
   if (parsed.r === undefined) throw invalid(argument, raw, 'bytes with a signature')
-  // Without replay protection (EIP-155) the bytes would be good on every chain.
+  // Without replay protection (EIP-155) the bytes would be valid on every chain.
   if (chainId === undefined) throw invalid(argument, raw, 'bytes that name their chain (EIP-155)')
   if (chainId !== lane.chainId) throw otherChain(chainId, lane.chainId)
   const signer = await recoverTransactionAddress({
@@ -69,7 +69,7 @@ export async function readEnvelope(argument: string, raw: unknown, lane: LaneKey
 
 function parse(argument: string, serialized: Hex): Parsed {
   const type = Number(serialized.slice(0, 4))
-  // EIP-2718: below 0x80 the first byte is a type; viem reads those of Ethereum itself, 1 to 4.
+  // EIP-2718: a first byte below 0x80 is a type. viem parses those of Ethereum itself, 1 to 4.
   if (type < 0x80 && !(type >= 1 && type <= 4)) {
     throw unsupported(
       `transactions of type ${serialized.slice(0, 4)}`,
@@ -83,7 +83,7 @@ function parse(argument: string, serialized: Hex): Parsed {
     throw invalid(argument, serialized, 'a serialized transaction')
   }
   if (parsed.sidecars !== undefined) {
-    // Their hash is not that of the bytes (EIP-4844's network form).
+    // The hash of the network form (EIP-4844) differs from the hash of its bytes.
     throw unsupported('blob transactions with their sidecars', 'commit the bytes without the sidecars')
   }
   return parsed
@@ -100,7 +100,7 @@ function otherChain(given: number, own: number): TxlaneError {
   })
 }
 
-/** The transaction that stands for bytes which outside code signed: it is followed like any other. */
+/** The internal transaction for bytes that outside code signed. It is tracked like any other. */
 export function outsideTransaction(
   envelope: Envelope,
   given: { lane: LaneKey; sequence: number; createdAtMs: number },

@@ -1,9 +1,9 @@
 import type { TxRecord } from '../../types/index.js'
 
-/** Where Node's console looks for what to print of an object. */
+/** Symbol under which Node's console looks for an object's custom inspection. */
 export const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
-/** Prints a transaction: its record on one screen, with `attempts` only where there are several. */
+/** Prints a transaction: its record on one screen, with `attempts` only if there are several. */
 export function printedTx(
   { attempts, ...record }: TxRecord,
   options?: object,
@@ -11,6 +11,6 @@ export function printedTx(
 ): string | object {
   const offers = attempts.map(({ nonce, hash, fees }) => `${nonce} ${hash} ${Object.values(fees).join(' ')}`)
   const shown = attempts.length > 1 ? { ...record, attempts: offers } : record
-  // Who calls it without Node's own gives it to its own printer.
+  // A caller that passes no `inspect` gets the object for a printer of its own.
   return inspect ? `Tx ${inspect(shown, options)}` : shown
 }

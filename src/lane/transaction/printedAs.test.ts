@@ -37,7 +37,7 @@ const objects: Readonly<Record<string, object>> = {
   "viem's nonce manager": createViemNonceManager(),
 }
 
-/** With an account's own key in reach, as a logger or a console prints it. */
+/** With an account that has its own key, as a logger or a console prints it. */
 const printers: Readonly<Record<string, (value: object) => string>> = {
   JSON: (value) => JSON.stringify(value),
   'util.inspect': (value) => inspect(value),
@@ -66,13 +66,13 @@ describe.each(Object.entries(objects))('%s', (_, object) => {
     }
   })
 
-  it('shows none by console.dir, which asks no object how it is shown', () => {
+  it('shows none in console.dir, which ignores custom inspection', () => {
     const shown = inspect(object, { depth: Infinity, showHidden: true, customInspect: false })
     for (const secret of SECRETS) expect(shown).not.toContain(secret)
   })
 })
 
-it('a sender is shown by its chain and its address, and its chain is the one of its client', () => {
+it('shows a sender by its chain and its address, and its chain is the one of its client', () => {
   const sender = createSender({ client })
   expect(JSON.parse(JSON.stringify(sender))).toEqual({ chainId: 8453, address: account.address })
   expect(sender.chain).toBe(chain)

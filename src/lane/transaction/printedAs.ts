@@ -1,9 +1,9 @@
 import { INSPECT } from './printed.js'
 
 /**
- * Gives a public object what is shown of it in JSON and by Node's `util.inspect`, and so in logs. Its chain holds URLs with API
- * keys: it stays a property, and is not enumerated, since some loggers write each property by itself. So a copy
- * (`{ ...sender }`) has no chain.
+ * Defines how a public object appears in JSON and in Node's `util.inspect`, and therefore in logs. Its
+ * `chain` contains URLs with API keys: it remains a property but is not enumerable, because some loggers
+ * write each property by themselves. As a consequence a copy (`{ ...sender }`) has no chain.
  */
 export function printedAs<T extends object>(object: T, shown: (this: T) => object): T {
   if (Object.hasOwn(object, 'chain')) Object.defineProperty(object, 'chain', { enumerable: false })

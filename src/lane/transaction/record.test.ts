@@ -7,8 +7,8 @@ import { ACCOUNT, openLane, refuses, swallow, transfer } from '../../api/sender/
 const FROM = getAddress(ACCOUNT)
 const { to } = transfer(1) as { to: `0x${string}` }
 
-describe('a record has what is known of its transaction, as plain JSON', () => {
-  test('before it has a nonce', async () => {
+describe('a record contains the known data of its transaction, as plain JSON', () => {
+  test('before the transaction has a nonce', async () => {
     await using lane = await openLane({ balanceWei: 0n })
     const tx = await lane.settle(
       lane.sender.send({ ...transfer(1), value: 5n }, { id: 'a', until: 'queued' }),
@@ -33,7 +33,7 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     await lane.settle(tx.cancel())
   })
 
-  test('once it has landed', async () => {
+  test('after it has landed', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const { receipt } = await lane.settle(tx.wait('sealed'))
@@ -51,7 +51,7 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     expect(tx.toJSON()).not.toHaveProperty('error')
   })
 
-  test('one that ended without executing says why, in another process too', async () => {
+  test('after it ended without execution, with the reason, also in another process', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -72,7 +72,7 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     expect((await lane.settle(standby.sender.list())).items).toEqual([record])
   })
 
-  test('one that landed names its block, in another process and after its nonce is final too', async () => {
+  test('after it has landed, with its block, also in another process and after its nonce is final', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -91,7 +91,7 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     expect((await lane.settle(standby.sender.list())).items).toMatchObject([{ id: 'a', block }])
   })
 
-  test('printed by the console it fits a screen: of several attempts each on a line', async () => {
+  test('fits a screen when printed by the console, with one line per attempt if there are several', async () => {
     await using lane = await openLane({ chain: { rules: 'geth' } })
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a', group: 'orders' }))
@@ -110,7 +110,7 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     await lane.settle(tx.wait())
   })
 
-  test('a creation has no address, and a replacement names what it replaces', async () => {
+  test('has no address for a creation, and names the replaced transaction', async () => {
     await using lane = await openLane({ chain: { blockTimeMs: 60_000 } })
     const tx = await lane.settle(lane.sender.send({ data: '0x6000', gas: 100_000n } as never, { id: 'a' }))
     expect(tx.toJSON()).not.toHaveProperty('to')

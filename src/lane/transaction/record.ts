@@ -7,17 +7,20 @@ import { REVERTED } from '../../validate/stageOrder.js'
 import { storedFailure } from './failure.js'
 import { describe, type Transaction } from './transaction.js'
 
-/** What callers may store and print of it. `waitingFor`: why it is not further yet. */
+/**
+ * The record of a transaction that callers may store and print. `waitingFor`: the reason why it has not
+ * progressed.
+ */
 export function recordOf(transaction: Transaction, waitingFor: WaitReason | undefined): TxRecord {
-  const { lane, request, status, failure, endPersisted: endKept, replacesId, supersededBy } = transaction
+  const { lane, request, status, failure, endPersisted, replacesId, supersededBy } = transaction
   const gas = transaction.gas ?? request.gas
   const block = transaction.block ?? transaction.persistedBlock
   const { id, ...place } = describe(transaction)
   const { attempts, updatedAtMs, finishedAtMs, costs, group } = transaction
   const newest = attempts.at(-1)
-  // An end that is not in the store yet could still be undone (P5).
-  const isEnded = failure !== undefined && endKept
-  const isHidden = failure !== undefined && !endKept
+  // A crash can undo an end that is not in the store yet (P5).
+  const isEnded = failure !== undefined && endPersisted
+  const isHidden = failure !== undefined && !endPersisted
   return {
     id,
     chainId: lane.chainId,
@@ -63,7 +66,7 @@ function errorOf(failure: NonNullable<Transaction['failure']>): NonNullable<TxRe
   }
 }
 
-/** What Solidity gives back for `require`, `revert` with a text, and a panic; custom errors take an ABI. */
+/** The text of Solidity's `require`, `revert` and panics. Custom errors need an ABI. */
 function reasonIn(data: Hex): string | undefined {
   try {
     const { errorName, args } = decodeErrorResult({ abi: [], data })

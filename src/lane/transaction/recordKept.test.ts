@@ -7,7 +7,7 @@ import type { RpcReply } from '../../rpc/port.js'
 import type { Tx, TxRequest } from '../../types/index.js'
 import { ATTEMPTS_MAX } from './attempts.js'
 
-/** What a third process says, which has never heard of it, once the two others are gone. */
+/** The record in a third process that has never seen the transaction, once the two others have ended. */
 async function saidLater(world: Awaited<ReturnType<typeof openProcesses>>, id: string) {
   const later = world.start()
   const found = await world.lane.settle(later.sender.get(id))
@@ -18,7 +18,7 @@ async function saidLater(world: Awaited<ReturnType<typeof openProcesses>>, id: s
 
 const isoAt = (lane: SimLane) => new Date(lane.clock.wallNow()).toISOString()
 
-test('a record tells when it changed last and when its outcome was known, in every process and after a restart', async () => {
+test('a record shows the times of the last change and of the outcome, in every process and after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader, standby] = await world.pair()
@@ -40,7 +40,7 @@ test('a record tells when it changed last and when its outcome was known, in eve
   expect(await saidLater(world, 'a')).toEqual(record)
 })
 
-test('an end without execution is the last change, and when the outcome was known', async () => {
+test('an end without execution sets both times', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader] = await world.pair()
@@ -55,7 +55,7 @@ test('an end without execution is the last change, and when the outcome was know
   expect(await saidLater(world, 'a')).toEqual(record)
 })
 
-test('a record has all that was signed of it, the oldest first, in every process and after a restart', async () => {
+test('a record lists all signed attempts, oldest first, in every process and after a restart', async () => {
   await using world = await openProcesses({ chain: { rules: 'geth' } })
   const { lane } = world
   const [leader, standby] = await world.pair()
@@ -82,7 +82,7 @@ test('a record has all that was signed of it, the oldest first, in every process
   expect((await saidLater(world, 'a'))?.attempts).toEqual(attempts)
 })
 
-test('of many attempts the newest are kept', async () => {
+test('keeps the newest of many attempts', async () => {
   await using world = await openProcesses({ chain: { rules: 'geth' } })
   const { lane } = world
   const [leader] = await world.pair()
@@ -101,7 +101,7 @@ test('of many attempts the newest are kept', async () => {
   await lane.settle(tx.wait('sealed'))
 })
 
-test('what it has cost is in its record once a wait has read its receipt, in every process and after a restart', async () => {
+test('a record shows the cost once a wait has read its receipt, in every process and after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader, standby] = await world.pair()
@@ -122,7 +122,7 @@ test('what it has cost is in its record once a wait has read its receipt, in eve
   expect(await saidLater(world, 'a')).toMatchObject({ costs, status: 'success' })
 })
 
-test('a wait that reads the receipt once it is final keeps what it tells', async () => {
+test('stores the data of a receipt that a wait reads after the transaction is final', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader] = await world.pair()
@@ -134,7 +134,7 @@ test('a wait that reads the receipt once it is final keeps what it tells', async
   expect(await saidLater(world, 'a')).toEqual(record)
 })
 
-test('what executed and reverted says so, with the fate that it ran, in every process and after a restart', async () => {
+test('a reverted transaction shows so with the fate executed, in every process and after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader, standby] = await world.pair()
@@ -149,7 +149,7 @@ test('what executed and reverted says so, with the fate that it ran, in every pr
   expect(await saidLater(world, 'a')).toMatchObject({ error })
 })
 
-test('a reorg takes away what the block had told, and the next block tells it anew', async () => {
+test('a reorg removes the data of the block, and the next block sets it again', async () => {
   await using lane = await openLane({ lossDepth: 8 })
   const tx = await lane.settle(lane.sender.send(transfer(1)))
   await lane.settle(tx.wait('sealed'))
@@ -166,7 +166,7 @@ test('a reorg takes away what the block had told, and the next block tells it an
   expect(tx.toJSON().block).not.toEqual(block)
 })
 
-/** Without pre-confirmations, so that nothing is in a block before it is asked about. */
+/** Without pre-confirmations, so that no transaction is in a block before the test checks it. */
 async function replaced(lane: SimLane, tx: Tx): Promise<Tx> {
   const next = await lane.settle(tx.replace(transfer(2), { id: 'b' }))
   lane.script = undefined
@@ -175,7 +175,7 @@ async function replaced(lane: SimLane, tx: Tx): Promise<Tx> {
   return next
 }
 
-test('what was replaced names what took its nonce, and that one what it replaced, in every process', async () => {
+test('a replaced transaction and its replacement name each other, in every process', async () => {
   await using world = await openProcesses({ chain: { rules: 'geth' } })
   const { lane } = world
   const [leader, standby] = await world.pair()
@@ -192,7 +192,7 @@ test('what was replaced names what took its nonce, and that one what it replaced
   }
 })
 
-test('what was replaced where another wallet takes the nonce names its replacement, which goes on', async () => {
+test('a replaced transaction whose nonce another wallet used names its replacement, which continues', async () => {
   await using lane = await openLane({ chain: { rules: 'geth' } })
   lane.script = swallow(1, 2)
   const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
@@ -206,7 +206,7 @@ test('what was replaced where another wallet takes the nonce names its replaceme
   expect(next.toJSON().attempts.map(({ nonce }) => nonce)).toEqual([0, 1])
 })
 
-test('what was replaced before it had a nonce names what took its place', async () => {
+test('a transaction that was replaced before it had a nonce names its replacement', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader] = await world.pair()
@@ -220,7 +220,7 @@ test('what was replaced before it had a nonce names what took its place', async 
   await lane.settle(next.wait())
 })
 
-test('the words and the data of a revert before it was sent stay, after a restart too', async () => {
+test('keeps the message and the data of a revert before the send, also after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [leader] = await world.pair()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openLane, type SimLane, swallow, transfer } from '../../api/sender/simLane.fixture.js'
 
-/** Two at one nonce: the second took the place of the first, and neither has reached a pool. */
+/** Two transactions at one nonce: the second replaces the first, and neither has reached a pool. */
 async function openReplaced(lane: SimLane, options: object = {}) {
   lane.script = swallow(1, 2)
   const first = await lane.settle(lane.sender.send(transfer(1), options))
@@ -10,7 +10,7 @@ async function openReplaced(lane: SimLane, options: object = {}) {
   return { first, second }
 }
 
-test('row 21: the expiry of a transaction that was replaced does not end its replacement', async () => {
+test('row 21: the expiry of a replaced transaction does not end its replacement', async () => {
   await using lane = await openLane()
   const expires = { atMs: lane.clock.wallNow() + 5_000 }
   const { second } = await openReplaced(lane, { expires, onExpiry: 'cancel' })
@@ -20,7 +20,7 @@ test('row 21: the expiry of a transaction that was replaced does not end its rep
   expect(lane.executed()).toEqual([2])
 })
 
-test('row 21: a cancel of a transaction that was replaced does not end its replacement', async () => {
+test('row 21: a cancel of a replaced transaction does not end its replacement', async () => {
   await using lane = await openLane()
   const { first, second } = await openReplaced(lane)
   const cancelled = first.cancel().catch((error: unknown) => error)

@@ -10,7 +10,7 @@ const request = { ...programRequest({ kind: 'revert', marker: 1 }), gas: 60_000n
 const data = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['not today'] })
 const failure = { kind: 'rpc', code: 3, message: 'execution reverted: not today', data } as const
 
-/** The node runs it once more, and says so. Counts how often, and at which blocks. */
+/** The node replays the transaction and returns the revert data. Counts the replays, with their blocks. */
 function replays(reply: RpcReply): { script: Script; readonly blocks: unknown[] } {
   const blocks: unknown[] = []
   return {
@@ -23,7 +23,7 @@ function replays(reply: RpcReply): { script: Script; readonly blocks: unknown[] 
   }
 }
 
-describe('what a transaction gave back when it reverted in its block', () => {
+describe('the revert data of a transaction that reverted in its block', () => {
   test('is in its record, in every process and after a restart', async () => {
     await using world = await openProcesses()
     const { lane } = world
@@ -42,7 +42,7 @@ describe('what a transaction gave back when it reverted in its block', () => {
     expect((await lane.settle(later.sender.get('a')))?.toJSON().error).toMatchObject(said)
   })
 
-  test('is in the error of a wait with throwOnRevert, where viem looks for it', async () => {
+  test("is in the error of a wait with throwOnRevert, where viem's decoders expect it", async () => {
     await using lane = await openLane()
     const { script, blocks } = replays({ ok: false, failure })
     lane.script = script
@@ -57,15 +57,18 @@ describe('what a transaction gave back when it reverted in its block', () => {
   })
 
   test.each([
-    ['the transaction runs on that state', { ok: true, result: '0x' }],
+    ['the transaction succeeds on that state', { ok: true, result: '0x' }],
     [
-      'the state is forgotten',
+      'the state is pruned',
       { ok: false, failure: { kind: 'rpc', code: -32000, message: 'missing trie node' } },
     ],
-    ['nothing was given back', { ok: false, failure: { ...failure, data: '0x' } }],
-    ['it is too long to be kept', { ok: false, failure: { ...failure, data: `0x${'00'.repeat(2_000)}` } }],
-    ['it is no hex', { ok: false, failure: { ...failure, data: 'reverted' } }],
-    ['nobody answers', { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }],
+    ['the revert data is empty', { ok: false, failure: { ...failure, data: '0x' } }],
+    [
+      'the revert data is too long to be stored',
+      { ok: false, failure: { ...failure, data: `0x${'00'.repeat(2_000)}` } },
+    ],
+    ['the revert data is not hex', { ok: false, failure: { ...failure, data: 'reverted' } }],
+    ['no endpoint answers', { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }],
   ] as const)('is unknown where %s; that it reverted is known', async (_, reply) => {
     await using lane = await openLane()
     lane.script = replays(reply as RpcReply).script
@@ -80,7 +83,7 @@ describe('what a transaction gave back when it reverted in its block', () => {
     })
   })
 
-  test('is found in the object that Hardhat and Ganache put it into', async () => {
+  test('is read from the object in which Hardhat and Ganache return it', async () => {
     await using lane = await openLane()
     lane.script = replays({ ok: false, failure: { ...failure, data: { message: 'reverted', data } } }).script
     const tx = await lane.settle(lane.sender.send(request))
@@ -89,7 +92,7 @@ describe('what a transaction gave back when it reverted in its block', () => {
     expect(tx.toJSON().error?.reason).toBe('not today')
   })
 
-  test('is not asked for where it succeeded', async () => {
+  test('is not requested for a successful transaction', async () => {
     await using lane = await openLane()
     const { script, blocks } = replays({ ok: false, failure })
     lane.script = script

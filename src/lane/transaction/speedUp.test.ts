@@ -15,7 +15,7 @@ const CEILING = { fees: { ceiling: { maxFeePerGas: LANE_CEILING } } }
 /** Above the lane's ceiling. */
 const NAMED = { maxFeePerGas: 9_000_000n, maxPriorityFeePerGas: 900_000n }
 
-/** A transaction that the node took and never includes, whatever it offers. */
+/** A transaction that the node accepts and never includes at any price. */
 async function stuck(lane: SimLane, options: { feeCeiling?: bigint; gasPrice?: bigint } = {}): Promise<Tx> {
   lane.script = onSend((sent) => (nameOf(sent) === 1 ? swallows(sent) : undefined))
   const { gasPrice, ...sendOptions } = options
@@ -27,7 +27,7 @@ const bytesOf = (lane: SimLane) =>
   new Set(lane.sent.filter((sent) => nameOf(sent) === 1).map(({ hash }) => hash))
 
 describe('speedUp with fees', () => {
-  test('they are offered as they were named, and it lands', async () => {
+  test('offers the named fees, and the transaction lands', async () => {
     await using lane = await openLane()
     const tx = await stuck(lane)
     lane.script = undefined
@@ -36,7 +36,7 @@ describe('speedUp with fees', () => {
     expect(lane.sent.at(-1)).toMatchObject({ maxFeeWei: 9_000_000n, tipWei: 900_000n })
   })
 
-  test("above the lane's ceiling they are offered uncut: they are the caller's own", async () => {
+  test("does not cap them at the lane's ceiling, because the caller named them", async () => {
     await using lane = await openLane(CEILING)
     const tx = await stuck(lane)
     lane.script = undefined
@@ -45,7 +45,7 @@ describe('speedUp with fees', () => {
     expect(lane.sent.at(-1)).toMatchObject({ maxFeeWei: 9_000_000n, tipWei: 900_000n })
   })
 
-  test('rows 19 and 20, P3, P9: in vain, it is bumped twice beyond them, and voided within two steps more', async () => {
+  test('rows 19 and 20, P3, P9: bumps twice beyond them in vain, and voids within two steps more', async () => {
     await using lane = await openLane(CEILING)
     const tx = await stuck(lane)
     await lane.settle(tx.speedUp(NAMED))
@@ -57,7 +57,7 @@ describe('speedUp with fees', () => {
     for (const { maxFeeWei } of above) expect(maxFeeWei).toBeLessThan((NAMED.maxFeePerGas * 153n) / 100n)
   })
 
-  test('they are for that bump: the next one follows the market', async () => {
+  test('uses them for one bump, and the next bump follows the market', async () => {
     const [first, risen] = [2_000_000n, 12_000_000n]
     let market = first
     const estimate = async () => ({ maxFeePerGas: market, maxPriorityFeePerGas: market / 10n })
@@ -70,7 +70,7 @@ describe('speedUp with fees', () => {
     expect(tx.attempts.map(({ fees }) => fees.maxFeePerGas)).toEqual([first, 3_000_000n, risen])
   })
 
-  test('a tip alone: the cap rises as far as it has to', async () => {
+  test('raises the cap as far as a named tip requires', async () => {
     await using lane = await openLane()
     const tx = await stuck(lane)
     lane.script = undefined
@@ -79,7 +79,7 @@ describe('speedUp with fees', () => {
     expect(lane.sent.at(-1)).toMatchObject({ maxFeeWei: 9_000_000n, tipWei: 9_000_000n })
   })
 
-  test('a gas price of a transaction that has one', async () => {
+  test('accepts a gas price for a transaction that has one', async () => {
     await using lane = await openLane()
     const tx = await stuck(lane, { gasPrice: 2_000_000n })
     await lane.settle(tx.speedUp({ gasPrice: 7_000_000n }))
@@ -88,12 +88,12 @@ describe('speedUp with fees', () => {
   })
 })
 
-describe('speedUp with fees that cannot be taken: INVALID, naming them, and nothing is sent', () => {
+describe('speedUp with invalid fees rejects with INVALID, names them, and sends nothing', () => {
   const FIRST = { gasPrice: 2_000_000n }
   test.each([
-    ['less than a pool takes', {}, { maxFeePerGas: 1n }, 'fees.maxFeePerGas', '1n'],
-    ['a tip that is less', {}, { maxPriorityFeePerGas: 1n }, 'fees.maxPriorityFeePerGas', '1n'],
-    ['a gas price that is less', FIRST, { gasPrice: 2_100_000n }, 'fees.gasPrice', '2100000n'],
+    ['less than the minimum of a pool', {}, { maxFeePerGas: 1n }, 'fees.maxFeePerGas', '1n'],
+    ['a lower tip', {}, { maxPriorityFeePerGas: 1n }, 'fees.maxPriorityFeePerGas', '1n'],
+    ['a lower gas price', FIRST, { gasPrice: 2_100_000n }, 'fees.gasPrice', '2100000n'],
     [
       "above the transaction's own ceiling",
       { feeCeiling: 8_999_999n },
@@ -111,13 +111,13 @@ describe('speedUp with fees that cannot be taken: INVALID, naming them, and noth
     expect(error.message).toContain(argument)
     expect(error.message).toContain(value)
     expect(bytesOf(lane).size).toBe(1)
-    // The lane's own rule goes on with it.
+    // The lane's own rule continues to apply.
     await lane.until(() => bytesOf(lane).size === 2)
     expect(outbids(lane.sent.at(-1), lane.sent[0])).toBe(true)
   })
 })
 
-describe('speedUp of what was bumped as often as it may be', () => {
+describe('speedUp after the maximum number of bumps', () => {
   test.each([
     ['without fees', undefined],
     ['with fees', NAMED],

@@ -49,7 +49,7 @@ function storedNeeds(needs: Needs | undefined): StoredNeeds | undefined {
   return needs && { ...needs, after: needs.after?.map((one) => (typeof one === 'string' ? one : one.id)) }
 }
 
-/** What it replaces is another record: who reads them all puts it in. */
+/** The replaced transaction is a separate record. The caller that reads all records links the two. */
 export function fromStored(stored: StoredTransaction): Transaction {
   const { failure, verdict } = stored
   const transaction = begin({
@@ -118,25 +118,18 @@ function keptAttempts({
 }
 
 /**
- * Whether the record is of an earlier life of the id, and so out of date. Before the store has answered a call with
- * `again: true`, a record that ended without execution is of an earlier life as well.
+ * Whether the record belongs to an earlier life of the id, and is therefore outdated. Until the store has
+ * answered a call with `again: true`, a record that ended without execution belongs to an earlier life as
+ * well.
  */
 export function isOfFormerLife(transaction: Transaction, stored: StoredTransaction): boolean {
   if ((stored.life ?? 0) < (transaction.life ?? 0)) return true
   return transaction.again === true && hasEndedUnexecuted(stored.stage)
 }
 
-/** It is what the store says now. Who waits, and the caller's signal, stay. */
+/** Replaces the data by the stored record. Waiters and the caller's signal remain. */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const {
-    waiters,
-    watchedRemotely: elsewhere,
-    replaces,
-    handle: face,
-    landed,
-    hash,
-    owner: workedBy,
-  } = transaction
+  const { waiters, watchedRemotely, replaces, handle, landed, hash, owner } = transaction
   const { status, costs, revertData } = transaction
   transaction.cancelTimers?.()
   drop(
@@ -149,9 +142,15 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
     'previouslySigned',
   )
   drop(transaction, 'aboveCeiling', 'refusal', 'signerPause', 'persistedBlock', 'revertData')
-  Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
+  Object.assign(transaction, fromStored(stored), {
+    waiters,
+    watchedRemotely,
+    replaces,
+    handle,
+    owner,
+  })
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
-  // Its receipt was read here, which whoever works the lane may not have done.
+  // This process read the receipt, which the lease owner may not have done.
   const isRead = costs !== undefined && transaction.costs === undefined && hash === transaction.hash
   if (isRead && hasReached(transaction, 'sealed'))
     Object.assign(transaction, { status, costs, revertData: transaction.revertData ?? revertData })

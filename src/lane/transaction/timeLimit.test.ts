@@ -25,7 +25,7 @@ const ways: readonly [string, (lane: SimLane) => Pick<Sender, 'send'>][] = [
   ],
 ]
 
-/** How long it took to reject. */
+/** The time until the promise rejects. */
 async function rejected(lane: SimLane, work: Promise<unknown>) {
   const startMs = lane.clock.now()
   const error = await lane.rejection(work)
@@ -33,7 +33,7 @@ async function rejected(lane: SimLane, work: Promise<unknown>) {
 }
 
 describe.each(ways)('send of %s with timeoutMs', (_, of) => {
-  test('no endpoint answers and the lane is not open: not taken on, and not sent later either', async () => {
+  test('rejects without admission if no endpoint answers and the lane is not open, and does not send later', async () => {
     await using lane = await openLane({ closed: true })
     lane.chain.start()
     lane.refusal = (calls) => calls.map(() => TIMES_OUT)
@@ -42,7 +42,7 @@ describe.each(ways)('send of %s with timeoutMs', (_, of) => {
     expect(error).toMatchObject({ ...LATE, fate: 'notExecuted' })
     expect(tookMs).toBe(700)
     const named = await rejected(lane, sender.send(transfer(2), { id: 'a', timeoutMs: 700 }))
-    // An earlier life may have sent it.
+    // An earlier process may have sent it.
     expect(named.error).toMatchObject({ ...LATE, fate: 'inFlight' })
     expect(named.tookMs).toBe(700)
     lane.refusal = undefined
@@ -52,7 +52,7 @@ describe.each(ways)('send of %s with timeoutMs', (_, of) => {
     await lane.settle((sender as Sender).close())
   })
 
-  test('the store does not answer: it may be kept, and the error says so', async () => {
+  test('says that the transaction may be stored if the store does not answer', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const process = world.start()
@@ -70,7 +70,7 @@ describe.each(ways)('send of %s with timeoutMs', (_, of) => {
     await lane.settle((sender as Sender).close())
   })
 
-  test('no endpoint accepts it: it is taken on, and goes on', async () => {
+  test('rejects while an admitted transaction continues if no endpoint accepts it', async () => {
     await using lane = await openLane()
     const sender = of(lane)
     lane.script = onSend(() => TIMES_OUT)
@@ -84,7 +84,7 @@ describe.each(ways)('send of %s with timeoutMs', (_, of) => {
     await lane.settle((sender as Sender).close())
   })
 
-  test('in time it changes nothing; what is no time is refused at once', async () => {
+  test('has no effect in time, and an invalid time is refused at once', async () => {
     await using lane = await openLane()
     const sender = of(lane)
     const tx = await lane.settle(sender.send(transfer(1), { timeoutMs: 60_000 }))
@@ -104,7 +104,7 @@ describe('cancel', () => {
     return lane.settle(lane.sender.send(transfer(1)))
   }
 
-  test('by its time and by its signal the wait ends, and the cancel goes on', async () => {
+  test('ends the wait by its timeout and by its signal, and the cancel continues', async () => {
     await using lane = await openLane()
     const tx = await cancelled(lane)
     const { error, tookMs } = await rejected(lane, tx.cancel({ timeoutMs: 700 }))
@@ -120,7 +120,7 @@ describe('cancel', () => {
   })
 
   test.each([{ timeoutMs: -1 }, { signal: 7 }, { timeout: 5 }, 'soon'])(
-    'options that cannot be, %o, are refused, and nothing is cancelled',
+    'refuses the invalid options %o, and cancels nothing',
     async (options) => {
       await using lane = await openLane()
       const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -131,7 +131,7 @@ describe('cancel', () => {
   )
 })
 
-test('replace: the time ends the call, and the replacement goes on', async () => {
+test('replace: ends the call at the timeout, and the replacement continues', async () => {
   await using lane = await openLane()
   lane.script = onSend(() => TIMES_OUT)
   const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -145,7 +145,7 @@ test('replace: the time ends the call, and the replacement goes on', async () =>
   expect(lane.executed()).toHaveLength(1)
 })
 
-test('sendSequence has no time of its own: it is refused, not ignored', async () => {
+test('refuses timeoutMs for sendSequence instead of ignoring it', async () => {
   await using lane = await openLane()
   const error = await lane.rejection(lane.sender.sendSequence([transfer(1)], { timeoutMs: 5 } as never))
   expect(error).toMatchObject({ code: 'INVALID' })

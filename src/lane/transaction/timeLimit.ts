@@ -5,7 +5,7 @@ import { MS_MAX } from '../../validate/validate.js'
 import type { Caller } from './caller.js'
 import type { Transaction } from './transaction.js'
 
-/** When a call has to be answered, in clock milliseconds; undefined where it may take as long as it takes. */
+/** The time until which a call has to be answered, in clock milliseconds; undefined without a limit. */
 export function untilOf(
   clock: Pick<Clock, 'now'>,
   { timeoutMs }: Pick<SendOptions, 'timeoutMs'>,
@@ -13,12 +13,15 @@ export function untilOf(
   return typeof timeoutMs === 'number' ? clock.now() + timeoutMs : undefined
 }
 
-/** A caller who waits for so long that the transaction is kept, and no longer. */
+/** A caller that waits for the storing of its transaction for a limited time. */
 export type TimedCaller = {
   readonly caller: Caller
-  /** It was told that the time is over before the lane had its request: that is not sent any more. */
+  /**
+   * The time ended before the lane had the request, and the caller was notified. The request is not sent any
+   * more.
+   */
   readonly isOver: boolean
-  /** From now on the lane has its request. */
+  /** The lane has the request from now on. */
   handOver(): void
 }
 
@@ -37,10 +40,10 @@ export function timedCaller(
     caller.failed(timeOver(timeoutMs, { isTaken: isHandedOver, id }))
   }, timeoutMs)
   const unlessOver =
-    <T>(tell: (told: T) => void) =>
-    (told: T) => {
+    <T>(notify: (value: T) => void) =>
+    (value: T) => {
       cancel()
-      if (!isOver) tell(told)
+      if (!isOver) notify(value)
     }
   return {
     caller: { kept: unlessOver(caller.kept), failed: unlessOver(caller.failed) },
@@ -53,7 +56,7 @@ export function timedCaller(
   }
 }
 
-/** What is kept in time. The lane has the request from the first moment on. */
+/** Resolves with the stored transaction, within the time limit. The lane has the request from the start. */
 export function kept(
   clock: Clock,
   options: Pick<SendOptions, 'timeoutMs' | 'id'>,
@@ -66,16 +69,16 @@ export function kept(
   })
 }
 
-/** The time of one call, of which each of its steps gets what is left. */
+/** The time limit of one call. Each of its steps gets the remaining time. */
 export type TimeLimit = {
-  /** @throws `WAIT_TIMEOUT` where nothing is left */
+  /** @throws `WAIT_TIMEOUT` if no time remains */
   left<options extends SendOptions>(options: options): options
-  /** Rejects when the time is over before `left` was asked for: from then on the step itself tells. */
+  /** Rejects if the time ends before `left` was called. After that the step itself reports it. */
   untilBegun<T>(work: Promise<T>): Promise<T>
 }
 
 export function timeLimit(clock: Clock, { timeoutMs = -1, id }: SendOptions): TimeLimit {
-  // What cannot be a time is refused by the step.
+  // The step rejects a value that is not a time.
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MS_MAX))
     return { left: (options) => options, untilBegun: (work) => work }
   const untilMs = clock.now() + timeoutMs
@@ -99,12 +102,12 @@ export function timeLimit(clock: Clock, { timeoutMs = -1, id }: SendOptions): Ti
   }
 }
 
-/** By an id of the caller's an earlier call, or an earlier life, may have sent it. */
+/** An id chosen by the caller may have been sent by an earlier call or an earlier process. */
 function timeOver(
   timeoutMs: number,
   { isTaken, id }: { readonly isTaken: boolean; readonly id: string | undefined },
 ): TxlaneError {
-  const what = isTaken ? 'The store may have it, and it goes on.' : 'It was not taken on.'
+  const what = isTaken ? 'The store may have it, and it goes on.' : 'It was not admitted.'
   const fate = isTaken || id !== undefined ? 'inFlight' : 'notExecuted'
   return new TxlaneError(`No answer after ${timeoutMs} ms. ${what}`, { code: 'WAIT_TIMEOUT', fate })
 }

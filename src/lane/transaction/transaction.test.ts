@@ -27,7 +27,7 @@ function newTransaction(): Transaction {
   })
 }
 
-test('a transaction that lands has no room for what it never had', () => {
+test('a transaction that lands has no room for fields it never had', () => {
   const transaction = newTransaction()
   const fields = Object.keys(transaction)
   settleEnd(transaction)
@@ -35,7 +35,7 @@ test('a transaction that lands has no room for what it never had', () => {
   expect(Object.keys(transaction)).toEqual(fields)
 })
 
-test('a transaction that is read again is what the store says, and its callers stay', () => {
+test('a refreshed transaction has the state of the store, and keeps its callers', () => {
   const transaction = newTransaction()
   const stored = toStored(transaction)
   let [cancelled, unheeded] = [0, 0]
@@ -43,22 +43,22 @@ test('a transaction that is read again is what the store says, and its callers s
   Object.assign(transaction, {
     refusal: 'node: said "no"',
     signerPause: { failures: 2, untilMs: 10 },
-    rebound: true,
+    previouslySigned: true,
     unresolved: true,
-    verdicts: [told],
+    cancelWaiters: [told],
     cancelTimers: () => void cancelled++,
-    unheed: () => void unheeded++,
+    detachSignal: () => void unheeded++,
   })
   refresh(transaction, stored)
   expect(cancelled).toBe(1)
   expect(unheeded).toBe(0)
   expect(transaction.cancelWaiters).toEqual([told])
-  const { refusal, signerPause, previouslySigned: rebound, unresolved, cancelTimers } = transaction
-  expect({ refusal, signerPause, rebound, unresolved, cancelTimers }).toEqual({})
+  const { refusal, signerPause, previouslySigned, unresolved, cancelTimers } = transaction
+  expect({ refusal, signerPause, previouslySigned, unresolved, cancelTimers }).toEqual({})
   expect(toStored(transaction)).toEqual(stored)
 })
 
-test('a failure that the store does not know is gone once the transaction is read again', () => {
+test('a refresh removes a failure that the store does not know', () => {
   const transaction = newTransaction()
   const stored = toStored(transaction)
   end(transaction, new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }), {

@@ -13,11 +13,13 @@ import { rejectWaiters, tellReached, type Waiter } from './waiters.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
-/** What a transaction depends on, and what those that depend on it may look for (`deploys`, `effect`). */
+/**
+ * The dependencies of a transaction, and the effects that its dependents may look for (`deploys`, `effect`).
+ */
 export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> &
   OwnNeeds
 
-/** What the engine knows of one transaction. One object for its whole life. */
+/** The engine's state of one transaction. It is the same object for the transaction's whole life. */
 export type Transaction = {
   readonly id: string
   readonly lane: LaneKey
@@ -30,119 +32,126 @@ export type Transaction = {
   readonly createdAtMs: number
   readonly expiresAtMs: number | undefined
   readonly onExpiry: 'cancel' | 'leave'
-  /** For `send` endpoints alone. */
+  /** Only `send` endpoints may receive it. */
   readonly private?: true | undefined
-  /** Later ones wait until it has a nonce, or has ended. */
+  /** Later transactions wait until it has a nonce, or has ended. */
   readonly order?: 'strict' | undefined
-  /** It does not wait for money that the account has not got. */
+  /** It fails instead of waiting for missing funds. */
   readonly starved?: 'fail' | undefined
-  /** Whose it is: groups share a lane by their weights. */
+  /** The group of the transaction. Groups share a lane by their weights. */
   readonly group?: string | undefined
-  /** Any account of a pool may send it. The lanes that it was in before, by address. */
+  /** Any account of a pool may send it. The addresses of the lanes that it was in before. */
   readonly pooled?: readonly Address[] | undefined
   gas: bigint | undefined
   stage: Stage
-  /** As the store was told last. */
+  /** The stage in the store. */
   persistedStage: Stage
   nonce: number | undefined
   hash: Hash | undefined
-  /** What was signed of it, the oldest first: see `ATTEMPTS_MAX`. */
+  /** The signed attempts, oldest first; see `ATTEMPTS_MAX`. */
   attempts: readonly StoredAttempt[]
-  /** When its stage, hash or status changed last. */
+  /** The time of the last change of its stage, hash or status. */
   updatedAtMs: number | undefined
-  /** When its outcome was known. */
+  /** The time at which its outcome became known. */
   finishedAtMs: number | undefined
-  /** The sealed block it was last seen in. */
+  /** The sealed block in which it was last seen. */
   block: BlockRef | undefined
-  /** The sealed block that the store names: nobody here has walked it, and it may have left the chain. */
+  /**
+   * The sealed block in the stored record. This process has not walked it, and it may have left the chain.
+   */
   persistedBlock?: BlockRef | undefined
   status: 'success' | 'reverted' | undefined
-  /** As its receipt says, once somebody asked for it. */
+  /** From its receipt, once a caller has requested it. */
   costs: StoredCosts | undefined
-  /** What it gave back when it reverted in its block, as far as that could be found out. */
+  /** The revert data of its execution, if it could be determined. */
   revertData?: Hex | undefined
   failure?: TxlaneError | undefined
   stageBeforeEnd?: Stage | undefined
-  /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
+  /** The end is in the store. Before that no caller may be notified, because a crash would undo it (P5). */
   endPersisted: boolean
-  /** The name of an endpoint, and what it last said instead of taking it. */
+  /** The name of an endpoint, and its last message instead of an acceptance. */
   refusal?: string | undefined
-  /** The node asks for more than its ceiling. */
+  /** The node requires more than its ceiling. */
   aboveCeiling?: AboveCeiling | undefined
-  /** Why the lane took its nonce for a no-op. */
+  /** The reason why the lane used its nonce for a no-op. */
   givenUp?: GivenUp
-  /** What it has waited for so long that the store was told: see `isTimely`. */
+  /** The stored reason of a long wait: see `isTimely`. */
   waiting?: WaitReason | undefined
-  /** A caller waits for its receipt, which nobody has shown. */
+  /** A caller waits for its receipt, which no endpoint has shown. */
   missingReceipt?: MissingReceipt | undefined
-  /** The landed receipt, once somebody asked for it. */
+  /** The landed receipt, once a caller has requested it. */
   landed: Landed | undefined
   unresolved?: true | undefined
   waiters: Waiter[] | undefined
   cancelTimers?: CancelTimer | undefined
-  /** The caller's signal is not heeded any more. */
+  /** Removes the listener from the caller's signal. */
   detachSignal?: (() => void) | undefined
-  /** While the store has not answered for it: its id may stand there for what was sent long ago. */
+  /** Pending while the store has not answered. The id may already exist there, from an earlier send. */
   enqueuing: Promise<unknown> | undefined
-  /** Another process may wait for it: each of its stages is written. */
+  /** Another process may wait for it, so each of its stages is written to the store. */
   watchedRemotely: boolean
   needs: Needs | undefined
-  /** The transaction whose nonce it is to take over. */
+  /** The transaction whose nonce it takes over. */
   replaces: Transaction | undefined
-  /** The id of that one, which the store may have forgotten. */
+  /** The id of that transaction, which the store may have pruned. */
   readonly replacesId: string | undefined
   /** The id of the replacement that ended it. */
   supersededBy?: string | undefined
-  /** Prepared: it may take a nonce as soon as it is the first in line. */
+  /** Prepared: it may get a nonce as soon as it is the first in the queue. */
   ready: boolean
-  /** Fees that its caller named for a bump since: its ceilings are above them, as above those in the request. */
+  /** Fees that its caller named for a bump. Its ceilings are above them, as above those in the request. */
   callerBumpFees?: Fees
-  /** How often its id began anew. */
+  /** Number of times that its id was reused after an end. */
   life?: number | undefined
-  /** Its caller wants it to begin anew where it ended before, which the store has yet to say. */
+  /** Its caller wants to reuse the id if it ended before. The store has not answered yet. */
   again?: true | undefined
-  /** A bump that its caller asked for and that was not made yet, with the fees named for it. */
+  /** A bump that its caller requested and that was not made yet, with the named fees. */
   requestedBump?: { readonly fees: Fees | undefined } | undefined
-  /** Why the claim was withdrawn from its nonce, until the table has ended it. */
+  /** The reason why the claim was withdrawn from its nonce, until the table has ended it. */
   withdrawError?: TxlaneError | undefined
-  /** Bytes of it were journaled at a nonce that something else took. */
+  /** Bytes of it were journaled at a nonce that another transaction used. */
   previouslySigned?: true | undefined
-  /** Its signer failed so often in a row, after bytes of it had been out before: not to be signed again before this time. */
+  /**
+   * Number of consecutive failures of its signer after earlier bytes were sent. It is not signed again before
+   * this time.
+   */
   signerPause?: { readonly failures: number; readonly untilMs: number } | undefined
-  /** Landed, at `lossDepth`. */
+  /** It landed, at `lossDepth`. */
   settled: boolean
   /** Called once it is certain whether it executed. */
   cancelWaiters?: (() => void)[] | undefined
-  /** What callers have of it. */
+  /** The public handle. */
   handle: Tx | undefined
-  /** Whose intake has it, in this process: by identity. */
+  /** The intake that works on it in this process, by identity. */
   owner: object | undefined
 }
 
-/** What callers may be told of its stage: an end that is not in the store yet could still be undone (P5). */
-export function publicStage({ stage, failure, endPersisted: endKept, stageBeforeEnd }: Transaction): Stage {
-  return failure && !endKept ? (stageBeforeEnd ?? stage) : stage
+/** The stage that callers may see. A crash can undo an end that is not in the store yet (P5). */
+export function publicStage({ stage, failure, endPersisted, stageBeforeEnd }: Transaction): Stage {
+  return failure && !endPersisted ? (stageBeforeEnd ?? stage) : stage
 }
 
-/** True when the transaction has come to the stage or beyond it on its way to execution. */
+/** True if the transaction has reached the stage, or a later one on the way to execution. */
 export function hasReached(transaction: Pick<Transaction, 'stage'>, stage: Stage): boolean {
   const now = rank.get(transaction.stage)
   const wanted = rank.get(stage)
   return now !== undefined && wanted !== undefined && now >= wanted
 }
 
-/** It ended without executing. */
+/** It ended without execution. */
 export function hasFailed(transaction: Transaction): boolean {
   return transaction.failure !== undefined
 }
 
-/** Whether it ran, as far as it is known. An end that is not in the store yet could still be undone (P5). */
+/**
+ * Whether it executed, as far as that is known. A crash can undo an end that is not in the store yet (P5).
+ */
 export function fateOf(transaction: Transaction): Fate {
   if (hasReached(transaction, 'sealed')) return 'executed'
   return transaction.endPersisted ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
 }
 
-/** For the times that a record shows. */
+/** For the times in a record. */
 export type WallClock = Pick<Clock, 'wallNow'>
 
 /** Its stage, hash or status has changed. */
@@ -155,19 +164,19 @@ export function finished(transaction: Transaction, clock: WallClock): void {
   transaction.finishedAtMs ??= clock.wallNow()
 }
 
-/** Moves to a stage and wakes who waits for it. A reorg may move it back. */
+/** Moves to a stage and notifies the waiters for it. A reorg may move it back. */
 export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock): void {
   if (transaction.stage !== stage) touched(transaction, clock)
   transaction.stage = stage
   wake(transaction)
 }
 
-/** Tells who waits for what it has come to. */
+/** Notifies the waiters for the stages that it has reached. */
 export function wake(transaction: Transaction): void {
   tellReached(transaction, (wanted) => hasReached(transaction, wanted))
 }
 
-/** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
+/** Ends it without execution. `settleEnd` notifies the waiters once the end is in the store. */
 export function end(transaction: Transaction, error: TxlaneError, clock: WallClock): void {
   if (hasFailed(transaction)) return
   const stage = endStage(error.code)
@@ -176,46 +185,51 @@ export function end(transaction: Transaction, error: TxlaneError, clock: WallClo
   transaction.stage = stage
   touched(transaction, clock)
   finished(transaction, clock)
-  // The error was made before the end: what it says of the transaction is how it ended.
+  // The error was created before the end, so its description of the transaction is updated.
   Object.assign(error, { tx: { ...describe(transaction), stage } })
   disarm(transaction)
 }
 
-/** The stage that goes with the error a transaction ended with. */
+/** The stage for the error with which a transaction ended. */
 export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'superseded' {
   if (code === 'CANCELLED') return 'cancelled'
   return code === 'SUPERSEDED' ? 'superseded' : 'failed'
 }
 
-/** Nothing that the caller set, a deadline or a signal, ends it any more. */
+/** Disables the caller's deadline and signal. */
 function disarm(transaction: Transaction): void {
   transaction.cancelTimers?.()
   transaction.detachSignal?.()
   drop(transaction, 'cancelTimers', 'detachSignal')
 }
 
-/** Its end is known: where it failed, every promise about it rejects with the error; `cancel()` has its answer. */
+/**
+ * Its end is in the store: if it failed, every promise about it rejects with the error, and `cancel()` is
+ * answered.
+ */
 export function settleEnd(transaction: Transaction): void {
   transaction.endPersisted = hasFailed(transaction)
   if (transaction.failure) rejectWaiters(transaction, transaction.failure)
   settleVerdict(transaction)
 }
 
-/** The chain's last word on it is known: who asked for a cancel is answered, and nothing ends it any more. */
+/**
+ * The final result is known: callers of `cancel` are answered, and nothing ends the transaction any more.
+ */
 export function settleVerdict(transaction: Transaction): void {
   disarm(transaction)
   const verdicts = transaction.cancelWaiters ?? []
   drop(transaction, 'cancelWaiters')
-  for (const tell of verdicts) tell()
+  for (const notify of verdicts) notify()
 }
 
-/** What an error says of it. */
+/** The description of the transaction in an error. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
   return errorTxOf({ id, stage: publicStage(transaction), nonce, hash })
 }
 
-/** What a transaction is when it comes in, or is read from the store. */
+/** The fields of a new transaction, or of one that is read from the store. */
 export type Beginning = Pick<
   Transaction,
   | 'id'
@@ -242,8 +256,8 @@ export type Beginning = Pick<
 const NO_ATTEMPTS: readonly StoredAttempt[] = []
 
 /**
- * Nothing has happened to it yet. Field by field: one shape for all of them, and no copying, as there are many. What few
- * transactions ever have is left out.
+ * Creates the initial state. Fields are listed one by one, because there are many transactions: all share one
+ * hidden class, and nothing is copied. Fields that few transactions ever have are omitted.
  */
 export function begin(as: Beginning): Transaction {
   return {
@@ -289,7 +303,7 @@ export function begin(as: Beginning): Transaction {
   }
 }
 
-/** What few transactions ever have. */
+/** Fields that few transactions ever have. */
 type Rare =
   | 'again'
   | 'cancelTimers'
@@ -306,7 +320,7 @@ type Rare =
   | 'cancelWaiters'
   | 'withdrawError'
 
-/** It has these no longer. One that never had them gets no room for them. */
+/** Clears these fields. A transaction that never had them gets no room for them. */
 export function drop(transaction: Transaction, ...names: readonly Rare[]): void {
   for (const name of names) if (transaction[name] !== undefined) transaction[name] = undefined
 }

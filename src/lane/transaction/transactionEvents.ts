@@ -18,8 +18,8 @@ type TransactionEventsContext = {
 type Listeners = { readonly events: Emitter; readonly txOf: (transaction: Transaction) => Tx }
 
 /**
- * Ends it without execution, for this reason. Told, and done with, once it is in the store: what was told must not be
- * undone by a crash (P5).
+ * Ends it without execution, for this reason. Listeners are notified and the transaction is removed once the
+ * end is in the store, because a crash must not undo an announced end (P5).
  */
 export function endWith(
   context: TransactionEventsContext,
@@ -36,7 +36,9 @@ export function endWith(
   })
 }
 
-/** Another process worked on it: it is what the store says now, and who waits for it or listens here is told. */
+/**
+ * Applies a stored record that another process wrote, and notifies waiters and listeners of this process.
+ */
 export function follow(listeners: Listeners, transaction: Transaction, stored: StoredTransaction): void {
   if (isOfFormerLife(transaction, stored)) return
   const { stage: before } = transaction
@@ -49,12 +51,15 @@ export function follow(listeners: Listeners, transaction: Transaction, stored: S
   if (hasFailed(transaction) || transaction.settled) settleEnd(transaction)
 }
 
-/** Whoever looks rarely finds it final and was never told that it is sealed. */
+/**
+ * A process that rarely reads the store may find the transaction final without having announced that it is
+ * sealed.
+ */
 function announcedStage(stage: Stage): Stage {
   return stage === 'finalized' ? 'sealed' : stage
 }
 
-/** Tells who listens the stage that it has come to; of an end without execution, why. */
+/** Emits the stage of the transaction, with the error if it ended without execution. */
 export function emitStage({ events, txOf }: Listeners, transaction: Transaction): void {
   const { failure } = transaction
   const stage = announcedStage(transaction.stage)

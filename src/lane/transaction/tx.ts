@@ -34,25 +34,24 @@ import { publicStage, type Transaction } from './transaction.js'
 import { RAW } from './txInternals.js'
 import type { Waiting } from './waiting.js'
 
-// Where Node's console looks for it.
-// Not for callers.
+// Symbols for internal use, which callers cannot reach.
 const LANE: unique symbol = Symbol('lane')
 const ABORT: unique symbol = Symbol('abort')
 
 /**
- * What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. What cannot work
- * was refused before.
+ * Operations on a transaction. The lease owner does them itself; other processes do them through the store.
+ * Impossible requests were rejected before.
  */
 export type TxOperations = {
   cancel(transaction: Transaction): Promise<CancelResult>
   replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Transaction>
-  /** The caller's signal says that it is not wanted any more. */
+  /** The caller's signal was aborted. */
   abort(transaction: Transaction): void
   speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
   waitingFor(transaction: Transaction): WaitReason | undefined
-  /** What its receipt told is to be kept, by whoever may write. */
+  /** Stores the data of its receipt, through the process that may write. */
   keep(transaction: Transaction): void
-  /** The signed bytes of the newest attempt, where this process has them. */
+  /** The signed bytes of the newest attempt, if this process has them. */
   raw(transaction: Transaction): Hex | undefined
 }
 
@@ -60,19 +59,22 @@ type Parts = {
   readonly chain: Chain
   readonly address: Address
   readonly clock: Clock
-  /** After it nobody of this process does anything for a transaction. */
+  /** After it this process does nothing more for a transaction. */
   readonly closing: StopSignal
   readonly operations: () => TxOperations
   readonly waiting: () => Waiting
 }
 
 /**
- * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
- * then.
+ * The public handles of transactions: one object for each, which shows the current state whichever process
+ * owns the lane.
  */
 export function createTxHandles(parts: Parts): {
   of(transaction: Transaction): Tx
-  /** It may have come from another lane: what callers do with it is done by this one from now on. */
+  /**
+   * Rebinds the handle of a transaction that may come from another lane. This lane does its operations from
+   * now on.
+   */
   take(transaction: Transaction): void
 } {
   return {
@@ -81,21 +83,24 @@ export function createTxHandles(parts: Parts): {
       return transaction.handle
     },
     take(transaction) {
-      const { handle: face } = transaction
-      if (face instanceof TxHandle) face[LANE](parts)
+      const { handle } = transaction
+      if (handle instanceof TxHandle) handle[LANE](parts)
       else transaction.handle = new TxHandle(transaction, parts)
     },
   }
 }
 
-/** The caller's signal says that it is not wanted any more: whoever has it by now is told, `operations` where nobody has. */
+/**
+ * The caller's signal was aborted. The lane that has the transaction by now is notified, or `operations` if
+ * it has no handle.
+ */
 export function abortBy(transaction: Transaction, operations: TxOperations): void {
-  const { handle: face } = transaction
-  if (face instanceof TxHandle) face[ABORT]()
+  const { handle } = transaction
+  if (handle instanceof TxHandle) handle[ABORT]()
   else operations.abort(transaction)
 }
 
-/** A class, since there is one for each transaction: what they have in common is there once. */
+/** A class, because there is one object for each transaction, and its methods exist only once. */
 class TxHandle implements Tx {
   readonly #transaction: Transaction
   #parts: Parts
@@ -109,7 +114,7 @@ class TxHandle implements Tx {
     this.#parts.operations().abort(this.#transaction)
   }
 
-  /** Its lane is this one from now on. */
+  /** Rebinds the handle to this lane. */
   [LANE](parts: Parts) {
     this.#parts = parts
   }

@@ -7,10 +7,15 @@ export function transactionOf(tx: unknown): Transaction | undefined {
   return (tx as { [TRANSACTION]?: () => Transaction } | null | undefined)?.[TRANSACTION]?.()
 }
 
-/** Symbol under which a public `Tx` exposes the signed bytes of its newest attempt, by a function like `TRANSACTION`. */
+/**
+ * Symbol under which a public `Tx` exposes the signed bytes of its newest attempt, by a function like
+ * `TRANSACTION`.
+ */
 export const RAW: unique symbol = Symbol.for('txlane.raw') as never
 
-/** Returns undefined if the value is not a `Tx`, if another process owns the lane, or once the nonce is final. */
+/**
+ * Returns undefined if the value is not a `Tx`, if another process owns the lane, or once the nonce is final.
+ */
 export function rawOf(tx: unknown): Hex | undefined {
   return (tx as { [RAW]?: () => Hex | undefined } | null | undefined)?.[RAW]?.()
 }

@@ -9,7 +9,7 @@ import {
 } from '../../api/sender/simLane.fixture.js'
 import type { Tx } from '../../types/index.js'
 
-/** Something else used nonce 0, and by the time the node answers again it has pruned how. */
+/** Something else used nonce 0, and the node has pruned the evidence by the time it answers again. */
 export async function unresolved(
   lane: SimLane,
   before = async (_: Tx) => {},

@@ -13,7 +13,7 @@ import {
 import type { Tx } from '../../types/index.js'
 import { unresolved } from './unresolved.fixture.js'
 
-test('row 26: a process that begins while another one holds the lane is told what needs a word', async () => {
+test('row 26: a process that starts while another one owns the lane receives unresolved for an open case', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const first = world.start()
@@ -29,7 +29,7 @@ test('row 26: a process that begins while another one holds the lane is told wha
   expect(await lane.settle(tx.wait())).toMatchObject({ status: 'success' })
 })
 
-test('row 26: it is found out however many states are pruned while it is looked for', async () => {
+test('row 26: is detected however many states are pruned during the search', async () => {
   const lossDepth = 3
   await using lane = await openLane({
     lossDepth,
@@ -41,7 +41,7 @@ test('row 26: it is found out however many states are pruned while it is looked 
     if (tx) return nameOf(tx) === 'noop' ? undefined : swallows(tx)
     const { method, params } = call
     const head = lane.chain.head.number
-    // The search goes down many bodies, so that the head moves on meanwhile.
+    // The search reads many bodies, so that the head advances meanwhile.
     if (method.startsWith('eth_getBlockBy') && params[1] === true) {
       const byHash = lane.chain.canonical.findIndex(({ hash }) => hash === params[0])
       const number = method === 'eth_getBlockByHash' ? byHash : Number(params[0])
@@ -60,7 +60,7 @@ test('row 26: it is found out however many states are pruned while it is looked 
   expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'UNRESOLVED', fate: 'inFlight' })
 })
 
-/** The endpoint counts nonce 0 as used, which it is not, and shows no body, until nobody can tell what used it. */
+/** The endpoint counts the unused nonce 0 as used and shows no body, until the use is unresolved. */
 async function miscounted(lane: SimLane): Promise<Tx> {
   lane.script = (call, sent) => {
     if (sent) return swallows(sent)
@@ -72,8 +72,8 @@ async function miscounted(lane: SimLane): Promise<Tx> {
   return tx
 }
 
-describe('row 27: the word of an operator on a nonce that nothing has used', () => {
-  test('not executed: once the count is refuted a no-op takes the nonce, and the transaction lands above it', async () => {
+describe("row 27: the operator's decision on a nonce that nothing has used", () => {
+  test('not executed: a no-op takes the nonce once the count is refuted, and the transaction lands above it', async () => {
     await using lane = await openLane()
     const tx = await miscounted(lane)
     await lane.settle(lane.sender.resolve(tx.id, 'notExecuted'))
@@ -84,7 +84,7 @@ describe('row 27: the word of an operator on a nonce that nothing has used', () 
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
-  test('executed: once the count is refuted the same bytes are sent again, so that it becomes true', async () => {
+  test('executed: the same bytes are sent again once the count is refuted, so that the decision becomes true', async () => {
     await using lane = await openLane()
     const tx = await miscounted(lane)
     await lane.settle(lane.sender.resolve(tx.id, 'executed'))
@@ -96,7 +96,7 @@ describe('row 27: the word of an operator on a nonce that nothing has used', () 
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
-  test('not executed, and it lands there after all: it is told as landed, and nothing lands above it', async () => {
+  test('not executed, but it lands at the nonce: it is reported as sealed, and nothing lands above it', async () => {
     await using lane = await openLane({ limits: { reorgHorizon: 4 } })
     const tx = await miscounted(lane)
     const [first] = lane.sent
@@ -113,7 +113,7 @@ describe('row 27: the word of an operator on a nonce that nothing has used', () 
     expect(lane.executed()).toEqual([1, 'noop'])
   })
 
-  test('not executed, and it lands there once the count is refuted, before the no-op', async () => {
+  test('not executed, but it lands at the nonce once the count is refuted, before the no-op', async () => {
     await using lane = await openLane()
     const tx = await miscounted(lane)
     const [first] = lane.sent

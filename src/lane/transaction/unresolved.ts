@@ -5,7 +5,10 @@ import type { Transaction } from './transaction.js'
 import { txError } from './txError.js'
 import { rejectWaiters } from './waiters.js'
 
-/** Nobody can tell whether it executed: who waits is told so, and who listens that an operator's word is needed. */
+/**
+ * No process can determine whether it executed. Waiters are rejected, and `unresolved` is emitted because an
+ * operator has to decide.
+ */
 export function reportUnresolved(
   { events, txOf }: { readonly events: Emitter; readonly txOf: (transaction: Transaction) => Tx },
   transaction: Transaction,
@@ -20,6 +23,6 @@ export function unresolvedError(transaction: Transaction): TxlaneError {
     transaction,
     'UNRESOLVED',
     'inFlight',
-    'Its nonce is used, and the endpoint no longer shows by what: it may have executed. Look it up and call resolve().',
+    'Its nonce is used, and the endpoint no longer shows by which transaction: it may have executed. Look it up and call resolve().',
   )
 }

@@ -2,20 +2,20 @@ import type { TxlaneError } from '../../errors/base.js'
 import type { Tx, WaitStage } from '../../types/index.js'
 import type { Transaction } from './transaction.js'
 
-/** One of these is told, once. */
+/** Callbacks of one wait; one of them is called, once. */
 export type Waiter = {
   readonly stage: WaitStage | 'accepted'
-  /** The stage was reached, or something above it. */
+  /** The stage was reached, or a later one. */
   readonly reached: (tx: Tx) => void
-  /** It never will be. */
+  /** The stage will not be reached. */
   readonly failed: (error: TxlaneError) => void
-  /** What it is told of. */
+  /** The handle that `reached` receives. */
   readonly tx: Tx
-  /** It waits no longer. */
+  /** The wait has ended. */
   readonly over: (stage: Waiter['stage']) => void
 }
 
-/** Who waits for a stage that it has come to is told. */
+/** Notifies the waiters for a stage that the transaction has reached. */
 export function tellReached(transaction: Transaction, has: (stage: Waiter['stage']) => boolean): void {
   const { waiters } = transaction
   if (waiters === undefined) return
@@ -34,19 +34,19 @@ function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolea
   transaction.waiters = left?.length ? left : undefined
 }
 
-/** Tells who waits that no answer will come; the transaction itself goes on. */
+/** Rejects all waiters. The transaction itself continues. */
 export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
   const waiters = transaction.waiters ?? []
   transaction.waiters = undefined
   for (const waiter of waiters) tell(waiter, error)
 }
 
-/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
+/** Rejects the callers of `send`. Callers that wait for a later stage continue to wait. */
 export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
   rejectWaitersFor(transaction, 'accepted', error)
 }
 
-/** Who waits for this stage is told that it will not be reached; the others go on waiting. */
+/** Rejects the callers that wait for this stage. The others continue to wait. */
 export function rejectWaitersFor(transaction: Transaction, stage: Waiter['stage'], error: TxlaneError): void {
   const { waiters = [] } = transaction
   keepWaiters(transaction, (waiter) => waiter.stage !== stage)
@@ -58,7 +58,7 @@ export function addWaiter(transaction: Transaction, waiter: Waiter): void {
   transaction.waiters = waiters === undefined ? [waiter] : [...waiters, waiter]
 }
 
-/** False where it has been told already. */
+/** Returns false if the waiter was notified already. */
 export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
   const waits = transaction.waiters?.includes(waiter) ?? false
   keepWaiters(transaction, (other) => other !== waiter)

@@ -6,7 +6,7 @@ import { isTimely } from '../reasons/timely.js'
 import { type TxFacts, waitCauseByStage } from '../reasons/waitCause.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 
-/** As the process that holds the lane has kept it, else by its stage. */
+/** The reason that the lease owner has stored, otherwise the one that follows from the stage. */
 export function keptReason(transaction: Transaction): WaitReason | undefined {
   const ended = endedOf(transaction)
   const { waiting, stage, unresolved = false, hash, createdAtMs } = transaction
@@ -27,7 +27,7 @@ export function endedOf(transaction: Transaction): TxFacts['ended'] {
   return transaction.endPersisted ? 'told' : 'untold'
 }
 
-/** What callers wait for beyond a sealed block. */
+/** The stage beyond a sealed block, or the receipt, for which a caller waits. */
 export function wantedOf(transaction: Transaction): TxFacts['wanted'] {
   if (!hasReached(transaction, 'sealed')) return undefined
   for (const { stage } of transaction.waiters ?? [])
@@ -41,8 +41,8 @@ export function receiptSaidOf({ missingReceipt }: Transaction): string | undefin
 }
 
 /**
- * The reason of the lowest nonce, or of the first in the order of the calls, and how many wait for what:
- * that reason first, then the most frequent ones.
+ * The reason of the lowest nonce, or of the first transaction in call order, and the number of transactions
+ * for each reason: that reason first, then the most frequent ones.
  */
 export function summaryOf(
   all: Iterable<readonly [Transaction, WaitReason | undefined]>,
@@ -62,7 +62,7 @@ export function summaryOf(
   return { head: { id: head.transaction.id, ...head.reason }, by: Object.fromEntries(by) }
 }
 
-/** The lowest nonce first, then the order of the calls. */
+/** Lowest nonce first, then call order. */
 function isBefore(one: Transaction, other: Transaction): boolean {
   if (one.nonce !== undefined || other.nonce !== undefined)
     return (one.nonce ?? Number.POSITIVE_INFINITY) < (other.nonce ?? Number.POSITIVE_INFINITY)

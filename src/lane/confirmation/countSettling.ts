@@ -1,0 +1,140 @@
+import type { Lane } from '../../allocator/lane.js'
+import { type CountReading, createAgreement } from '../../allocator/readings.js'
+import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { CancelTimer, Clock } from '../../platform/clock.js'
+import { createOneAtATime } from '../../platform/oneAtATime.js'
+import type { Repeats } from '../../platform/repeats.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
+import type { Limits } from '../../types/index.js'
+import { countsElsewhere } from './countsElsewhere.js'
+
+export type CountSettlingContext = {
+  readonly lane: Lane
+  readonly endpointPool: EndpointPool
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly errors: Repeats<Error>
+  readonly closing: StopSignal
+  readonly closed: boolean
+}
+
+type CountSettlingParts = {
+  readonly context: CountSettlingContext
+  /** The reading at the start, if the counts have to settle. */
+  readonly first: CountReading | undefined
+  readonly newest: () => CountReading
+  /** The counts have settled on this reading. */
+  readonly settle: (reading: CountReading) => void
+  /** The reading, or its contradiction, has changed. */
+  readonly changed: () => void
+}
+
+/** Waits at the start until readings of the account's counts agree. */
+export type CountSettling = {
+  readonly isOpen: boolean
+  /**
+   * The time limit for readings that agree has passed, so the next reading is believed. An earlier
+   * reading may be refuted already.
+   */
+  readonly isOverdue: boolean
+  /** Describes the count that contradicts the reading. */
+  readonly contradiction: string | undefined
+  take(reading: CountReading): void
+  /** The counts have settled. */
+  end(): void
+  /** Resolves the promises of `settled`. */
+  notify(): void
+  settled(): Promise<void>
+  stop(): void
+}
+
+export function createCountSettling(parts: CountSettlingParts): CountSettling {
+  const { context, first, newest, settle, changed } = parts
+  const { lane, endpointPool, clock, limits } = context
+  const agree = createAgreement()
+  const asking = createOneAtATime(context)
+  const waiting: (() => void)[] = []
+  let isOpen = first !== undefined
+  let isOverdue = false
+  let contradiction: string | undefined
+  let cancel: CancelTimer | undefined
+
+  if (first !== undefined) {
+    agree(first)
+    cancel = clock.setTimer(() => {
+      isOverdue = true
+    }, limits.coldStartMaxMs)
+  }
+
+  /**
+   * Settles on a reading unless another count contradicts it. One of two counts then lags or is wrong:
+   * transactions above the true count leave a gap, and transactions below it are sent in vain. The same
+   * endpoint is also asked for the count at the block itself, because a cache may answer for `latest`.
+   */
+  async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
+    const [others, own] = await Promise.all([
+      countsElsewhere(endpointPool, lane.key.address, limits.readTimeoutMs),
+      countAtBlock(reading.head, signal),
+    ])
+    if (context.closed || !isOpen) return
+    contradiction = undefined
+    if (own !== undefined && own !== reading.latest)
+      contradiction = `It counts ${own} where it is asked for block ${reading.head} by its hash.`
+    const other = others.find((count) => count !== reading.latest)
+    if (other !== undefined) contradiction = `Another one counts ${other}.`
+    if (contradiction !== undefined) return changed()
+    // A reading that arrived meanwhile may have a different count.
+    const { latest, pending } = newest()
+    if (latest === reading.latest && pending === reading.pending) settle(newest())
+  }
+
+  async function countAtBlock(to: number, signal: AbortSignal): Promise<number | undefined> {
+    const hash = endpointPool.tracker.hashAt(to)
+    if (hash === undefined) return undefined
+    const { chainId, reader } = endpointPool
+    return readCountAtHead(reader.port, { address: lane.key.address, to, hash, chainId, signal })
+  }
+
+  function notify(): void {
+    for (const done of waiting.splice(0)) done()
+  }
+
+  return {
+    get isOpen() {
+      return isOpen
+    },
+    get isOverdue() {
+      return isOverdue
+    },
+    get contradiction() {
+      return contradiction
+    },
+    take(reading) {
+      if (isOverdue) settle(reading)
+      else if (!agree(reading)) changed()
+      // No source could contradict the reading.
+      else if (endpointPool.others().length === 0 && endpointPool.tracker.hashAt(reading.head) === undefined)
+        settle(reading)
+      else
+        asking.run(() =>
+          withStopSignal(context.closing, (signal) => settleUnlessContradicted(reading, signal)),
+        )
+    },
+    end() {
+      cancel?.()
+      isOpen = false
+      isOverdue = false
+    },
+    notify,
+    settled() {
+      if (!isOpen) return Promise.resolve()
+      return new Promise((resolve) => waiting.push(resolve))
+    },
+    stop() {
+      cancel?.()
+      notify()
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../../platform/clock.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import type { Tx, WaitStage } from '../../types/index.js'
+import type { Interrupt } from './interrupt.js'
+import { hasReached, type Transaction } from './transaction.js'
+import { txError } from './txError.js'
+import { unresolvedError } from './unresolved.js'
+import { closedError, fateNow } from './waitErrors.js'
+import { addWaiter, dropWaiter, type Waiter } from './waiters.js'
+
+type StageWaitsParts = {
+  readonly clock: Pick<Clock, 'now' | 'setTimer'>
+  readonly closing: Pick<StopSignal, 'stopped'>
+  /** A caller waits from `begin` until `end`. */
+  readonly waits: { begin(): void; end(): void }
+  readonly txOf: (transaction: Transaction) => Tx
+}
+
+/** Callbacks of one caller. */
+export type StageCallbacks = Pick<Waiter, 'reached' | 'failed'>
+
+/** The callers that wait for a stage of a transaction. */
+export type StageWaits = {
+  /** Resolves when the transaction has reached the stage. */
+  reach(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<void>
+  /** `untilMs`: in clock milliseconds. */
+  whenAccepted(transaction: Transaction, callbacks: StageCallbacks, untilMs?: number): void
+  /** A caller waits for this stage. The cost does not depend on the number of transactions. */
+  waitsFor(stage: WaitStage): boolean
+}
+
+export function createStageWaits({ clock, closing, waits, txOf }: StageWaitsParts): StageWaits {
+  /** Number of callers that wait for each stage. */
+  const counts = new Map<Waiter['stage'], number>()
+
+  /** Calls back at once if the stage is reached, or will not be; otherwise adds a waiter. */
+  function whenReached(
+    transaction: Transaction,
+    stage: Waiter['stage'],
+    { reached, failed }: StageCallbacks,
+  ): Waiter | undefined {
+    const { failure } = transaction
+    // An existing handle is kept as it is, because it may belong to another lane of the pool.
+    const tx = transaction.handle ?? txOf(transaction)
+    if (failure && transaction.endPersisted) failed(failure)
+    else if (transaction.unresolved) failed(unresolvedError(transaction))
+    else if (hasReached(transaction, stage)) reached(tx)
+    else if (closing.stopped()) failed(closedError(transaction))
+    else {
+      const waiter: Waiter = { stage, reached, failed, tx, over }
+      waits.begin()
+      counts.set(stage, (counts.get(stage) ?? 0) + 1)
+      addWaiter(transaction, waiter)
+      return waiter
+    }
+    return undefined
+  }
+
+  function over(stage: Waiter['stage']): void {
+    waits.end()
+    counts.set(stage, (counts.get(stage) ?? 1) - 1)
+  }
+
+  return {
+    async reach(transaction, stage, interrupt) {
+      let waiter: Waiter | undefined
+      const reached = new Promise<Tx>((resolve, failed) => {
+        waiter = whenReached(transaction, stage, { reached: resolve, failed })
+      })
+      await Promise.race([reached, interrupt.promise]).finally(() => {
+        if (waiter && dropWaiter(transaction, waiter)) over(stage)
+      })
+    },
+    whenAccepted(transaction, callbacks, untilMs) {
+      if (untilMs === undefined) return void whenReached(transaction, 'accepted', callbacks)
+      let cancel = () => {}
+      const waiter = whenReached(transaction, 'accepted', {
+        reached(tx) {
+          cancel()
+          callbacks.reached(tx)
+        },
+        failed(error) {
+          cancel()
+          callbacks.failed(error)
+        },
+      })
+      if (waiter === undefined) return
+      const late = () => {
+        if (!dropWaiter(transaction, waiter)) return
+        over('accepted')
+        const message = 'It was taken on, and no endpoint has accepted it in time. It goes on.'
+        callbacks.failed(txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), message))
+      }
+      cancel = clock.setTimer(late, Math.max(0, untilMs - clock.now()))
+    },
+    waitsFor: (stage) => (counts.get(stage) ?? 0) > 0,
+  }
+}
