@@ -13,7 +13,7 @@ describe('P7: any process may send; the leader signs and broadcasts', () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
-    expect(await lane.settle(leader.sender.snapshot())).toMatchObject({ leader: true })
+    expect(await lane.settle(leader.sender.snapshot())).toMatchObject({ holder: true })
     const tx = await lane.settle(standby.sender.send(transfer(1)))
     expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: tx.hash, status: 'success' })
     expect(tx.attempts).toMatchObject([{ nonce: 0, hash: tx.hash }])
@@ -21,7 +21,7 @@ describe('P7: any process may send; the leader signs and broadcasts', () => {
     expect(lane.executed()).toEqual([1])
     const told = standby.told.map(({ event }) => event).filter((event) => event !== 'endpoint')
     expect(told).toEqual(expect.arrayContaining(['queued', 'accepted', 'sealed']))
-    expect(await lane.settle(standby.sender.snapshot())).toMatchObject({ leader: false, floor: 1, cursor: 1 })
+    expect(await lane.settle(standby.sender.snapshot())).toMatchObject({ holder: false, floor: 1, cursor: 1 })
   })
 
   test('a stage is emitted in every process: preconfirmed before sealed', async () => {
