@@ -47,7 +47,7 @@ function anvilArgs(settings: DevnetSettings): string[] {
     '--accounts=0',
     `--chain-id=${settings.chainId}`,
     `--gas-limit=${settings.gasLimit}`,
-    // Without it the child would write old states to disk, and leave them there when it is killed.
+    // Without this flag anvil writes old states to disk, and leaves them there when it is killed.
     `--prune-history=${settings.historyBlocks * settings.flashblocksPerBlock}`,
     ...(settings.forkUrl === undefined
       ? [`--block-base-fee-per-gas=${settings.baseFeePerGasWei}`]

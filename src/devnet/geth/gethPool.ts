@@ -15,36 +15,45 @@ import { type PooledAccount, refusedAsDelegated, refusedByState } from './valida
 
 export type GethPoolOptions<T> = {
   readonly head: GethHead
-  /** What is not given is as by default. */
+  /** Limits; a missing one has geth's default. */
   readonly limits?: Partial<GethLimits>
-  /** `--txpool.pricelimit`. @default 1n */
+  /** Minimum tip: `--txpool.pricelimit`. @default 1n */
   readonly tipWeiMin?: bigint
   /** Checks that need no state: `ValidateTransaction` of `core/txpool/validation.go`. @default none */
   readonly refuse?: (tx: T, tipWeiMin: bigint) => string | undefined
-  /** The order in which a new head goes through the accounts; in geth it is Go's random one. @default as they came */
+  /**
+   * Order in which a new head visits the accounts. In geth it is Go's random map order.
+   * @default order of arrival
+   */
   readonly mapOrder?: (addresses: readonly string[]) => readonly string[]
 }
 
 export type GethPool<T> = {
-  /** Takes a transaction, or says why not. It is executable, counted and cut to the limits from `reorganise` on. */
+  /**
+   * Adds a transaction, or returns the error. Promotion and limits follow in `reorganise`, which makes it
+   * executable.
+   */
   add(tx: T): PoolError | undefined
-  /** What geth does a moment after an `add`, in the background: promotes, then cuts to the limits, silently. */
+  /**
+   * geth's background work shortly after an `add`: promotes transactions, then silently truncates to the
+   * limits.
+   */
   reorganise(): void
-  /** A new head. `reinjected`: transactions of blocks that left the chain and are not in the new ones. */
+  /** Applies a new head. `reinjected`: transactions of orphaned blocks that the new blocks do not contain. */
   reset(head: GethHead, reinjected?: readonly T[]): void
-  /** Puts a transaction in past all checks, in place of what holds its nonce. */
+  /** Adds a transaction without any check, and replaces one with the same nonce. */
   place(tx: T): void
-  /** Takes a transaction out; those above it wait for the nonce again. */
+  /** Removes a transaction; the account's higher nonces wait for its nonce again. */
   remove(hash: string): boolean
-  /** Drops what pays less from now on, as `miner_setGasPrice` does. */
+  /** Drops the transactions below the new minimum tip, as `miner_setGasPrice` does. */
   setTipMin(wei: bigint): void
   setLimits(limits: Partial<GethLimits>): void
   get(hash: string): T | undefined
   /** `eth_getTransactionCount` at `pending`. */
   count(address: string): number
-  /** Executable transactions of an account, in order. */
+  /** Executable transactions of an account, in nonce order. */
   pending(address: string): readonly T[]
-  /** The rest of its transactions, in order. */
+  /** The account's other transactions, in nonce order. */
   queued(address: string): readonly T[]
   addresses(): readonly string[]
   readonly size: number
@@ -63,11 +72,11 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
   const queue = createFutureQueue<T>(() => limits)
   const pending = new Map<string, NonceList<T>>()
   let dirty = new Set<string>()
-  // geth asks for a reorganisation where a transaction has passed the checks that need no state.
+  // geth requests a reorganisation when a transaction has passed the checks that need no state.
   let isDue = false
   let changesSinceReorganisation = 0
   let version = 0
-  // geth's `noncer`: falls back to the state of the head.
+  // geth's `noncer`, which falls back to the state of the head.
   let nextNonces = new Map<string, number>()
 
   const nextNonce = (address: string) => nextNonces.get(address) ?? head.account(address).nonce
@@ -91,7 +100,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     }
   }
 
-  /** `validateAuth`, its second half. */
+  /** The second half of `validateAuth`. */
   function isAuthorityBusy(authority: string): boolean {
     return (pending.get(authority)?.size ?? 0) + (queue.get(authority)?.size ?? 0) > 1
   }
@@ -105,7 +114,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     )
   }
 
-  /** Whether nonces below it are missing in the pool. */
+  /** Whether a nonce between the account's next nonce and this transaction is missing in the pool. */
   function isGapped(tx: T): boolean {
     const queued = queue.get(tx.from)
     for (let nonce = nextNonce(tx.from); nonce < tx.nonce; nonce++) {
@@ -116,7 +125,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
 
   const isPending = ({ from, nonce }: T) => pending.get(from)?.get(nonce) !== undefined
 
-  /** Makes room in a full pool by dropping what pays least. */
+  /** Makes room in a full pool by dropping the cheapest transactions. */
   function makeRoom(tx: T): PoolError | undefined {
     const capacity = limits.globalSlots + limits.globalQueue
     if (lookup.slots + tx.slots <= capacity) return undefined
@@ -132,7 +141,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     return undefined
   }
 
-  /** `removeTx`: answers with how many are executable no more. */
+  /** `removeTx`: returns the number of transactions that are no longer executable. */
   function takeOut(tx: T, isInPricedList: boolean): number {
     lookup.remove(tx.hash)
     if (isInPricedList) priced.removed(1)
@@ -155,7 +164,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     version++
   }
 
-  /** `add`, and what `addTxsLocked` marks as dirty. */
+  /** `add`, and the part of `addTxsLocked` that marks accounts as dirty. */
   function admit(tx: T): PoolError | undefined {
     if (byHash.has(tx.hash)) return POOL_ERRORS.known
     const refusal = refused(tx) ?? makeRoom(tx)

@@ -6,7 +6,7 @@ import { type Arrival, createIntake } from './intake.js'
 import type { Pool, PoolItem, PoolSend, SignForeign } from './pool.js'
 import { recoverAll } from './recover.js'
 
-/** The child's own pool, with its own rules and words. */
+/** anvil's own pool, with its own rules and error messages. */
 export function createAnvilPool(options: {
   readonly rpc: AnvilRpc
   readonly signForeign: SignForeign

@@ -16,19 +16,19 @@ import { waitingTx } from './waitingTx.js'
 export type RulesPoolOptions = {
   readonly rpc: AnvilRpc
   readonly book: PoolBook
-  /** Requests are worked on side by side, as geth does; undefined: one after the other. */
+  /** Serves requests in parallel, as geth does; undefined serves them one after the other. */
   readonly parallel?: { readonly clock: Clock; readonly random: Random } | undefined
   readonly signForeign: SignForeign
 }
 
-/** An arrival whose signatures have been recovered; without an offer where one is invalid. */
+/** An arrival after signature recovery; without an offer if the sender's signature is invalid. */
 type Recovered = Arrival & { readonly request: object; readonly offer: Offer | undefined }
 
 const STAGE_CHUNK = 200
 
 /**
- * The pool under the rules of geth or Base: anvil's own has neither the 10% rule nor the silent drop, so sent
- * transactions wait here, and the child gets those of the next flashblock just before it is made.
+ * A pool with the rules of geth or Base. anvil's own pool has neither the 10% rule nor silent drops, so sent
+ * transactions wait here, and anvil gets the transactions of the next flashblock just before it is made.
  */
 export function createRulesPool(options: RulesPoolOptions): Pool {
   const { rpc, book, parallel } = options
@@ -49,7 +49,7 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     )
   }
 
-  /** The senders and the authorities; undefined where the sender's signature is invalid. */
+  /** Recovers senders and authorities; undefined if the sender's signature is invalid. */
   async function recovered(txs: readonly DecodedTx[]): Promise<readonly (Offer | undefined)[]> {
     const signers = await recoverAll(
       rpc,
@@ -70,7 +70,7 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
         arrivals.map(({ offer }) => offer?.from),
         () => {
           for (const arrival of arrivals) arrival.answer(admit(arrival))
-          // geth does it in the background, and is nearly always through before the next call.
+          // geth does this in the background, and nearly always finishes before the next call.
           book.reorganise()
         },
       )
@@ -79,8 +79,8 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     }
   }
 
-  // What was read belongs to one state of the chain: when a flashblock came in between, it is read again. `then` runs
-  // at once after the check, so that it finds a state for every sender.
+  // A state that was read belongs to one flashblock. If a flashblock arrived during the read, the state is
+  // read again. `then` runs in the same turn as the check, so that every sender has a state.
   async function withStates(senders: readonly (Address | undefined)[], then: () => void): Promise<void> {
     const wanted = [...new Set(senders)].filter((from) => from !== undefined)
     for (;;) {
@@ -137,7 +137,7 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
 
   async function settle(): Promise<() => void> {
     const fresh = new Map<Address, AccountState>()
-    // Senders that turn up while their elders are read are read in a further round.
+    // Senders that arrive during the reads are read in a further round.
     for (;;) {
       const absent = book.senders().filter((from) => !fresh.has(from))
       if (absent.length === 0) break
@@ -146,14 +146,16 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     const wereStaged = staged
     staged = []
     const left = () => wereStaged.filter(({ tx }) => book.get(tx.hash) !== undefined)
-    // The child kept what it could not execute; its pool starts every flashblock empty.
+    // anvil keeps the transactions that it could not execute; its pool must be empty before every flashblock.
     if (wereStaged.length > 0) await rpc.call('anvil_dropAllTransactions')
     return () => {
       epoch += 1
       states = new Map(fresh)
-      // The fee of the block that was just made stands for that of the next: it only ranks what a full pool drops.
+      // The fee of the latest block approximates the next one. It only ranks the transactions that a full
+      // pool drops.
       book.refresh(fresh, baseFee)
-      // Handed over, next in line and still not executed: the child will not have it, ever.
+      // These transactions were sent to anvil, are next in line, and were not executed: anvil will never
+      // accept them.
       for (const { tx, from } of left()) {
         if (fresh.get(from)?.nonce === tx.nonce) book.remove(tx.hash)
       }
@@ -175,7 +177,7 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
         offers.map((offer) => offer?.from),
         () => {
           for (const offer of offers) {
-            // What took the place of a removed transaction in the pool stays there.
+            // A transaction that took the nonce of a removed one in the pool stays there.
             if (offer === undefined || book.holds(offer.from, offer.tx.nonce)) continue
             book.put({ ...offer, foreign: false }, states.get(offer.from)!)
           }
