@@ -28,7 +28,7 @@ async function sent(name: string, text: string, about?: Parameters<typeof journa
   await writeJournal(filesOf(join(folder, name)), journal(name, text, about))
 }
 
-test('a journal that was written is read again, by its owner only', async () => {
+test('reads a written journal, which only its owner can read', async () => {
   await sent('a.csv', lines(1, 2))
   const files = filesOf(join(folder, 'a.csv'))
   await writeFile(files.database, '')
@@ -38,7 +38,7 @@ test('a journal that was written is read again, by its owner only', async () => 
   expect(() => checkSame(read!, journal('a.csv', lines(1, 2)))).not.toThrow()
 })
 
-test('a journal without its database, or the other way round, is no beginning', async () => {
+test('refuses a journal without its database, and a database without its journal', async () => {
   const files = filesOf(join(folder, 'a.csv'))
   expect(await readJournal(files)).toBeUndefined()
   await sent('a.csv', lines(1))
@@ -52,7 +52,7 @@ test('a journal without its database, or the other way round, is no beginning', 
   await expect(readJournal(files)).rejects.toThrow('put it back')
 })
 
-test('a file that was edited is refused, and the difference named', () => {
+test('refuses an edited file, and names the differences', () => {
   const before = journal('a.csv', named(`1,${ACCOUNT},1 wei`, `2,${ACCOUNT},2 wei`))
   const after = journal('a.csv', named(`1,${ACCOUNT},9 wei`, `3,${ACCOUNT},3 wei`))
   expect(() => checkSame(before, after)).toThrow(
@@ -68,7 +68,7 @@ test('a file that was edited is refused, and the difference named', () => {
   expect(() => checkSame(before, { ...before, chainId: 8453 })).toThrow('chainId: was 1, is 8453')
 })
 
-test('a file that was renamed, or holds what was sent from another, is refused', async () => {
+test('refuses a renamed file, and a file whose lines were sent from another file', async () => {
   await sent('a.csv', lines(1, 2, 3))
   await rm(join(folder, 'a.csv'))
   const renamed = () => checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3)))
@@ -77,7 +77,7 @@ test('a file that was renamed, or holds what was sent from another, is refused',
   )
   await writeFile(join(folder, 'a.csv'), lines(1, 2, 3))
   await expect(renamed()).rejects.toThrow('To pay them once more, add --again.')
-  // Others, another purse, or a few that are the same: that is another file.
+  // Other lines, another account or chain, or only a few equal lines make it another file.
   await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 7, 8, 9)))
   await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3), { ...ABOUT, chainId: 5 }))
   expect(await readFile(filesOf(join(folder, 'a.csv')).journal, 'utf8')).toContain('"version": 1')
