@@ -51,11 +51,11 @@ test('the report contains the time, the rates, the latencies, each fault with it
     '1,000 transactions',
     'seed 7',
     '5.2 s',
-    '812.5 a second',
+    '812.5 per second',
     '2.04 calls in 0.05 HTTP requests',
     'median 640 ms, p99 1.9 s',
     'median 2.0 s, p99 4.1 s',
-    '998 sealed (100 of them reverted), 2 failed',
+    '998 sealed (100 of which reverted), 2 failed',
     '2 × PREPARE_REVERTED',
     'gaps 0, duplicates 0, lost 0',
     'sealed blocks 1 to 9',
@@ -80,6 +80,6 @@ test('a failed verdict shows the findings, and the timeout', () => {
 
 test('an unmeasured value is not shown as a number', () => {
   const text = plain({ preconfirmedMsP50: null, acceptedPerSecond: null })
-  expect(text).toContain('unknown a second')
+  expect(text).toContain('unknown per second')
   expect(text).toMatch(/to preconfirmed +not seen/)
 })

@@ -66,5 +66,5 @@ test('omits a reason of an earlier stage', () => {
 })
 
 test('reports a store without waiting transactions', () => {
-  expect(keptText(reasonsIn('x.db', []))).toBe('\nNothing waits in x.db.\n')
+  expect(keptText(reasonsIn('x.db', []))).toBe('\nNo transaction waits in x.db.\n')
 })

@@ -129,7 +129,7 @@ async function sendAll(errand: Errand): Promise<number> {
   const sender = createSender({
     client: connection.client,
     account,
-    // The progress line shows what the run waits for.
+    // The progress line shows the wait reasons of a run.
     logger: false,
     // A run that is resumed months later still knows its payments.
     store: sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS }),

@@ -43,13 +43,13 @@ test('refuses a journal without its database, and a database without its journal
   expect(await readJournal(files)).toBeUndefined()
   await sent('a.csv', lines(1))
   await expect(readJournal(files)).rejects.toThrow(
-    /a\.csv\.txlane\.db, which knows what of it was paid, is gone/,
+    /a\.csv\.txlane\.db, which records the payments, is missing/,
   )
   await writeFile(files.database, '')
   await writeFile(files.journal, '{"version":1')
-  await expect(readJournal(files)).rejects.toThrow('is not what txlane wrote')
+  await expect(readJournal(files)).rejects.toThrow('is not a journal of txlane')
   await rm(files.journal)
-  await expect(readJournal(files)).rejects.toThrow('put it back')
+  await expect(readJournal(files)).rejects.toThrow('restore it')
 })
 
 test('refuses an edited file, and names the differences', () => {
@@ -58,7 +58,7 @@ test('refuses an edited file, and names the differences', () => {
   expect(() => checkSame(before, after)).toThrow(
     new RegExp(
       [
-        'is not the same any more:',
+        'has changed since:',
         `  gone: line 3, 2 to ${ACCOUNT} .2.`,
         `  new: line 3, 3 to ${ACCOUNT} .3.`,
         `  changed: line 2 .1., was 1 to ${ACCOUNT}, is 9 to ${ACCOUNT}`,
@@ -73,7 +73,7 @@ test('refuses a renamed file, and a file whose lines were sent from another file
   await rm(join(folder, 'a.csv'))
   const renamed = () => checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3)))
   await expect(renamed()).rejects.toThrow(
-    /3 lines of b\.csv were sent as a\.csv .* Then call it a\.csv again/,
+    /3 lines of b\.csv were sent as a\.csv .* rename it back to a\.csv/,
   )
   await writeFile(join(folder, 'a.csv'), lines(1, 2, 3))
   await expect(renamed()).rejects.toThrow('To pay them once more, add --again.')

@@ -48,7 +48,7 @@ test('reports a flapping endpoint once a minute, with the number of repeats', as
   expect(changes.length).toBeGreaterThan(4)
   const lines = said.filter((line) => line.includes('does not answer usefully'))
   expect(lines).toHaveLength(2)
-  expect(lines[1]).toMatch(/\(\d+ times more meanwhile\)$/)
+  expect(lines[1]).toMatch(/\(\d+ more times since\)$/)
   expect(said.filter((line) => line.includes('answers again')).length).toBeLessThanOrEqual(2)
   notices.stop()
 })
@@ -63,7 +63,7 @@ test('reports missing funds once with the required amount, and the end of the ho
   expect(said.filter((line) => line.includes('It waits for money'))).toHaveLength(1)
   expect(said).toHaveLength(2)
   lane.chain.adjust({ address: ACCOUNT, balanceWei: 10n ** 18n })
-  await lane.until(() => said.includes('Over: starved. Transactions are sent again.'))
+  await lane.until(() => said.includes('Over: starved. Sending resumes.'))
   notices.stop()
 })
 

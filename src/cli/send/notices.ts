@@ -31,7 +31,7 @@ const USUAL: ReadonlySet<WaitReason['for']> = new Set([
 
 /**
  * Prints holds, failing endpoints and waits that need an operator. If the run makes no progress for a while,
- * it also prints what the first transaction waits for. `moved` returns any value that changes with the
+ * it also prints the wait reason of the first transaction. `moved` returns any value that changes with the
  * progress.
  */
 export function createNotices(
