@@ -1,5 +1,6 @@
-// Sends a few transactions with the packed root on Bun, on Deno and on workerd, each from the npm registry: the root uses
-// no module of Node, and this shows that it needs none. Not part of the tests, since the three weigh 300 MB.
+// Sends a few transactions with the packed root entry on Bun, Deno and workerd, which come from the npm
+// registry. The root entry uses no module of Node, and this script proves it. It is not part of the tests,
+// because the three runtimes have 300 MB.
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { build } from 'esbuild'
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const { platform, arch } = process
-// Where each package keeps the program of this machine; npm runs no install scripts for it.
+// Path of each package's binary for this machine; npm runs no install scripts for it.
 const BINARIES = {
   bun: [`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`],
   deno: [`@deno/${platform}-${arch}-glibc/deno`, `@deno/${platform}-${arch}/deno`],
@@ -126,7 +127,7 @@ async function report(name, on) {
 
 function program(name) {
   const found = BINARIES[name].map((path) => join(folder, 'node_modules', path)).find(existsSync)
-  if (found === undefined) throw new Error(`there is none for ${platform} ${arch} on the registry`)
+  if (found === undefined) throw new Error(`the registry has no ${name} for ${platform} ${arch}`)
   return found
 }
 
