@@ -112,6 +112,6 @@ async function bytesEach(inFlight: number): Promise<number> {
   const bytes = ((await heapBytes()) - before) / inFlight
   const { inFlight: still } = await sender.snapshot()
   await sender.close()
-  if (still !== inFlight) throw new Error(`${still} were in flight, not ${inFlight}`)
+  if (still !== inFlight) throw new Error(`${still} transactions were in flight, not ${inFlight}`)
   return bytes
 }

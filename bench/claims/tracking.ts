@@ -63,6 +63,6 @@ async function watch(inFlight: number): Promise<number> {
   await sender.close()
   if (still !== inFlight) throw new Error(`${still} were in flight, not ${inFlight}`)
   const ticks = counted.requestsWith('eth_getBlockByNumber')
-  if (ticks === 0) throw new Error('it did not poll')
+  if (ticks === 0) throw new Error('the lane did not poll')
   return counted.requests / ticks
 }

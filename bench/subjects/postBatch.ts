@@ -14,7 +14,7 @@ export async function postBatch(
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(calls) })
   const answers = (await response.json()) as Answer[]
   return answers.map(({ result, error }) => {
-    if (typeof result !== 'string') throw new Error(error?.message ?? 'nothing came back')
+    if (typeof result !== 'string') throw new Error(error?.message ?? 'no result')
     return result
   })
 }

@@ -55,7 +55,7 @@ export async function startFlashChain(): Promise<FlashChain> {
     },
     async struckAtMs() {
       const atMs = await ask({ type: 'struck' })
-      if (atMs === undefined) throw new Error('nothing was struck')
+      if (atMs === undefined) throw new Error('the fault has not hit a request')
       return atMs
     },
     polls: async () => (await ask({ type: 'polls' })) ?? 0,

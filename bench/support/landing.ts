@@ -108,7 +108,7 @@ export function landingOf(
 ): Landing {
   const blocks = bodies.map(({ block, transfers }) => ({ block, transfers: transfers.filter(isPayment) }))
   const all = blocks.flatMap(({ transfers }) => transfers)
-  if (new Set(all).size !== all.length) throw new Error('one was executed twice')
+  if (new Set(all).size !== all.length) throw new Error('a transfer was executed twice')
   const points: (readonly [number, number])[] = [[0, 0]]
   let [landed, last] = [0, firstHead]
   for (const { block, transfers } of blocks) {

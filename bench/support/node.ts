@@ -95,7 +95,7 @@ export async function requireOnce(
   const landed = blocks.flatMap(({ transfers }) => transfers)
   const once = new Set(landed.filter((number) => number >= 1 && number <= count)).size === count
   if (!once || landed.length !== count)
-    throw new Error(`not each exactly once: ${landed.length} executed of ${count}`)
+    throw new Error(`expected ${count} transfers exactly once, found ${landed.length}`)
 }
 
 export type TransfersOfBlock = { readonly block: number; readonly transfers: readonly number[] }

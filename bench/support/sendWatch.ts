@@ -41,7 +41,7 @@ export function watchSends({ byFetch }: { readonly byFetch: boolean }): SendWatc
 
 function dispatcherOf(): object {
   const dispatcher = fetchDispatcher()
-  if (dispatcher === undefined) throw new Error('nothing was fetched yet')
+  if (dispatcher === undefined) throw new Error('no request was fetched yet')
   return dispatcher
 }
 
@@ -61,6 +61,6 @@ function textOf(bytes: unknown): string {
 }
 
 function known(at: number | undefined, what: string): number {
-  if (at === undefined) throw new Error(`nothing was ${what}`)
+  if (at === undefined) throw new Error(`no raw transaction was ${what}`)
   return at
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { redactTyped } from '../errors/redact.js'
-import { EXIT, endWith, write } from './program.js'
+import { EXIT, endWith, write } from './shared/program.js'
 
 type Run = (argv: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>
 

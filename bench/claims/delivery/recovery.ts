@@ -177,7 +177,7 @@ async function untilPooled(node: Geth, fault: Fault, count: number, words: strin
     while (hexToNumber((await node.rpc.call('eth_getTransactionCount', address, 'pending')) as Hex) < count)
       await pause(LOOK_MS)
     const struckAtMs = struck.struckAtMs()
-    if (struckAtMs === undefined) throw new Error('nothing was struck')
+    if (struckAtMs === undefined) throw new Error('the fault has not hit a request')
     const ms = sharedNowMs() - struckAtMs
     await sent
     return ms / ROUND_TRIP_MS

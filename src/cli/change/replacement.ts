@@ -12,7 +12,7 @@ import { estimateFeesPerGas, getTransactionCount, sendRawTransaction } from 'vie
 import { systemClock } from '../../clock.js'
 import { outbid } from '../../ledger/fees.js'
 import { classifySendError, type SendReason } from '../../rpc/classify.js'
-import { Refusal } from '../program.js'
+import { Refusal } from '../shared/program.js'
 
 type Rpc = Client<HttpTransport, Chain>
 

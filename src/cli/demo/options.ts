@@ -1,11 +1,9 @@
 import { Command, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
-import { badOption, readCommandLine, SEED_MAX, whole } from '../commandLine.js'
-import { isHttpUrl } from '../connect.js'
-import type { Parsed } from '../program.js'
-
-export const FAULT_PRESETS = ['none', 'default', 'storm'] as const
-export type FaultPresetName = (typeof FAULT_PRESETS)[number]
+import { badOption, readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
+import { isHttpUrl } from '../shared/connect.js'
+import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
+import type { Parsed } from '../shared/program.js'
 
 /** The target of the burst: the devnet with its faults, or the user's node. */
 export type DemoTarget =

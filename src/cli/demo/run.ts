@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.js'
 import { createSender, type Sender } from '../../index.js'
 import { recordTo } from '../../recorder/index.js'
-import type { Progress } from '../progress.js'
+import type { Progress } from '../shared/progress.js'
 import { collectReports, runBurst } from './burst.js'
 import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'

@@ -13,7 +13,8 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type FaultEntry, startDevnet } from '../../devnet/index.js'
-import type { DemoTarget, FaultPresetName } from './options.js'
+import type { FaultPresetName } from '../shared/faultPresets.js'
+import type { DemoTarget } from './options.js'
 import { createPlainRpc, type PlainRpc } from './plainRpc.js'
 
 export type Traffic = { readonly requests: number; readonly calls: number }

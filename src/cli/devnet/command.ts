@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { accountKey } from '../../devnet/accounts.js'
 import { type Devnet, type DevnetRules, type FaultRule, startDevnet } from '../../devnet/index.js'
 import { isTxlaneError } from '../../index.js'
-import { readCommandLine, SEED_MAX, whole } from '../commandLine.js'
-import { FAULT_PRESETS, type FaultPresetName } from '../demo/options.js'
-import { json, pairs, tableOf } from '../output.js'
-import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
+import { readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
+import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
+import { json, pairs, tableOf } from '../shared/output.js'
+import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 
 type DevnetFlags = {
   readonly port: number

@@ -6,8 +6,8 @@ import { keptReason, summaryOf } from '../../sender/transaction/waitingFor.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../store/store.js'
 import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../types.js'
-import type { Connection } from '../connect.js'
-import { Refusal } from '../program.js'
+import type { Connection } from '../shared/connect.js'
+import { Refusal } from '../shared/program.js'
 
 /** Why transactions of one account have not progressed, from the reasons that the sending process stored. */
 export type KeptReasons = {

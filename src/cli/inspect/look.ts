@@ -5,8 +5,8 @@ import { readLane } from '../../index.js'
 import { createHttpPort } from '../../rpc/ports/http.js'
 import { probeEndpoint } from '../../rpc/probe.js'
 import type { EndpointProfile } from '../../rpc/profile.js'
-import type { Connection } from '../connect.js'
-import { type Missing, missingIn, NOTHING_MISSING } from '../missing.js'
+import type { Connection } from '../shared/connect.js'
+import { type Missing, missingIn, NOTHING_MISSING } from '../shared/missing.js'
 import { poolOf, type Waiting } from './pool.js'
 
 /**

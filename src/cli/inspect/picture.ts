@@ -1,4 +1,4 @@
-import type { Colors } from '../output.js'
+import type { Colors } from '../shared/output.js'
 import type { Look } from './look.js'
 
 type Cell = { readonly nonce: number; readonly kind: keyof typeof KINDS }

@@ -17,12 +17,12 @@ import { systemClock } from '../../clock.js'
 import { startDevnet } from '../../devnet/index.js'
 import { createSender, type Sender } from '../../index.js'
 import { usedBelow } from '../change/replacement.js'
-import { badOption, readCommandLine, whole } from '../commandLine.js'
-import { type Connection, connect, isHttpUrl, type RpcFlags, rpcFlag } from '../connect.js'
-import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
-import { json, tableOf } from '../output.js'
-import { answer, EXIT, type Parsed, write } from '../program.js'
-import { confirm } from '../terminal.js'
+import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
+import { type Connection, connect, isHttpUrl, type RpcFlags, rpcFlag } from '../shared/connect.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
+import { json, tableOf } from '../shared/output.js'
+import { answer, EXIT, type Parsed, write } from '../shared/program.js'
+import { confirm } from '../shared/terminal.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { open, readdir, readFile, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Address, type Hex, keccak256, stringToHex } from 'viem'
-import { count } from '../output.js'
-import { Refusal } from '../program.js'
+import { count } from '../shared/output.js'
+import { Refusal } from '../shared/program.js'
 import type { Row } from './rows.js'
 
 /**

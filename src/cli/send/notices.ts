@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js'
 import type { HoldReason, Sender, WaitReason } from '../../index.js'
-import type { Progress } from '../progress.js'
+import type { Progress } from '../shared/progress.js'
 
 /** Prints the reasons of a stalled run, beside its progress. */
 export type Notices = { stop(): void }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { type Address, isAddress } from 'viem'
-import { badOption, readCommandLine } from '../commandLine.js'
-import { type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
-import { type KeyFlags, type KeySource, keyFlags, keySource } from '../keys.js'
-import type { Parsed } from '../program.js'
+import { badOption, readCommandLine } from '../shared/commandLine.js'
+import { type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource } from '../shared/keys.js'
+import type { Parsed } from '../shared/program.js'
 
 export type SendOptions = {
   readonly file: string

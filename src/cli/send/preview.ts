@@ -1,8 +1,8 @@
 import { type Address, type Chain, type Client, erc20Abi, formatUnits, type HttpTransport } from 'viem'
 import { estimateFeesPerGas, estimateGas, getBalance, readContract } from 'viem/actions'
 import { redactForeign } from '../../errors/redact.js'
-import { count, pairs } from '../output.js'
-import { Refusal } from '../program.js'
+import { count, pairs } from '../shared/output.js'
+import { Refusal } from '../shared/program.js'
 import { showAmount } from './amounts.js'
 import type { Money, Problem, Row } from './rows.js'
 

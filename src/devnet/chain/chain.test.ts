@@ -1,6 +1,6 @@
 import { type Hex, numberToHex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { RpcObject } from '../serve/rpcTypes.js'
+import type { RpcObject } from '../rpc/rpcTypes.js'
 import { type ChainState, createChainState } from './chainState.js'
 import { headOf, laggingView, newestAnvil, partialHash, placeOf, sealedAt } from './chainView.js'
 import { nextBaseFee, pendingHeader } from './headers.js'

@@ -1,5 +1,5 @@
 import { concat, type Hex, keccak256 } from 'viem'
-import { bigint, number, type RpcObject, text } from '../serve/rpcTypes.js'
+import { bigint, number, type RpcObject, text } from '../rpc/rpcTypes.js'
 import { type ChainView, type Flashblock, headOf, type Opening, type SealedBlock } from './chainView.js'
 import { nextBaseFee, sealedHeader } from './headers.js'
 

@@ -1,5 +1,5 @@
 import { concat, type Hex, keccak256 } from 'viem'
-import type { RpcObject } from '../serve/rpcTypes.js'
+import type { RpcObject } from '../rpc/rpcTypes.js'
 
 /** One block of anvil. By default ten of them make a sealed block. */
 export type Flashblock = {

@@ -1,5 +1,5 @@
 import { type Hex, zeroHash } from 'viem'
-import { bigint, hexOf, number, type RpcObject } from '../serve/rpcTypes.js'
+import { bigint, hexOf, number, type RpcObject } from '../rpc/rpcTypes.js'
 import {
   type ChainView,
   type Flashblock,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createCallInfo } from '../serve/callInfo.js'
+import { createCallInfo } from '../rpc/callInfo.js'
 import { createFaults, type FaultEngine } from './faults.js'
 import { seededRandom } from './seeded.js'
 

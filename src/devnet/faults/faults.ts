@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../../clock.js'
 import { invalid } from '../../errors/invalid.js'
-import type { CallInfo } from '../serve/callInfo.js'
-import { isSend } from '../serve/callInfo.js'
+import type { CallInfo } from '../rpc/callInfo.js'
+import { isSend } from '../rpc/callInfo.js'
 import {
   type CallFault,
   type ChainFault,

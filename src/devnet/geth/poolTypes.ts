@@ -1,9 +1,9 @@
 /**
- * A model of geth's transaction pool: go-ethereum v1.17.10, `core/txpool/legacypool`. The files of this folder follow
- * the files of that package, function by function. `test/geth` compares the model with a running geth.
+ * A model of geth's transaction pool: go-ethereum v1.17.10, `core/txpool/legacypool`. The code of this folder
+ * follows the functions of that package. `test/geth` compares the model with a running geth.
  *
- * Left out: blob transactions, the journal, the lifetime of queued transactions (3 hours), and Go's random order of map
- * entries, which decides between accounts where equal prices compete for the last slot.
+ * Left out: blob transactions, the journal, the lifetime of queued transactions (3 hours), and Go's random order
+ * of map entries, which decides between accounts whose equal prices compete for the last slot.
  */
 export type PoolTransaction = {
   readonly hash: string

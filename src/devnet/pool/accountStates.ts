@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import type { AccountState } from './poolRules.js'
 
 const DELEGATION_PREFIX = '0xef0100'

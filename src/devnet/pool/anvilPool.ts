@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
-import { isObject, ok, type RpcRequest } from '../serve/rpcTypes.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import { isObject, ok, type RpcRequest } from '../rpc/rpcTypes.js'
 import { readAccountStates } from './accountStates.js'
 import { type Arrival, createIntake } from './intake.js'
 import type { Pool, PoolItem, PoolSend, SignForeign } from './pool.js'

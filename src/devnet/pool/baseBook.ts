@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { DecodedTx } from './decode.js'
+import type { DecodedTx } from '../rpc/decode.js'
 import type { Offer, PoolBook, PooledTx } from './poolBook.js'
 import {
   type AccountState,

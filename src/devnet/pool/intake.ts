@@ -1,4 +1,4 @@
-import { fail, type RpcReply } from '../serve/rpcTypes.js'
+import { fail, type RpcReply } from '../rpc/rpcTypes.js'
 import type { PoolSend } from './pool.js'
 
 export const NODE_GONE: RpcReply = fail(-32603, 'the node behind the devnet is gone')

@@ -1,5 +1,5 @@
 import { size } from 'viem'
-import type { DecodedTx } from './decode.js'
+import type { DecodedTx } from '../rpc/decode.js'
 
 /** Limits of Base's pool for the transactions of one account. */
 export type PoolRules = {

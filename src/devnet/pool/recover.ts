@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
-import type { SignatureRow } from './decode.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import type { SignatureRow } from '../rpc/decode.js'
 
 // A loop around the ecrecover precompile: it calls address 1 for each 128-byte row of the calldata, and packs
 // the results. In mnemonic form: i = 0; while (i != calldatasize) { calldatacopy(0, i, 128); staticcall(gas,

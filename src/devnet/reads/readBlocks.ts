@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Flashblock, SealedBlock } from '../chain/chainView.js'
 import { hashesOf, pendingHeader } from '../chain/headers.js'
-import { hexOf, isObject, ok, type RpcObject, type RpcReply } from '../serve/rpcTypes.js'
+import { hexOf, isObject, ok, type RpcObject, type RpcReply } from '../rpc/rpcTypes.js'
 import { one, type ReadContext, type ReadHandler, type ReadPlan, selected } from './readContext.js'
 import { renumberReceipt, renumberTransaction } from './renumber.js'
 import type { Selected } from './selectors.js'

@@ -7,7 +7,7 @@ import {
   type RpcReply,
   type RpcRequest,
   SERVER_ERROR,
-} from '../serve/rpcTypes.js'
+} from '../rpc/rpcTypes.js'
 import { anvilNumberOf, type Selected, type SelectorContext, select } from './selectors.js'
 
 export type ReadContext = SelectorContext & {

@@ -1,5 +1,5 @@
 import { headOf, sealedAt } from '../chain/chainView.js'
-import { bigint, fail, hexOf, INVALID_PARAMS, ok } from '../serve/rpcTypes.js'
+import { bigint, fail, hexOf, INVALID_PARAMS, ok } from '../rpc/rpcTypes.js'
 import type { ReadHandler } from './readContext.js'
 import { selected } from './readContext.js'
 

@@ -8,7 +8,7 @@ import {
   ok,
   type RpcObject,
   SERVER_ERROR,
-} from '../serve/rpcTypes.js'
+} from '../rpc/rpcTypes.js'
 import { getBlock, getBlockReceipts, getBlockTransactionCount, getTransactionByIndex } from './readBlocks.js'
 import { one, type ReadHandler, selected, stateBlock } from './readContext.js'
 import { feeHistory, gasPrice, maxPriorityFeePerGas } from './readFees.js'

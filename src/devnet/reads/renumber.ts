@@ -1,5 +1,5 @@
 import { baseOf, type ChainView, type Place, placeOf } from '../chain/chainView.js'
-import { bigint, hexOf, isObject, number, type RpcObject } from '../serve/rpcTypes.js'
+import { bigint, hexOf, isObject, number, type RpcObject } from '../rpc/rpcTypes.js'
 
 /** The block of a result from anvil: before the fork (`asIs`), in the view, or not in the view yet. */
 function placeOfAnswer(view: ChainView, answer: RpcObject): Place | 'asIs' | undefined {

@@ -7,7 +7,7 @@ import {
   type SealedBlock,
   sealedAt,
 } from '../chain/chainView.js'
-import { isObject } from '../serve/rpcTypes.js'
+import { isObject } from '../rpc/rpcTypes.js'
 
 /** Result of parsing a block parameter. */
 export type Selected =

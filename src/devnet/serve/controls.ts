@@ -1,6 +1,6 @@
-import type { AnvilRpc } from '../anvilRpc.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import type { Queue } from '../chain/queue.js'
-import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from './rpcTypes.js'
+import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
 
 // State changes that do not affect how blocks are made; anvil applies them to its newest block.
 const PASSED = new Set(

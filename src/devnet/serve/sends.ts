@@ -2,8 +2,8 @@ import type { Hex } from 'viem'
 import type { Clock } from '../../clock.js'
 import type { CallFault } from '../faults/faultRules.js'
 import type { Pool } from '../pool/pool.js'
-import type { CallInfo } from './callInfo.js'
-import { fail, INVALID_PARAMS, ok, type RpcReply } from './rpcTypes.js'
+import type { CallInfo } from '../rpc/callInfo.js'
+import { fail, INVALID_PARAMS, ok, type RpcReply } from '../rpc/rpcTypes.js'
 
 export type Sends = {
   /** `eth_sendRawTransaction` and `eth_sendRawTransactionSync`, with the faults drawn for the call. */

@@ -3,7 +3,7 @@ import type { Hex } from 'viem'
 import type { WebSocket } from 'ws'
 import type { SealedBlock } from '../chain/chainView.js'
 import type { Exchange } from './exchange.js'
-import { hexOf, isObject, type RpcObject } from './rpcTypes.js'
+import { hexOf, isObject, type RpcObject } from '../rpc/rpcTypes.js'
 
 export type WsServer = {
   flashblock(hashes: readonly Hex[], pending: () => RpcObject): void

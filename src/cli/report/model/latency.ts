@@ -1,4 +1,4 @@
-import { percentileOfSorted } from '../../demo/statistics.js'
+import { percentileOfSorted } from '../../shared/statistics.js'
 import type { EventName } from '../read/event.js'
 import { firstAt, type History } from './history.js'
 

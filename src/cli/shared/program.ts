@@ -1,5 +1,5 @@
-import { systemClock } from '../clock.js'
-import { redactTyped } from '../errors/redact.js'
+import { systemClock } from '../../clock.js'
+import { redactTyped } from '../../errors/redact.js'
 
 /**
  * Exit codes of a command. `failed`: the command did not succeed, and its output gives the reason.

@@ -1,5 +1,5 @@
 import { SingleBar } from 'cli-progress'
-import { type Clock, systemClock } from '../clock.js'
+import { type Clock, systemClock } from '../../clock.js'
 
 export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined }
 

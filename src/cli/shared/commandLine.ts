@@ -1,5 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError, type OptionValues } from 'commander'
-import { redactTyped } from '../errors/redact.js'
+import { redactTyped } from '../../errors/redact.js'
 import type { Parsed } from './program.js'
 
 export const SEED_MAX = 2 ** 31 - 1

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Hex, isHex, type LocalAccount } from 'viem'
-import { nativeAccount } from '../signer/index.js'
+import { nativeAccount } from '../../signer/index.js'
 import { badOption } from './commandLine.js'
 import { type KeystorePlace, openKeystore } from './keystore.js'
 import { HD_PATH, keyOfMnemonic } from './mnemonic.js'

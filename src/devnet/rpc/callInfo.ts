@@ -1,4 +1,4 @@
-import { type DecodedTx, decodeTx } from '../pool/decode.js'
+import { type DecodedTx, decodeTx } from './decode.js'
 import type { RpcRequest } from './rpcTypes.js'
 
 /** A call of a client. Its signed transaction is decoded at most once, and only on demand. */

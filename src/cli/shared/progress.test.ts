@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../../clock.js'
 import { createProgress, type ProgressStream } from './progress.js'
 
 const SHOWN = { done: 5, text: 'accepted 8, sealed 4 of 10' }

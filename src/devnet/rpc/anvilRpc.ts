@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
-import { TxlaneError } from '../errors/base.js'
-import { redactForeign } from '../errors/redact.js'
-import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './serve/rpcTypes.js'
+import { TxlaneError } from '../../errors/base.js'
+import { redactForeign } from '../../errors/redact.js'
+import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './rpcTypes.js'
 
 /** The gateway's own connection to anvil: kept-alive connections, batches, no retries. */
 export type AnvilRpc = {
