@@ -45,7 +45,7 @@ type Outcome = {
   /** Number of transactions in sealed blocks at the end. */
   readonly landed: number
   readonly errors: number
-  /** Whether the account has an empty nonce below its highest one. */
+  /** Number of empty nonces below the highest one; for viem only 0 or 1. */
   readonly gaps: number
   readonly timeMs: number
 }

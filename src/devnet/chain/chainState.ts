@@ -9,7 +9,7 @@ export type ChainState = {
   append(block: RpcObject, logCount: number): Flashblock
   /** Seals the block being built, which must have a flashblock. The result is the new head. */
   seal(): SealedBlock
-  /** Hides the newest flashblock: `pending` answers as `latest` until the next one. */
+  /** Hides the block being built: `pending` answers as `latest` until the next flashblock. */
   hide(): void
   /** Removes `depth` sealed blocks and the block being built. Later blocks get different hashes. */
   truncate(depth: number): SealedBlock
