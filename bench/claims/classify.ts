@@ -58,7 +58,7 @@ const VIEM: Reader = {
 }
 
 export const claim: Claim = {
-  says: 'A node's answer to a transaction is classified correctly, for every client.',
+  says: "A node's answer to a transaction is classified correctly, for every client.",
   // Repetitions of the corpus.
   transactions: 50,
   async run({ rounds, transactions: times, say }) {
@@ -66,7 +66,8 @@ export const claim: Claim = {
       subjects: [TXLANE, VIEM],
       rounds,
       run: async (reader) => measure(reader, times),
-      show: ({ perSecond, share }) => `${Math.round(perSecond)} a second, ${(share * 100).toFixed(1)}% classified`,
+      show: ({ perSecond, share }) =>
+        `${Math.round(perSecond)} a second, ${(share * 100).toFixed(1)}% classified`,
       say,
     })
     const of = (what: keyof Measured) =>

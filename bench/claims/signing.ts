@@ -53,7 +53,8 @@ export const claim: Claim = {
         // The first signer of a round sets the expected bytes of the others.
         raws.forEach((raw, index) => {
           const before = expected.get(first + index)
-          if (before !== undefined && before !== raw) throw new Error(`different bytes for transfer ${first + index}`)
+          if (before !== undefined && before !== raw)
+            throw new Error(`different bytes for transfer ${first + index}`)
           expected.set(first + index, raw)
         })
         return perSecond

@@ -103,7 +103,10 @@ export const send = {
     type: 'object',
     additionalProperties: false,
     properties: {
-      again: { enum: ['true', 'false'], description: 'Starts a transaction again that ended without execution.' },
+      again: {
+        enum: ['true', 'false'],
+        description: 'Starts a transaction again that ended without execution.',
+      },
     },
   },
   body: { $ref: 'Call#' },

@@ -1,8 +1,8 @@
 import type { Address, Hex, LocalAccount } from 'viem'
 import { invalid } from '../errors/invalid.js'
-import type { AnvilRpc } from './rpc/anvilRpc.js'
 import type { ForeignTx } from './devnet.js'
 import { readAccountStates } from './pool/accountStates.js'
+import type { AnvilRpc } from './rpc/anvilRpc.js'
 import { decodeTx } from './rpc/decode.js'
 
 export type Foreign = {

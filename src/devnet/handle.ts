@@ -2,11 +2,11 @@ import { type Chain, createWalletClient, defineChain, http, type LocalAccount, p
 import { systemClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
 import type { AnvilProcess } from './anvilProcess.js'
-import type { AnvilRpc } from './rpc/anvilRpc.js'
 import { startTicker } from './chain/ticker.js'
 import type { Devnet, DevnetClient } from './devnet.js'
 import type { DevnetNode } from './node.js'
 import type { DevnetSettings } from './options.js'
+import type { AnvilRpc } from './rpc/anvilRpc.js'
 
 const POLLING_MS = 50
 

@@ -3,11 +3,11 @@ import { systemClock, systemRandom } from '../clock.js'
 import { createAccounts } from './accounts.js'
 import { findAnvil } from './anvilPath.js'
 import { startAnvil } from './anvilProcess.js'
-import { createAnvilRpc } from './rpc/anvilRpc.js'
 import type { Devnet } from './devnet.js'
 import { createHandle } from './handle.js'
 import { createNode } from './node.js'
 import { type DevnetOptions, type DevnetSettings, settingsOf } from './options.js'
+import { createAnvilRpc } from './rpc/anvilRpc.js'
 
 const BALANCE_ETHER = 10_000
 

@@ -3,9 +3,9 @@ import { formatGwei, type Hash, isHash } from 'viem'
 import { getTransactionReceipt } from 'viem/actions'
 import { createSender, type Sender } from '../../index.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
+import { poolOf, type Waiting, waitingByHash } from '../inspect/pool.js'
 import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
 import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
-import { poolOf, type Waiting, waitingByHash } from '../inspect/pool.js'
 import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
 import { json } from '../shared/output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
@@ -37,8 +37,7 @@ export const speedUp = (argv: readonly string[], environment: Environment): Prom
   change('speed-up', argv, environment)
 
 const ABOUT: Record<Kind, string> = {
-  cancel:
-    'Replaces a pending transaction with a transfer of 0. One of the two is executed, never both.',
+  cancel: 'Replaces a pending transaction with a transfer of 0. One of the two is executed, never both.',
   'speed-up': 'Sends a pending transaction again with the same nonce and higher fees.',
 }
 
@@ -97,7 +96,9 @@ async function onNode(options: Options, environment: Environment): Promise<numbe
     return EXIT.refused
   const { hash, taken } = await handOver(client, account, replacementOf(kind, old, account.address), fees)
   if (taken)
-    throw new Refusal(`Nonce ${old.nonce} was taken by another transaction in the meantime: check with txlane inspect.`)
+    throw new Refusal(
+      `Nonce ${old.nonce} was taken by another transaction in the meantime: check with txlane inspect.`,
+    )
   const done = await usedBelow(client, account.address, old.nonce + 1, timeoutMs)
   const ran = done ? await whichRan(connection, [hash, old.hash]) : undefined
   await write(

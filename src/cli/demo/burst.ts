@@ -46,8 +46,7 @@ async function report(sender: Sender, record: ItemRecord): Promise<ReportedItem>
     tx ??= await sender.get(record.id)
     if (tx === undefined) return ended(item, record.error, undefined)
     const { nonce, hash, status } = await tx.wait('sealed', { timeoutMs: COLLECT_MS })
-    if (status === undefined)
-      return { item, nonce, outcome: 'open', why: 'sealed with an unknown status' }
+    if (status === undefined) return { item, nonce, outcome: 'open', why: 'sealed with an unknown status' }
     return { item, outcome: 'landed', nonce, hash, status }
   } catch (error) {
     return ended(item, error, tx?.nonce)

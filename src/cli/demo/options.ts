@@ -62,26 +62,23 @@ function createCommand(): Command {
       ).argParser(whole(1, COUNT_MAX)),
     )
     .addOption(
-      new Option('--seed <n>', 'seed of the burst and the faults')
-        .default(1)
-        .argParser(whole(0, SEED_MAX)),
+      new Option('--seed <n>', 'seed of the burst and the faults').default(1).argParser(whole(0, SEED_MAX)),
     )
     .addOption(
       new Option('--faults <set>', 'faults of the devnet (default: "default")').choices(FAULT_PRESETS),
     )
     .option('--json', 'one JSON object on standard output instead of the report', false)
-    .option('--record <file>', 'record the events of the sender (txlane/recorder); appends to an existing file')
     .option(
-      '--rpc <url>',
-      'run against this node (HTTP) instead of the devnet: costs gas, injects no faults',
+      '--record <file>',
+      'record the events of the sender (txlane/recorder); appends to an existing file',
     )
+    .option('--rpc <url>', 'run against this node (HTTP) instead of the devnet: costs gas, injects no faults')
     .option('--key-env <name>', 'environment variable that holds the private key to use with --rpc')
 }
 
 function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefined>>): DemoTarget {
   if (raw.rpc === undefined) {
-    if (raw.keyEnv !== undefined)
-      throw badOption('--key-env is for --rpc: the devnet has its own account.')
+    if (raw.keyEnv !== undefined) throw badOption('--key-env is for --rpc: the devnet has its own account.')
     return { kind: 'devnet', faults: raw.faults ?? 'default' }
   }
   if (!isHttpUrl(raw.rpc)) throw badOption('--rpc expects a URL that begins with http:// or https://.')

@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
+import { percentile, rounded } from '../shared/statistics.js'
 import type { ReportedItem, Verdict } from './check.js'
 import type { FaultRow } from './faultRows.js'
 import type { ItemRecord } from './records.js'
-import { percentile, rounded } from '../shared/statistics.js'
 import type { Traffic } from './target.js'
 import type { Told } from './watch.js'
 

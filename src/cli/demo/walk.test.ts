@@ -75,7 +75,7 @@ test("reads every block after the start, and takes only the account's transactio
   ])
 })
 
-test('lists each account's transactions, with an empty list for an idle account', async () => {
+test("lists each account's transactions, with an empty list for an idle account", async () => {
   const silent = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const { last, transactions } = await walkBlocks(chain(), [ACCOUNT, LEDGER, silent], 20)
   expect(last).toBe(HEAD)

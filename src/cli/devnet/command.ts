@@ -52,7 +52,9 @@ function parse(argv: readonly string[]): Parsed<DevnetFlags> {
     .addOption(new Option('--port <n>', '0 takes a free one').default(8_545).argParser(whole(0, 65_535)))
     .addOption(new Option('--chain-id <n>').default(31_337).argParser(whole(1, SEED_MAX)))
     .addOption(
-      new Option('--block-time <ms>', 'time between sealed blocks').default(2_000).argParser(whole(1, 600_000)),
+      new Option('--block-time <ms>', 'time between sealed blocks')
+        .default(2_000)
+        .argParser(whole(1, 600_000)),
     )
     .addOption(
       new Option(
@@ -63,7 +65,11 @@ function parse(argv: readonly string[]): Parsed<DevnetFlags> {
     .addOption(
       new Option('--rules <pool>', 'rules of the pool').choices(['base', 'geth', 'anvil']).default('base'),
     )
-    .addOption(new Option('--accounts <n>', 'number of accounts, with 10,000 ether each').default(10).argParser(whole(1, 10_000)))
+    .addOption(
+      new Option('--accounts <n>', 'number of accounts, with 10,000 ether each')
+        .default(10)
+        .argParser(whole(1, 10_000)),
+    )
     .addOption(
       new Option('--seed <n>', 'seed of the random fault decisions').default(1).argParser(whole(0, SEED_MAX)),
     )
@@ -76,7 +82,7 @@ function parse(argv: readonly string[]): Parsed<DevnetFlags> {
         .default([])
         .argParser(faultOf),
     )
-    .option('--fork <url>', "URL of a chain whose state is forked")
+    .option('--fork <url>', 'URL of a chain whose state is forked')
     .option('--json', 'print one JSON object once the chain is ready', false)
   return readCommandLine(command, argv, (flags: DevnetFlags) => flags)
 }

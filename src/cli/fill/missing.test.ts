@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { missingBelow } from './command.js'
 import { holesOf } from '../inspect/look.js'
 import type { Waiting } from '../inspect/pool.js'
 import { LISTED_MAX, missingIn, missingText } from '../shared/missing.js'
 import { Refusal } from '../shared/program.js'
+import { missingBelow } from './command.js'
 
 const HUGE = Number.MAX_SAFE_INTEGER - 1
 const waitingAt = (...nonces: readonly number[]) => nonces.map((nonce) => ({ nonce }) as Waiting)

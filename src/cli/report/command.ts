@@ -40,8 +40,12 @@ function createCommand(): Command {
         'when the recording cannot be read, 2 for bad options.',
     )
     .argument('<recording>', 'a file written by recordTo')
-    .option('--out <file>', 'path of the page (default: the recording's path with .html)')
-    .option('--json', 'print the figures as one JSON object on standard output instead of writing a page', false)
+    .option('--out <file>', "path of the page (default: the recording's path with .html)")
+    .option(
+      '--json',
+      'print the figures as one JSON object on standard output instead of writing a page',
+      false,
+    )
     .option('--force', 'overwrite a file that is not a report', false)
 }
 

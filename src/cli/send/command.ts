@@ -219,7 +219,9 @@ function onInterrupt(sender: Sender): { readonly stopped: () => boolean; readonl
   const stop = () => {
     if (stopped) process.exit(EXIT.interrupted)
     stopped = true
-    process.stderr.write('\nStopping: signed transactions are followed for a while. Run the command again to resume.\n')
+    process.stderr.write(
+      '\nStopping: signed transactions are followed for a while. Run the command again to resume.\n',
+    )
     void sender.close()
   }
   process.on('SIGINT', stop)

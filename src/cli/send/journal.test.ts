@@ -72,9 +72,7 @@ test('refuses a renamed file, and a file whose lines were sent from another file
   await sent('a.csv', lines(1, 2, 3))
   await rm(join(folder, 'a.csv'))
   const renamed = () => checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3)))
-  await expect(renamed()).rejects.toThrow(
-    /3 lines of b\.csv were sent as a\.csv .* rename it back to a\.csv/,
-  )
+  await expect(renamed()).rejects.toThrow(/3 lines of b\.csv were sent as a\.csv .* rename it back to a\.csv/)
   await writeFile(join(folder, 'a.csv'), lines(1, 2, 3))
   await expect(renamed()).rejects.toThrow('To pay them once more, add --again.')
   // Other lines, another account or chain, or only a few equal lines make it another file.

@@ -67,7 +67,7 @@ test('reports missing funds once with the required amount, and the end of the ho
   notices.stop()
 })
 
-test('reports the wait reason of a stalled run's first transaction, once per reason', async () => {
+test("reports the wait reason of a stalled run's first transaction, once per reason", async () => {
   await using lane = await openLane()
   const { said, notices } = follow(lane)
   lane.script = onSend(() => refuses('txpool is full'))

@@ -13,7 +13,7 @@ const STILL_LOOKS = 2
 
 const HOLDS: Partial<Readonly<Record<HoldReason, string>>> = {
   starved: 'The account cannot pay the next transaction: sending resumes as soon as it has enough funds.',
-  seeding: 'The node's counts for this account have to settle first.',
+  seeding: "The node's counts for this account have to settle first.",
   storeBehindChain: 'The journal is behind the chain: was it restored from a backup? No transaction is sent.',
   storeReplaced:
     'The journal was deleted, moved or replaced while it was open. No further transaction is sent: restore the file, or stop this run.',
@@ -97,9 +97,7 @@ export function createNotices(
 
   const offs = [
     sender.on('held', ({ reason, detail }) => begin(`hold ${reason}`, holdText(reason, detail))),
-    sender.on('released', ({ reason }) =>
-      end(`hold ${reason}`, `Over: ${reason}. Sending resumes.`),
-    ),
+    sender.on('released', ({ reason }) => end(`hold ${reason}`, `Over: ${reason}. Sending resumes.`)),
     sender.on('endpoint', ({ name, change, said: words, reason }) => {
       const key = `endpoint ${name}`
       if (change === 'failing')

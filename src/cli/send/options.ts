@@ -69,10 +69,7 @@ function createCommand(): Command {
   const command = new Command('txlane send').description(ABOUT).argument('<file>', 'CSV or JSON Lines')
   keyFlags(rpcFlag(command))
     .option('--token <address>', 'pay in this token (ERC-20)')
-    .option(
-      '--unit <name>',
-      'the unit of amounts without a unit: ether, gwei, wei, tokens, base',
-    )
+    .option('--unit <name>', 'the unit of amounts without a unit: ether, gwei, wei, tokens, base')
     .option('--dry-run', 'check everything, show totals and fees, and send nothing', false)
     .option('--yes', 'skip the confirmation', false)
     .option('--again', 'send although most of the lines were sent from another file', false)

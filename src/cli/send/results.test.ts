@@ -24,10 +24,13 @@ test('writes an id or an error with quotes, commas and line breaks as one cell',
   expect(lines[1]).toMatch(/^1,"a,""b""",0xaa,.*,failed,,,,,"two, ""words"""$/)
 })
 
-test.each(['=1+1', '+1', '-1', '@x', '\tx'])('writes %j as text, not as a spreadsheet formula', async (id) => {
-  const { lines } = await written([{ row: row(1, id), status: 'paid' }])
-  expect(lines[1]).toContain(`1,'${id},`)
-})
+test.each(['=1+1', '+1', '-1', '@x', '\tx'])(
+  'writes %j as text, not as a spreadsheet formula',
+  async (id) => {
+    const { lines } = await written([{ row: row(1, id), status: 'paid' }])
+    expect(lines[1]).toContain(`1,'${id},`)
+  },
+)
 
 test('counts and writes each status', async () => {
   const statuses = ['paid', 'reverted', 'failed', 'cancelled', 'unresolved', 'open'] as const

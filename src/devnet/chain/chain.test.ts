@@ -46,7 +46,7 @@ function grow(chain: ChainState, count: number): void {
 }
 
 describe('the chain of the devnet', () => {
-  test('merges flashblocks: sums gas, bloom and size, and takes the last one's other fields', () => {
+  test("merges flashblocks: sums gas, bloom and size, and takes the last one's other fields", () => {
     const chain = chainOf()
     grow(chain, 3)
     const header = pendingHeader(chain.view())

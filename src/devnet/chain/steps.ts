@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import type { Pool } from '../pool/pool.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import { hexOf, type RpcObject, type RpcRequest } from '../rpc/rpcTypes.js'
 import type { ChainState } from './chainState.js'
 import { headOf, type SealedBlock } from './chainView.js'

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { createBaseBook } from './baseBook.js'
 import type { DecodedTx } from '../rpc/decode.js'
+import { createBaseBook } from './baseBook.js'
 import { pick } from './pick.js'
 import type { PoolBook } from './poolBook.js'
 import { type AccountState, BASE_RULES } from './poolRules.js'

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import type { RpcObject, RpcReply } from '../rpc/rpcTypes.js'
 import type { DecodedTx } from '../rpc/decode.js'
+import type { RpcObject, RpcReply } from '../rpc/rpcTypes.js'
 
 /** A transaction that is offered to the pool, with the faults that were drawn for it. */
 export type PoolSend = {

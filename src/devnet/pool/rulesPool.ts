@@ -86,9 +86,7 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     if (tx === undefined) return
     const [offer] = await recoverOffers(rpc, [tx])
     if (offer === undefined) return
-    await states.withStates([offer.from], () =>
-      book.put({ ...offer, foreign: true }, states.get(offer.from)),
-    )
+    await states.withStates([offer.from], () => book.put({ ...offer, foreign: true }, states.get(offer.from)))
   }
 
   async function readmit(raws: readonly Hex[]): Promise<void> {

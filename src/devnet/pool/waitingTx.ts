@@ -1,5 +1,5 @@
-import { hexOf, type RpcObject } from '../rpc/rpcTypes.js'
 import type { DecodedTx } from '../rpc/decode.js'
+import { hexOf, type RpcObject } from '../rpc/rpcTypes.js'
 import type { PooledTx } from './poolBook.js'
 
 const TYPES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip7702: '0x4' }

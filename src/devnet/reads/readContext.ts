@@ -1,13 +1,6 @@
 import type { Hex } from 'viem'
 import type { Pool } from '../pool/pool.js'
-import {
-  fail,
-  hexOf,
-  INVALID_PARAMS,
-  type RpcReply,
-  type RpcRequest,
-  SERVER_ERROR,
-} from '../rpc/rpcTypes.js'
+import { fail, hexOf, INVALID_PARAMS, type RpcReply, type RpcRequest, SERVER_ERROR } from '../rpc/rpcTypes.js'
 import { anvilNumberOf, type Selected, type SelectorContext, select } from './selectors.js'
 
 export type ReadContext = SelectorContext & {

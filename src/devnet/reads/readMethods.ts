@@ -1,14 +1,6 @@
 import type { Hex } from 'viem'
 import { baseOf, type ChainView, headOf } from '../chain/chainView.js'
-import {
-  fail,
-  hexOf,
-  isObject,
-  METHOD_NOT_FOUND,
-  ok,
-  type RpcObject,
-  SERVER_ERROR,
-} from '../rpc/rpcTypes.js'
+import { fail, hexOf, isObject, METHOD_NOT_FOUND, ok, type RpcObject, SERVER_ERROR } from '../rpc/rpcTypes.js'
 import { getBlock, getBlockReceipts, getBlockTransactionCount, getTransactionByIndex } from './readBlocks.js'
 import { one, type ReadHandler, selected, stateBlock } from './readContext.js'
 import { feeHistory, gasPrice, maxPriorityFeePerGas } from './readFees.js'

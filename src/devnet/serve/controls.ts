@@ -1,5 +1,5 @@
-import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import type { Queue } from '../chain/queue.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
 
 // State changes that do not affect how blocks are made; anvil applies them to its newest block.

@@ -2,8 +2,8 @@ import type { Clock } from '../../clock.js'
 import type { FaultRule, RequestFault } from '../faults/faultRules.js'
 import { type FaultEngine, type FaultPlan, matchesRule } from '../faults/faults.js'
 import { type CallInfo, createCallInfo } from '../rpc/callInfo.js'
-import type { Gateway } from './gateway.js'
 import { fail, INVALID_REQUEST, isObject, type RpcReply } from '../rpc/rpcTypes.js'
+import type { Gateway } from './gateway.js'
 
 /** The client side of one request, over HTTP or WebSocket. Exactly one of these functions is called, once. */
 export type Wire = {

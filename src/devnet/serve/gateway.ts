@@ -1,5 +1,4 @@
 import type { Hex } from 'viem'
-import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import { type ChainView, laggingView } from '../chain/chainView.js'
 import type { Gate } from '../chain/gate.js'
 import type { CallFault } from '../faults/faultRules.js'
@@ -7,9 +6,10 @@ import type { FaultPlan } from '../faults/faults.js'
 import type { ReadContext } from '../reads/readContext.js'
 import { type ReadPlan, ReadRefused } from '../reads/readContext.js'
 import { READS } from '../reads/readMethods.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import { type CallInfo, isSend } from '../rpc/callInfo.js'
-import { isControl } from './controls.js'
 import { fail, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
+import { isControl } from './controls.js'
 import type { Sends } from './sends.js'
 
 /** Answers calls in order, by position. Independent of HTTP. */

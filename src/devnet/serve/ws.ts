@@ -2,8 +2,8 @@ import type { Server } from 'node:http'
 import type { Hex } from 'viem'
 import type { WebSocket } from 'ws'
 import type { SealedBlock } from '../chain/chainView.js'
-import type { Exchange } from './exchange.js'
 import { hexOf, isObject, type RpcObject } from '../rpc/rpcTypes.js'
+import type { Exchange } from './exchange.js'
 
 export type WsServer = {
   flashblock(hashes: readonly Hex[], pending: () => RpcObject): void

@@ -65,7 +65,7 @@ export const PROBLEMS: Readonly<Record<ProblemKind, Told>> = {
   wrongChain: { role: 'fault', what: 'An endpoint showed another chain' },
   leaseLost: { role: 'fault', what: 'Another process took the lane' },
   error: { role: 'fault', what: 'An error outside of any call' },
-  dropped: { role: 'fault', what: 'Events are missing: the recorder's buffer was full' },
+  dropped: { role: 'fault', what: "Events are missing: the recorder's buffer was full" },
   torn: { role: 'fault', what: 'A line of the recording was cut off' },
   cutOff: { role: 'fault', what: 'The recording was not closed' },
 }

@@ -69,11 +69,7 @@ describe('an error names the invalid line of a file that is not a recording', ()
     ['events of another program', '{"at":1,"event":"click"}\n', 1],
     ['a JSON document', '{\n  "a": 1\n}\n', 1],
     ['one line without an end', 'x'.repeat(3_000_000), 1],
-    [
-      'a recording with a foreign line',
-      textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]),
-      3,
-    ],
+    ['a recording with a foreign line', textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]), 3],
     ['a complete but invalid last line', textOf([HEADER, told(1, 'held'), 'garbage']), 3],
     ['a line with an array', textOf([HEADER, '[1]', told(1, 'held')]), 2],
     ['an event without a lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
