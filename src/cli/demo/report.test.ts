@@ -75,7 +75,7 @@ test('a failed verdict shows the findings, and the timeout', () => {
   const text = plain({ ok: false, lost: 1, timedOut: true, problems: ['item 3 (call) is lost: stuck'] })
   expect(text).toContain('lost 1')
   expect(text).toContain('item 3 (call) is lost: stuck')
-  expect(text).toContain('did not end within its time')
+  expect(text).toContain('did not end in time')
 })
 
 test('an unmeasured value is not shown as a number', () => {

@@ -35,7 +35,7 @@ export function parseReport(argv: readonly string[]): Parsed<ReportOptions> {
 function createCommand(): Command {
   return new Command('txlane report')
     .description(
-      'Makes an HTML page of a recording (see recordTo of txlane/recorder): nonces over time, latency, throughput, and  ' +
+      'Makes an HTML page of a recording (see recordTo of txlane/recorder): nonces over time, latency, throughput, and ' +
         'problems with their ends. The page loads no other resource. Exit code 0 when it is written, 1 ' +
         'when the recording cannot be read, 2 for bad options.',
     )

@@ -57,7 +57,7 @@ test('reports every invalid line with its error', () => {
 
 test('refuses an unknown column', () => {
   expect(check(`to,ammount\n${ANNA},1 wei`).problems[0]).toContain('1 "ammount" is not a column')
-  expect(check(`${ANNA},1 wei\n${BOB},1 wei`).problems[0]).toContain('the first line has to name the columns')
+  expect(check(`${ANNA},1 wei\n${BOB},1 wei`).problems[0]).toContain('the first line must name the columns')
   expect(check(`to,amount\n${ANNA},1 wei,3`).problems[0]).toMatch(/^2 Invalid Record Length/)
 })
 

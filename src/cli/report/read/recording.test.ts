@@ -75,7 +75,7 @@ describe('an error names the invalid line of a file that is not a recording', ()
     ['an event without a lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
     ['a header of another format', textOf([{ ...HEADER, format: 'x' }]), 1],
   ])('%s', async (_, text, line) => {
-    await expect(itemsOf(text)).rejects.toThrow(new RegExp(`^line ${line} is not a line of a recording:  `))
+    await expect(itemsOf(text)).rejects.toThrow(new RegExp(`^line ${line} is not a line of a recording: `))
   })
 
   test('another major version', async () => {
