@@ -217,7 +217,7 @@ test('a run that cannot go on says why, once, and txlane inspect --journal says 
   while ((await txlane(['inspect', poor, '--journal', path])).code !== 1);
   child.kill('SIGKILL')
   await ended
-  expect(err.match(/The account cannot pay the next one/g)).toHaveLength(1)
+  expect(err.match(/The account cannot pay the next transaction/g)).toHaveLength(1)
   expect(err.match(/It waits for money/g)).toHaveLength(1)
 
   const seen = await txlane(['inspect', poor, '--journal', path])
