@@ -1,9 +1,10 @@
-// What an import loads at once. Code behind `import()` comes later, and of a file that is loaded nothing is left out: a
-// page that loads the files as they are has all of them, whoever else shares them.
+// The code that an import loads immediately. Code behind `import()` comes later. A loaded file counts
+// completely, because a page that loads the files unbundled loads all of them, including chunks that other
+// entries share.
 const atOnce = (config) => ({
   ...config,
   treeShaking: false,
-  // An import of a file loads it, whether or not anything of it is used.
+  // Importing a file loads it, whether or not its exports are used.
   ignoreAnnotations: true,
   plugins: [
     {
@@ -16,7 +17,7 @@ const atOnce = (config) => ({
   ],
 })
 
-// All that it ever loads, in as many files.
+// All code that is ever loaded, split into files.
 const inTheEnd = (config) => ({ ...config, format: 'esm', splitting: true })
 
 const subpath = (name, limit, ignore = [], modifyEsbuildConfig = atOnce) => ({

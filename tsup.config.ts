@@ -16,16 +16,18 @@ const shared: Options = {
     'store-contract/index': 'src/store/contract/index.ts',
   },
   target: 'es2022',
-  // What the subpaths share is one file, so that an error of the devnet is an instance of the root's TxlaneError.
+  // Shared code of the subpaths is one chunk, so that an error of the devnet is an instance of the root's
+  // TxlaneError.
   splitting: true,
-  // Optional: what is not there for this machine is done without.
+  // Optional packages: the library also works without them.
   external: [/^secp256k1/, /^keccak/, 'tiny-secp256k1'],
   sourcemap: true,
-  // `fs` instead of `node:fs` would be looked for in node_modules by workers and Deno.
+  // Workers and Deno would look for `fs` instead of `node:fs` in node_modules.
   removeNodeProtocol: false,
 }
 
-// CommonJS under Jest and in older bundlers knows no `import()`. What is loaded later stands beside what loads it.
+// Jest and older bundlers do not support `import()` in CommonJS. A lazily loaded chunk stands beside the file
+// that loads it.
 const requiredLater: NonNullable<Options['plugins']>[number] = {
   name: 'required-later',
   renderChunk: (code, { map }) => ({
@@ -39,9 +41,9 @@ export default defineConfig([
   {
     ...shared,
     format: 'cjs',
-    // By way of Rollup, which knows what `import.meta` is there, and keeps `??` and `?.` as they are.
+    // Uses Rollup, which replaces `import.meta` correctly in CommonJS, and keeps `??` and `?.` as they are.
     treeshake: true,
-    // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
+    // p-queue is ESM only: its `require` warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
     plugins: [requiredLater],
   },
@@ -49,15 +51,15 @@ export default defineConfig([
     ...shared,
     entry: { 'cli/main': 'src/cli/main.ts' },
     format: 'esm',
-    // Inside it: who installs the library does not install what its command line is made of.
+    // Bundled into the command line, so that users of the library do not install its dependencies.
     noExternal: ['cli-progress', 'cli-table3', 'commander', 'csv-parse', 'ethers', 'picocolors'],
-    // CommonJS inside asks for modules of Node in its own way.
+    // Bundled CommonJS modules load Node's modules with `require`.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
     sourcemap: false,
   },
-  // What `txlane report` puts into its pages: a script for browsers, without declarations.
+  // The script of the pages of `txlane report`: for browsers, without declarations.
   pageBuild('.'),
   // One pass for both: `.d.ts` beside `.js`, `.d.cts` beside `.cjs`.
   { ...shared, format: ['esm', 'cjs'], dts: { only: true } },

@@ -5,24 +5,25 @@ function support(file: string): string {
   return fileURLToPath(new URL(`test/support/${file}`, import.meta.url))
 }
 
-// In every project: no error that a test produces may carry a credential.
+// In every project: no error of a test may carry a credential.
 const setupFiles = [support('everyError.ts')]
 
-// One project a kind of test, so that `vitest run --project unit` stays quick while one works on the pure parts.
+// One project per kind of test, so that `vitest run --project unit` stays fast while one works on the pure
+// parts.
 export default defineConfig({
   test: {
-    // An unhandled rejection anywhere fails the run, even where every test passes.
+    // An unhandled rejection anywhere fails the run, even if every test passes.
     dangerouslyIgnoreUnhandledErrors: false,
-    // Files share a process, `isolate: false` below: to load viem anew for each of them took half of the time. So no
-    // test may leave anything behind.
-    // Two cores is what the tests are promised. What computes uses both of them.
+    // Test files share a process (`isolate: false` below), because loading viem for each file took half of
+    // the time. So a test must not leave anything behind. The tests must run on two cores. Tests that compute
+    // use both of them.
     maxWorkers: 2,
     projects: [
       {
         test: {
           name: 'unit',
           isolate: false,
-          // Generous, since the machines are shared: what hangs still ends.
+          // Generous, because the machines are shared: a hanging test still ends.
           testTimeout: 60_000,
           setupFiles,
           include: ['src/**/*.test.ts', 'test/{model,race,house,prose,types,soak,sweep,bench,geth}/**/*.test.ts'],
@@ -40,7 +41,8 @@ export default defineConfig({
         },
       },
       {
-        // After the others, since they run nodes in real time; side by side, since they mostly wait for their blocks.
+        // Runs after the other projects, because it starts nodes in real time; in parallel, because its tests
+        // mostly wait for blocks.
         test: {
           name: 'integration',
           isolate: false,

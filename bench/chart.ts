@@ -10,7 +10,7 @@ import { isMeasured, type Measured, type Results } from './result.js'
 
 const BAR = 26
 
-/** One picture a claim, beside the results, and one of its curves where it has some. */
+/** Writes one chart per claim beside the results, and one of its curves if it has any. */
 export async function writeCharts(folder: string, results: Results): Promise<void> {
   for (const [name, result] of Object.entries(results)) {
     if (!isMeasured(result) || result.figures.length === 0) continue
@@ -21,10 +21,13 @@ export async function writeCharts(folder: string, results: Results): Promise<voi
   }
 }
 
-/** The medians as bars, one panel a measure, with a line from the least to the most, and below whether it was reached. */
+/**
+ * Medians as bars, one panel per measure, with a line from the least to the most value, and the checks below
+ * the title.
+ */
 export function chartOf(name: string, result: Measured): TopLevelSpec {
   const measures = [...new Set(result.figures.map(({ measure }) => measure))]
-  // A claim without peers measures txlane under several conditions, and names those.
+  // A claim without peers measures txlane under several conditions; its subjects are named after those.
   const named = result.figures.some(({ subject }) => namesUs(subject))
   const isOurs = ({ subject }: Figure) => !named || namesUs(subject)
   return {
@@ -33,7 +36,7 @@ export function chartOf(name: string, result: Measured): TopLevelSpec {
       title: `${name}: ${result.says}`,
       lines: [
         ...result.checks.map(checkLine),
-        `Bars are medians; lines go from the least to the most. ${measuredOn(result)}`,
+        `Bars are medians; lines span the least and the most value. ${measuredOn(result)}`,
       ],
     }),
     spacing: 28,
@@ -68,7 +71,7 @@ function panelOf(figures: readonly Figure[], isOurs: (figure: Figure) => boolean
     type: 'nominal',
     sort: null,
     title: null,
-    // Names whole, however long.
+    // Never truncate subject names.
     axis: { labelLimit: 0, ticks: false },
   }
   const colour = {

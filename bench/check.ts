@@ -1,4 +1,4 @@
-import { rounded } from '../src/cli/demo/statistics.js'
+import { rounded } from '../src/cli/shared/statistics.js'
 import type { Check, Figure } from './claim.js'
 
 export function atLeast(says: string, value: number | undefined, least: number): Check {
@@ -9,7 +9,7 @@ export function atMost(says: string, value: number | undefined, most: number): C
   return { says, ...judged(value, (known) => known <= most), most }
 }
 
-/** The ratio of two medians; undefined where one of them could not be had. */
+/** The ratio of two medians; undefined if one of them is missing. */
 export function ratioOf(
   figures: readonly Figure[],
   measure: string,
@@ -27,7 +27,7 @@ export function medianOf(figures: readonly Figure[], measure: string, subject: s
   return figures.find((figure) => figure.measure === measure && figure.subject === subject)?.median
 }
 
-// Judged before it is rounded: 0.8499 is not 0.85.
+// Judged before rounding: 0.8499 is not 0.85.
 function judged(
   value: number | undefined,
   passes: (value: number) => boolean,

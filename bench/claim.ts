@@ -1,14 +1,16 @@
 import type { Spread } from './support/spread.js'
 
-/** What was measured of one subject: of several rounds, or of several samples where the unit says so. */
+/**
+ * Measurement of one subject: the spread over several rounds, or over several samples if the unit says so.
+ */
 export type Figure = Omit<Spread, 'values'> & {
   readonly subject: string
-  /** What the numbers of several subjects have in common: one chart each. */
+  /** The measured quantity, which several subjects share: one chart each. */
   readonly measure: string
   readonly unit: string
 }
 
-/** A number that is to be reached. `value` is null where it could not be had, and nothing was reached then. */
+/** A target. `value` is null if it could not be measured; the check then fails. */
 export type Check = {
   readonly says: string
   readonly value: number | null
@@ -17,13 +19,13 @@ export type Check = {
   readonly passed: boolean
 }
 
-/** What grew in the course of a round: a picture of its own. */
+/** Values that grew during a round, for a separate chart. */
 export type Curves = {
-  /** A part of the file's name. */
+  /** Part of the file name. */
   readonly name: string
   readonly title: string
   readonly x: string
-  /** Of x, after a number: ` s`. */
+  /** Unit of x, appended to a number: ` s`. */
   readonly unit: string
   readonly y: string
   readonly series: readonly {
@@ -32,34 +34,34 @@ export type Curves = {
   }[]
 }
 
-/** Why it was not measured, in one line. */
+/** The reason why a claim was not measured, in one line. */
 export type LeftOut = { readonly leftOut: string }
 
 export type Outcome = {
   readonly figures: readonly Figure[]
   readonly checks: readonly Check[]
-  /** What a reader has to know about the figures. */
+  /** Explanations that a reader of the figures needs. */
   readonly notes: readonly string[]
   readonly curves?: Curves
 }
 
 export type Context = {
-  /** Rounds that count. A round before them warms up, where a claim has rounds. */
+  /** Rounds that count. Claims with rounds run one more before them as a warm-up. */
   readonly rounds: number
   readonly transactions: number
-  /** Sign before the clock starts, where the claim knows how (`durable`). */
+  /** Sign before the clock starts, for claims that support it (`durable`). */
   readonly presigned: boolean
-  /** Of a claim in parts (`delivery`), these alone; all where none is named. */
+  /** Parts to run, for a claim with parts (`delivery`); all if empty. */
   readonly parts: readonly string[]
-  /** Where the run stands. */
+  /** Reports the progress of the run. */
   say(line: string): void
 }
 
-/** One thing that is claimed of txlane, and how it is measured beside its peers. */
+/** A claim about txlane, and its measurement beside other libraries. */
 export type Claim = {
-  /** The claim in one sentence, with no number in it: those are the checks'. */
+  /** The claim in one sentence, without a number: numbers belong to the checks. */
   readonly says: string
-  /** How many a round, unless the command line says otherwise; `unit` says of what. */
+  /** Default number per round; `unit` names the counted items. */
   readonly transactions: number
   readonly run: (context: Context) => Promise<Outcome | LeftOut>
 }

@@ -3,7 +3,8 @@ import type { BenchOptions } from './options.js'
 import type { ClaimResult } from './result.js'
 import { thisMachine, versions } from './support/machine.js'
 
-// One claim in a process of its own, so that no other has left its heap, its compiled code or its timers behind.
+// Measures one claim in a separate process, so that no other claim leaves its heap, compiled code or timers
+// behind.
 
 export type Task = Pick<BenchOptions, 'rounds' | 'transactions' | 'presigned' | 'parts'>
 
@@ -29,11 +30,11 @@ async function measure(
 }
 
 const [name = '', task = '{}'] = process.argv.slice(2)
-// Whoever asked is gone: nobody reads the result any more.
+// The parent is gone, so the result has no reader.
 process.once('disconnect', () => process.exit(1))
 void measure(name, JSON.parse(task) as Task)
   .catch((error: unknown) => ({
     failed: error instanceof Error ? (error.stack ?? error.message) : String(error),
   }))
-  // Some of the libraries keep timers and channels open for good, so the process is ended.
+  // Some libraries keep timers and channels open forever, so the process is ended explicitly.
   .then((result) => process.send?.(result, () => process.exit(0)))

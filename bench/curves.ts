@@ -5,12 +5,12 @@ import { measuredOn, numberText } from './report.js'
 import type { Measured } from './result.js'
 
 const HEIGHT = 300
-// Told apart by who sees no red or no green, too (Okabe and Ito), and none of them ours.
+// Distinguishable without red or green vision (Okabe and Ito), and none of them is txlane's colour.
 const OTHERS = ['#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#6b7280']
 
-/** A line of steps for each subject: what has come stays to the end of the picture. */
+/** A step line for each subject, extended to the right end of the chart. */
 export function curvesOf(curves: Curves, result: Measured): TopLevelSpec {
-  // The last step of the last one is to be seen.
+  // Leaves room after the last step of the longest line.
   const end = 1.03 * Math.max(1, ...curves.series.flatMap(({ points }) => points.map(([x]) => x)))
   const named = curves.series.map(({ subject, points }, place) => ({
     name: `${subject}: ${endText(points, curves.unit)}`,
@@ -23,7 +23,7 @@ export function curvesOf(curves: Curves, result: Measured): TopLevelSpec {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
     ...pictureOf({
       title: curves.title,
-      lines: [`The round in the middle of each. ${measuredOn(result)}`],
+      lines: [`The median round of each subject. ${measuredOn(result)}`],
     }),
     width: WIDTH,
     height: HEIGHT,

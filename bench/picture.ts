@@ -1,7 +1,7 @@
-// What all pictures of the bench have in common.
+// Common style of all charts of the benchmarks.
 
 export const WIDTH = 520
-// A white ground: GitHub shows the picture on a dark page as well.
+// A white background: GitHub also shows the charts on dark pages.
 export const COLOURS = {
   ours: '#2563eb',
   others: '#9ca3af',
@@ -9,13 +9,13 @@ export const COLOURS = {
   text: '#111827',
   quiet: '#4b5563',
 }
-// In letters. Without a canvas Vega takes letters for wider than they are, and the picture with them.
+// In characters. Without a canvas Vega overestimates the width of text, and with it the width of the chart.
 const [TITLE_LINE, LINE] = [60, 84]
 const FONT = 'Helvetica, Arial, sans-serif'
 
 export const namesUs = (subject: string) => subject.startsWith('txlane')
 
-/** The title, what is said below it, the ground and the letters. */
+/** The title, the lines below it, the background and the fonts. */
 export function pictureOf({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
   return {
     title: {
@@ -44,7 +44,7 @@ export function pictureOf({ title, lines }: { readonly title: string; readonly l
   }
 }
 
-/** Pictures do not break lines by themselves. */
+/** Charts do not wrap lines by themselves. */
 function wrapped(text: string, length: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

@@ -1,4 +1,5 @@
-// What PostgreSQL keeps a second, over one process and over two: `npm run bench:postgres`. Prints one line of JSON.
+// Measures the rows per second that PostgreSQL persists with one process and with two:
+// `npm run bench:postgres`. Prints one line of JSON.
 import { performance } from 'node:perf_hooks'
 import { liveIn, transactionIn } from '../src/store/contract/samples.js'
 import { postgresStore } from '../src/store/postgres/index.js'
@@ -19,7 +20,7 @@ const laneOf = (address: number): LaneKey => ({
   address: `0x${address.toString(16).padStart(40, '0')}`,
 })
 
-/** One process: does what it is told, and says when it is done. */
+/** A worker process: executes the parent's orders, and reports when each is done. */
 function worker(connectionString: string, own: number): void {
   const store = postgresStore({ connectionString })
   obeyOrders({
@@ -33,7 +34,7 @@ function batchOf(lane: LaneKey, name: string, count: number): StoredTransaction[
   return Array.from({ length: count }, (_, index) => transactionIn(lane, `${name}-${index}`))
 }
 
-/** All into one lane: the worst case, since its row is taken in turn. */
+/** Enqueues everything into one lane: the worst case, because the lane's row is locked in turn. */
 async function enqueue(store: Store, own: number, { round, count }: Task): Promise<void> {
   for (let done = 0; done < count; done += BATCH) {
     const kept = await store.enqueue(batchOf(laneOf(99), `${own}-${round}-${done}`, BATCH))
@@ -41,7 +42,10 @@ async function enqueue(store: Store, own: number, { round, count }: Task): Promi
   }
 }
 
-/** A hundred transactions that were signed, with their slots, as the holder of a lane journals them. */
+/**
+ * Writes batches of a hundred signed transactions with their slots, as the lease owner of a lane journals
+ * them.
+ */
 async function write(store: Store, own: number, { round, count }: Task): Promise<void> {
   const lane = laneOf(own)
   const lease = { lane, epoch: 1, holder: `holder-${own}` }

@@ -4,7 +4,7 @@ import type { LeftOut, Outcome } from './claim.js'
 import type { ClaimName } from './claims/index.js'
 import type { Machine } from './support/machine.js'
 
-/** What one claim came to, with all that it depends on: claims can be measured one by one. */
+/** The result of one claim with all its conditions, because claims can be measured separately. */
 export type Measured = Outcome & {
   readonly says: string
   readonly rounds: number
@@ -28,7 +28,10 @@ export function isMeasured(result: ClaimResult): result is Measured {
 
 const FILE = 'latest.json'
 
-/** Takes the place of what was written of the same claims; the others' stays. What failed or was left out is not written. */
+/**
+ * Replaces earlier results of the same claims and keeps the others. Failed and skipped claims are not
+ * written.
+ */
 export function writeResults(folder: string, results: Results): void {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, FILE)

@@ -4,7 +4,7 @@ import type { ClaimName } from './claims/index.js'
 import type { BenchOptions } from './options.js'
 import type { ClaimResult, Results } from './result.js'
 
-/** One claim after the other: two at once would measure each other. */
+/** Runs the claims one after the other: two at once would influence each other. */
 export async function runClaims(options: BenchOptions): Promise<Results> {
   const results: Partial<Record<ClaimName, ClaimResult>> = {}
   for (const name of options.claims) results[name] = await runClaim(name, options)
@@ -17,7 +17,7 @@ function runClaim(
 ): Promise<ClaimResult> {
   const task: Task = { rounds, transactions, presigned, parts }
   const child = forkBuilt(new URL('claimProcess.ts', import.meta.url), [name, JSON.stringify(task)], {
-    // What measures memory collects garbage when it looks.
+    // Claims that measure memory force garbage collections.
     execArgv: ['--expose-gc'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -1,4 +1,4 @@
-// A chain to try the other examples on: `npx tsx examples/devnet.ts`. It stays until it is stopped.
+// A chain for the other examples: `npx tsx examples/devnet.ts`. It runs until it is stopped.
 import { startDevnet } from 'txlane/devnet'
 
 const devnet = await startDevnet({ port: Number(process.env.PORT ?? 8545) })

@@ -1,11 +1,11 @@
 import type { BuildOptions } from 'esbuild'
 
-/** A new folder, whose name begins with `name`, from which packages are found. */
+/** Creates a folder whose name begins with `name`, and from which imports of packages resolve. */
 export function cacheFolder(name: string): string
 
 /**
- * Bundles programs into a folder, each under its name, or its path below `outbase`, with the ending `.mjs`. Where that
- * fails the folder goes.
+ * Bundles programs into a folder, each under its name, or its path below `outbase`, with the ending `.mjs`. If
+ * bundling fails, the folder is removed.
  */
 export function bundle(
   entryPoints: readonly string[] | Readonly<Record<string, string>>,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-// Inside node_modules, so that packages are found from there.
+// Inside node_modules, so that imports of packages resolve from there.
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
 
 export function cacheFolder(name) {
@@ -11,8 +11,8 @@ export function cacheFolder(name) {
   return mkdtempSync(join(CACHE, name))
 }
 
-// Programs of several files as plain JavaScript. They start in half the time that it takes through a loader, which goes
-// from file to file and keeps the name of every function.
+// Bundles programs of several files to plain JavaScript. They start twice as fast as with a loader, which
+// transforms each file and keeps the name of every function.
 export async function bundle(entryPoints, folder, options) {
   try {
     await build({

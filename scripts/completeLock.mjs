@@ -1,9 +1,10 @@
 // Adds to package-lock.json the optional platform packages that npm left out of it.
 //
-// npm writes only what the registry in use serves. Where that is a mirror without the binaries of other platforms,
-// the lock file lacks their entries, and `npm ci` then refuses it everywhere ("Missing: … from lock file"). The
-// versions are exact in the parent's optionalDependencies, and the names say the platform: enough for an entry
-// that `npm ci` accepts, and skips where the platform is another one. Run it after each `npm install`.
+// npm only writes packages that the configured registry serves. If that is a mirror without the binaries of
+// other platforms, the lock file lacks their entries, and `npm ci` then refuses it everywhere ("Missing: …
+// from lock file"). The parent's optionalDependencies contain exact versions, and the names contain the
+// platform. That suffices for an entry that `npm ci` accepts, and skips on other platforms. Run it after each
+// `npm install`.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const FILE = new URL('../package-lock.json', import.meta.url)
@@ -56,7 +57,7 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     const root = `node_modules/${name}`
     const known = lock.packages[nested] ?? lock.packages[root]
     if (known?.version !== undefined || !/^\d/.test(version)) continue
-    // Two parents may want two versions of one binary: the second one's lives below its parent.
+    // Two parents may need two versions of one binary: the second version is nested below its parent.
     const place = lock.packages[root] === undefined ? root : nested
     lock.packages[place] = {
       version,

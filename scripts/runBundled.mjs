@@ -1,12 +1,12 @@
 // Runs a TypeScript program as plain JavaScript: node scripts/runBundled.mjs FILE [ARGUMENTS].
 //
-// With a loader in between, each dynamic import (viem has some) would take a turn of the event loop, for which virtual
-// time does not wait: a busy machine would make a simulated world come out differently.
+// With a loader, each dynamic import (viem has some) would take a turn of the event loop, for which virtual
+// time does not wait: on a busy machine a simulation would then have another result.
 import { readFileSync, rmSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { bundle, cacheFolder } from './bundle.mjs'
 
-// What a file finds beside itself is beside its source.
+// `import.meta.url` of a bundled file is the URL of its source, so that relative lookups work.
 const ownPlace = {
   name: 'own-place',
   setup({ initialOptions, onLoad }) {

@@ -8,12 +8,12 @@ import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
 
 const AT_ONCE = 'nonces handed out, all asked for at once'
-// Of an account that never sent viem's manager hands out the nonce 0 until it is used.
+// For an account that never sent, viem's manager keeps handing out nonce 0 until it is used.
 const FIRST_NONCE = 5
 const IN_TURN = 'nonces handed out, one after the other'
 
 type Taking = {
-  /** The next nonce. */
+  /** Reserves the next nonce. */
   take(): Promise<number>
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ const SUBJECTS: readonly Subject[] = [
     name: 'txlane, createNonceAllocator',
     open(url, { address }, count) {
       const client = createClient({ chain: chainOf(url), transport: http(url) })
-      // As many as are handed out here without one being used.
+      // The benchmark reserves this many nonces without using one.
       const limits = { window: count * 4, windowMax: count * 4 }
       const allocator = createNonceAllocator({ client, address, store: memoryStore(), limits })
       return { take: async () => (await allocator.reserve()).nonce, close: () => allocator.close() }
@@ -67,7 +67,7 @@ export const claim: Claim = {
       ],
       checks: [],
       notes: [
-        `${count} nonces each way, distinct and without a gap; nothing is sent. viem asks the node again for each that is asked for alone.`,
+        `${count} nonces each way, distinct and without a gap; no transaction is sent. viem queries the node again for each nonce that is requested alone.`,
         ...failures,
       ],
     }
@@ -76,7 +76,7 @@ export const claim: Claim = {
 
 async function measure({ take, close }: Taking, count: number): Promise<Rates> {
   try {
-    // The first reads the chain.
+    // The first reservation reads the chain.
     const nonces = [await take()]
     const begunAtOnce = performance.now()
     nonces.push(...(await Promise.all(Array.from({ length: count }, take))))

@@ -15,15 +15,18 @@ const FOUND_OUT = 'gas and fees found out by the sender'
 const GIVEN = 'gas and fees given'
 const RESTED = 'the first half of a burst after the others had their turns, gas and fees given'
 /**
- * V8 compiles what a library makes for each sender twice: for the first one alone, and once more for all of them when
- * there is a second. A process that goes on sending has both behind it.
+ * V8 compiles the code that a library creates per sender twice: first for the only sender, and again for all
+ * senders when a second one exists. A process that keeps sending has finished both.
  */
 const WARM_UPS = 2
-/** Several times what the slowest takes: whoever has no end by then has none. */
+/** Several times the duration of the slowest subject: a burst without an end by then is stuck. */
 const BURST_LIMIT_MS = 60_000
-/** How long a turn is measured at least, burst after burst: a single one is less than a second of a busy machine. */
+/**
+ * Minimum duration of a measured turn, made of consecutive bursts: a single burst takes less than a second on
+ * a busy machine.
+ */
 const MEASURED_MS = 3_000
-/** Of the bare loop, which is the limit of what a sender can do on this machine. */
+/** Share of the bare loop, which is the limit for any sender on this machine. */
 const OF_THE_LIMIT = 0.85
 const measureOf = ({ given }: Subject) => (given === 'nothing' ? FOUND_OUT : GIVEN)
 
@@ -60,7 +63,10 @@ export const claim: Claim = {
     ]
     const ratio = (measure: string, other: Subject) =>
       ratioOf(figures, measure, 'txlane', { subject: other.name })
-    /** Where the node is slower than the sender could be, nobody is so many times as fast as another. */
+    /**
+     * If the node is slower than the sender could be, no library can be that many times faster than another,
+     * so the target is limited by the bare loop.
+     */
     const reachable = (wanted: number, other: Subject) => {
       const most = ratioOf(figures, measureOf(other), bareLoop.name, { subject: other.name })
       return Math.min(wanted, OF_THE_LIMIT * (most ?? Number.POSITIVE_INFINITY))
@@ -82,18 +88,18 @@ export const claim: Claim = {
         atLeast('of the bare loop that signs natively', ratio(GIVEN, bareLoop), OF_THE_LIMIT),
       ],
       notes: [
-        'Each subject has a process of its own for all rounds, as its users run it, and a sender that stays open. In each turn half a burst goes first: while the others have their turns V8 gives back the heap of an idle process, and grows it anew. Then bursts follow each other for three seconds or more.',
-        `${context.transactions} transfers from one key, accepted by anvil on the same machine; each burst was found in the blocks, each transfer once, before its rate counted.`,
+        'Each subject has its own process for all rounds, as in production, with a sender that stays open. Each turn begins with half a burst, because V8 shrinks the heap of an idle process during the turns of the others and has to grow it again. Then bursts follow each other for at least three seconds.',
+        `${context.transactions} transfers from one key, accepted by anvil on the same machine; a rate counts only after each transfer was found in the blocks exactly once.`,
         "txlane and the bare loop sign with nativeAccount, the others with their own keys' JavaScript.",
-        'viem and ethers have 500 calls open at a time, with HTTP batching all of them; txlane and @latticexyz/common queue by themselves.',
-        'Asked for are 4 times viem, 8 times where gas and fees are given and 3.5 times where it batches, or 0.85 of the bare loop where that is less: there the node is the limit.',
+        'viem and ethers have 500 calls open at a time, with HTTP batching all of them; txlane and @latticexyz/common have their own queues.',
+        'The targets are 4 times viem, 8 times with given gas and fees, and 3.5 times with batching, or 0.85 of the bare loop if that is less, because then the node is the limit.',
         ...failures,
       ],
     }
   },
 }
 
-/** Accepted a second. */
+/** Accepted transactions per second. */
 type Rates = { readonly rested: number; readonly rate: number }
 
 type Parts = {
@@ -113,7 +119,7 @@ async function turn(parts: Parts, words: string): Promise<Rates> {
   return { rested: (half * 1_000) / restedMs, rate: (bursts * count * 1_000) / ms }
 }
 
-/** How many milliseconds it took. */
+/** Runs a burst and returns its duration in milliseconds. */
 async function burst({ node, processes, subject }: Parts, words: string, count: number): Promise<number> {
   const fresh = await freshAccount(node, words)
   try {
@@ -123,7 +129,7 @@ async function burst({ node, processes, subject }: Parts, words: string, count: 
     await requireOnce(node, fresh, count)
     return sent.ms
   } catch (error) {
-    // It would go on trying while others have their turn.
+    // The burst would continue during the turns of other subjects.
     await processes.restart(subject)
     throw error
   }

@@ -14,20 +14,20 @@ import { figuresOf } from '../support/spread.js'
 
 const STANDARD_CODE = -32_000
 const RATE = 'messages classified'
-const SHARE = 'of the messages told what they mean'
+const SHARE = 'of the messages classified correctly'
 
 type Reading = { readonly code: number; readonly message: string; readonly data?: unknown }
 type Reader = {
   readonly name: string
-  /** The error as this library has it in hand. */
+  /** The error in the form in which this library receives it. */
   shape(error: Reading): unknown
   read(shaped: never): unknown
-  /** Whether what it read is what the message means. */
+  /** Whether the reading matches the meaning of the message. */
   isRight(said: Said, read: unknown): boolean
 }
 type Measured = { readonly perSecond: number; readonly share: number }
 
-/** Words of nodes and providers that mean something; those that must stay `unknown` are no loss to anybody. */
+/** Messages of nodes and providers with a known meaning. Messages that must stay `unknown` are left out. */
 const CORPUS: readonly (readonly [said: Said, error: Reading])[] = [
   ...ALL.flatMap(({ said, code }) =>
     Object.values(said)
@@ -48,25 +48,26 @@ const TXLANE: Reader = {
   isRight: (said, read) => isDeepStrictEqual(meaningOf(read as SendOutcome), answerOf(said)),
 }
 
-/** It has names for eleven reasons, and counts as right whenever it finds any. */
+/** getNodeError has names for eleven reasons; any name counts as correct. */
 const VIEM: Reader = {
   name: 'viem, getNodeError',
-  // It goes by what its own request errors keep of the node's words.
+  // getNodeError matches the `details` of viem's own request errors.
   shape: ({ message }) => new BaseError('the request failed', { details: message }),
   read: (error) => getNodeError(error, {}),
   isRight: (_, read) => (read as Error).name !== 'UnknownNodeError',
 }
 
 export const claim: Claim = {
-  says: 'What a node says of a transaction is understood, whichever client it runs.',
-  // Times through the corpus.
+  says: "A node's answer to a transaction is classified correctly, for every client.",
+  // Repetitions of the corpus.
   transactions: 50,
   async run({ rounds, transactions: times, say }) {
     const { values, failures } = await takeTurns({
       subjects: [TXLANE, VIEM],
       rounds,
       run: async (reader) => measure(reader, times),
-      show: ({ perSecond, share }) => `${Math.round(perSecond)} a second, ${(share * 100).toFixed(1)}% told`,
+      show: ({ perSecond, share }) =>
+        `${Math.round(perSecond)} a second, ${(share * 100).toFixed(1)}% classified`,
       say,
     })
     const of = (what: keyof Measured) =>
@@ -77,9 +78,9 @@ export const claim: Claim = {
     ]
     return {
       figures,
-      checks: [atLeast('of the corpus classified as it is meant', medianOf(figures, SHARE, TXLANE.name), 1)],
+      checks: [atLeast('of the corpus classified correctly', medianOf(figures, SHARE, TXLANE.name), 1)],
       notes: [
-        `${CORPUS.length} messages of clients and providers that have a meaning, ${times} times a round. txlane must name outcome and reason; viem counts as right with any name.`,
+        `${CORPUS.length} messages of clients and providers with a known meaning, ${times} times per round. txlane must name outcome and reason; viem counts as right with any name.`,
         ...failures,
       ],
     }

@@ -21,7 +21,7 @@ const PARTS: Readonly<Record<PartName, Part>> = {
 }
 
 export const claim: Claim = {
-  says: 'Long round trips, slow blocks, metered endpoints and losses cost what the path costs, and no more.',
+  says: 'Long round trips, slow blocks, metered endpoints and losses cost no more than the path itself.',
   transactions: TRANSACTIONS,
   async run(context) {
     const geth = await findGeth()

@@ -15,19 +15,19 @@ import { figuresOf, percentileOf } from '../support/spread.js'
 
 const DETECTION = 'from visible in a flashblock to known'
 const POLLS = 'polls while somebody waits, and nothing is sent'
-// Not in step with the flashblocks, or each would find the same moment.
+// Out of step with the flashblocks, so that the samples differ in phase.
 const PAUSE_MS_MAX = 400
 
 type Opened = {
-  /** Sends, waits until it is known to be in a block, and says when that was. */
+  /** Sends a transfer, waits until it is known to be in a block, and returns the time of that knowledge. */
   one(number: number): Promise<{ hash: Hex; knownAtMs: number }>
-  /** Waits for something that takes seconds, where it can say how often it polls meanwhile. */
+  /** Waits for several seconds, if the subject's polls can be counted meanwhile. */
   readonly linger?: () => Promise<void>
   close(): Promise<void>
 }
 type Watching = {
   readonly name: string
-  /** Of the peers fewer are sent: each waits seconds, and is far from the number. */
+  /** Peers send fewer transactions: each takes seconds, and is far from the target. */
   readonly share: number
   open(url: string, fresh: Fresh): Promise<Opened>
 }
@@ -61,7 +61,7 @@ const TXLANE: Watching = {
         last = tx
         return { hash, knownAtMs: sharedNowMs() }
       },
-      // Two blocks on the devnet: four seconds and more.
+      // Two blocks on the devnet take at least four seconds.
       async linger() {
         await last?.wait('safe')
       },
@@ -131,8 +131,8 @@ export const claim: Claim = {
         atMost('polls a second', medianOf(figures, POLLS, TXLANE.name), 6),
       ],
       notes: [
-        'Flashblocks every 200 ms. The process that makes them writes down when each was there, by the clock that all processes share; libraries are not asked.',
-        `${own.length} samples of txlane. A poll is a request that asks for a block.`,
+        'Flashblocks every 200 ms. The process that makes them records the time of each with the clock that all processes share, independently of the libraries.',
+        `${own.length} samples of txlane. A poll is a request for a block.`,
         ...failures,
       ],
     }

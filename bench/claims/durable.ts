@@ -43,7 +43,7 @@ const STORES: readonly Opening[] = [
 ]
 
 export const claim: Claim = {
-  says: 'A burst that is written down before it is sent keeps most of its speed.',
+  says: 'A burst that is persisted before it is sent keeps most of its speed.',
   transactions: 5_000,
   async run(context) {
     const folder = mkdtempSync(join(tmpdir(), 'txlane-bench-'))
@@ -92,7 +92,7 @@ export const claim: Claim = {
         ],
         notes: [
           `${context.transactions} transfers from one key, gas and fees given, signed ${context.presigned ? 'beforehand' : 'with nativeAccount'}; each found once in the blocks.`,
-          'PostgreSQL and anvil run on the same machine. With two processes one holds the lane, and the other hands its half over by way of the database.',
+          'PostgreSQL and anvil run on the same machine. With two processes one owns the lane, and the other hands over its half through the database.',
           ...failures,
         ],
       }
@@ -131,10 +131,10 @@ async function oneProcess(
   }
 }
 
-/** Sent by each of two processes before it counts. */
+/** Transfers that each of the two processes sends as a warm-up. */
 const TWO_WARM_UP = 1_000
 
-/** One key, half of the burst each. */
+/** One key; each process sends half of the burst. */
 async function twoProcesses(
   node: Node,
   connectionString: string,
@@ -144,7 +144,7 @@ async function twoProcesses(
   const fresh = await freshAccount(node, words)
   const half = Math.max(1, transactions >> 1)
   await using two = await startTwo({ url: node.url, privateKey: fresh.privateKey, connectionString })
-  // The processes are new each time: what the others had compiled in earlier rounds they have not.
+  // The processes are new in each round, so they lack the code that V8 compiled in earlier rounds.
   const warmUp = Math.min(half, TWO_WARM_UP)
   await two.burst(1, warmUp)
   const begun = performance.now()

@@ -19,7 +19,7 @@ const WAIT = 'blocks until one of another caller is sealed'
 const WORST = 'blocks until the slowest of them is sealed'
 const ALL = 'until all of the first caller are sealed'
 const KEYS = 5
-/** Of a block: 1,428 transfers. */
+/** Gas limit of a block: 1,428 transfers. */
 const GAS_LIMIT = 30_000_000
 const ROUND_TRIP_MS = 20
 const ONE_GWEI = 10n ** 9n
@@ -27,7 +27,7 @@ const ONE_GWEI = 10n ** 9n
 type Turn = { readonly waits: readonly number[]; readonly seconds: number }
 
 export const claim: Claim = {
-  says: 'Ten thousand transactions of one caller do not hold up one of another.',
+  says: 'Ten thousand transactions of one caller do not delay those of another.',
   transactions: 10_000,
   async run({ rounds, transactions: count, say }) {
     const file = await findGeth()
@@ -61,7 +61,7 @@ export const claim: Claim = {
         ),
       ],
       notes: [
-        `A pool of ${KEYS} keys on geth --dev --dev.period 1 --dev.gaslimit ${GAS_LIMIT}, ${ROUND_TRIP_MS} ms away. One caller sends ${count} transfers at once; another sends one transfer after the other meanwhile.`,
+        `A pool of ${KEYS} keys on geth --dev --dev.period 1 --dev.gaslimit ${GAS_LIMIT}, ${ROUND_TRIP_MS} ms away. One caller sends ${count} transfers at once; another one sends single transfers in sequence meanwhile.`,
         'A wait is counted in blocks from the call of send: 1 is the next block.',
         ...failures,
       ],
@@ -108,7 +108,7 @@ async function sealed(pool: SenderPool, value: bigint, group: string | undefined
   return tx
 }
 
-/** One after the other, for as long as the others are on their way. */
+/** Sends transactions one after the other until the large burst has ended. */
 async function waitsBeside(node: Geth, many: Promise<unknown>, send: () => Promise<Tx>): Promise<number[]> {
   let isOver = false
   const over = () => {

@@ -2,7 +2,10 @@ import type { Claim } from '../claim.js'
 
 type Load = () => Promise<{ readonly claim: Claim }>
 
-/** Loaded one by one, each in the process that measures it: what one brings along is no part of another's heap. */
+/**
+ * Each claim is loaded in the process that measures it, so that its dependencies are not in the heap of
+ * another claim.
+ */
 const CLAIMS = {
   burst: () => import('./burst.js'),
   requests: () => import('./requests.js'),

@@ -17,7 +17,7 @@ import { figuresOf } from '../support/spread.js'
 const TXLANE = { name: 'txlane, a pool of 50 keys' }
 const BOSS = { name: 'pg-boss' }
 const KEYS = 50
-/** As many callers as a service has at once. */
+/** As many callers as a typical service has at once. */
 const CALLERS = 50
 const ALONE = 'a send, one after the other'
 const TOGETHER = `a send, ${CALLERS} callers at once`
@@ -26,12 +26,12 @@ const QUEUE = 'bench'
 const IDLE_MS = 4_000
 const TO = '0x00000000000000000000000000000000000000aa'
 
-/** Takes one on, by its number; resolves when it is kept. */
+/** Enqueues a transaction by its number; resolves when it is persisted. */
 type Intake = AsyncDisposable & { take(index: number): Promise<unknown>; statements(): number }
 type Turn = { readonly aloneMs: number; readonly togetherMs: number; readonly statements: number }
 
 export const claim: Claim = {
-  says: 'A pool of many keys takes a transaction on with one write, and one read where it has an id.',
+  says: 'A pool of many keys enqueues a transaction with one write, and one read if it has an id.',
   transactions: 1_000,
   async run({ rounds, transactions: count, say }) {
     await using server = await startPostgres()
@@ -70,8 +70,8 @@ export const claim: Claim = {
         atMost('statements for each send with an id', medianOf(figures, STATEMENTS, TXLANE.name), 2.2),
       ],
       notes: [
-        `${count} sends with an id of their own and \`until: 'queued'\`, one after the other, and as many from ${CALLERS} callers at once, into a pool of ${KEYS} keys that is paused, so that nothing is signed meanwhile; beside pg-boss's \`send\` of the same request. Both keep it in PostgreSQL before they answer, on one server.`,
-        'Statements are counted at the connections of each, without those that it makes by itself while nothing is sent. A send with an id reads whether it is known, and writes.',
+        `${count} sends with an id of their own and \`until: 'queued'\`, one after the other, and as many from ${CALLERS} callers at once, into a pool of ${KEYS} keys that is paused, so that no transaction is signed meanwhile; compared with pg-boss's \`send\` of the same request. Both persist it in PostgreSQL before they resolve, on one server.`,
+        'Statements are counted at the connections of each, without the background statements of an idle process. A send with an id checks whether the id is known, and writes.',
         ...failures,
       ],
     }
@@ -95,7 +95,7 @@ async function turn(intake: Intake, first: number, count: number): Promise<Turn>
   return { aloneMs: alone / count, togetherMs: together / count, statements }
 }
 
-/** For each millisecond in which nothing is sent: leases, and looks at what other processes may have left. */
+/** Background statements per idle millisecond: leases, and queries for work of other processes. */
 async function idleStatements(intake: Intake): Promise<number> {
   const before = intake.statements()
   await pause(IDLE_MS)
@@ -108,7 +108,7 @@ async function timedMs(work: () => Promise<void>): Promise<number> {
   return performance.now() - begun
 }
 
-/** Counts what goes through the connections of a pool. */
+/** Counts the statements on the connections of a pool. */
 function counted(pool: pg.Pool): { readonly pool: pg.Pool; readonly count: () => number } {
   let statements = 0
   const seen = new WeakSet<object>()

@@ -28,13 +28,13 @@ const SUBJECT = 'txlane, awsKmsAccount'
 const SPKI_HEAD = Buffer.from('3056301006072a8648ce3d020106052b8104000a034200', 'hex')
 
 type SlowService = AwsKmsClient & {
-  /** The most signatures that were under way at once. */
+  /** Maximum number of concurrent signatures. */
   readonly most: () => number
-  /** What all of them took, added up, in milliseconds. */
+  /** Total duration of all signatures, in milliseconds. */
   readonly workedMs: () => number
 }
 
-/** A key service that takes its time for each signature. */
+/** A key service with a fixed delay per signature. */
 async function slowService(privateKey: Hex): Promise<SlowService> {
   const key = hexToBytes(privateKey)
   const engine = await loadNative()
@@ -61,7 +61,7 @@ async function slowService(privateKey: Hex): Promise<SlowService> {
 type Round = { readonly ms: number; readonly inUse: number }
 type Burst = { readonly node: Node; readonly words: string; readonly count: number }
 
-/** From the first send until the last is accepted. */
+/** Time from the first send until the last acceptance. */
 async function send({ node, words, count }: Burst): Promise<Round> {
   const fresh = await freshAccount(node, words)
   const service = await slowService(fresh.privateKey)
@@ -80,7 +80,7 @@ async function send({ node, words, count }: Burst): Promise<Round> {
   }
 }
 
-/** So many loops that ask the service for one signature after another, and keep none: what this machine makes of it. */
+/** Concurrent loops that request one signature after another and discard it: the limit of this machine. */
 async function askAlone({ words, count }: Burst): Promise<Round> {
   const service = await slowService(keyOf(words).privateKey)
   const Message = new Uint8Array(32)
@@ -106,7 +106,7 @@ const SUBJECTS = [
 ]
 
 export const claim: Claim = {
-  says: 'A key in a service signs a burst as fast as the service does.',
+  says: 'With a key in a key service, a burst is signed as fast as the service allows.',
   transactions: 1_000,
   async run({ rounds, transactions, say }) {
     await using node = await startNode()
@@ -142,7 +142,7 @@ export const claim: Claim = {
         atLeast(`signatures under way, of ${AT_ONCE}`, medianOf(figures, IN_USE, SUBJECT), 0.95 * AT_ONCE),
       ],
       notes: [
-        `The service is a timer of ${SIGN_MS} ms and native code in the same process. Each signature is held against the public key. Where its timers fire late, the machine is busy: the signatures under way say whether it waited for the lane. Gas and fees given; anvil has all ${transactions} in blocks, each once.`,
+        `The service is a timer of ${SIGN_MS} ms and native code in the same process. Each signature is checked against the public key. On a busy machine the timers fire late; the number of concurrent signatures shows whether the service waited for the lane. Gas and fees are given; all ${transactions} are in anvil's blocks, each once.`,
         ...failures,
       ],
     }

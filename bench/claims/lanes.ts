@@ -53,7 +53,7 @@ export const claim: Claim = {
 }
 
 async function openAll(accounts: readonly ReturnType<typeof createStubAccount>[]): Promise<Idle> {
-  // Nothing stands behind it: nothing is to be asked.
+  // No node listens there: the lanes must not send a request.
   await using proxy = await startNodeProxy('http://127.0.0.1:9')
   const chain = chainOf(proxy.url)
   const client = createClient({ chain, transport: http(proxy.url) })

@@ -7,11 +7,12 @@ import { type Fresh, freshAccount, type Node, requireOnce, startNode } from '../
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf, spreadOf } from '../support/spread.js'
 
-// Blocks come every 200 ms here: by then nothing of the transfer before is left to do.
+// Blocks come every 200 ms, so the work of the previous transfer has ended by then.
 const IDLE_MS = 450
 /**
- * By then V8 has compiled what a send runs: measured, 1,000 are nearly enough and 300 are not. It drops much of that when
- * the first nonces become final, 64 blocks later (40 functions, seen with --trace-deopt), and compiles it anew.
+ * By then V8 has compiled the code of a send: measured, 1,000 sends nearly suffice and 300 do not. V8 drops
+ * much of that code when the first nonces become final, 64 blocks later (40 functions, seen with
+ * --trace-deopt), and compiles it again.
  */
 const WARM_UP: readonly Order[] = [
   { count: 2_000, idleMs: 0 },
@@ -26,7 +27,7 @@ const SIGNING = 'signing alone'
 type Subject = {
   readonly name: string
   readonly sends: OneByOne
-  /** A process that has sent nothing before, every round. */
+  /** A new process without earlier sends, in every round. */
   readonly fresh?: true
 }
 
@@ -47,7 +48,7 @@ export const claim: Claim = {
     const { values, failures } = await takeTurns({
       subjects: SUBJECTS,
       rounds: context.rounds,
-      // Each process warms itself up.
+      // Each process has its own warm-up.
       warmUps: 0,
       run: (subject) => lanes.send(subject, { count: context.transactions, idleMs: IDLE_MS }),
       show: (samples) =>
@@ -76,9 +77,9 @@ export const claim: Claim = {
       figures,
       checks: [atMost("times the time of signing with viem's privateKeyToAccount, medians", ratio, 1.2)],
       notes: [
-        "Handed over: by txlane to undici's dispatcher, by viem to fetch. From there to the socket it is their time, half a second after the request before.",
-        'Gas and fees given, nothing in flight. The same account signs a like transfer by itself before every send.',
-        `Each subject has a process of its own, with a sender that stays open; ${WARM_UP_SENDS} transfers one after another, until the first are final and on, warm it up. The first of a process are those of a process that has sent nothing before, a new one each round: there V8 has compiled neither the signing nor the rest.`,
+        "Handed over means to undici's dispatcher for txlane, and to fetch for viem. The rest until the socket is the time of those, half a second after the previous request.",
+        'Gas and fees are given, and no transaction is in flight. The same account signs a similar transfer alone before every send.',
+        `Each subject has its own process, with a sender that stays open; ${WARM_UP_SENDS} transfers in sequence, until the first ones are final and beyond, warm it up. The first sends of a process come from a new process in each round, in which V8 has compiled neither the signing nor the rest.`,
         ...failures,
       ],
     }
@@ -87,7 +88,7 @@ export const claim: Claim = {
 
 type Lane = { readonly child: Child; readonly account: Fresh; sent: number }
 
-/** The processes that send, each from a key of its own. */
+/** The sending processes, each with its own key. */
 function createLanes(node: Node) {
   const warm = new Map<Subject, Lane>()
   let opened = 0
@@ -106,7 +107,7 @@ function createLanes(node: Node) {
     return lane
   }
 
-  /** How many it has sent is not known any more. */
+  /** Discards the lane, because the number of its transfers is unknown now. */
   async function giveUp(subject: Subject): Promise<void> {
     const lane = warm.get(subject)
     warm.delete(subject)

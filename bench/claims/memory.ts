@@ -17,15 +17,18 @@ const OVERHEAD = 'through the library alone: stub signer, stub node'
 const SUBJECT = 'txlane'
 const KIB = 1_024
 const MIB = KIB * KIB
-/** Of the run that looks at its heap. The runs that are timed do not. */
+/** Heap samples of the sampled run. The timed runs take none. */
 const SAMPLES = 120
 const TIMED_MAX = 20_000
 const SHOWN_EACH = 12
-/** Of 100,000 the second sixth is over before all the blocks are there that the lane looks back at: its heap still grows. */
+/**
+ * With 100,000, the second sixth ends before all the blocks exist that the lane looks back at, so its heap
+ * still grows.
+ */
 const STEADY = 400_000
 
 export const claim: Claim = {
-  says: 'Memory follows what is in flight, and not what has been sent.',
+  says: 'Memory depends on the transactions in flight, not on the number of sent ones.',
   transactions: STEADY,
   async run({ rounds, transactions, say }) {
     const inFlight = Math.min(IN_FLIGHT_MAX, transactions)
@@ -72,7 +75,7 @@ export const claim: Claim = {
       ],
       notes: [
         `${inFlight} transfers without calldata in flight, store and signed bytes included.`,
-        `The heap while ${lane.sent} went through one lane; for a million: npm run bench -- memory --transactions 1000000.`,
+        `The heap while one lane sends ${lane.sent} transfers; for a million: npm run bench -- memory --transactions 1000000.`,
         ...failures,
         ...timed.failures,
       ],
@@ -84,7 +87,7 @@ function mebibytes(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / MIB
 }
 
-/** @throws Error where one was not executed, or more than once */
+/** @throws Error if a transaction was not executed exactly once */
 async function sendThrough(
   transactions: number,
   samples: number,
@@ -101,7 +104,7 @@ async function bytesEach(inFlight: number): Promise<number> {
   const { sender, take } = openHoldingLane(nativeAccount(KEY), inFlight * 2)
   await sender.ready()
   const before = await heapBytes()
-  // Nobody keeps what `send` gives: the lane has to.
+  // The results of `send` are discarded, so that only the lane keeps the transactions.
   await Promise.all(
     Array.from({ length: inFlight }, async (_, index) => void (await sender.send(givenTransfer(index + 1)))),
   )
@@ -109,6 +112,6 @@ async function bytesEach(inFlight: number): Promise<number> {
   const bytes = ((await heapBytes()) - before) / inFlight
   const { inFlight: still } = await sender.snapshot()
   await sender.close()
-  if (still !== inFlight) throw new Error(`${still} were in flight, not ${inFlight}`)
+  if (still !== inFlight) throw new Error(`${still} transactions were in flight, not ${inFlight}`)
   return bytes
 }

@@ -19,9 +19,11 @@ const LANDED = 'landed'
 const SECONDS = 'until the last one that landed was in a block'
 const POOLED = 'until the pool has all'
 const SENDS = 'raw transactions sent'
-/** What has not landed by then has no end in sight. */
+/** A transaction that has not landed by then counts as lost. */
 const LIMIT_MS = 90_000
-/** geth tries again every 10 s what it has dropped: twice that, and it is lost. */
+/**
+ * geth resubmits dropped local transactions every 10 s. After twice that time without one, the rest is lost.
+ */
 const QUIET_BLOCKS = 21
 
 type Turn = Landing & { readonly sends: number; readonly version: string }
@@ -66,8 +68,8 @@ export const claim: Claim = {
       ],
       curves: curvesFrom(values, context),
       notes: [
-        `${context.transactions} transfers from one key, gas and fees given, on geth --dev --dev.period 1 --dev.gaslimit 300000000 with its pool as it is (${[...values.values()].flat()[0]?.version}). Each turn has a geth of its own and begins when a block has just come.`,
-        'What has landed is read from the blocks, when from the moment at which the node showed them. Sends are counted by a proxy between library and node.',
+        `${context.transactions} transfers from one key, gas and fees given, on geth --dev --dev.period 1 --dev.gaslimit 300000000 with its default pool (${[...values.values()].flat()[0]?.version}). Each turn has its own geth and begins right after a block.`,
+        'Landed transactions are read from the blocks, and their times are when the node showed those blocks. A proxy between library and node counts the sends.',
         'The careful loop was written for this claim by someone who knows geth: it signs natively, sends batches of 100 in order, one at a time, and stays within 4,000 above the latest count. The bare loop posts batches over four connections.',
         ...failures,
       ],
@@ -90,7 +92,7 @@ async function turn({ file, processes, subject, count }: Parts, words: string): 
     const landing = await watchLanding({ node, fresh, count, begin, ...options })
     return { ...landing, sends: proxy.take().methods.eth_sendRawTransaction ?? 0, version: node.version }
   } finally {
-    // Its node goes now: it would go on trying while others have their turns.
+    // Its node ends now, and the subject would keep trying during the turns of the others.
     await processes.close(subject)
   }
 }
@@ -111,7 +113,7 @@ function figuresFrom(values: Values, { transactions }: Context) {
   ]
 }
 
-/** Of each subject the round in which as many landed as in the middle one, and as late. */
+/** The median round of each subject, ordered by the number of landed transactions, then by time. */
 function curvesFrom(values: Values, { transactions }: Context): Curves {
   const series = [...values].flatMap(([subject, turns]) => {
     const sorted = [...turns].sort((a, b) => a.landed - b.landed || (a.ms ?? 0) - (b.ms ?? 0))
@@ -122,7 +124,7 @@ function curvesFrom(values: Values, { transactions }: Context): Curves {
   })
   return {
     name: 'landed',
-    title: `${transactions.toLocaleString('en')} transfers on a stock geth: how many landed, and when`,
+    title: `${transactions.toLocaleString('en')} transfers on a stock geth: landed transfers over time`,
     x: 'seconds after the first send',
     unit: ' s',
     y: 'transfers in blocks',

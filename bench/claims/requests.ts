@@ -12,7 +12,7 @@ import { figuresOf } from '../support/spread.js'
 
 const OURS = [txlaneDefault, txlaneGiven]
 const SUBJECTS = [...OURS, viemDefault, viemGiven, viemBatched, ethersDefault, mudDefault]
-// What a peer asks for each does not change with their number.
+// A peer's number of requests per transaction does not depend on the number of transactions.
 const PEERS_MAX = 500
 
 type Each = { readonly calls: number; readonly requests: number }
@@ -20,7 +20,7 @@ type Each = { readonly calls: number; readonly requests: number }
 const nameOf = ({ name, given }: Subject) => (given === 'nothing' ? name : `${name}, gas and fees given`)
 
 export const claim: Claim = {
-  says: 'A burst asks the node for next to nothing but to take it.',
+  says: 'A burst needs almost no requests to the node besides the sends.',
   transactions: 5_000,
   async run(context) {
     await using node = await startNode()
@@ -48,8 +48,8 @@ export const claim: Claim = {
         atMost('calls for each transaction, nothing given', median('calls', txlaneDefault), 2.05),
       ],
       notes: [
-        'Counted by a proxy between library and node, from the first send to the last acceptance, polls included.',
-        `${context.transactions} transfers from one key, of the peers ${Math.min(PEERS_MAX, context.transactions)}; each found once in the blocks.`,
+        'A proxy between library and node counts them from the first send to the last acceptance, including polls.',
+        `${context.transactions} transfers from one key, for the peers ${Math.min(PEERS_MAX, context.transactions)}; each found once in the blocks.`,
         ...failures,
       ],
     }

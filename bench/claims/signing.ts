@@ -50,10 +50,11 @@ export const claim: Claim = {
         const begun = performance.now()
         for (let index = 0; index < transactions; index++) raws.push(await sign(contentOf(first + index)))
         const perSecond = (transactions * 1_000) / (performance.now() - begun)
-        // Whoever signs first in a round says what the others must say.
+        // The first signer of a round sets the expected bytes of the others.
         raws.forEach((raw, index) => {
           const before = expected.get(first + index)
-          if (before !== undefined && before !== raw) throw new Error(`other bytes for ${first + index}`)
+          if (before !== undefined && before !== raw)
+            throw new Error(`different bytes for transfer ${first + index}`)
           expected.set(first + index, raw)
         })
         return perSecond

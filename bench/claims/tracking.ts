@@ -11,14 +11,14 @@ import { figuresOf } from '../support/spread.js'
 
 const KEY: Hex = `0x${'43'.repeat(32)}`
 const MEASURE = 'HTTP requests for each tick'
-// Ten ticks at 200 ms, after the burst itself has died away.
+// Ten ticks at 200 ms, after the burst has ended.
 const CALM_MS = 1_000
 const WATCHED_MS = 2_000
 
 const nameOf = (inFlight: number) => `${inFlight.toLocaleString('en')} in flight`
 
 export const claim: Claim = {
-  says: 'Watching costs the same, however many transactions are in flight.',
+  says: 'Watching costs the same for any number of transactions in flight.',
   transactions: 10_000,
   async run({ rounds, transactions, say }) {
     const sizes = [1, 100, 10_000].map((size) => Math.min(size, transactions))
@@ -37,7 +37,7 @@ export const claim: Claim = {
         atMost(`HTTP requests a tick, ${name}`, medianOf(figures, MEASURE, name), 1),
       ),
       notes: [
-        'A node in the same process takes everything and mines none of it. A tick is a request that asks for the newest block; all requests of two seconds count, while a caller waits for the last transaction.',
+        'A node in the same process accepts every transaction and mines none. A tick is a request for the newest block; all requests of two seconds count, while a caller waits for the last transaction.',
         ...failures,
       ],
     }
@@ -50,7 +50,7 @@ async function watch(inFlight: number): Promise<number> {
   const sent = await Promise.all(
     Array.from({ length: inFlight }, (_, index) => sender.send(givenTransfer(index + 1))),
   )
-  // Somebody waits, so that it polls at its full pace. The wait ends with the lane.
+  // A pending wait makes the lane poll at its full pace. The wait ends with the lane.
   sent
     .at(-1)
     ?.wait('sealed')
@@ -63,6 +63,6 @@ async function watch(inFlight: number): Promise<number> {
   await sender.close()
   if (still !== inFlight) throw new Error(`${still} were in flight, not ${inFlight}`)
   const ticks = counted.requestsWith('eth_getBlockByNumber')
-  if (ticks === 0) throw new Error('it did not poll')
+  if (ticks === 0) throw new Error('the lane did not poll')
   return counted.requests / ticks
 }

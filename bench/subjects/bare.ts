@@ -7,7 +7,7 @@ import type { Driver, Subject, World } from './types.js'
 const CONNECTIONS = 4
 const SEND = 'eth_sendRawTransaction'
 
-/** The limit: signs natively, posts batches, and keeps no books. What is lost is lost. */
+/** The limit: native signing and batches without bookkeeping. Lost transactions stay lost. */
 export const bareLoop: Subject = {
   name: 'limit: bare loop',
   given: 'gasAndFees',
@@ -29,7 +29,7 @@ export const bareLoop: Subject = {
   },
 }
 
-/** The limit where the gas is not known: asks for it in batches too. */
+/** The limit with unknown gas: estimates gas in batches too. */
 export const bareLoopEstimating: Subject = {
   name: 'limit: bare loop',
   given: 'nothing',
@@ -59,7 +59,7 @@ export const bareLoopEstimating: Subject = {
   },
 }
 
-/** What the node alone takes. */
+/** The limit of the node alone. */
 export const presignedBatches: Subject = {
   name: 'limit: signed beforehand',
   given: 'gasAndFees',
@@ -93,7 +93,7 @@ export function signerOf({ privateKey, chain }: World): (number: number, gas?: b
     })
 }
 
-/** Batches over so many connections. `begin` waits for a free one. */
+/** Batches over `CONNECTIONS` connections. `begin` waits for a free one. */
 function createPosts() {
   const open = new Set<Promise<void>>()
   return {

@@ -7,15 +7,15 @@ import { signerOf } from './bare.js'
 import { postBatch } from './postBatch.js'
 import type { Driver, Subject } from './types.js'
 
-// geth truncates an account once the pool holds 5,120 executable transactions, and says nothing.
+// geth silently truncates an account once the pool holds 5,120 executable transactions.
 const ABOVE_LATEST_MAX = 4_000
 const LOOK_MS = 20
-/** Where the rest of the process is to have its turns: so much is signed between two of them. */
+/** Signing time between two yields, so that other work of the process gets its turns. */
 const TURN_MS = 2
 
 /**
- * A loop by someone who knows geth: native signing, batches in order, one at a time, and never more than 4,000 above the
- * count at `latest`. It keeps no books: what is lost is lost.
+ * A loop that respects geth's limits: native signing, batches in order, one at a time, and at most 4,000
+ * above the `latest` count. It has no bookkeeping: lost transactions stay lost.
  */
 function carefulLoop(batch: number): Subject {
   return {
@@ -37,7 +37,7 @@ function carefulLoop(batch: number): Subject {
         }
         return raws
       }
-      /** Waits until the pool has room up to this one. */
+      /** Waits until the pool has room up to this transfer. */
       async function roomFor(last: number, known: number): Promise<number> {
         let count = known
         while (last - count > ABOVE_LATEST_MAX) {
@@ -64,7 +64,7 @@ function carefulLoop(batch: number): Subject {
   }
 }
 
-/** As delivery is held against: a loop of forty lines. */
+/** The reference for delivery: a loop of forty lines. */
 export const careful = carefulLoop(100)
-/** For a long round trip larger batches are better. geth takes 1,000 calls in one. */
+/** Larger batches suit a long round trip. geth accepts 1,000 calls per batch. */
 export const CAREFUL: readonly Subject[] = [careful, ...[250, 500, 1_000].map(carefulLoop)]

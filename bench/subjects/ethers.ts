@@ -1,7 +1,7 @@
 import { givenTransfer, transfer } from '../support/node.js'
 import { type Driver, type Subject, sendEach } from './types.js'
 
-/** `NonceManager` around a `Wallet`. Its provider posts what is asked for within 10 ms as one batch, by default. */
+/** `NonceManager` around a `Wallet`. By default its provider batches the calls of 10 ms. */
 function ethers(given: Subject['given'], request: (number: number) => ReturnType<typeof transfer>): Subject {
   return {
     name: 'ethers NonceManager',

@@ -6,7 +6,7 @@ import { txlaneDefault, txlaneGiven, txlaneWide } from './txlane.js'
 import type { Subject } from './types.js'
 import { viemBatched, viemDefault, viemGiven, viemSync } from './viem.js'
 
-/** All that a burst on anvil is measured of. */
+/** Subjects of a burst on anvil. */
 export const BURST_SUBJECTS: readonly Subject[] = [
   txlaneDefault,
   viemDefault,
@@ -22,5 +22,5 @@ export const BURST_SUBJECTS: readonly Subject[] = [
   presignedBatches,
 ]
 
-/** All that can have a process of its own, which knows them by their place. */
+/** Subjects that can run in a separate process, which identifies them by index. */
 export const SUBJECTS: readonly Subject[] = [...BURST_SUBJECTS, ethersGiven, ...CAREFUL]

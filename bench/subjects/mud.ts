@@ -4,8 +4,8 @@ import { transfer } from '../support/node.js'
 import { type Driver, type Subject, sendEach } from './types.js'
 
 /**
- * What its `writeContract` and `transactionQueue` stand on: `createNonceManager`, a queue of one, and fees that are
- * looked up every 10 s. The timer of those lives as long as the process.
+ * The core of `writeContract` and `transactionQueue`: `createNonceManager`, a queue with concurrency one, and
+ * fees that are refreshed every 10 s. The timer of the fees lives as long as the process.
  */
 export const mudDefault: Subject = {
   name: '@latticexyz/common',
@@ -18,9 +18,9 @@ export const mudDefault: Subject = {
     const send = (number: number) => sendTransaction(client, transfer(number))
     return {
       async burst(count) {
-        // Asked for at once, each of the first would set up a look-up of fees of its own, with a timer that stays.
+        // Sent alone: concurrent first sends would each start their own fee refresh, with a timer that stays.
         await send(1)
-        // Queued on its side, whatever is asked for at once.
+        // The library queues concurrent sends itself.
         await sendEach(count - 1, (number) => send(number + 1), count)
       },
       close: async () => undefined,

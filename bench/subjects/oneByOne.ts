@@ -10,7 +10,7 @@ export type Opened = {
   readonly close: () => Promise<void>
 }
 
-/** What sends one transfer at a time, gas and fees given. */
+/** A library that sends one transfer at a time, with given gas and fees. */
 export type OneByOne = {
   readonly name: string
   readonly account: (privateKey: Hex) => LocalAccount

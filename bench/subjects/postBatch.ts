@@ -1,6 +1,9 @@
 type Answer = { readonly result?: unknown; readonly error?: { readonly message: string } }
 
-/** The results of one request, in the order of what was asked. @throws Error in the node's words where one has none */
+/**
+ * Posts one batch and returns the results in order.
+ * @throws Error with the node's message if a result is missing
+ */
 export async function postBatch(
   url: string,
   method: string,
@@ -11,7 +14,7 @@ export async function postBatch(
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(calls) })
   const answers = (await response.json()) as Answer[]
   return answers.map(({ result, error }) => {
-    if (typeof result !== 'string') throw new Error(error?.message ?? 'nothing came back')
+    if (typeof result !== 'string') throw new Error(error?.message ?? 'no result')
     return result
   })
 }

@@ -10,7 +10,7 @@ export type OpenOptions = {
   readonly limits?: Partial<Limits>
 }
 
-/** A sender as its users make it: a native account, memory, the limits as they are. */
+/** A typical sender: native account, memory store, default limits. */
 export function openSender(
   { url, chain, privateKey }: Pick<World, 'url' | 'chain' | 'privateKey'>,
   { account = nativeAccount(privateKey), store = memoryStore(), limits = {} }: OpenOptions = {},
@@ -40,5 +40,5 @@ function txlane(name: string, given: Subject['given'], limits: Partial<Limits> =
 
 export const txlaneDefault = txlane('txlane', 'nothing')
 export const txlaneGiven = txlane('txlane', 'gasAndFees')
-/** For bursts that are known beforehand: the window need not grow first. */
+/** For bursts of known size: the window need not grow first. */
 export const txlaneWide = txlane('txlane, window 2,048', 'gasAndFees', { window: 2_048 })

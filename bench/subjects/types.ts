@@ -1,38 +1,41 @@
 import { promisify } from 'node:util'
 import type { Chain, Hex } from 'viem'
 
-/** What a sender finds: a node, and an account of its own. */
+/** The environment of a sender: a node, and an account of its own. */
 export type World = {
   readonly url: string
   readonly chain: Chain
   readonly privateKey: Hex
-  /** How many will be asked for: of use to who signs beforehand. */
+  /** Total number of transfers, for subjects that sign in advance. */
   readonly count: number
 }
 
-/** One sender at work for one account. */
+/** One sender for one account. */
 export type Driver = {
-  /** What comes before the clock starts. */
+  /** Preparation before the clock starts. */
   readonly ready?: () => Promise<void>
   /** Sends the transfers from 1 to `count`; resolves when the last was accepted. */
   burst(count: number): Promise<void>
-  /** The same by a caller who lets the event loop turn between one part and the next. */
+  /** The same for a caller that yields to the event loop between the parts. */
   readonly burstInParts?: (count: number) => Promise<void>
   close(): Promise<void>
 }
 
 export type Subject = {
   readonly name: string
-  /** `nothing`: the sender finds gas and fees out by itself. */
+  /** With `nothing`, the sender determines gas and fees itself. */
   readonly given: 'nothing' | 'gasAndFees'
-  /** Loads its library: what the process of another subject does not need is not in its heap. */
+  /** Loads the library on demand, so that other subjects' processes do not contain it. */
   open(world: World): Driver | Promise<Driver>
 }
 
-/** Requests open at once of who posts one for each transfer: all 5,000 at once would be a test of sockets. */
+/** Maximum concurrent requests of a subject without batches: 5,000 at once would be a test of sockets. */
 const OPEN_MAX = 500
 
-/** Calls `send` for 1 to `count`, so many at once. @throws what the first failed one threw, when all have ended */
+/**
+ * Calls `send` for 1 to `count` with limited concurrency.
+ * @throws the first error, after all calls have ended
+ */
 export async function sendEach(
   count: number,
   send: (number: number) => Promise<unknown>,
@@ -47,11 +50,11 @@ export async function sendEach(
   if (failures.length > 0) throw failures[0]
 }
 
-/** Asked for at once by a caller who has other things to do. */
+/** Size of a part for a caller with other work. */
 const PART = 50
 const turn = promisify(setImmediate)
 
-/** Calls `send` for 1 to `count`, a part in each turn of the event loop. @throws what the first failed one threw */
+/** Calls `send` for 1 to `count`, one part per turn of the event loop. @throws the first error */
 export async function sendInParts(count: number, send: (number: number) => Promise<unknown>): Promise<void> {
   const all: Promise<unknown>[] = []
   for (let number = 1; number <= count; number++) {

@@ -5,12 +5,12 @@ import { createNonceManager, jsonRpc } from 'viem/nonce'
 import { givenTransfer, transfer } from '../support/node.js'
 import { type Driver, type Subject, sendEach, sendInParts, type World } from './types.js'
 
-// A burst of thousands takes longer than viem's 10 s; a request that is repeated would count twice.
+// A burst of thousands takes longer than viem's default of 10 s, and a retried request would count twice.
 const HTTP = { timeout: 180_000, retryCount: 0 }
 const BATCH = { batchSize: 100, wait: 0 }
 
 function clientOf({ url, chain, privateKey }: World, options: object = {}) {
-  // One for each account: viem's own is for the whole process, and the same thing.
+  // One manager per account: viem's default manager is shared by the process, but behaves the same.
   const nonceManager = createNonceManager({ source: jsonRpc() })
   const account = privateKeyToAccount(privateKey, { nonceManager })
   return createWalletClient({ account, chain, transport: http(url, { ...HTTP, ...options }) })
@@ -18,7 +18,7 @@ function clientOf({ url, chain, privateKey }: World, options: object = {}) {
 
 const closed = async () => undefined
 
-/** `sendTransaction` with the nonce manager, as its documentation shows it. */
+/** `sendTransaction` with the nonce manager, as in its documentation. */
 export const viemDefault: Subject = {
   name: 'viem',
   given: 'nothing',
@@ -54,7 +54,7 @@ export const viemBatched: Subject = {
     const client = clientOf(world, { batch: BATCH })
     const given = givenOn(world.chain.id)
     return {
-      // All at once: batches are made of what is asked for at the same time.
+      // All at once: viem batches calls that are made at the same time.
       burst: (count) => sendEach(count, (number) => client.sendTransaction(given(number)), count),
       burstInParts: (count) => sendInParts(count, (number) => client.sendTransaction(given(number))),
       close: closed,
@@ -62,7 +62,10 @@ export const viemBatched: Subject = {
   },
 }
 
-/** Signs and posts by hand, as bots do on chains that have the call: it answers with the receipt. */
+/**
+ * Signs and sends by hand with the sync call, which returns the receipt, as bots do on chains that support
+ * it.
+ */
 export const viemSync: Subject = {
   name: 'viem, sendRawTransactionSync',
   given: 'gasAndFees',

@@ -1,25 +1,28 @@
 import type { ForkOptions } from 'node:child_process'
 import { forkBuilt } from '../../test/support/forkBuilt.js'
 
-/** What a process answers to an order, by the order's number. Number 0 is the start itself. */
+/** The answer of a process to an order, matched by the order's number. Number 0 is the start. */
 type Answer =
   | { readonly number: number; readonly type: 'done'; readonly value: unknown }
   | { readonly number: number; readonly type: 'failed'; readonly why: string }
 type Numbered = { readonly number: number; readonly order: unknown }
 
-/** A process that does what it is told. It ends by itself when this one disposes of it, or ends. */
+/** A child process that executes orders. It ends when this process disposes of it, or ends. */
 export type Child = AsyncDisposable & {
-  /** What came of its start. */
+  /** The result of its start. */
   readonly started: Promise<unknown>
-  /** Several may be open at once; each gets its own answer, however late. @throws Error when the child failed or ended */
+  /**
+   * Sends an order. Several may be open at once; each gets its own answer.
+   * @throws Error if the child failed or ended
+   */
   ask(order: unknown): Promise<unknown>
-  /** Ends it, whatever it is at. */
+  /** Ends the process at once. */
   kill(): Promise<void>
 }
 
 type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
 
-/** @returns as soon as it exists: `started` is for whoever needs more */
+/** @returns the child immediately; `started` resolves when it has started */
 export function startChild(program: URL, args: readonly string[] = [], options: ForkOptions = {}): Child {
   const child = forkBuilt(program, args, options)
   const waiting = new Map<number, Waiting>()
@@ -48,7 +51,7 @@ export function startChild(program: URL, args: readonly string[] = [], options: 
   }
 
   const started = answerTo(number)
-  // Whoever only wants it to end does not look.
+  // A caller may ignore `started`, so its rejection is handled here.
   started.catch(() => undefined)
   return {
     started,
@@ -73,8 +76,8 @@ export async function disposeAll(children: Iterable<Child>): Promise<void> {
 }
 
 /**
- * In the child: does what it is told, one order after the other, from when `start` is done. It ends when nobody has
- * anything to ask any more: some of the libraries keep timers open for good, so the process is ended.
+ * For the child process: executes the orders one after the other, once `start` has resolved. The process
+ * exits when the parent disconnects. The exit is explicit, because some libraries keep timers open forever.
  */
 export function obeyOrders<order>(parts: {
   readonly start: Promise<unknown>

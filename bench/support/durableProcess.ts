@@ -5,7 +5,8 @@ import { burstWith } from './durableBurst.js'
 import { chainOf } from './node.js'
 import type { Shared } from './twoProcesses.js'
 
-// One of the two processes: sends its part when it is told to. Whichever does not hold the lane hands its part over.
+// One of the two processes: sends its part on order. The process that does not own the lane hands over its
+// part.
 
 export type Task = { readonly first: number; readonly count: number }
 

@@ -3,13 +3,13 @@ import type { ProxiedCall, Ruling } from '../../test/support/nodeProxy.js'
 import { sharedNowMs } from './sharedNow.js'
 
 export const FAULTS = ['lost request', 'lost answer', 'HTTP 503', 'hash of what was never pooled'] as const
-/** What becomes of one request that sends, or of the first transaction in it. */
+/** Fault of one request with sends, or of its first transaction. */
 export type Fault = (typeof FAULTS)[number]
 
 const SEND = 'eth_sendRawTransaction'
 const PASS: Ruling = { type: 'pass' }
 
-/** Strikes the first request with a send after it was armed, once. */
+/** Hits the first request with a send after it was armed, once. */
 export function createFault() {
   let armed: Fault | undefined
   let struckAtMs: number | undefined
@@ -29,7 +29,7 @@ export function createFault() {
       armed = fault
       struckAtMs = undefined
     },
-    /** When it struck, by the clock that all processes share. Undefined: not yet. */
+    /** Time of the hit, by the clock that all processes share; undefined before it. */
     struckAtMs: () => struckAtMs,
   }
 }

@@ -5,30 +5,33 @@ import type { Fault } from './fault.js'
 import type { Order, Urls } from './flashProtocol.js'
 import { CHAIN_ID, chainOf } from './node.js'
 
-/** A devnet at its natural cadence, in a process of its own, that knows when each transaction could be seen. */
+/**
+ * A devnet with its default cadence in a separate process, which records when each transaction became
+ * visible.
+ */
 export type FlashChain = AsyncDisposable &
   Urls & {
     visibleAtMs(hash: Hex): Promise<number>
     polls(): Promise<number>
-    /** The next request that sends is struck by it. */
+    /** The fault hits the next request with a send. */
     arm(fault: Fault): Promise<void>
-    /** When it was. @throws Error where it was not */
+    /** Time of the hit. @throws Error if the fault has not hit yet */
     struckAtMs(): Promise<number>
   }
 
-// The devnet's blocks. Who polls by itself goes by the chain's block time.
+// The devnet's block time. Libraries that poll use the chain's block time.
 const BLOCK_MS = 2_000
 
 /**
- * Its definition, with the one sequencer that viem's definitions of chains with flashblocks have: one transaction then
- * shows what `pending` includes.
+ * The chain's definition, with the flag `singleSequencer`, which viem's definitions of flashblock chains
+ * have. With it, one transaction shows which ones `pending` includes.
  */
 export const flashChainAt = (url: string): Chain => ({
   ...chainOf(url, { id: CHAIN_ID, blockMs: BLOCK_MS }),
   custom: { singleSequencer: true },
 })
 
-// A transaction can be waited for before the process that shows it has written down when.
+// A transaction may be known before the process that shows it has recorded the time.
 const LOOKS_MAX = 200
 const LOOK_MS = 20
 
@@ -52,7 +55,7 @@ export async function startFlashChain(): Promise<FlashChain> {
     },
     async struckAtMs() {
       const atMs = await ask({ type: 'struck' })
-      if (atMs === undefined) throw new Error('nothing was struck')
+      if (atMs === undefined) throw new Error('the fault has not hit a request')
       return atMs
     },
     polls: async () => (await ask({ type: 'polls' })) ?? 0,

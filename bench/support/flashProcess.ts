@@ -9,11 +9,11 @@ import { createFault } from './fault.js'
 import type { Order, Urls } from './flashProtocol.js'
 import { sharedNowMs } from './sharedNow.js'
 
-// Run as a process of its own: the node must not wait for the library that is measured, nor the library for the node.
-// It makes its flashblocks itself, so that it knows to the moment when each could be seen.
+// A separate process, so that node and measured library do not block each other. It makes the flashblocks
+// itself, so that it knows the exact time at which each became visible.
 
 const FLASHBLOCK_MS = 200
-// A fault-free devnet keeps its blocks for reorgs; a long history of states is memory that nothing asks for here.
+// A devnet keeps blocks for reorgs. This one has no faults, so a long history would only use memory.
 const HISTORY_BLOCKS = 8
 
 const devnet = await startDevnet({ mode: 'manual', historyBlocks: HISTORY_BLOCKS })
@@ -55,5 +55,5 @@ async function obey(order: Order): Promise<number | undefined> {
   }
 }
 
-// Anvil goes with this process.
+// anvil ends with this process.
 obeyOrders({ start: Promise.resolve({ url: proxy.url, directUrl: devnet.url } satisfies Urls), obey })

@@ -1,21 +1,24 @@
 import type { Hex } from 'viem'
 import type { Fault } from './fault.js'
 
-/** Each is answered with a number, or with none. */
+/** Orders; each is answered with a number, or with undefined. */
 export type Order =
-  /** When this transaction was first in a block, sealed or not: milliseconds of `sharedNowMs`. Undefined: not yet. */
+  /**
+   * Time at which this transaction first was in a block, sealed or not, in `sharedNowMs`; undefined before
+   * that.
+   */
   | { readonly type: 'visible'; readonly hash: Hex }
-  /** How many polls have come since the last time. */
+  /** Number of polls since the last order. */
   | { readonly type: 'polls' }
-  /** The next request that sends is struck by it. */
+  /** The fault hits the next request with a send. */
   | { readonly type: 'arm'; readonly fault: Fault }
-  /** When it was, in the same milliseconds. Undefined: not yet. */
+  /** Time of the hit, in the same milliseconds; undefined before it. */
   | { readonly type: 'struck' }
 
-/** What comes of the start. */
+/** Result of the start. */
 export type Urls = {
-  /** Behind a proxy that counts. */
+  /** URL of the proxy that counts. */
   readonly url: string
-  /** Past the proxy. */
+  /** URL without the proxy. */
   readonly directUrl: string
 }

@@ -5,10 +5,10 @@ import { hasReceipt } from '../../test/nodes/tools/hasReceipt.js'
 import { pause } from '../../test/support/pause.js'
 import { type ChainFacts, type Fresh, headOf, keyOf, type Node } from './node.js'
 
-/** A stock geth with a chain of its own. */
+/** A stock geth with its own chain. */
 export type Geth = Node & {
   readonly chain: ChainFacts
-  /** As it says itself. */
+  /** Result of `web3_clientVersion`. */
   readonly version: string
 }
 
@@ -16,7 +16,10 @@ const FUNDS = toHex(10n ** 24n)
 const LOOKS = 1_200
 const LOOK_MS = 50
 
-/** `--dev` with a block every so many seconds, and its pool as it is. A block holds 14,285 transfers by default. */
+/**
+ * Starts `geth --dev` with a fixed block period and the default pool. A block holds 14,285 transfers by
+ * default.
+ */
 export async function startGeth(
   file: string,
   { periodS = 1, gasLimit = 300_000_000 }: { readonly periodS?: number; readonly gasLimit?: number } = {},
@@ -33,7 +36,7 @@ export async function startGeth(
   }
 }
 
-/** A new account with money. The same for the same words. */
+/** A new funded account. The same words give the same account. */
 export async function paidAccount({ rpc }: Node, words: string): Promise<Fresh> {
   const [from] = (await rpc.call('eth_accounts')) as Hex[]
   const key = keyOf(words)

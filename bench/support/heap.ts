@@ -1,15 +1,15 @@
 import { promisify } from 'node:util'
 
-// What a collection has let go of by then, an allocation of this size is lost in.
+// Collections continue until the heap shrinks by less than this.
 const STEADY_BYTES = 64 * 1_024
 
-// Of its own: whoever watches for timers puts others in their places.
+// A separate reference, because timer watchers replace the global.
 const turn = promisify(setImmediate)
 
 /**
- * After full collections, as many as it takes: finalizers run in turns of their own, and let go of more.
+ * Heap size after as many full collections as necessary: finalizers run in separate turns and release more.
  *
- * @throws Error without `--expose-gc`: a heap with garbage in it says nothing
+ * @throws Error without `--expose-gc`: a heap with garbage has no meaningful size
  */
 export async function heapBytes(): Promise<number> {
   const collect = globalThis.gc

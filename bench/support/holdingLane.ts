@@ -10,10 +10,10 @@ import { createSimClient } from '../../test/sim/simClient.js'
 import { blockOf } from '../../test/soak/retention/stubNode.js'
 import { CHAIN_ID } from './node.js'
 
-/** A lane over a node that takes everything and puts none of it into a block: what is sent stays in flight. */
+/** A lane over a node that accepts every transaction and mines none, so that all of them stay in flight. */
 export type HoldingLane = {
   readonly sender: Sender
-  /** Requests since the last time, each with the methods of its calls. */
+  /** Requests since the last call, each as the methods of its calls. */
   take(): readonly (readonly string[])[]
 }
 
@@ -34,7 +34,10 @@ export function openHoldingLane(account: LocalAccount, window: number): HoldingL
   return { sender: createSenderIn(environment, options), take }
 }
 
-/** Keeps a count of what it took, and nothing else: the memory of the lane is measured, not that of a node. */
+/**
+ * A port that only counts accepted transactions, so that the measured memory belongs to the lane and not to a
+ * node.
+ */
 function holdingPort() {
   const genesis = blockOf(0, ZERO, [], systemClock.wallNow())
   const head = blockOf(1, genesis.hash, [], systemClock.wallNow())
@@ -46,7 +49,7 @@ function holdingPort() {
     switch (method) {
       case 'eth_chainId':
         return ok(toHex(CHAIN_ID))
-      // A pool that is known to keep that many of one account.
+      // A client whose pool is known to keep that many transactions of one account.
       case 'web3_clientVersion':
         return ok('anvil/v1.5.0')
       case 'eth_sendRawTransaction':
@@ -54,7 +57,7 @@ function holdingPort() {
         return ok(keccak256(params[0] as Hex))
       case 'eth_getBlockByNumber':
         return ok(params[0] === toHex(0) ? genesis.wire : head.wire)
-      // `pending` counts the pool: what was taken is covered.
+      // `pending` counts the pool, which includes all accepted transactions.
       case 'eth_getTransactionCount':
         return ok(toHex(params[1] === 'pending' ? taken : 0))
       case 'eth_getBalance':

@@ -4,19 +4,21 @@ import { pause } from '../../test/support/pause.js'
 import { type Fresh, headOf, type Node, type TransfersOfBlock, transfersOf } from './node.js'
 import { sharedNowMs } from './sharedNow.js'
 
-/** What became of a burst, by the blocks alone. */
+/** Result of a burst, according to the blocks alone. */
 export type Landing = {
   readonly landed: number
-  /** From the first send until the node showed the last block that holds one. Undefined where none landed. */
+  /**
+   * Time from the first send until the node showed the last block with a transfer; undefined if none landed.
+   */
   readonly ms: number | undefined
   /**
-   * From the first send until the node's pool had all: blocks alone tell bursts apart by whole blocks. Undefined where it
-   * never had them.
+   * Time from the first send until the node's pool had all transfers, because block times only differ by
+   * whole blocks. Undefined if the pool never had all.
    */
   readonly pooledMs: number | undefined
-  /** The same, counted in blocks: 1 is the first that came after the first send. */
+  /** The same in blocks: 1 is the first block after the first send. */
   readonly blocks: number
-  /** How many had landed after so many milliseconds, from 0 on. */
+  /** Number of landed transfers over time, from 0 on. */
   readonly points: readonly (readonly [ms: number, landed: number])[]
 }
 
@@ -25,13 +27,13 @@ export type LandingOptions = {
   readonly fresh: Fresh
   readonly count: number
   readonly begin: () => Promise<unknown>
-  /** No block more with one of them for so long, once all were accepted: the others are lost. */
+  /** After the burst, this many blocks without another transfer mean that the rest is lost. */
   readonly quietBlocks: number
   readonly limitMs: number
 }
 
 const LOOK_MS = 15
-/** Where a block has just come: the next one is as far away for everybody. */
+/** Waits for the next block, so that every turn begins with the same distance to the following block. */
 export async function nextBlock(rpc: PlainRpc): Promise<number> {
   const before = await headOf(rpc)
   for (;;) {
@@ -42,10 +44,10 @@ export async function nextBlock(rpc: PlainRpc): Promise<number> {
 }
 
 /**
- * Begins a burst when a block has just come, and watches the node until all of it has landed, or nothing more does. What
- * `begin` fails with is of no consequence: what has landed is counted.
+ * Begins a burst right after a block, and watches the node until all transfers have landed, or no more land.
+ * A failure of `begin` is ignored: only landed transfers count.
  *
- * @throws Error where one was executed twice
+ * @throws Error if a transfer was executed twice
  */
 export async function watchLanding(options: LandingOptions): Promise<Landing> {
   const { node, fresh, begin } = options
@@ -61,7 +63,10 @@ export async function watchLanding(options: LandingOptions): Promise<Landing> {
   return landingOf(await transfersOf(node, fresh, head), { firstHead, begunAtMs, ...watched })
 }
 
-/** When each block was first seen, by its number; and when the `pending` count had all. */
+/**
+ * The time at which each block was first seen, by number, and the time at which the `pending` count included
+ * all.
+ */
 async function watchBlocks(
   { node: { rpc }, fresh, count, quietBlocks, limitMs }: LandingOptions,
   burst: { readonly isOver: boolean },
@@ -96,14 +101,14 @@ type Seen = {
   readonly pooledAtMs: number | undefined
 }
 
-/** What the blocks say. @throws Error where one was executed twice */
+/** Evaluates the blocks. @throws Error if a transfer was executed twice */
 export function landingOf(
   bodies: readonly TransfersOfBlock[],
   { firstHead, begunAtMs, seenAtMs, pooledAtMs }: Seen,
 ): Landing {
   const blocks = bodies.map(({ block, transfers }) => ({ block, transfers: transfers.filter(isPayment) }))
   const all = blocks.flatMap(({ transfers }) => transfers)
-  if (new Set(all).size !== all.length) throw new Error('one was executed twice')
+  if (new Set(all).size !== all.length) throw new Error('a transfer was executed twice')
   const points: (readonly [number, number])[] = [[0, 0]]
   let [landed, last] = [0, firstHead]
   for (const { block, transfers } of blocks) {
@@ -121,12 +126,12 @@ export function landingOf(
   }
 }
 
-/** What fills a gap pays nothing. */
+/** A no-op that fills a gap has value 0. */
 function isPayment(number: number): boolean {
   return number > 0
 }
 
-/** Between two looks several blocks may come: then it is the time of the next one that was seen. */
+/** Several blocks may arrive between two polls: they get the time of the next block that was seen. */
 function shownAtMs(block: number, seenAtMs: ReadonlyMap<number, number>): number {
   const seen = [...seenAtMs].filter(([number]) => number >= block).map(([, atMs]) => atMs)
   return Math.min(...seen)

@@ -6,15 +6,18 @@ import { obeyOrders } from './children.js'
 import { CHAIN_ID, givenTransfer } from './node.js'
 import { type SendWatch, watchSends } from './sendWatch.js'
 
-// One subject, in a process of its own: node latencyProcess.ts PLACE-IN-ONE-BY-ONE URL PRIVATE-KEY. Its sender stays open.
+// One subject in a separate process: node latencyProcess.ts PLACE-IN-ONE-BY-ONE URL PRIVATE-KEY. Its sender
+// stays open.
 
 export type Order = {
   readonly count: number
-  /** How long nothing is done before each. */
+  /** Idle time before each send. */
   readonly idleMs: number
 }
 export type Sample = {
-  /** From the call until the bytes are handed to what posts them; and until they are written to a socket. */
+  /**
+   * Time from the call until the bytes are handed to the HTTP client, and until they are written to a socket.
+   */
   readonly sendingMs: number
   readonly writingMs: number
   readonly signingMs: number
@@ -28,7 +31,7 @@ async function start(): Promise<Started> {
   if (subject === undefined) throw new Error('there is no such subject')
   const account = subject.account(privateKey)
   const opened = await subject.open(url, privateKey, account)
-  // Not before: the dispatcher is there once something was fetched.
+  // Started late: the dispatcher exists only after a first fetch.
   return { account, opened, watch: watchSends({ byFetch: subject === viemOneByOne }) }
 }
 

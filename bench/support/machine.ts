@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 
-/** What the figures depend on. No names of hosts or users. */
+/** The machine that figures depend on. No names of hosts or users. */
 export type Machine = {
   readonly cpu: string
   readonly cores: number
@@ -26,7 +26,7 @@ export function describeMachine({ cpu, cores, memoryGiB, system, node }: Machine
   return `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node ${node}`
 }
 
-/** As installed. */
+/** Installed versions of the packages. */
 export function versions(): Readonly<Record<string, string>> {
   return Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)]))
 }

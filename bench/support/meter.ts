@@ -1,16 +1,16 @@
 import type { ProxiedCall, Ruling } from '../../test/support/nodeProxy.js'
 import { sharedNowMs } from './sharedNow.js'
 
-/** What an endpoint counts, and how many a second it allows. */
+/** The unit that an endpoint counts, and its limit per second. */
 export type Allowance = { readonly counts: 'calls' | 'requests'; readonly perSecond: number }
 
 export type Meter = {
   readonly rule: (calls: readonly ProxiedCall[]) => Ruling
   readonly seen: {
-    /** Requests that came, and those of them that were refused. */
+    /** Received requests, and refused ones among them. */
     readonly requests: number
     readonly denied: number
-    /** Raw transactions in the others. */
+    /** Raw transactions in the accepted requests. */
     readonly sends: number
   }
 }
@@ -27,8 +27,8 @@ const DENIED = {
 } as const
 
 /**
- * As hosted endpoints meter: a bucket that holds what one second allows, and is full at the beginning. A request that
- * finds too little in it is refused with HTTP 429, takes nothing out, and is not told when to come again.
+ * Rate limit of a typical hosted endpoint: a token bucket that holds the allowance of one second and starts
+ * full. A request above its content is refused with HTTP 429 without `Retry-After`, and consumes nothing.
  */
 export function createMeter({ counts, perSecond }: Allowance, now = sharedNowMs): Meter {
   const seen = { requests: 0, denied: 0, sends: 0 }

@@ -10,23 +10,23 @@ export type Node = AsyncDisposable & {
   readonly rpc: PlainRpc
 }
 
-/** An account that nothing was ever sent from, with money. */
+/** A funded account that never sent a transaction. */
 export type Fresh = { readonly privateKey: Hex; readonly address: Address; readonly fromBlock: number }
 
-/** What a sender is told of a chain. */
+/** Facts about a chain for a sender. */
 export type ChainFacts = { readonly id: number; readonly blockMs: number }
 
 export const CHAIN_ID = 31_337
 const BLOCK_MS = 200
 const GWEI = 10n ** 9n
-/** Enough for whatever the base fee becomes in a run. */
+/** Enough for any base fee during a run. */
 const FEES = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
 const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
 const LOOK_MS = 50
 const LANDED_WITHIN_MS = 120_000
 const BODIES_AT_ONCE = 10
 
-/** Anvil by itself: the devnet's gateway would be measured otherwise. */
+/** Plain anvil: the devnet's gateway would influence the measurement. */
 export async function startNode(blockMs = BLOCK_MS): Promise<Node> {
   const args = ['--block-time', `${blockMs / 1_000}`, '--gas-limit', '300000000']
   const node = await startAnvil(findAnvil(undefined), args)
@@ -46,7 +46,7 @@ export function chainOf(
   })
 }
 
-/** The same for the same words, and another for others. */
+/** A new funded account. The same words give the same account. */
 export async function freshAccount({ rpc }: Pick<Node, 'rpc'>, words: string): Promise<Fresh> {
   const { privateKey, address } = keyOf(words)
   await rpc.call('anvil_setBalance', address, toHex(10n ** 24n))
@@ -62,12 +62,15 @@ export async function headOf(rpc: PlainRpc): Promise<number> {
   return hexToNumber((await rpc.call('eth_blockNumber')) as Hex)
 }
 
-/** The transfer of this number: what it pays tells it from the others on the chain. */
+/** The transfer with this number. Its value identifies it on the chain. */
 export function transfer(number: number) {
   return { to: NOBODY, value: BigInt(number) }
 }
 
-/** Written out: Node 20 gives each object that is spread and then added to a shape of its own. */
+/**
+ * Fields are listed, not spread: Node 20 gives each object that is spread and then extended its own hidden
+ * class.
+ */
 export function givenTransfer(number: number) {
   const { maxFeePerGas, maxPriorityFeePerGas } = FEES
   return { to: NOBODY, value: BigInt(number), gas: 21_000n, maxFeePerGas, maxPriorityFeePerGas }
@@ -76,10 +79,10 @@ export function givenTransfer(number: number) {
 type Body = { readonly transactions: readonly { readonly from: string; readonly value: Hex }[] }
 
 /**
- * Waits until the account's transactions are in blocks, reads all of those blocks, and requires that the transfers 1 to
- * `count` are there, each once, and nothing else of the account.
+ * Waits until the account's transactions are in blocks, reads those blocks, and requires exactly the
+ * transfers 1 to `count`, each once.
  *
- * @throws Error where they are not
+ * @throws Error otherwise
  */
 export async function requireOnce(
   { rpc }: Pick<Node, 'rpc'>,
@@ -92,12 +95,12 @@ export async function requireOnce(
   const landed = blocks.flatMap(({ transfers }) => transfers)
   const once = new Set(landed.filter((number) => number >= 1 && number <= count)).size === count
   if (!once || landed.length !== count)
-    throw new Error(`not each exactly once: ${landed.length} executed of ${count}`)
+    throw new Error(`expected ${count} transfers exactly once, found ${landed.length}`)
 }
 
 export type TransfersOfBlock = { readonly block: number; readonly transfers: readonly number[] }
 
-/** The numbers of the account's transfers in each block up to this one, in order. */
+/** The numbers of the account's transfers in each block up to `head`, in order. */
 export async function transfersOf(
   { rpc }: Pick<Node, 'rpc'>,
   { address, fromBlock }: Pick<Fresh, 'address' | 'fromBlock'>,
@@ -125,7 +128,10 @@ async function countInTime(rpc: PlainRpc, address: Address, count: number): Prom
   }
 }
 
-/** Anvil counts what it is still putting into its next block, under the tag and under the number of its head. */
+/**
+ * anvil's count at the head includes transactions of the block that it is still building, so one more block
+ * is awaited.
+ */
 async function nextBlock(rpc: PlainRpc): Promise<number> {
   const before = await headOf(rpc)
   for (;;) {

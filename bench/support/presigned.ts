@@ -2,8 +2,8 @@ import type { Hex, LocalAccount } from 'viem'
 import { CHAIN_ID, givenTransfer } from './node.js'
 
 /**
- * The account with everything signed beforehand that the lane will ask for: of such a burst number and nonce go in
- * step. What it asks for besides is signed when it does.
+ * An account with all transactions of the burst signed in advance: in such a burst the transfer number and
+ * the nonce advance together. Other transactions are signed on request.
  */
 export async function presigned(account: LocalAccount, count: number): Promise<LocalAccount> {
   const made = new Map<number, Hex>()

@@ -1,23 +1,23 @@
 import { within } from '../../src/cli/demo/within.js'
 import { systemClock } from '../../src/platform/clock.js'
 
-// Three times what the slowest takes on a small machine: whoever has no end by then has none.
+// Three times the duration of the slowest subject on a small machine: a turn without an end by then is stuck.
 const TURN_LIMIT_MS = 180_000
 
 export type Turn = {
-  /** 0 and less for those that warm up and do not count. */
+  /** 0 or less for warm-up rounds, which do not count. */
   readonly round: number
   readonly place: number
 }
 
 /**
- * Lets the subjects take turns, round by round, each round in another order: what the machine does meanwhile, and what a
- * turn leaves behind, falls on all alike. What a subject fails is noted, and it has no value of that round.
+ * Runs the subjects in turns, in a different order in each round, so that the load of the machine and the
+ * leftovers of a turn affect all alike. A failure is noted, and the subject has no value for that round.
  */
 export async function takeTurns<subject extends { readonly name: string }, value>(options: {
   readonly subjects: readonly subject[]
   readonly rounds: number
-  /** Rounds that go before and do not count. @default 1 */
+  /** Number of warm-up rounds. @default 1 */
   readonly warmUps?: number
   readonly run: (subject: subject, turn: Turn) => Promise<value>
   readonly show: (value: value) => string
@@ -47,7 +47,9 @@ export async function takeTurns<subject extends { readonly name: string }, value
   return { values, failures }
 }
 
-/** The list, begun at another place each round, and in another order: nobody always comes after the same. */
+/**
+ * The list with another start and another step in each round, so that no subject always follows the same one.
+ */
 export function inTurn<subject>(subjects: readonly subject[], round: number): readonly subject[] {
   const count = Math.max(1, subjects.length)
   const steps = Array.from({ length: count }, (_, index) => index + 1).filter((step) =>
@@ -57,7 +59,7 @@ export function inTurn<subject>(subjects: readonly subject[], round: number): re
   return subjects.map((_, place) => subjects[modulo(round + place * step, count)] as subject)
 }
 
-/** Only with such a step does everybody have a turn. */
+/** Only a coprime step visits every subject. */
 function isCoprime(a: number, b: number): boolean {
   return b === 0 ? a === 1 : isCoprime(b, a % b)
 }

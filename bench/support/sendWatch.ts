@@ -6,17 +6,17 @@ const SEND = 'eth_sendRawTransaction'
 
 export type SendWatch = {
   forget(): void
-  /** When a raw transaction was first handed to what posts it. @throws Error where none was */
+  /** Time at which a raw transaction was first handed to the HTTP client. @throws Error if none was */
   handedAt(): number
-  /** When one was first written to a socket. @throws Error where none was */
+  /** Time at which one was first written to a socket. @throws Error if none was */
   writtenAt(): number
 }
 
 type Call = (this: unknown, ...parameters: unknown[]) => unknown
 
 /**
- * Watches from now on, whichever library sends: `fetch` is watched where it is used for sends. Not otherwise, since
- * txlane would notice that it is not Node's own.
+ * Watches the sends of any library from now on. `fetch` is only watched for libraries that send with it,
+ * because txlane would notice a replaced `fetch`.
  */
 export function watchSends({ byFetch }: { readonly byFetch: boolean }): SendWatch {
   let handed: number | undefined
@@ -41,7 +41,7 @@ export function watchSends({ byFetch }: { readonly byFetch: boolean }): SendWatc
 
 function dispatcherOf(): object {
   const dispatcher = fetchDispatcher()
-  if (dispatcher === undefined) throw new Error('nothing was fetched yet')
+  if (dispatcher === undefined) throw new Error('no request was fetched yet')
   return dispatcher
 }
 
@@ -61,6 +61,6 @@ function textOf(bytes: unknown): string {
 }
 
 function known(at: number | undefined, what: string): number {
-  if (at === undefined) throw new Error(`nothing was ${what}`)
+  if (at === undefined) throw new Error(`no raw transaction was ${what}`)
   return at
 }

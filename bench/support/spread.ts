@@ -1,17 +1,17 @@
-import { percentile, rounded } from '../../src/cli/demo/statistics.js'
+import { percentile, rounded } from '../../src/cli/shared/statistics.js'
 import type { Figure } from '../claim.js'
 
 export type Spread = {
   readonly median: number
   readonly least: number
   readonly most: number
-  /** How many values it is made of. */
+  /** Number of values. */
   readonly rounds: number
-  /** From the least to the most. */
+  /** Values in ascending order. */
   readonly values: readonly number[]
 }
 
-/** Undefined for no values: of nothing there is no median. */
+/** Undefined without values. */
 export function spreadOf(values: readonly number[]): Spread | undefined {
   const sorted = [...values].sort((a, b) => a - b)
   const [least, most] = [sorted[0], sorted[sorted.length - 1]]
@@ -22,7 +22,7 @@ export function spreadOf(values: readonly number[]): Spread | undefined {
   return { median, least, most, rounds: sorted.length, values: sorted }
 }
 
-/** No figure, and no bar, of what could not be measured. */
+/** Figures of all subjects with values. A subject without a value gets no figure. */
 export function figuresOf(
   label: Pick<Figure, 'measure' | 'unit'>,
   bySubject: Iterable<readonly [subject: string, values: readonly number[]]>,
@@ -39,7 +39,7 @@ export function percentileOf(values: readonly number[], share: number): number |
   return percentile(values, share)
 }
 
-/** Five digits: more would be noise. */
+/** Rounds to five digits: more would be noise. */
 function short(value: number): number {
   const digits = Math.max(0, 4 - Math.floor(Math.log10(Math.abs(value) || 1)))
   return rounded(value, Math.min(digits, 9))

@@ -5,14 +5,14 @@ import { obeyOrders } from './children.js'
 import { chainOf } from './node.js'
 import type { BurstOrder, Opening, Order, Sent } from './subjectProcesses.js'
 
-// One subject of a bench, in a process of its own: node subjectProcess.ts PLACE-IN-SUBJECTS.
+// One subject of a benchmark in a separate process: node subjectProcess.ts PLACE-IN-SUBJECTS.
 
 const subject = SUBJECTS[Number(process.argv[2])]
 let driver: Driver | undefined
 
 async function open({ url, privateKey, count, chain, cold }: Opening): Promise<void> {
-  // The one before stays open until then, as a process that goes on sending has a sender: V8 forgets what it compiled for
-  // one that is closed while the others have their turns.
+  // The previous sender stays open until the new one is ready, like a sender of a long-running process: V8
+  // discards the compiled code of a closed sender during the turns of the other subjects.
   const before = driver
   driver = await subject?.open({ url, chain: chainOf(url, chain), privateKey, count })
   try {
@@ -29,10 +29,12 @@ async function burst({ count, watchLoop }: BurstOrder): Promise<Sent> {
   return { ms: performance.now() - begun }
 }
 
-// How exactly the delays are known; it is a part of each.
+// The resolution of the delays; each measured delay includes it.
 const RESOLUTION_MS = 1
 
-/** Asked for in parts, where the subject can: what a caller does in one turn is not the library's. */
+/**
+ * Sends in parts if the subject supports it, because the work of the caller in one turn is not the library's.
+ */
 async function watchedBurst(count: number): Promise<Sent> {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()

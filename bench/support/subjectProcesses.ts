@@ -9,11 +9,11 @@ import type { ChainFacts } from './node.js'
 export type World = {
   readonly url: string
   readonly privateKey: Hex
-  /** How many will be asked for. */
+  /** Total number of transfers. */
   readonly count: number
   /** @default anvil's */
   readonly chain?: ChainFacts
-  /** Nothing is done before the first send. @default false */
+  /** Whether to skip all preparation before the first send. @default false */
   readonly cold?: boolean
 }
 
@@ -21,7 +21,7 @@ export type Opening = World & { readonly type: 'open' }
 export type BurstOrder = {
   readonly type: 'burst'
   readonly count: number
-  /** Measures by how much the process is late for a timer, while the transfers are asked for in parts. @default false */
+  /** Measures the delay of timers in the process, while the transfers are sent in parts. @default false */
   readonly watchLoop?: boolean
 }
 export type Order = Opening | BurstOrder | { readonly type: 'close' }
@@ -36,16 +36,16 @@ export type Sent = {
 const CLOSE_LIMIT_MS = 5_000
 
 /**
- * Each subject in a process of its own, for as long as it is measured: in one process each would run in the heap that
- * the others have left, and with its own code thrown out of the engine by the time that its turn comes again.
+ * Each subject runs in its own process for the whole measurement. In a shared process it would inherit the
+ * heap of the others, and V8 would have discarded its code before its next turn.
  */
 export type SubjectProcesses = AsyncDisposable & {
-  /** A sender that is ready. The one before is closed then. */
+  /** Opens a sender and waits until it is ready. The previous sender is closed then. */
   open(subject: Subject, world: World): Promise<void>
   burst(subject: Subject, order: Omit<BurstOrder, 'type'>): Promise<Sent>
-  /** Its sender. A process that takes too long for that is ended, and another started. */
+  /** Closes the sender. A process that takes too long is replaced. */
   close(subject: Subject): Promise<void>
-  /** Ends its process, whatever it is at, and starts another. */
+  /** Ends the process at once, and starts another. */
   restart(subject: Subject): Promise<void>
 }
 

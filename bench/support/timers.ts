@@ -1,9 +1,9 @@
 type Globals = Pick<typeof globalThis, 'setTimeout' | 'setInterval' | 'setImmediate'>
 
-/** Counts every timer that anybody sets, unreferenced ones among them, until it is disposed of. */
+/** Counts every timer that is set, including unreferenced ones, until it is disposed. */
 export function watchTimers(): Disposable & {
   set(): number
-  /** Without a timer that counts. */
+  /** A pause whose timer is not counted. */
   pause(timeMs: number): Promise<void>
 } {
   const { setTimeout, setInterval, setImmediate } = globalThis

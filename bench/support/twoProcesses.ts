@@ -4,7 +4,7 @@ import type { Task } from './durableProcess.js'
 
 export type Shared = { readonly url: string; readonly privateKey: Hex; readonly connectionString: string }
 
-/** Two processes that share one key by way of PostgreSQL, ready to send. */
+/** Two ready processes that share one key through PostgreSQL. */
 export async function startTwo(
   shared: Shared,
 ): Promise<AsyncDisposable & { burst(first: number, half: number): Promise<void> }> {

@@ -17,7 +17,7 @@ test('wallets below the floor get the amount, and the others nothing', async ({
   expect(await devnet.client().getBalance({ address: low })).toBe(7n)
 })
 
-test('answers are lost, and nobody is paid twice', async ({ devnet, sender }) => {
+test('pays each wallet once although answers are lost', async ({ devnet, sender }) => {
   const wallets = Array.from({ length: 10 }, stranger)
   devnet.faults.inject({ fault: 'lostResponse', count: 3, method: 'eth_sendRawTransaction' })
   await topUp(sender, devnet.client(), wallets, round)
@@ -26,13 +26,13 @@ test('answers are lost, and nobody is paid twice', async ({ devnet, sender }) =>
   expect(balances).toEqual(wallets.map(() => 7n))
 })
 
-test('another wallet takes a nonce, and the same round run again pays nobody twice', async ({
+test('pays each wallet once in a repeated round, although another wallet takes a nonce', async ({
   devnet,
   sender,
 }) => {
   const wallets = [stranger(), stranger()]
   devnet.faults.inject({ fault: 'foreign', count: 1, method: 'eth_sendRawTransaction' })
-  // Nobody is ever above this floor.
+  // Every wallet stays below this floor.
   const always = { ...round, floor: 100n }
   await topUp(sender, devnet.client(), wallets, always)
   await topUp(sender, devnet.client(), wallets, always)

@@ -8,7 +8,7 @@ type Fixtures = {
   $test: { account: LocalAccount; sender: Sender }
 }
 
-/** A chain for each file, and an account with money for each test. */
+/** A chain for each file, and a funded account for each test. */
 export const test = base.extend<Fixtures>({
   devnet: [
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads here what a fixture is made of

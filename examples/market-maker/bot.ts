@@ -10,7 +10,7 @@ import { createQuoter } from './quoter.js'
 const { env } = process
 const chain = (Object.values(chains) as Chain[]).find(({ id }) => id === Number(env.CHAIN_ID ?? 8453))
 if (!chain || !env.RPC_URL || !env.PRIVATE_KEY || (!env.BOOK && chain.id !== chains.anvil.id)) {
-  console.error('RPC_URL and PRIVATE_KEY have to be set, and BOOK on a chain that is not local.')
+  console.error('RPC_URL and PRIVATE_KEY have to be set, and BOOK except on a local chain.')
   process.exit(2)
 }
 
@@ -20,7 +20,7 @@ const sender: Sender = createSender({
   account: privateKeyToAccount(env.PRIVATE_KEY as Hex),
   client: clientOf(env.RPC_URL),
   endpoints: env.RPC_URL_2 ? [{ client: clientOf(env.RPC_URL_2) }] : [],
-  // Every node at once: whichever builds the next block has the quote.
+  // Broadcast to every node: the builder of the next block must have the quote.
   broadcast: 'all',
 })
 sender.on('endpoint', ({ name, change }) => {
@@ -41,7 +41,7 @@ try {
     else await quoter.quote(price)
   }
 } finally {
-  // However it ends: no quote is left.
+  // No quote is left in any case.
   await quoter.pull()
   await sender.drain()
   await flashblocks?.stop()

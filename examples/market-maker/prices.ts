@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 export type Price = { readonly bid: bigint; readonly ask: bigint }
 
-/** A random walk around 3,000. Undefined where there is no price for now. */
+/** A random walk around 3,000. Undefined if no price is available for now. */
 export async function* prices(everyMs: number, signal: AbortSignal): AsyncGenerator<Price | undefined> {
   let mid = 300_000n
   for (let count = 1; !signal.aborted; count++) {

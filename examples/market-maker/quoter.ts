@@ -8,7 +8,7 @@ const GAS = 120_000n
 
 type Options = {
   readonly book: Address
-  /** A quote that is older than this is not wanted on the chain any more. */
+  /** Age from which a quote is no longer wanted on the chain. */
   readonly staleMs: number
   readonly told: (what: object) => void
 }
@@ -19,7 +19,7 @@ export function createQuoter(sender: Sender, { book, staleMs, told }: Options) {
   let live: Tx | undefined
   for (const event of ['replaced', 'cancelled', 'failed'] as const) sender.on(event, () => counts[event]++)
 
-  /** On its way, and not in a block yet: it can still be changed. */
+  /** In flight but not in a block yet, so it can still be changed. */
   const isOpen = (tx: Tx | undefined): tx is Tx => tx?.stage === 'signed' || tx?.stage === 'accepted'
 
   async function quote({ bid, ask }: Price): Promise<void> {
@@ -30,16 +30,17 @@ export function createQuoter(sender: Sender, { book, staleMs, told }: Options) {
       counts.quoted++
       told({ quoted: { bid: Number(bid), ask: Number(ask) }, nonce: live.nonce })
     } catch (error) {
-      // TOO_LATE: the former one landed meanwhile. EXPIRED, REJECTED: the next price is a new quote in any case.
+      // TOO_LATE: the previous quote landed meanwhile. EXPIRED, REJECTED: the next price is a new quote in
+      // any case.
       if (!isTxlaneError(error)) throw error
       if (error.fate !== 'inFlight') live = undefined
       told({ notQuoted: error.code, fate: error.fate })
     }
   }
 
-  /** Takes back what can be, and quotes nothing after it, whichever way that ends. */
+  /** Cancels an open quote, and then quotes nothing, regardless of the result. */
   async function pull(): Promise<void> {
-    // The answer comes with the block that proves it: nobody waits for it here.
+    // The result comes with the block that proves it, and is not awaited here.
     if (isOpen(live)) {
       told({ cancelling: live.nonce })
       void live.cancel().catch(() => {})

@@ -14,7 +14,7 @@ if (!RPC_URL || !PRIVATE_KEY || !chain || !file) {
   process.exit(2)
 }
 
-// All of it is checked before any of it is sent.
+// All rows are checked before the first one is sent.
 const rows = readRows(await readFile(file, 'utf8'))
 const account = privateKeyToAccount(PRIVATE_KEY as Hex)
 const store = sqliteStore({ path: STORE })
@@ -24,7 +24,8 @@ const sender = createSender({
   fees: MAX_FEE_GWEI ? { ceiling: { maxFeePerGas: parseGwei(MAX_FEE_GWEI) } } : {},
 })
 
-// No signal for `sendMany`: an aborted transaction has ended, and its id with it. What is closed goes on next time.
+// `sendMany` gets no signal: an aborted transaction has ended, and its id with it. After `close`, the next
+// run continues.
 let stopped = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
@@ -36,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 function* items() {
   for (const { id, to, value } of rows) {
     if (stopped) return
-    // What an earlier run could not pay begins anew; what is paid, or on its way, is what it is.
+    // A row that an earlier run could not pay starts again; a paid row, or one in flight, stays as it is.
     yield { id, again: true, request: { to, value } }
   }
 }

@@ -2,7 +2,7 @@ import { type Address, isAddress, parseEther } from 'viem'
 
 export type Row = { readonly id: string; readonly to: Address; readonly value: bigint }
 
-/** `id, address, ether` on each line; empty lines and those that begin with # are left out. */
+/** `id, address, ether` on each line; empty lines and lines that begin with # are skipped. */
 export function readRows(text: string): readonly Row[] {
   const seen = new Set<string>()
   return text.split('\n').flatMap((line, index) => {

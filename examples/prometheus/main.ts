@@ -24,7 +24,7 @@ const sender = createSender({
   client: createWalletClient({ account, chain, transport: http(RPC_URL) }),
   logger,
 })
-// Before anything is sent: what happened earlier is not counted.
+// Attached before the first send: earlier events are not counted.
 const off = instrument(sender, { meterProvider })
 
 const stopping = new AbortController()

@@ -2,13 +2,14 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { SenderPool } from 'txlane'
 import type { Address, LocalAccount } from 'viem'
 
-/** The accounts that send, and those that finish what they began. */
+/** The active accounts, and retired ones that only finish their transactions. */
 export type Accounts = { readonly active: readonly LocalAccount[]; readonly retired: readonly LocalAccount[] }
 
 /**
- * Makes a pool, which has all of `first`, have the accounts that it is given from then on. A new one takes part at once. One
- * that is retired, or is not named any more, takes nothing new; what it has begun is finished, what waits there goes to the
- * others, and what money is left goes to the treasury, where there is one. Each process has to be given the same accounts.
+ * Returns a function that changes the accounts of a pool, which starts with all of `first`. A new account
+ * takes part at once. A retired or removed account accepts no new transaction: its open transactions are
+ * finished, its queued ones move to the other accounts, and its remaining balance goes to the treasury, if
+ * one is configured. Every process needs the same accounts.
  */
 export function createAccounts(
   pool: SenderPool,
@@ -26,7 +27,7 @@ export function createAccounts(
       .add(account)
       .ready()
       .then(() => log.info({ address }, 'account added'))
-      .catch((err) => log.error({ err, address }, 'the account that was added is not ready'))
+      .catch((err) => log.error({ err, address }, 'the added account is not ready'))
   }
 
   function retire(address: Address): void {
@@ -36,9 +37,9 @@ export function createAccounts(
     pool
       .retire(address, sweepTo === undefined ? {} : { sweepTo })
       .then(() => log.info({ address }, 'account retired'))
-      // Of several processes one sweeps, and the others are refused.
+      // Only one of several processes sweeps; the others are refused.
       .catch((err) =>
-        log.warn({ err, address }, 'the account takes nothing new, and is not swept by this process'),
+        log.warn({ err, address }, 'the account is retired, but this process does not sweep it'),
       )
   }
 

@@ -6,9 +6,9 @@ import { answerTo } from './errors.js'
 import { schemas } from './schemas.js'
 import { transactions } from './transactions.js'
 
-/** Calldata of 128 KiB, which is the most that a node takes, as text. */
+/** Calldata of 128 KiB, the maximum of most nodes, as text. */
 const BODY_BYTES_MAX = 300_000
-/** A request that has not come in whole by then is dropped. */
+/** A request that is incomplete after this time is dropped. */
 const REQUEST_MS = 15_000
 
 export function createApp(): FastifyInstance {
@@ -17,7 +17,7 @@ export function createApp(): FastifyInstance {
     forceCloseConnections: true,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS,
-    // A body is what was meant or nothing: no field is dropped, and no number made into a text.
+    // Strict validation: unknown fields are rejected, and numbers are not converted to text.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
   })
 }
@@ -25,11 +25,11 @@ export function createApp(): FastifyInstance {
 type Service = {
   readonly pool: SenderPool
   readonly callers: Callers
-  /** It takes nothing on any more. */
+  /** Whether the service has stopped accepting new work. */
   readonly isStopping: () => boolean
 }
 
-/** What callers ask for, its description, and what probes ask for. */
+/** Serves the callers' routes, their description, and the probes. */
 export async function serve(app: FastifyInstance, { pool, callers, isStopping }: Service): Promise<void> {
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = answerTo(error)
@@ -50,8 +50,8 @@ export async function serve(app: FastifyInstance, { pool, callers, isStopping }:
 
   const hidden = { schema: { hide: true } }
   app.get('/openapi.json', hidden, async () => app.swagger())
-  // Neither probe asks a node or the database. A restart helps where the first one fails; calls go elsewhere where the
-  // second one does.
+  // Neither probe queries a node or the database. A failing liveness probe means that a restart helps; a
+  // failing readiness probe means that calls should go to another process.
   app.get('/healthz', hidden, async (_, reply) => {
     const { live } = pool.health()
     return reply.code(live ? 200 : 503).send({ live })

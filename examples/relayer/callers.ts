@@ -5,23 +5,26 @@ import type { GroupPolicy } from 'txlane'
 import { type DeliveryHandler, webhook } from 'txlane/outbox'
 import type { Call } from './schemas.js'
 
-/** Who may send what, at the relayer's cost. */
+/** A caller with its limits. The relayer pays for its transactions. */
 export type Caller = {
   readonly name: string
   readonly requestsPerSecond: number
-  /** Gets what became of this caller's transactions. */
+  /** Delivers the results of this caller's transactions. */
   readonly deliver: DeliveryHandler | undefined
-  /** Why this caller may not send the call; undefined where it may. */
+  /** Returns the reason why this caller may not send the call; undefined if it may. */
   refuses(call: Call): string | undefined
 }
 
 export type Callers = {
-  /** Whose key the header has; undefined for a stranger. */
+  /** Finds the caller with the key in the header; undefined for an unknown key. */
   find(authorization: string | undefined): Caller | undefined
   named(name: string | undefined): Caller | undefined
-  /** Shares of the lanes. They are read when the process starts, the rest at each `reload`. */
+  /** Shares of the lanes. They are read at the start of the process; the rest is read at each `reload`. */
   readonly groups: GroupPolicy
-  /** Reads the file again. @throws Error that names the place in the file; what was read before stays */
+  /**
+   * Reads the file again.
+   * @throws Error that names the place in the file; the previous content stays in effect
+   */
   reload(): void
 }
 
@@ -90,7 +93,7 @@ function read(file: string): Entry[] {
   throw new Error(`CALLERS_FILE ${file}${first?.instancePath}: ${first?.message}.`)
 }
 
-/** The keys are kept as digests, so that looking one up tells nothing of it by the time that it takes. */
+/** Keys are stored as digests, so that the duration of a lookup reveals nothing about them. */
 function index(entries: readonly Entry[]) {
   const byName = new Map<string, Caller>()
   const byKey = new Map<string, Caller>()
@@ -123,7 +126,7 @@ function callerOf({
       if (allowed && !allowed.has(to.toLowerCase())) return `"to": ${name} may not call ${to}.`
       if (BigInt(value) > BigInt(valueMax)) return `"value": ${name} may send ${valueMax} wei at most.`
       if (gasMax === undefined) return undefined
-      if (gas === undefined) return `"gas" has to be named, since ${name} may use ${gasMax} at most.`
+      if (gas === undefined) return `"gas" is required, because ${name} may use ${gasMax} at most.`
       return BigInt(gas) > BigInt(gasMax) ? `"gas": ${name} may use ${gasMax} at most.` : undefined
     },
   }

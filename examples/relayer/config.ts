@@ -4,7 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import * as chains from 'viem/chains'
 import type { Accounts } from './accounts.js'
 
-/** What a process is started with. The README has a table of the variables. */
+/** Configuration of a process. The README has a table of the variables. */
 export type Config = ReturnType<typeof readConfig>
 
 /** @throws Error that names the variable */
@@ -53,8 +53,8 @@ function chainOf(id: string): Chain {
 }
 
 /**
- * Read again at each SIGHUP: accounts come and go while the process runs. One whose line begins with `retired` finishes what
- * it began: its key is needed for that, also after a restart.
+ * Read again at each SIGHUP, because accounts come and go while the process runs. An account whose line
+ * begins with `retired` finishes its open transactions. That needs its key, also after a restart.
  */
 function accountsOf(env: NodeJS.ProcessEnv): Accounts {
   const name = env.KEYS_FILE === undefined ? 'PRIVATE_KEYS' : 'KEYS_FILE'
@@ -73,11 +73,11 @@ function accountsOf(env: NodeJS.ProcessEnv): Accounts {
   const of = (isRetired: boolean) =>
     keys.filter((one) => one.isRetired === isRetired).map(({ account }) => account)
   const accounts = { active: of(false), retired: of(true) }
-  if (accounts.active.length === 0) throw new Error(`${name} has no key that sends.`)
+  if (accounts.active.length === 0) throw new Error(`${name} has no active key.`)
   return accounts
 }
 
-/** The error says which key it is, and nothing of the key. */
+/** The error identifies the key by its position, and reveals nothing of it. */
 function accountOf(key: string, name: string): LocalAccount {
   if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new Error(`${name} has to be 0x and 64 hexadecimal digits.`)
   return privateKeyToAccount(key as Hex)

@@ -10,7 +10,10 @@ const STATUS: Partial<Record<TxlaneErrorCode, number>> = {
   EXPIRED: 504,
 }
 
-/** The answer for an error. What has no status of its own is a 503: the same key again tells whether it was taken on. */
+/**
+ * Maps an error to its answer. An error without its own status is a 503: a repeated request with the same key
+ * shows whether the first one was accepted.
+ */
 export function answerTo(error: unknown): Answer {
   if (isTxlaneError(error)) {
     const { code, fate, shortMessage, tx } = error
@@ -19,7 +22,7 @@ export function answerTo(error: unknown): Answer {
       body: { error: shortMessage, code, fate, transaction: tx },
     }
   }
-  // Fastify's own: a body that does not fit its schema, say.
+  // An error of Fastify, for example a body that does not match its schema.
   const { statusCode, message } = error as { statusCode?: number; message?: string }
   const isKnown = statusCode !== undefined && statusCode < 500
   return isKnown

@@ -7,7 +7,10 @@ import type { Outbox } from 'txlane/outbox'
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** For Prometheus, at a port of its own: what the lanes do, how long requests take, and which webhooks wait. */
+/**
+ * Serves metrics for Prometheus at a separate port: the lanes, the duration of requests, and waiting
+ * webhooks.
+ */
 export function startMetrics(
   app: FastifyInstance,
   { pool, outbox, host, port }: { pool: SenderPool; outbox: Outbox; host: string; port: number },
@@ -18,7 +21,7 @@ export function startMetrics(
   const meter = meterProvider.getMeter('relayer')
 
   const duration = meter.createHistogram('http.server.request.duration', {
-    description: 'From the arrival of a request to the end of its answer',
+    description: 'Time from the arrival of a request to the end of its answer',
     unit: 's',
     advice: { explicitBucketBoundaries: SECONDS },
   })
@@ -31,7 +34,7 @@ export function startMetrics(
   )
 
   const waiting = meter.createObservableGauge('relayer.webhooks.waiting', {
-    description: 'Deliveries that are to be made',
+    description: 'Deliveries that are still to be made',
   })
   const stopped = meter.createObservableGauge('relayer.webhooks.stopped', {
     description: 'Deliveries that were given up',

@@ -1,4 +1,4 @@
-/** The body of a request, as JSON has it. */
+/** The JSON body of a request. */
 export type Call = { to: string; data?: string; value?: string; gas?: string; deadline?: string }
 
 const whole = { type: 'string', pattern: '^[0-9]{1,78}$' }
@@ -17,7 +17,7 @@ const call = {
     deadline: {
       type: 'string',
       format: 'date-time',
-      description: 'What is not signed by then is not sent, and ends as "failed".',
+      description: 'A transaction that is not signed by then is not sent, and ends as "failed".',
     },
   },
 }
@@ -25,7 +25,7 @@ const call = {
 const transaction = {
   $id: 'Transaction',
   type: 'object',
-  description: 'The record of a transaction. It has more fields than are named here: see docs/operating.md.',
+  description: 'The record of a transaction. It has more fields than these: see docs/operating.md.',
   required: ['id', 'stage'],
   additionalProperties: true,
   properties: {
@@ -35,14 +35,14 @@ const transaction = {
       description:
         'queued, signed, accepted, preconfirmed, sealed, safe, finalized; failed, cancelled, superseded.',
     },
-    status: { type: 'string', enum: ['success', 'reverted'], description: 'Of the receipt.' },
+    status: { type: 'string', enum: ['success', 'reverted'], description: 'Status of the receipt.' },
     hash: { type: 'string' },
     nonce: { type: 'integer' },
     from: address,
     createdAt: { type: 'string', format: 'date-time' },
     error: {
       type: 'object',
-      description: 'Why it did not run, or reverted.',
+      description: 'The reason why the transaction was not executed, or reverted.',
       additionalProperties: true,
       properties: { code: { type: 'string' }, fate: { type: 'string' }, message: { type: 'string' } },
     },
@@ -55,7 +55,7 @@ const page = {
   required: ['items'],
   properties: {
     items: { type: 'array', items: { $ref: 'Transaction#' } },
-    cursor: { type: 'string', description: 'For the next page; missing with the last one.' },
+    cursor: { type: 'string', description: 'Cursor of the next page; missing on the last page.' },
   },
 }
 
@@ -64,12 +64,12 @@ const problem = {
   type: 'object',
   required: ['error'],
   properties: {
-    error: { type: 'string', description: 'What is wrong, in a sentence.' },
+    error: { type: 'string', description: 'The error in one sentence.' },
     code: { type: 'string', description: 'A code of txlane: see docs/errors.md.' },
     fate: {
       type: 'string',
       enum: ['notExecuted', 'inFlight', 'executed'],
-      description: 'Whether the transaction ran.',
+      description: 'Whether the transaction was executed.',
     },
     transaction: { $ref: 'Transaction#' },
   },
@@ -79,12 +79,12 @@ export const schemas = [call, transaction, page, problem]
 
 const answer = (description: string, $ref: string) => ({ description, $ref })
 const refusals = {
-  400: answer('The request cannot be.', 'Problem#'),
+  400: answer('The request is invalid.', 'Problem#'),
   401: answer('No key, or a wrong one.', 'Problem#'),
   429: answer('Too many requests: try again after the time in "retry-after".', 'Problem#'),
 }
 const busy = {
-  503: answer('Not taken on, or not known whether it was: send it again with the same key.', 'Problem#'),
+  503: answer('Not accepted, or its acceptance is unknown: send it again with the same key.', 'Problem#'),
 }
 const unknown = { 404: answer('The caller has no transaction with this key.', 'Problem#') }
 const key = { type: 'string', pattern: '^[\\w.:-]{1,128}$' }
@@ -96,19 +96,22 @@ export const send = {
     type: 'object',
     required: ['idempotency-key'],
     properties: {
-      'idempotency-key': { ...key, description: 'The same key and body again is the same transaction.' },
+      'idempotency-key': { ...key, description: 'A repeated key and body mean the same transaction.' },
     },
   },
   querystring: {
     type: 'object',
     additionalProperties: false,
     properties: {
-      again: { enum: ['true', 'false'], description: 'Begins anew what ended without execution.' },
+      again: {
+        enum: ['true', 'false'],
+        description: 'Starts a transaction again that ended without execution.',
+      },
     },
   },
   body: { $ref: 'Call#' },
   response: {
-    202: answer('It is in the database: a process that is alive sends it.', 'Transaction#'),
+    202: answer('The transaction is in the database: one of the running processes sends it.', 'Transaction#'),
     ...refusals,
     403: answer('The caller may not send this.', 'Problem#'),
     409: answer('The key has another body, or its transaction ended without execution.', 'Problem#'),
@@ -118,18 +121,18 @@ export const send = {
 }
 
 export const look = {
-  summary: 'What became of a transaction.',
+  summary: 'Returns the state of a transaction.',
   params: byKey,
   response: { 200: answer('Its record.', 'Transaction#'), ...refusals, ...unknown, ...busy },
 }
 
 export const cancel = {
-  summary: 'Takes a transaction back, where that is possible still.',
+  summary: 'Cancels a transaction if that is still possible.',
   params: byKey,
   response: {
-    200: answer('It has ended without execution.', 'Transaction#'),
-    202: answer('It is being cancelled. It may still run.', 'Transaction#'),
-    409: answer('It ran.', 'Transaction#'),
+    200: answer('The transaction has ended without execution.', 'Transaction#'),
+    202: answer('The transaction is being cancelled. It may still be executed.', 'Transaction#'),
+    409: answer('The transaction was executed.', 'Transaction#'),
     ...refusals,
     ...unknown,
     ...busy,
@@ -142,7 +145,7 @@ export const list = {
     type: 'object',
     additionalProperties: false,
     properties: {
-      cursor: { type: 'string', description: 'Of the page before.' },
+      cursor: { type: 'string', description: 'Cursor from the previous page.' },
       stage: { type: 'string' },
       limit: {
         type: 'string',

@@ -25,8 +25,8 @@ pool.on('unresolved', ({ tx, nonce }) => app.log.error({ ...tx?.toJSON(), nonce 
 
 const changeAccounts = createAccounts(pool, accounts, app.log)
 
-// Of all callers, whichever process sent the transaction. It reads the receipts also of those who have no webhook, so that
-// their records have the status.
+// Serves all callers, regardless of the process that sent a transaction. It also reads the receipts for
+// callers without a webhook, so that their records have a status.
 const outbox = createOutbox({
   store,
   name: 'webhooks',
@@ -43,9 +43,9 @@ const stopMetrics = startMetrics(app, { pool, outbox, host: config.host, port: c
 
 async function stop(): Promise<void> {
   isStopping = true
-  // Until those who send calls here have seen that it is not ready.
+  // Waits until load balancers have seen that the process is not ready.
   await pause(config.stopDelayMs)
-  // First the door, then what came in by it.
+  // First the entry is closed, then the parts behind it.
   await app.close()
   await outbox.close()
   await pool.close()
@@ -59,13 +59,13 @@ process.on('SIGHUP', () => {
     callers.reload()
     changeAccounts(config.accounts())
   } catch (error) {
-    app.log.error({ err: error }, 'not read again: what was read before stays')
+    app.log.error({ err: error }, 'reload failed: the previous configuration stays')
   }
 })
 
-// What was sent can be asked for also while no node answers.
+// Callers can query earlier transactions even while no node answers.
 await app.listen({ host: config.host, port: config.port })
-// What an earlier life left is sent now, not at the first call. Each try takes up to half a minute.
+// Transactions of an earlier process are sent now, not at the first call. Each try takes up to half a minute.
 for (let isOpen = false; !isOpen && !isStopping; ) {
   try {
     await Promise.all([pool.ready(), outbox.ready()])
@@ -73,13 +73,13 @@ for (let isOpen = false; !isOpen && !isStopping; ) {
   } catch (error) {
     app.log.error({ err: error }, 'not ready')
     if (isTxlaneError(error) && ['UNREACHABLE', 'STORE', 'CLOSED'].includes(error.code)) continue
-    // Another chain, or options that cannot be, are nothing that passes.
+    // A wrong chain or invalid options are permanent errors.
     process.exitCode = 1
     await stop()
   }
 }
 
-/** What is wrong with the environment or a file ends the process, in one line. */
+/** An invalid environment or file ends the process, with one line of output. */
 function start(): { config: Config; callers: Callers; accounts: Accounts } {
   try {
     const config = readConfig(process.env)

@@ -8,7 +8,7 @@ import { type Call, cancel, list, look, send } from './schemas.js'
 const CANCEL_MS = 10_000
 const UNKNOWN = { error: 'There is no transaction with this key.' }
 
-/** What callers ask for. Each sees transactions of its own alone. */
+/** The routes for callers. Each caller only sees its own transactions. */
 export function transactions(pool: SenderPool, callers: Callers): FastifyPluginAsync {
   const callerOf = (request: FastifyRequest) => request.getDecorator<Caller>('caller')
   const find = (request: FastifyRequest, key: string) => pool.get(`${callerOf(request).name}/${key}`)
@@ -56,7 +56,7 @@ export function transactions(pool: SenderPool, callers: Callers): FastifyPluginA
       { schema: list },
       async (request) => {
         const { cursor, stage, limit = '100' } = request.query
-        // Of every account: also of those whose keys are gone.
+        // Transactions of every account, including accounts whose keys are gone.
         const group = callerOf(request).name
         return pool.list({ account: 'any', group, cursor, stage, limit: Number(limit) })
       },
@@ -83,7 +83,7 @@ function transactionOf({ to, data, value, gas }: Call): TxRequest {
   }
 }
 
-/** The status that says how far the cancel came. */
+/** Returns the status for the result of the cancel. */
 async function cancelled(tx: Tx): Promise<number> {
   try {
     const { result } = await tx.cancel({ timeoutMs: CANCEL_MS })

@@ -1,29 +1,29 @@
 #!/usr/bin/env node
 import { redactTyped } from '../errors/redact.js'
-import { EXIT, endWith, write } from './program.js'
+import { EXIT, endWith, write } from './shared/program.js'
 
 type Run = (argv: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>
 
-/** Each is loaded when it is asked for: the help does not wait for a chain. */
+/** Commands are loaded on demand, so that the help does not wait for the modules of a chain. */
 const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Run> }>> = {
   send: {
     about: 'pay a file of transfers or calls, each line once',
     load: async () => (await import('./send/command.js')).send,
   },
   inspect: {
-    about: "what a node says of an account's nonces",
+    about: "show an account's nonces as a node reports them",
     load: async () => (await import('./inspect/command.js')).inspect,
   },
   fill: {
-    about: 'fill the gaps in the nonces of an account',
+    about: 'fill the nonce gaps of an account',
     load: async () => (await import('./fill/command.js')).fill,
   },
   cancel: {
-    about: 'put nothing in the place of a waiting transaction',
+    about: 'replace a pending transaction with a no-op',
     load: async () => (await import('./change/command.js')).cancel,
   },
   'speed-up': {
-    about: 'offer more for a waiting transaction',
+    about: 'resend a pending transaction with higher fees',
     load: async () => (await import('./change/command.js')).speedUp,
   },
   devnet: {
@@ -31,15 +31,15 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     load: async () => (await import('./devnet/command.js')).devnet,
   },
   demo: {
-    about: 'a burst through faults, and what became of it',
+    about: 'send a burst while faults are injected, and check the chain',
     load: async () => (await import('./demo/command.js')).demo,
   },
   report: {
-    about: 'a page about a recording',
+    about: 'make an HTML page of a recording',
     load: async () => (await import('./report/command.js')).report,
   },
   peers: {
-    about: "the same burst through viem's nonceManager and through txlane",
+    about: "send the same burst through viem's nonceManager and through txlane",
     load: async () => (await import('./peers/command.js')).peers,
   },
 }
@@ -52,8 +52,8 @@ ${Object.entries(COMMANDS)
 
 txlane <command> --help shows the options of a command.
 
-Exit codes: 0 done, 1 something did not come about, 2 bad options, 3 refused before anything was sent,
-130 interrupted. Colours go by NO_COLOR and FORCE_COLOR.
+Exit codes: 0 success, 1 failure, 2 bad options, 3 refused before anything was sent, 130 interrupted.
+NO_COLOR and FORCE_COLOR control the colours.
 `
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

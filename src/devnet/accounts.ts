@@ -1,8 +1,8 @@
 import { type Hex, keccak256, type LocalAccount, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-// The keys of the mnemonic that every local node uses ("test test … junk"): public, and known to readers by their
-// addresses. Written out, because deriving them takes longer than starting the node.
+// Keys of the mnemonic that every local node uses ("test test … junk"). They are public, and developers know
+// the addresses. The keys are listed because deriving them takes longer than starting the node.
 const KEYS: readonly Hex[] = [
   '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
   '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
@@ -16,7 +16,7 @@ const KEYS: readonly Hex[] = [
   '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
 ]
 
-/** Past the first ten, keys are hashes of the account's number. */
+/** From the eleventh account on, the key is a hash of the account's index. */
 export function accountKey(index: number): Hex {
   return KEYS[index] ?? keccak256(toHex(`txlane devnet account ${index}`))
 }

@@ -3,18 +3,18 @@ import { TxlaneError } from '../errors/base.js'
 import { redactForeign } from '../errors/redact.js'
 
 export type AnvilProcess = {
-  /** `http://127.0.0.1:port` of the node itself, behind the gateway's back. */
+  /** `http://127.0.0.1:port` of anvil itself. Requests to it bypass the gateway. */
   readonly url: string
   readonly pid: number | undefined
-  /** Settles when the child has ended, whoever ended it. */
+  /** Resolves when the child process has ended for any reason. */
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
-// Kills anvil when standard input ends, which the kernel sees to however the parent dies: exit, signal, SIGKILL,
-// crash. No signal handler is needed, so the devnet changes nothing in how the host program ends. A shell is on
-// every Linux and macOS and starts in 2 ms; descriptor 3 carries the pipe because a background job's own standard
-// input is /dev/null.
+// Kills anvil when standard input ends. The kernel closes standard input however the parent ends (exit,
+// signal, SIGKILL, crash). No signal handler is needed, so the devnet does not change how the host program
+// ends. Every Linux and macOS has a shell, which starts in 2 ms. Descriptor 3 carries the pipe because the
+// standard input of a background job is /dev/null.
 const WATCHDOG =
   'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -9 $p 2>/dev/null) & wait $p'
 
@@ -23,7 +23,7 @@ const STDERR_KEPT = 2_000
 /**
  * Starts anvil on a free loopback port and waits until it listens.
  *
- * @throws TxlaneError `UNSUPPORTED` when it ends before that; the message carries what it wrote.
+ * @throws TxlaneError `UNSUPPORTED` when anvil ends before it listens; the error carries its standard error.
  */
 export async function startAnvil(binary: string, args: readonly string[]): Promise<AnvilProcess> {
   const all = ['--host', '127.0.0.1', '--port', '0', ...args]
@@ -58,12 +58,15 @@ export async function startAnvil(binary: string, args: readonly string[]): Promi
   }
 }
 
-/** A line for each call would cost the node, and whoever reads it, a tenth of a burst (measured). Nobody looks at it. */
+/**
+ * Turns off anvil's log, which the devnet does not use. A log line for each call costs anvil, and this
+ * process, a tenth of a burst (measured).
+ */
 async function quiet(url: string): Promise<void> {
   const call = { jsonrpc: '2.0', id: 1, method: 'anvil_setLoggingEnabled', params: [false] }
   const headers = { 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body: JSON.stringify(call) }
-  // One that does not know the method goes on telling; of one that has ended the next call says so.
+  // An anvil without this method keeps logging. If anvil has ended, the next call reports it.
   await fetch(url, init).then(
     (response) => response.text(),
     () => undefined,
@@ -83,7 +86,7 @@ function listening(child: ChildProcess): Promise<string> {
       const address = /Listening on (127\.0\.0\.1:\d+)/.exec(out)?.[1]
       if (address === undefined) return
       resolve(`http://${address}`)
-      // What it still tells is let through so that the pipe never fills, and not looked at.
+      // Further output is drained and discarded, so that the pipe never fills.
       stdout?.off('data', read).resume()
     }
     stdout?.on('data', read)

@@ -14,7 +14,10 @@ import type { Faults } from './faults/faults.js'
 import type { PoolItem } from './pool/pool.js'
 import type { DevnetStats } from './serve/exchange.js'
 
-/** viem's wallet and public actions over the gateway: no batching, no retries, no cache, polling every 50 ms. */
+/**
+ * A viem client with wallet and public actions on the gateway: no batching, no retries, no cache, polling
+ * every 50 ms.
+ */
 export type DevnetClient = Client<
   HttpTransport,
   Chain,
@@ -25,58 +28,65 @@ export type DevnetClient = Client<
 
 /** A transaction of another wallet with the same key. */
 export type ForeignTx = {
-  /** One of the devnet's accounts: its key must be known. */
+  /** Sending account. It must be one of the devnet's accounts, because the devnet needs its key. */
   readonly account: LocalAccount | Address
-  /** At which nonce. @default the account's lowest nonce not used after the newest flashblock */
+  /** Nonce of the transaction. @default the account's lowest unused nonce after the newest flashblock */
   readonly nonce?: number | undefined
 } & Pick<TransactionRequest, 'to' | 'value' | 'data' | 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
 /**
- * A local chain with pre-confirmations. State, execution and receipts are anvil's; block numbers, hashes and the
- * pool are the gateway's.
+ * A local chain with pre-confirmations. anvil provides state, execution and receipts; the gateway provides
+ * block numbers, block hashes and the pool.
  *
- * Not guaranteed: that a sealed block's hash is the hash of its header; that the opcodes NUMBER and BLOCKHASH show
- * the gateway's numbers and hashes, since they show the child's, where each flashblock is a block; state older than
- * `historyBlocks`; geth's rule that the authorities of an EIP-7702 transaction are reserved.
+ * Differences from a real chain:
+ * - A sealed block's hash is not the hash of its header.
+ * - The opcodes NUMBER and BLOCKHASH return anvil's numbers and hashes, where each flashblock is a block.
+ * - State older than `historyBlocks` is not served.
+ * - geth's reservation of the authorities of an EIP-7702 transaction is not modelled.
  */
 export type Devnet = AsyncDisposable & {
-  /** For HTTP, on the loopback interface. */
+  /** HTTP URL, on the loopback interface. */
   readonly url: string
-  /** For WebSocket. */
+  /** WebSocket URL, on the same port. */
   readonly wsUrl: string
-  /** The child itself, past pool rules, faults and renumbering. Making blocks there breaks the devnet. */
+  /**
+   * URL of anvil itself, without pool rules, faults and renumbering. Mining blocks there breaks the devnet.
+   */
   readonly anvilUrl: string
-  /** viem's chain: its id, and `url` as its only endpoint. */
+  /** viem's chain object, with `url` as its only endpoint. */
   readonly chain: Chain
-  /** Funded, with public keys that anybody knows. */
+  /** Funded accounts. Their keys are public. */
   readonly accounts: readonly LocalAccount[]
   /** A viem client of `url` with one of `accounts`. @default 0 */
   client(accountIndex?: number): DevnetClient
-  /** What goes wrong, and what did. */
+  /** Fault injection, and the log of the faults that occurred. */
   readonly faults: Faults
-  /** What was asked so far. */
+  /** Counts of the requests and calls so far. */
   readonly stats: DevnetStats
-  /** The process id of what runs anvil, for tests of crashes. */
+  /** The process id of anvil's launcher, for crash tests. */
   readonly pid: number | undefined
   /**
-   * Makes the next flashblock out of what waits in the pool. The one that completes a block (`blockTimeMs /
-   * flashblockMs`) is shown by `pending` until the next step or seal, which seals first. Where each block has one
-   * flashblock it is sealed at once.
+   * Builds the next flashblock from the transactions in the pool. The flashblock that completes a block
+   * (`blockTimeMs / flashblockMs`) stays visible under `pending` until the next step or seal, which seals the
+   * block first. If each block has one flashblock, the block is sealed at once.
    */
   stepFlashblock(): Promise<void>
-  /** Seals the block being built, with one flashblock made first if it has none. */
+  /** Seals the block being built. A block without a flashblock gets one first. */
   seal(): Promise<{ readonly number: bigint; readonly hash: Hex }>
-  /** Drops a waiting transaction. Resolves to whether there was one. */
+  /** Drops a waiting transaction. Resolves to true if the pool held it. */
   evict(hash: Hex): Promise<boolean>
   /**
-   * Takes the newest `depth` sealed blocks and the block being built off.
-   * @throws TxlaneError `INVALID` when there are not that many.
+   * Removes the newest `depth` sealed blocks and the block being built.
+   * @throws TxlaneError `INVALID` when the chain has fewer sealed blocks.
    */
   reorg(depth: number, options?: ReorgOptions): Promise<void>
-  /** Signs and puts in a transaction past the gateway's faults and pool rules, above all tips. */
+  /**
+   * Signs a transaction and adds it to the pool. It bypasses faults and pool rules, and is picked before all
+   * others.
+   */
   foreign(transaction: ForeignTx): Promise<Hex>
-  /** What waits in the pool. */
+  /** Transactions that wait in the pool. */
   pool(): Promise<readonly PoolItem[]>
-  /** Ends the child and gives up the port. Open requests break. Calling it again does nothing. */
+  /** Ends anvil and releases the port. Open requests fail. Calling it again does nothing. */
   stop(): Promise<void>
 }

@@ -1,21 +1,23 @@
 import type { Address, Hex, LocalAccount } from 'viem'
 import { invalid } from '../errors/invalid.js'
-import type { AnvilRpc } from './anvilRpc.js'
 import type { ForeignTx } from './devnet.js'
 import { readAccountStates } from './pool/accountStates.js'
-import { decodeTx } from './pool/decode.js'
+import type { AnvilRpc } from './rpc/anvilRpc.js'
+import { decodeTx } from './rpc/decode.js'
 
 export type Foreign = {
-  /** For the fault: undefined for accounts whose key is not known. */
+  /**
+   * Signs a transaction for the `foreign` fault; undefined for an account whose key the devnet does not have.
+   */
   sign(from: Address, nonce: number): Promise<Hex | undefined>
-  /** For the handle: signed bytes, sender and hash. */
+  /** For the handle: returns the signed bytes, the sender and the hash. */
   prepare(transaction: ForeignTx): Promise<{ raw: Hex; from: Address; hash: Hex }>
 }
 
-// Far above what tests pay, so that it also wins under anvil's rules, where only the fees decide.
+// Far above the fees of tests, so that it also wins under anvil's rules, which compare fees only.
 const TIP_WEI = 500_000_000_000n
 
-/** Transactions of somebody else who has the same key: a second process, a wallet, an attacker. */
+/** Signs transactions of another holder of the same key: a second process, a wallet or an attacker. */
 export function createForeign(options: {
   readonly rpc: AnvilRpc
   readonly chainId: number

@@ -2,11 +2,11 @@ import { type Chain, createWalletClient, defineChain, http, type LocalAccount, p
 import { invalid } from '../errors/invalid.js'
 import { systemClock } from '../platform/clock.js'
 import type { AnvilProcess } from './anvilProcess.js'
-import type { AnvilRpc } from './anvilRpc.js'
 import { startTicker } from './chain/ticker.js'
 import type { Devnet, DevnetClient } from './devnet.js'
 import type { DevnetNode } from './node.js'
 import type { DevnetSettings } from './options.js'
+import type { AnvilRpc } from './rpc/anvilRpc.js'
 
 const POLLING_MS = 50
 
@@ -18,7 +18,7 @@ export type HandleOptions = {
   readonly node: DevnetNode
 }
 
-/** What the caller of `startDevnet` holds. Starts the timer, if there is one. */
+/** Builds the object that `startDevnet` returns, and starts the timer in timer mode. */
 export function createHandle({ settings, accounts, anvil, rpc, node }: HandleOptions): Devnet {
   const { motion, pool, queue } = node
   const chain = chainOf(settings, node.port)
@@ -31,7 +31,7 @@ export function createHandle({ settings, accounts, anvil, rpc, node }: HandleOpt
     return startTicker({ clock: systemClock, everyMs: settings.flashblockMs, tick })
   }
 
-  // A devnet that stands still must say why; one that is being stopped may fail its last step.
+  // A devnet that stops making blocks must report the reason. During a stop, the last step may fail.
   function warn(error: unknown): void {
     if (stopping !== undefined) return
     process.emitWarning(`The devnet could not make a flashblock: ${String(error)}`)
@@ -84,7 +84,8 @@ function chainOf({ chainId, blockTimeMs }: DevnetSettings, port: number): Chain 
     rpcUrls: { default: { http: [`http://127.0.0.1:${port}`], webSocket: [`ws://127.0.0.1:${port}`] } },
     blockTime: blockTimeMs,
     testnet: true,
-    // One process seals its blocks: a child block proves an end (the sender goes by this word).
+    // One process seals all blocks, so a child block proves that a nonce is settled. The sender reads this
+    // flag.
     custom: { singleSequencer: true },
   })
 }

@@ -1,6 +1,5 @@
 import type { Hex, LocalAccount } from 'viem'
-import type { Clock } from '../platform/clock.js'
-import type { AnvilRpc } from './anvilRpc.js'
+import type { Clock } from '../clock.js'
 import { type ChainState, createChainState } from './chain/chainState.js'
 import type { ChainView } from './chain/chainView.js'
 import { createGate } from './chain/gate.js'
@@ -19,15 +18,16 @@ import type { Pool } from './pool/pool.js'
 import { BASE_RULES } from './pool/poolRules.js'
 import { createRulesPool } from './pool/rulesPool.js'
 import type { ReadContext } from './reads/readContext.js'
+import type { AnvilRpc } from './rpc/anvilRpc.js'
+import type { RpcObject } from './rpc/rpcTypes.js'
 import { createControl } from './serve/controls.js'
 import { createExchange, type DevnetStats } from './serve/exchange.js'
 import { createGateway, receiptThrough } from './serve/gateway.js'
 import { serveHttp } from './serve/http.js'
-import type { RpcObject } from './serve/rpcTypes.js'
 import { createSends } from './serve/sends.js'
 import { serveWs } from './serve/ws.js'
 
-/** Everything between the child and the clients. */
+/** All parts between anvil and the clients. */
 export type DevnetNode = {
   readonly port: number
   readonly faults: Faults
@@ -47,7 +47,7 @@ export type NodeOptions = {
   readonly salt: () => Hex
 }
 
-// What nodes suggest where nobody competes for space, and what anvil suggests.
+// The tip that nodes suggest without competition for block space, and that anvil suggests.
 const TIP_WEI = 1_000_000_000n
 
 export async function createNode(options: NodeOptions): Promise<DevnetNode> {
@@ -113,7 +113,7 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
       sends.close()
       ws?.close()
       await http.close()
-      // What is under way talks to the child, which ends next.
+      // A running task still calls anvil, which ends next.
       await queue.run(async () => undefined)
     },
   }
@@ -123,7 +123,8 @@ async function chainOf({ rpc, settings, salt }: NodeOptions): Promise<ChainState
   const base = (await rpc.call('eth_getBlockByNumber', ['latest', false])) as RpcObject
   return createChainState({
     base,
-    // A lane is told apart by its genesis: two devnets started in the same second must not look like one chain.
+    // A lane key contains the genesis hash. Two devnets started in the same second must not look like one
+    // chain.
     baseHash: settings.forkUrl === undefined ? salt() : (base.hash as Hex),
     blockTimeMs: settings.blockTimeMs,
     constantBaseFee: settings.baseFee === 'constant',
@@ -140,7 +141,7 @@ function poolOf({ rpc, settings, clock }: NodeOptions, foreign: Foreign): Pool {
     const book = createBaseBook({ rules: BASE_RULES, chain, countMax: poolMax })
     return createRulesPool({ rpc, book, signForeign })
   }
-  // geth's `--txpool.pricelimit`.
+  // Minimum tip: geth's `--txpool.pricelimit`.
   const chain = { chainId, gasLimit, tipWeiMin: 1n }
   const book = createGethBook({ chain, globalSlots: poolMax, clock })
   return createRulesPool({ rpc, book, parallel: { clock, random: seededRandom(seed) }, signForeign })

@@ -3,7 +3,7 @@ import { findAnvil } from './anvilPath.js'
 import { type DevnetOptions, settingsOf } from './options.js'
 
 describe('the options of the devnet', () => {
-  test('have the defaults that are documented', () => {
+  test('have the documented defaults', () => {
     expect(settingsOf({})).toMatchObject({
       blockTimeMs: 2_000,
       flashblockMs: 200,
@@ -23,13 +23,13 @@ describe('the options of the devnet', () => {
     [{ accounts: 1.5 }, 'accounts'],
     [{ port: -1 }, 'port'],
     [{ safeDepth: Number.NaN }, 'safeDepth'],
-  ])('that cannot be are refused by name: %o', (options, name) => {
+  ])('that are invalid are rejected by name: %o', (options, name) => {
     expect(() => settingsOf(options as DevnetOptions)).toThrow(`Invalid ${name}:`)
   })
 })
 
 describe('looking for anvil', () => {
-  test('takes the path given before the one of the environment, and either must exist', () => {
+  test('prefers the given path to ANVIL_PATH, and either path must exist', () => {
     expect(findAnvil(process.execPath, { ANVIL_PATH: '/nowhere' })).toBe(process.execPath)
     expect(findAnvil(undefined, { ANVIL_PATH: process.execPath })).toBe(process.execPath)
     expect(() => findAnvil(undefined, { ANVIL_PATH: '/nowhere' })).toThrow('/nowhere')

@@ -2,60 +2,71 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { GETH_LIMITS } from './geth/poolTypes.js'
 
-/** Whose pool a devnet has. */
+/** The pool rules of a devnet. */
 export type DevnetRules = 'base' | 'geth' | 'anvil'
 
-/** Every property may be left out. */
+/** Options of a devnet. Every property is optional. */
 export type DevnetOptions = {
-  /** Milliseconds from one sealed block to the next; also the steps of the timestamps. @default 2000 */
+  /** Milliseconds between sealed blocks; timestamps advance by the same step. @default 2000 */
   readonly blockTimeMs?: number | undefined
   /**
-   * Milliseconds from one flashblock to the next; divides `blockTimeMs`. Equal to it, there are no
-   * pre-confirmations: each step is sealed at once. @default 200 under `rules: 'base'`, else `blockTimeMs`
+   * Milliseconds between flashblocks; divides `blockTimeMs`. If both are equal, the chain has no
+   * pre-confirmations: each step is sealed at once.
+   * @default 200 under `rules: 'base'`, else `blockTimeMs`
    */
   readonly flashblockMs?: number | undefined
   /**
-   * Whose pool this is. `base`: `pending` leaves the mempool out; geth's words, four transactions in flight for a
-   * delegated account. `geth`: the model of geth's pool, which counts in `pending`, works on requests side by side and
-   * drops in silence. `anvil`: anvil's own pool, without the rule of 10%. @default 'base'
+   * Rules of the pool. `base`: `pending` excludes the mempool; geth's error messages; four in-flight
+   * transactions for a delegated account. `geth`: a model of geth's pool, which includes the pool in the
+   * `pending` count, serves requests in parallel, and drops transactions silently. `anvil`: anvil's own pool,
+   * without the rule of 10%.
+   * @default 'base'
    */
   readonly rules?: DevnetRules | undefined
   /** The chain's id. @default 31337 */
   readonly chainId?: number | undefined
-  /** What faults are drawn from. @default 1 */
+  /** Seed of the random fault decisions. @default 1 */
   readonly seed?: number | undefined
   /** Port on 127.0.0.1; 0 takes a free one. @default 0 */
   readonly port?: number | undefined
-  /** Starts from another chain's state. Slower; the accounts are funded there too. */
+  /** URL of a chain whose state the devnet forks. Slower; the accounts are funded there too. */
   readonly forkUrl?: string | undefined
-  /** The program that executes. @default the environment's `ANVIL_PATH`, the package `@foundry-rs/anvil`, then `anvil` on `PATH` */
+  /**
+   * Path of the anvil binary.
+   * @default the environment's `ANVIL_PATH`, the package `@foundry-rs/anvil`, then `anvil` on `PATH`
+   */
   readonly anvilPath?: string | undefined
-  /** `timer` makes flashblocks by itself; `manual` only when `stepFlashblock` or `seal` is called. @default 'timer' */
+  /**
+   * `timer` makes flashblocks periodically; `manual` only when `stepFlashblock` or `seal` is called.
+   * @default 'timer'
+   */
   readonly mode?: 'timer' | 'manual' | undefined
-  /** How many funded accounts, each with 10,000 ether. @default 10 */
+  /** Number of funded accounts, each with 10,000 ether. @default 10 */
   readonly accounts?: number | undefined
-  /** Of the first block, in wei. @default 1000000000n */
+  /** Base fee of the first block, in wei. @default 1000000000n */
   readonly baseFeePerGasWei?: bigint | undefined
-  /** Whether the base fee follows EIP-1559 from sealed block to sealed block. @default 'eip1559' */
+  /** Whether the base fee follows EIP-1559 from one sealed block to the next. @default 'eip1559' */
   readonly baseFee?: 'eip1559' | 'constant' | undefined
-  /** Gas of a sealed block; each flashblock opens an equal share. @default 300000000n */
+  /** Gas limit of a sealed block; each flashblock adds an equal share. @default 300000000n */
   readonly gasLimit?: bigint | undefined
-  /** How many sealed blocks the tag `safe` lags behind `latest`. @default 2 */
+  /** Number of sealed blocks by which the tag `safe` lags behind `latest`. @default 2 */
   readonly safeDepth?: number | undefined
-  /** Likewise `finalized`. @default 4 */
+  /** Number of sealed blocks by which the tag `finalized` lags behind `latest`. @default 4 */
   readonly finalizedDepth?: number | undefined
   /**
-   * Sealed blocks whose state can be read, and taken off by `reorg`. anvil keeps a copy of the whole state for each
-   * flashblock, some 330 bytes an account: with thousands of accounts it adds up. @default 70
+   * Number of sealed blocks whose state is readable and that `reorg` can remove. anvil keeps a copy of the
+   * whole state for each flashblock, about 330 bytes per account, which adds up with thousands of accounts.
+   * @default 70
    */
   readonly historyBlocks?: number | undefined
   /** `forbidden`: `eth_getBlockReceipts` gets HTTP 403, as on Base's public endpoints. @default 'allow' */
   readonly blockReceipts?: 'allow' | 'forbidden' | undefined
-  /** Calls in one request; above it the request is refused. @default 1000 */
+  /** Maximum calls in one batch; a larger request is rejected. @default 1000 */
   readonly batchMax?: number | undefined
   /**
-   * Under `rules: 'base'` the transactions that the pool holds; above it "txpool is full". Under `geth` the executable
-   * transactions that it keeps (`--txpool.globalslots`); those above it are dropped in silence. Not under `anvil`.
+   * Under `rules: 'base'` the maximum number of pooled transactions; a further one gets "txpool is full".
+   * Under `geth` the maximum number of executable transactions (`--txpool.globalslots`); excess ones are
+   * dropped silently. Not used under `anvil`.
    * @default 20000, and geth's 5120 under `rules: 'geth'`
    */
   readonly poolMax?: number | undefined
@@ -91,7 +102,7 @@ export type DevnetSettings = Defined<Omit<DevnetOptions, 'forkUrl' | 'anvilPath'
   readonly flashblocksPerBlock: number
 }
 
-/** Fills in the defaults. @throws TxlaneError `INVALID` naming the option. */
+/** Fills in the defaults. @throws TxlaneError `INVALID` that names the option. */
 export function settingsOf(options: DevnetOptions): DevnetSettings {
   const rules = options.rules ?? 'base'
   if (!['base', 'geth', 'anvil'].includes(rules)) throw invalid('rules', rules, "'base', 'geth' or 'anvil'")

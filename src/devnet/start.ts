@@ -3,11 +3,11 @@ import { systemClock, systemRandom } from '../platform/clock.js'
 import { createAccounts } from './accounts.js'
 import { findAnvil } from './anvilPath.js'
 import { startAnvil } from './anvilProcess.js'
-import { createAnvilRpc } from './anvilRpc.js'
 import type { Devnet } from './devnet.js'
 import { createHandle } from './handle.js'
 import { createNode } from './node.js'
 import { type DevnetOptions, type DevnetSettings, settingsOf } from './options.js'
+import { createAnvilRpc } from './rpc/anvilRpc.js'
 
 const BALANCE_ETHER = 10_000
 
@@ -47,7 +47,7 @@ function anvilArgs(settings: DevnetSettings): string[] {
     '--accounts=0',
     `--chain-id=${settings.chainId}`,
     `--gas-limit=${settings.gasLimit}`,
-    // Without it the child would write old states to disk, and leave them there when it is killed.
+    // Without this flag anvil writes old states to disk, and leaves them there when it is killed.
     `--prune-history=${settings.historyBlocks * settings.flashblocksPerBlock}`,
     ...(settings.forkUrl === undefined
       ? [`--block-base-fee-per-gas=${settings.baseFeePerGasWei}`]

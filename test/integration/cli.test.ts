@@ -86,14 +86,14 @@ test('txlane send pays each line once, however often it is run, and refuses a fi
   await writeFile(path, (await readFile(path, 'utf8')).replace('5 wei', '6 wei'))
   expect(await txlane(['send', path, '--yes'])).toMatchObject({
     code: 3,
-    err: expect.stringContaining('not the same any more'),
+    err: expect.stringContaining('has changed since'),
   })
   await writeFile(path, (await readFile(path, 'utf8')).replace('6 wei', '5 wei'))
   const renamed = join(folder, 'other.csv')
   await rename(path, renamed)
   expect(await txlane(['send', renamed, '--yes'])).toMatchObject({
     code: 3,
-    err: expect.stringContaining('Then call it pay.csv again'),
+    err: expect.stringContaining('rename it back to pay.csv'),
   })
   expect(await balanceOf(BOB)).toBe(bobBefore + 5n)
 })
@@ -172,13 +172,13 @@ test('txlane inspect, speed-up, cancel and fill: what stands still is seen and m
   expect(JSON.parse(look.out)).toMatchObject({
     counts: { latest: 0 },
     holes: [1],
-    stuck: expect.stringContaining('and the base fee is'),
+    stuck: expect.stringContaining('but the base fee is'),
     waiting: [{ nonce: 0 }, { nonce: 2 }, { nonce: 3 }],
   })
   expect(look.code).toBe(1)
   expect(await txlane(['speed-up', '0', '--yes'], 3)).toMatchObject({
     code: 0,
-    out: expect.stringContaining('It ran as'),
+    out: expect.stringContaining('Executed as'),
   })
   expect(await txlane(['fill', address, '--dry-run'], 3)).toMatchObject({
     code: 0,
@@ -217,7 +217,7 @@ test('a run that cannot go on says why, once, and txlane inspect --journal says 
   while ((await txlane(['inspect', poor, '--journal', path])).code !== 1);
   child.kill('SIGKILL')
   await ended
-  expect(err.match(/The account cannot pay the next one/g)).toHaveLength(1)
+  expect(err.match(/The account cannot pay the next transaction/g)).toHaveLength(1)
   expect(err.match(/It waits for money/g)).toHaveLength(1)
 
   const seen = await txlane(['inspect', poor, '--journal', path])
@@ -315,5 +315,5 @@ test('a command that cannot begin is refused at once, with a code of its own, an
     err: expect.stringContaining('There is no command "pay"'),
   })
   const help = await txlane(['--help'])
-  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes: 0 done') })
+  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes: 0 success') })
 })

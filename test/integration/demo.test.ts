@@ -68,7 +68,7 @@ describe('against a node of the user', () => {
       { DEMO_KEY: KEY, NO_COLOR: '1' },
     )
     expect(out, err).toContain('gaps 0, duplicates 0, lost 0')
-    expect(out).toContain('20 sealed (2 of them reverted), 0 failed')
+    expect(out).toContain('20 sealed (2 of which reverted), 0 failed')
     expect(err).toContain('--faults has no effect')
     for (const secret of [KEY.slice(2), 'secret-path']) expect(out + err).not.toContain(secret)
     expect(code).toBe(0)

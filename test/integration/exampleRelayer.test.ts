@@ -197,7 +197,7 @@ describe('one process', () => {
     const refused = [
       [{ ...call, to: other }, /may not call 0x2222/],
       [{ ...call, value: '1' }, /0 wei at most/],
-      [{ to }, /"gas" has to be named/],
+      [{ to }, /"gas" is required/],
       [{ ...call, gas: '50001' }, /50000 at most/],
     ] as const
     // One request a second is hers: each waits for its own.

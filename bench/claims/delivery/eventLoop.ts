@@ -13,7 +13,10 @@ import { type PartContext, scaled } from './part.js'
 
 const SUBJECTS: readonly Subject[] = [txlaneGiven, careful, viemGiven, viemBatched]
 const WANTED_MS = 5
-/** Of a loop that keeps no books and lets the event loop turn every 2 ms: on a machine that is busy it is late itself. */
+/**
+ * Limit relative to a loop without bookkeeping that yields to the event loop every 2 ms: on a busy machine
+ * that loop is late itself.
+ */
 const OF_THE_LOOP = 2
 const COUNT = 5_000
 const QUIET_BLOCKS = 3
@@ -21,7 +24,7 @@ const LIMIT_MS = 60_000
 const P99 = 'how late a timer is during a burst, 99th percentile'
 const MOST = 'how late a timer is during a burst, the latest'
 
-/** By how much everything else in the caller's process is late while a burst goes out. */
+/** Measures the delay of other timers in the caller's process during a burst. */
 export async function eventLoop(context: PartContext): Promise<Outcome> {
   const count = scaled(COUNT, context)
   await using node = await startGeth(context.geth)
@@ -33,7 +36,7 @@ export async function eventLoop(context: PartContext): Promise<Outcome> {
     try {
       await processes.open(subject, { url: node.url, privateKey, count, chain: node.chain })
       const sent = processes.burst(subject, { count, watchLoop: true })
-      // What is left in the pool would be in the way of the next.
+      // Transactions left in the pool would block the next turn.
       await watchLanding({
         node,
         fresh,
@@ -76,7 +79,7 @@ export async function eventLoop(context: PartContext): Promise<Outcome> {
       ),
     ],
     notes: [
-      `Event loop: ${count} transfers, gas and fees given, asked for in parts of 50, between which the caller lets the loop turn; a timer of 1 ms in the same process. The careful loop signs for 2 ms between two turns. viem without batching has 500 calls open at a time.`,
+      `Event loop: ${count} transfers, gas and fees given, sent in parts of 50, between which the caller yields to the event loop; a timer of 1 ms runs in the same process. The careful loop yields after each 2 ms of signing. viem without batching has 500 calls open at a time.`,
       ...failures,
     ],
   }

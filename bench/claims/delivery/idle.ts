@@ -23,11 +23,11 @@ const WAITING = 'calls while one transaction waits'
 const PER_BLOCK = 'the same for each block'
 const LEARNING = 'the same for each block while the pace of the blocks is learnt'
 const NOTHING = 'calls while nothing is open'
-/** By then the lane knows when blocks come. */
+/** After this many sends the lane knows the block cadence. */
 const LEARNING_SENDS = 4
-/** anvil calls a block final after 64; some more, for the last look. */
+/** anvil finalises a block after 64 more; the rest is for the last poll. */
 const FINAL_BLOCKS = 70
-/** On slower chains that would take minutes. */
+/** Finality is only awaited on chains this fast: on slower ones it would take minutes. */
 const FAST_MS = 200
 const WATCHED_MS = 5_000
 
@@ -36,14 +36,14 @@ type Cost = {
   readonly perMinute: number
   readonly perBlock: number
   readonly learning: number
-  /** In five seconds. */
+  /** Calls in five seconds. */
   readonly nothingOpen: number
 }
 
-/** What a lane asks while it waits: with exactly one transaction under way, and with none. */
+/** The calls of a waiting lane: with exactly one open transaction, and with none. */
 export async function idle(context: PartContext): Promise<Outcome> {
   const forMs = scaled(SECONDS, context) * 1_000
-  // At once: each does next to nothing.
+  // Measured concurrently, because each does almost nothing.
   const costs = await Promise.all(BLOCKS_MS.map((blockMs) => costOf(blockMs, forMs)))
   for (const { name, perMinute, perBlock, nothingOpen } of costs)
     context.say(
@@ -66,7 +66,7 @@ export async function idle(context: PartContext): Promise<Outcome> {
       atMost(`calls while nothing is open, ${name}`, nothingOpen, 0),
     ]),
     notes: [
-      `Idle cost: transfers one after the other for ${forMs / 1_000} s, the next as soon as the one before is in a block. The sends themselves are not counted: a block costs a header, a receipt, and the count that rides along with the send. It begins when ${LEARNING_SENDS} have landed. Nothing is open when a lane is ready and has sent nothing; and, where blocks come every 0.2 s, when all that it sent is final.`,
+      `Idle cost: transfers in sequence for ${forMs / 1_000} s, each as soon as the previous one is in a block. The sends themselves are not counted: a block costs a header, a receipt, and the count in the batch of the send. Counting begins after ${LEARNING_SENDS} landed transfers. A lane has no open transaction when it is ready and has sent none, and, with blocks every 0.2 s, when all its transactions are final.`,
     ],
   }
 }
@@ -104,7 +104,7 @@ async function costOf(blockMs: number, forMs: number): Promise<Cost> {
   }
 }
 
-/** Until then a lane looks whether the blocks of what it sent still stand. */
+/** Until the blocks of its transactions are final, a lane checks whether they are still canonical. */
 async function whenFinal({ rpc }: Node, proxy: NodeProxy): Promise<number> {
   const until = (await headOf(rpc)) + FINAL_BLOCKS
   while ((await headOf(rpc)) < until) await pause(100)

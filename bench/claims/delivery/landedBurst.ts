@@ -17,10 +17,15 @@ export type LandedBurst = {
 
 export type Landed = Landing & { readonly ms: number; readonly pooledMs: number }
 
-/** geth tries again every 10 s what it has dropped: twice that, and it is lost. */
+/**
+ * geth resubmits dropped local transactions every 10 s. After twice that time without one, the rest is lost.
+ */
 const QUIET_BLOCKS = 21
 
-/** A burst over a path of that length, from when a block has just come. @throws Error where some have not landed */
+/**
+ * Runs a burst over a path with the given round trip, beginning right after a block.
+ * @throws Error if a transaction has not landed
+ */
 export async function landedBurst(burst: LandedBurst): Promise<Landed> {
   const { node, processes, subject, fresh, count, roundTripMs, limitMs } = burst
   await using proxy = await startNodeProxy(node.url, { roundTripMs })

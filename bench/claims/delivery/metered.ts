@@ -14,12 +14,12 @@ import { type SubjectProcesses, startSubjects } from '../../support/subjectProce
 import { type PartContext, scaled } from './part.js'
 
 const COUNT = 200
-/** More than four times what the slowest allowance needs. */
+/** More than four times the duration at the slowest allowance. */
 const LIMIT_MS = 100_000
 const LOOK_MS = 20
 const SEND = 'eth_sendRawTransaction'
 const BATCH_MAX = 100
-/** So much an endpoint allows that nothing is refused. */
+/** An allowance so high that no request is refused. */
 const UNMETERED: Allowance = { counts: 'calls', perSecond: 1e9 }
 const ALLOWANCES: readonly Allowance[] = [
   ...[10, 25, 50, 100].map((perSecond) => ({ counts: 'calls', perSecond }) as const),
@@ -31,7 +31,7 @@ type Turn = {
   readonly ms: number
   /** Raw transactions that the endpoint let through. */
   readonly sends: number
-  /** The share of the requests that it did not. */
+  /** Share of the requests that the endpoint refused. */
   readonly denied: number
   readonly counted: Counted
 }
@@ -40,7 +40,10 @@ type World = { readonly node: Geth; readonly processes: SubjectProcesses; readon
 const nameOf = (allowance: Allowance) =>
   allowance === UNMETERED ? 'no limit' : `${allowance.perSecond} ${allowance.counts} a second`
 
-/** Bursts at endpoints that allow so much a second: they take as long as what is needed, and little is refused. */
+/**
+ * Bursts at endpoints with a rate limit. They should take the minimum time that the limit allows, with few
+ * refusals.
+ */
 export async function metered(context: PartContext): Promise<Outcome> {
   const count = scaled(COUNT, context)
   await using node = await startGeth(context.geth)
@@ -48,7 +51,7 @@ export async function metered(context: PartContext): Promise<Outcome> {
   const { values, failures } = await takeTurns({
     subjects: [UNMETERED, ...ALLOWANCES].map((allowance) => ({ name: nameOf(allowance), allowance })),
     rounds: context.rounds,
-    // The slowest takes half a minute.
+    // The slowest turn takes half a minute.
     warmUps: 0,
     run: ({ name, allowance }, { round }) =>
       turn({ node, processes, count }, allowance, `metered ${name} ${round}`),
@@ -101,13 +104,16 @@ export async function metered(context: PartContext): Promise<Outcome> {
     figures,
     checks,
     notes: [
-      `Metered: ${count} transfers, gas and fees given, from a sender's first call until the node had the last. The endpoint holds a second's allowance, counts every call of a batch (or every request), and answers HTTP 429 to a request that is too much. Sends are those that it let through; that it has a limit is learned from a refusal. Needed are one call for each transfer (or a request for ${BATCH_MAX}) and the reads of the same burst without a limit.`,
+      `Metered: ${count} transfers, gas and fees given, from a sender's first call until the node had the last. The endpoint's bucket holds the allowance of one second, counts every call of a batch (or every request), and answers HTTP 429 to a request above it. Sends are the raw transactions that it let through; the sender learns about the limit from a refusal. The minimum is one call for each transfer (or one request for ${BATCH_MAX}), plus the reads of the same burst without a limit.`,
       ...failures,
     ],
   }
 }
 
-/** One call for each transaction, or one request for a full batch, and what was read where nothing was refused. */
+/**
+ * Minimum number of calls or requests: one call per transaction or one request per full batch, plus the reads
+ * of an unlimited burst.
+ */
 function neededOf(counted: Counted, { counts }: Allowance, count: number): number {
   if (counts === 'calls') return count + counted.calls - (counted.methods[SEND] ?? 0)
   return Math.ceil(count / BATCH_MAX) + counted.requests - counted.requestsWith(SEND)
@@ -132,7 +138,7 @@ async function turn({ node, processes, count }: World, allowance: Allowance, wor
   }
 }
 
-/** Waits until the node has them all, mined or not. @throws Error where it takes too long */
+/** Waits until the node has all transactions, mined or pooled. @throws Error on timeout */
 async function pooled({ rpc }: Geth, { address }: Fresh, count: number): Promise<void> {
   const untilMs = sharedNowMs() + LIMIT_MS
   for (;;) {

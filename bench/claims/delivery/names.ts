@@ -1,4 +1,4 @@
-/** In the order in which they are measured. */
+/** In measuring order. */
 export const PART_NAMES = [
   'roundTrips',
   'slowBlocks',

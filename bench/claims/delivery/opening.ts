@@ -14,27 +14,28 @@ import type { PartContext } from './part.js'
 
 const SUBJECTS: readonly Subject[] = [txlaneDefault, viemDefault, ethersDefault]
 /**
- * Measured over two paths, and the difference counts: what a process computes for its first send is in both. With one path
- * of 500 ms, and the 250 ms that it takes on a busy machine, three round trips were counted as 3 or 4.
+ * Measured over two paths, of which the difference counts: the computing time of the first send is part of
+ * both. With one path of 500 ms, and 250 ms of computing on a busy machine, three round trips were counted as
+ * 3 or 4.
  */
 const ROUND_TRIPS_MS = { short: 250, long: 750 } as const
 const DIFFERENCE_MS = ROUND_TRIPS_MS.long - ROUND_TRIPS_MS.short
 const COLD = 'the first send of a process, nothing given'
 const WARM = 'a later one, nothing given'
-/** By then the first is in a block, and nothing of it is left to do. */
+/** After this time the first transaction is in a block, and its work has ended. */
 const IDLE_MS = 3_000
 
 type Trips = { readonly cold: number; readonly warm: number }
 type Times = { readonly coldMs: number; readonly warmMs: number }
 
-/** Round trips from the call until the transaction is accepted, its own among them. */
+/** Measures the round trips from the call until the transaction is accepted, including its own. */
 export async function opening({ geth, rounds, say }: PartContext): Promise<Outcome> {
   await using node = await startGeth(geth)
   await using processes = await startSubjects(SUBJECTS)
   const { values, failures } = await takeTurns({
     subjects: SUBJECTS.map((subject) => ({ name: subject.name, subject })),
     rounds,
-    // A process that has sent nothing cannot be warmed up.
+    // A process without earlier sends has no warm-up.
     warmUps: 0,
     run: ({ name, subject }, { round }) => turn(node, processes, subject, `opening ${name} ${round}`),
     show: ({ cold, warm }) => `${cold.toFixed(2)} round trips, later ${warm.toFixed(2)}`,

@@ -1,23 +1,23 @@
 import type { Context, Outcome } from '../../claim.js'
 
-/** Everything of a claim that a part needs; `transactions` are those of its largest burst but one (`eventLoop`). */
+/** The context of a part; `transactions` is the number of its largest burst, except for `eventLoop`. */
 export type PartContext = Context & {
-  /** The binary. */
+  /** Path of the geth binary. */
   readonly geth: string
 }
 
-/** One measure of the claim, by itself. */
+/** A part of the claim with its own measurements. */
 export type Part = (context: PartContext) => Promise<Outcome>
 
-/** A part of so many, where fewer are asked for than the claim has by itself. */
+/** Scales a part's number if fewer transactions are requested than the claim's default. */
 export function scaled(count: number, { transactions }: Pick<Context, 'transactions'>): number {
   return Math.max(1, Math.round((count * transactions) / TRANSACTIONS))
 }
 
-/** The claim's own number. */
+/** The claim's default number. */
 export const TRANSACTIONS = 1_000
 
-/** What several runs of one part came to. */
+/** Joins the outcomes of several parts. */
 export function together(outcomes: readonly Outcome[]): Outcome {
   return {
     figures: outcomes.flatMap(({ figures }) => figures),

@@ -29,7 +29,10 @@ const POOL = 'from the loss until the node has all, its pending count shows them
 const FIRST = 'the same in the first burst at an endpoint'
 const SUBJECTS = FAULTS.map((fault) => ({ name: fault, fault }))
 
-/** One request of a burst comes to grief. What it carried is there again soon. */
+/**
+ * Injects a fault into one request of a burst, and measures the time until its transactions are visible
+ * again.
+ */
 export async function recovery(context: PartContext): Promise<Outcome> {
   return together([await onFlashblocks(context), await onPool(context)])
 }
@@ -47,7 +50,7 @@ async function onFlashblocks(context: PartContext): Promise<Outcome> {
     async run({ fault }) {
       const all: number[] = []
       for (let left = scaled(SAMPLES, context); left > 0; left--) all.push(await run(fault, chain.url))
-      // Another URL is another endpoint: nothing is known of it.
+      // Another URL is an endpoint without history.
       return { all, first: await run(fault, `${chain.url}/${samples}`) }
     },
     show: ({ all, first }) =>
@@ -72,14 +75,14 @@ async function onFlashblocks(context: PartContext): Promise<Outcome> {
       atMost('ms after any of them, 99th percentile', p99, 1_000),
     ],
     notes: [
-      `Recovery: the first request of a burst of ${count} is struck, of the last kind its first transaction. All are pre-confirmed when the process that makes the flashblocks has shown the last of them.`,
-      `An undisturbed burst of ${2 * count} went before them, so that the window of this endpoint holds a burst. In the first burst at an endpoint the window is 64: it takes two flashblocks where nothing is lost.`,
+      `Recovery: a fault hits the first request of a burst of ${count}; a fault of the last kind only hits its first transaction. All are pre-confirmed when the process that makes the flashblocks has shown the last of them.`,
+      `A burst of ${2 * count} without faults precedes them, so that the endpoint's window holds a whole burst. In the first burst at an endpoint the window is 64: it takes two flashblocks even without a loss.`,
       ...failures,
     ],
   }
 }
 
-/** A burst that nothing disturbs: later lanes of this process begin with the window that it has shown. */
+/** Sends a burst without faults: later lanes of this process start with its window. */
 async function growWindow(chain: FlashChain, count: number): Promise<void> {
   const sender = await senderOn(chain, chain.url, 'recovery window')
   try {
@@ -100,17 +103,17 @@ type Sample = {
   readonly url: string
   readonly fault: Fault
   readonly count: number
-  /** Names the account. */
+  /** Seed of the account's key. */
   readonly words: string
 }
 
-/** Milliseconds from when the fault struck until the last of the burst was in a flashblock. */
+/** Milliseconds from the fault until the last transaction of the burst was in a flashblock. */
 async function untilVisible({ chain, url, fault, count, words }: Sample): Promise<number> {
   const sender = await senderOn(chain, url, words)
   try {
     await sender.ready()
     await preconfirmed(sender.send(givenTransfer(0)))
-    // Not in step with the flashblocks, or each would find the same moment.
+    // Out of step with the flashblocks, so that the samples differ in phase.
     await pause(Math.random() * PAUSE_MS_MAX)
     await chain.arm(fault)
     const hashes = await Promise.all(sendAll(sender, count).map(preconfirmed))
@@ -152,13 +155,13 @@ async function onPool(context: PartContext): Promise<Outcome> {
       ),
     ),
     notes: [
-      `On geth over a round trip of ${ROUND_TRIP_MS} ms; the node itself is asked for its pending count.`,
+      `On geth over a round trip of ${ROUND_TRIP_MS} ms; the pending count is read from the node directly.`,
       ...failures,
     ],
   }
 }
 
-/** Round trips from when the fault struck until the node had the whole burst. */
+/** Round trips from the fault until the node had the whole burst. */
 async function untilPooled(node: Geth, fault: Fault, count: number, words: string): Promise<number> {
   const { privateKey, address } = await paidAccount(node, words)
   const struck = createFault()
@@ -167,14 +170,14 @@ async function untilPooled(node: Geth, fault: Fault, count: number, words: strin
   try {
     await sender.ready()
     struck.arm(fault)
-    // A block that comes meanwhile would bring the lane news of its own.
+    // A block during the measurement would give the lane other information.
     await nextBlock(node.rpc)
     const sent = Promise.all(sendAll(sender, count))
     sent.catch(() => undefined)
     while (hexToNumber((await node.rpc.call('eth_getTransactionCount', address, 'pending')) as Hex) < count)
       await pause(LOOK_MS)
     const struckAtMs = struck.struckAtMs()
-    if (struckAtMs === undefined) throw new Error('nothing was struck')
+    if (struckAtMs === undefined) throw new Error('the fault has not hit a request')
     const ms = sharedNowMs() - struckAtMs
     await sent
     return ms / ROUND_TRIP_MS
@@ -183,7 +186,7 @@ async function untilPooled(node: Geth, fault: Fault, count: number, words: strin
   }
 }
 
-/** @throws Error where it takes too long; it goes on */
+/** @throws Error on timeout; the work continues */
 async function limited<t>(work: Promise<t>): Promise<t> {
   const done = await within(systemClock, LIMIT_MS, work)
   if (done === 'late') throw new Error(`no end after ${LIMIT_MS / 1_000} s`)

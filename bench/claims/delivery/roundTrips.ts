@@ -16,14 +16,14 @@ const LIMIT_MS = 60_000
 
 type World = { readonly node: Geth; readonly processes: SubjectProcesses; readonly roundTripMs: number }
 
-/** A burst over round trips of several lengths, beside the careful loop with batches of several sizes. */
+/** A burst over several round trips, compared with the careful loop with several batch sizes. */
 export async function roundTrips(context: PartContext): Promise<Outcome> {
   await using node = await startGeth(context.geth)
   await using processes = await startSubjects(SUBJECTS)
   const outcomes: Outcome[] = []
   for (const roundTripMs of ROUND_TRIPS_MS)
     outcomes.push(await outcomeAt({ node, processes, roundTripMs }, context))
-  const note = `Round trips: ${context.transactions} transfers from one key, gas and fees given, on a geth with blocks every second (${node.version}). Each turn begins when a block has just come, so that the time to the last block is the number of blocks it took. The time to the pool ends when the node's \`pending\` count has all; it is looked at every 15 ms.`
+  const note = `Round trips: ${context.transactions} transfers from one key, gas and fees given, on a geth with blocks every second (${node.version}). Each turn begins right after a block, so that the time to the last block is a number of whole blocks. The time to the pool ends when the node's \`pending\` count includes all transfers; it is polled every 15 ms.`
   return together([...outcomes, { figures: [], checks: [], notes: [note] }])
 }
 

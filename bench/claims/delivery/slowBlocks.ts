@@ -15,14 +15,14 @@ const ROUND_TRIP_MS = 50
 const LIMIT_MS = 100_000
 const MEASURE = `until all are in blocks, blocks every ${PERIOD_S} s`
 
-/** A burst has a whole block time to be in the pool, and fits into one block. */
+/** The burst has a whole block time to reach the pool, and fits into one block. */
 export async function slowBlocks({ geth, rounds, transactions: count, say }: PartContext): Promise<Outcome> {
   await using node = await startGeth(geth, { periodS: PERIOD_S })
   await using processes = await startSubjects(SUBJECTS)
   const { values, failures } = await takeTurns({
     subjects: SUBJECTS.map((subject) => ({ name: subject.name, subject })),
     rounds,
-    // Nothing is compiled faster for it, and a turn takes as long as a block.
+    // A warm-up would not make it faster, and a turn takes as long as a block.
     warmUps: 0,
     async run({ name, subject }, { round }) {
       const fresh = await paidAccount(node, `slow blocks ${name} ${round}`)

@@ -3,20 +3,20 @@ import { formatGwei, type Hash, isHash } from 'viem'
 import { getTransactionReceipt } from 'viem/actions'
 import { createSender, type Sender } from '../../index.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
-import { badOption, readCommandLine, whole } from '../commandLine.js'
-import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
 import { poolOf, type Waiting, waitingByHash } from '../inspect/pool.js'
-import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
-import { json } from '../output.js'
-import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
-import { confirm } from '../terminal.js'
+import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
+import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
+import { json } from '../shared/output.js'
+import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
+import { confirm } from '../shared/terminal.js'
 import { feesAbove, handOver, type Plain, usedBelow } from './replacement.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Kind = 'cancel' | 'speed-up'
 
 type Options = {
-  /** A hash or a nonce; with a journal, an id too. */
+  /** A hash or a nonce; with a journal also an id. */
   readonly which: string
   readonly kind: Kind
   readonly url: string
@@ -37,9 +37,8 @@ export const speedUp = (argv: readonly string[], environment: Environment): Prom
   change('speed-up', argv, environment)
 
 const ABOUT: Record<Kind, string> = {
-  cancel:
-    'Sends a transfer of nothing in the place of a transaction that waits. Either of the two runs, and never both.',
-  'speed-up': 'Sends a transaction that waits once more, under the same nonce, with higher fees.',
+  cancel: 'Replaces a pending transaction with a transfer of 0. One of the two is executed, never both.',
+  'speed-up': 'Sends a pending transaction again with the same nonce and higher fees.',
 }
 
 function change(kind: Kind, argv: readonly string[], environment: Environment): Promise<number> {
@@ -51,16 +50,16 @@ function change(kind: Kind, argv: readonly string[], environment: Environment): 
 function parse(kind: Kind, argv: readonly string[], environment: Environment): Parsed<Options> {
   const command = new Command(`txlane ${kind}`)
     .description(ABOUT[kind])
-    .argument('<which>', 'its hash; its nonce, where the node shows its pool; with --journal, its id')
+    .argument('<which>', 'its hash; its nonce, if the node shows its pool; with --journal, its id')
   keyFlags(rpcFlag(command))
-    .option('--journal <file>', 'of txlane send: FILE, whose journal knows the transaction')
+    .option('--journal <file>', 'FILE of txlane send whose journal has the transaction')
     .option(
       '--max-fee <gwei>',
-      'the most for a unit of gas (default: 10 times what it takes now)',
+      'maximum fee per gas (default: 10 times the current fee)',
       whole(1, 1_000_000),
     )
-    .option('--yes', 'do not ask', false)
-    .option('--timeout <seconds>', 'for the block', whole(1, 86_400), 120)
+    .option('--yes', 'skip the confirmation', false)
+    .option('--timeout <seconds>', 'time to wait for the block', whole(1, 86_400), 120)
     .option('--json', 'one JSON object on standard output', false)
   return readCommandLine(command, argv, (flags: Flags, [which = '']) => {
     const { journal, maxFee, yes, json, timeout } = flags
@@ -83,7 +82,7 @@ function parse(kind: Kind, argv: readonly string[], environment: Environment): P
   })
 }
 
-// --- one that any wallet sent -----------------------------------------------------------------------------------
+// --- a transaction of any wallet ---
 
 async function onNode(options: Options, environment: Environment): Promise<number> {
   const { kind, timeoutMs } = options
@@ -92,12 +91,14 @@ async function onNode(options: Options, environment: Environment): Promise<numbe
   const { client } = connection
   const old = await find(connection, options, account.address)
   const fees = await feesAbove(client, old, options.ceiling)
-  const what = `nonce ${old.nonce}: from ${formatGwei(old.maxFeePerGas)} to ${formatGwei(fees.maxFeePerGas)} gwei for a unit of gas`
+  const what = `nonce ${old.nonce}: from ${formatGwei(old.maxFeePerGas)} to ${formatGwei(fees.maxFeePerGas)} gwei per gas`
   if (!options.yes && !(await confirm(`${kind === 'cancel' ? 'Cancel' : 'Speed up'} ${what}?`, '--yes')))
     return EXIT.refused
   const { hash, taken } = await handOver(client, account, replacementOf(kind, old, account.address), fees)
   if (taken)
-    throw new Refusal(`Nonce ${old.nonce} is taken by something else meanwhile: look with txlane inspect.`)
+    throw new Refusal(
+      `Nonce ${old.nonce} was taken by another transaction in the meantime: check with txlane inspect.`,
+    )
   const done = await usedBelow(client, account.address, old.nonce + 1, timeoutMs)
   const ran = done ? await whichRan(connection, [hash, old.hash]) : undefined
   await write(
@@ -110,18 +111,18 @@ async function onNode(options: Options, environment: Environment): Promise<numbe
 
 function told(kind: Kind, ran: Hash | undefined, hash: Hash, old: Waiting): string {
   if (ran === undefined)
-    return `Sent as ${hash}, and neither is in a block yet: look again with txlane inspect.`
-  if (ran === old.hash) return `Too late: ${old.hash} ran.`
-  return kind === 'cancel' ? `Cancelled: ${hash} took its place.` : `It ran as ${hash}.`
+    return `Sent as ${hash}, but neither transaction is in a block yet: check again with txlane inspect.`
+  if (ran === old.hash) return `Too late: ${old.hash} was executed.`
+  return kind === 'cancel' ? `Cancelled: replaced by ${hash}.` : `Executed as ${hash}.`
 }
 
 async function find({ client }: Connection, { which }: Options, address: `0x${string}`): Promise<Waiting> {
   if (isHash(which)) {
     const found = await waitingByHash(client, which)
     if (found === undefined)
-      throw new Refusal(`${which} does not wait at this node: it is in a block, or not known.`)
+      throw new Refusal(`${which} is not pending at this node: it is in a block, or unknown.`)
     if (found.from.toLowerCase() !== address.toLowerCase()) {
-      throw new Refusal(`${which} is from ${found.from}, and the key is that of ${address}.`)
+      throw new Refusal(`${which} is from ${found.from}, but the key belongs to ${address}.`)
     }
     return found
   }
@@ -129,11 +130,11 @@ async function find({ client }: Connection, { which }: Options, address: `0x${st
   if (pool === undefined)
     throw new Refusal('The node does not show its pool: name the transaction by its hash.')
   const found = pool.get(Number(which))
-  if (found === undefined) throw new Refusal(`Nothing of ${address} waits at nonce ${which}.`)
+  if (found === undefined) throw new Refusal(`${address} has no pending transaction at nonce ${which}.`)
   return found
 }
 
-// What a transfer of nothing takes where the account has no code (yellow paper, G_transaction); with code, more.
+// Gas of a transfer of 0 to an account without code (yellow paper, G_transaction), and to one with code.
 const CANCEL_GAS = 21_000n
 const CANCEL_GAS_CODE = 100_000n
 
@@ -144,7 +145,7 @@ function replacementOf(kind: Kind, old: Waiting, address: `0x${string}`): Plain 
   }
   if (old.type === '0x3' || old.type === '0x4') {
     throw new Refusal(
-      'Blobs and authorizations are not in the pool’s answer: only who signed them can send them again.',
+      'The pool does not return blobs and authorizations: only the original sender can send them again.',
     )
   }
   const { nonce, to, value, input, gas } = old
@@ -158,7 +159,7 @@ async function whichRan({ client }: Connection, hashes: readonly Hash[]): Promis
   return undefined
 }
 
-// --- one of a journal --------------------------------------------------------------------------------------------
+// --- a transaction of a journal ---
 
 async function inJournal(options: Options, environment: Environment): Promise<number> {
   const { which, kind, journal = '' } = options
@@ -168,7 +169,7 @@ async function inJournal(options: Options, environment: Environment): Promise<nu
   const sender = createSender({ client, account, store }) as unknown as Sender
   try {
     const tx = await sender.get(isHash(which) ? { hash: which } : which)
-    if (tx === undefined) throw new Refusal(`The journal of ${journal} knows no ${which}.`)
+    if (tx === undefined) throw new Refusal(`The journal of ${journal} has no transaction ${which}.`)
     if (!options.yes && !(await confirm(`${kind === 'cancel' ? 'Cancel' : 'Speed up'} ${tx.id}?`, '--yes')))
       return EXIT.refused
     if (kind === 'cancel') {
@@ -181,7 +182,7 @@ async function inJournal(options: Options, environment: Environment): Promise<nu
     await write(
       options.json
         ? json({ id: tx.id, hash: landed.hash, status: landed.status })
-        : `${tx.id}: ran as ${landed.hash}.\n`,
+        : `${tx.id}: executed as ${landed.hash}.\n`,
     )
     return EXIT.held
   } finally {

@@ -12,23 +12,23 @@ import { estimateFeesPerGas, getTransactionCount, sendRawTransaction } from 'vie
 import { outbid } from '../../ledger/fees.js'
 import { systemClock } from '../../platform/clock.js'
 import { classifySendError, type SendReason } from '../../rpc/classify.js'
-import { Refusal } from '../program.js'
+import { Refusal } from '../shared/program.js'
 
 type Rpc = Client<HttpTransport, Chain>
 
 export type DynamicFees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** geth and reth ask for 10% on both fees (geth legacypool, `PriceBump`). */
+/** geth and reth require 10% more on both fees (geth legacypool, `PriceBump`). */
 const RULE = { percent: 10 }
 
-/** The fees of now, and enough to take the place of `old` in a pool. @throws Refusal beyond the ceiling */
+/** The current fees, raised enough to replace `old` in a pool. @throws Refusal above the ceiling */
 export async function feesAbove(
   client: Rpc,
   old: DynamicFees | undefined,
   ceiling: bigint | undefined,
 ): Promise<DynamicFees> {
   const market = await estimateFeesPerGas(client).catch(() => {
-    throw new Refusal('The node names no fees.')
+    throw new Refusal('The node does not estimate fees.')
   })
   const limit =
     ceiling ?? 10n * (old && old.maxFeePerGas > market.maxFeePerGas ? old.maxFeePerGas : market.maxFeePerGas)
@@ -38,7 +38,7 @@ export async function feesAbove(
     ceiling: { maxFeePerGas: limit },
   })
   if (fees === undefined || 'gasPrice' in fees) {
-    throw new Refusal(`To take its place takes more than the ceiling of ${limit} wei for a unit of gas.`)
+    throw new Refusal(`The replacement needs more than the ceiling of ${limit} wei per gas.`)
   }
   return fees
 }
@@ -51,12 +51,15 @@ export type Plain = {
   readonly gas: bigint
 }
 
-/** What the node made of it. `taken`: another transaction has the nonce, in its pool or in a block. */
+/** The node's answer. `taken`: another transaction has the nonce, in its pool or in a block. */
 export type HandedOver = { readonly hash: Hash; readonly taken: boolean }
 
 const TAKEN: ReadonlySet<SendReason> = new Set(['replacementUnderpriced', 'nonceTooLow'])
 
-/** Signs and hands over. What the node does not clearly refuse counts as sent. @throws Refusal with its words */
+/**
+ * Signs and sends a transaction. It counts as sent unless the node clearly refuses it.
+ * @throws Refusal with the node's error
+ */
 export async function handOver(
   client: Rpc,
   account: LocalAccount,
@@ -76,7 +79,7 @@ export async function handOver(
     const { outcome, reason } = classifySendError(error)
     if (TAKEN.has(reason)) return { hash, taken: true }
     if (outcome !== 'accepted' && outcome !== 'unknown') {
-      throw new Refusal(`Nonce ${tx.nonce}: the node says ${shortOf(error)}.`)
+      throw new Refusal(`Nonce ${tx.nonce}: the node refused it: ${shortOf(error)}.`)
     }
   }
   return { hash, taken: false }
@@ -87,7 +90,7 @@ const shortOf = (error: unknown): string =>
 
 const LOOK_MS = 500
 
-/** Until a sealed block has used every nonce below this one. False where that did not come about in time. */
+/** Waits until sealed blocks have used every nonce below this one. Resolves to false on timeout. */
 export async function usedBelow(
   client: Rpc,
   address: Address,

@@ -4,8 +4,8 @@ import type { ReportedItem } from './check.js'
 import type { ItemRecord } from './records.js'
 
 /**
- * Sends everything at once and follows each transaction until it is sealed or has ended. What becomes of it is
- * written into the records; nothing is thrown.
+ * Sends everything at once and follows each transaction until it is sealed or has ended. Results go into the
+ * records; the function never throws.
  */
 export async function runBurst(sender: Sender, records: readonly ItemRecord[], clock: Clock): Promise<void> {
   await Promise.all(records.map((record) => follow(sender, record, clock)))
@@ -19,7 +19,7 @@ async function follow(sender: Sender, record: ItemRecord, clock: Clock): Promise
     record.tx = tx
     await tx.wait('sealed')
     record.sealedAtMs = clock.now()
-    // Sealed before anybody saw it pre-confirmed.
+    // Sealed before a pre-confirmation was seen.
     record.preconfirmedAtMs ??= record.sealedAtMs
   } catch (error) {
     record.error = error
@@ -29,8 +29,8 @@ async function follow(sender: Sender, record: ItemRecord, clock: Clock): Promise
 const COLLECT_MS = 10_000
 
 /**
- * What the sender says of each item in the end. Asked anew, because a block that was seen sealed in the burst may
- * have been replaced since.
+ * The sender's final report of each item. It is queried again, because a block of the burst may have been
+ * replaced since.
  */
 export async function collectReports(
   sender: Sender,
@@ -46,18 +46,17 @@ async function report(sender: Sender, record: ItemRecord): Promise<ReportedItem>
     tx ??= await sender.get(record.id)
     if (tx === undefined) return ended(item, record.error, undefined)
     const { nonce, hash, status } = await tx.wait('sealed', { timeoutMs: COLLECT_MS })
-    if (status === undefined)
-      return { item, nonce, outcome: 'open', why: 'sealed, and its status is not known' }
+    if (status === undefined) return { item, nonce, outcome: 'open', why: 'sealed with an unknown status' }
     return { item, outcome: 'landed', nonce, hash, status }
   } catch (error) {
     return ended(item, error, tx?.nonce)
   }
 }
 
-/** Told by the error's `fate`: that field is what users decide by. */
+/** Classified by the error's `fate`, the field that users decide by. */
 function ended(item: number, error: unknown, nonce: number | undefined): ReportedItem {
   const { fate, code } = (error ?? {}) as { fate?: unknown; code?: unknown }
-  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it never came back'
+  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'no answer'
   const why = typeof code === 'string' ? `${code}: ${message}` : message
   return fate === 'notExecuted'
     ? { item, outcome: 'notExecuted', why }

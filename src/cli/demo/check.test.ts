@@ -15,7 +15,7 @@ type Run = {
   marks: Map<number, number>
 }
 
-/** A run in which all went well: one transaction an item, one block each, from nonce 7. */
+/** A successful run: one transaction per item, one block each, from nonce 7. */
 function perfectRun(): Run {
   const gas = { transfer: 21_000n, call: 100_000n, deployment: 300_000n, reverting: 100_000n }
   const asked = [...createWorkload({ count: COUNT, seed: 1, ledger: LEDGER, gas })]
@@ -67,8 +67,8 @@ const selfTransfer = (nonce: number): ExecutedTx => ({
   value: 0n,
 })
 
-describe('a run in which all went well', () => {
-  test('holds, and counts the reverted ones as sealed', () => {
+describe('a successful run', () => {
+  test('holds, and counts reverted transactions as sealed', () => {
     const run = perfectRun()
     const reverted = run.asked.filter(({ kind }) => kind === 'reverting').length
     expect(verdictOf(run)).toEqual({
@@ -87,14 +87,14 @@ describe('a run in which all went well', () => {
     })
   })
 
-  test('holds with transactions of others in between, told apart from the no-ops', () => {
+  test('holds with foreign transactions, which are counted apart from no-ops', () => {
     const run = perfectRun()
     const noop = selfTransfer(FIRST + COUNT)
     run.transactions.push(noop, selfTransfer(FIRST + COUNT + 1))
     expect(verdictOf(run, {}, new Set([noop.nonce]))).toMatchObject({ noops: 1, foreign: 1, ok: true })
   })
 
-  test('holds when what the sender reported as never executed is not there', () => {
+  test('holds if items reported as never executed are absent from the chain', () => {
     const run = perfectRun()
     const at = itemOf(run, 'transfer')
     run.transactions[at] = selfTransfer(FIRST + at)
@@ -104,21 +104,21 @@ describe('a run in which all went well', () => {
 })
 
 describe('an item that was executed twice', () => {
-  test('is a duplicate when two transactions carry it, whatever the sender says', () => {
+  test('is a duplicate if two transactions carry it', () => {
     const run = perfectRun()
     const again = run.transactions[itemOf(run, 'transfer')]!
     run.transactions.push({ ...again, nonce: FIRST + COUNT, hash: keccak256('0x01') })
     expect(verdictOf(run)).toMatchObject({ duplicates: 1, sealed: COUNT, ok: false })
   })
 
-  test('is a duplicate when it reverted both times', () => {
+  test('is a duplicate if it reverted both times', () => {
     const run = perfectRun()
     const again = run.transactions[itemOf(run, 'reverting')]!
     run.transactions.push({ ...again, nonce: FIRST + COUNT, hash: keccak256('0x01') })
     expect(verdictOf(run)).toMatchObject({ duplicates: 1, ok: false })
   })
 
-  test('is a duplicate when the contract alone shows it', () => {
+  test('is a duplicate if only the contract shows it', () => {
     const run = perfectRun()
     run.marks.set(itemOf(run, 'call') + 1, 2)
     expect(verdictOf(run)).toMatchObject({ duplicates: 1, ok: false })
@@ -126,14 +126,14 @@ describe('an item that was executed twice', () => {
 })
 
 describe('an item that is not on the chain', () => {
-  test('is lost though the sender reported it as landed', () => {
+  test('is lost even if the sender reported it as landed', () => {
     const run = perfectRun()
     const at = itemOf(run, 'transfer')
     run.transactions[at] = selfTransfer(FIRST + at)
     expect(verdictOf(run)).toMatchObject({ lost: 1, sealed: COUNT - 1, ok: false })
   })
 
-  test('is lost when the sender reported nothing, or no end', () => {
+  test('is lost if the sender reported nothing, or no end', () => {
     const run = perfectRun()
     const at = itemOf(run, 'transfer')
     run.transactions[at] = selfTransfer(FIRST + at)
@@ -145,19 +145,19 @@ describe('an item that is not on the chain', () => {
 })
 
 describe('an empty nonce', () => {
-  test('is a gap when the count has passed it', () => {
+  test('is a gap if it is below the count', () => {
     const run = perfectRun()
     run.transactions.splice(4, 1)
     expect(verdictOf(run, { count: FIRST + COUNT })).toMatchObject({ gaps: 1, lost: 1, ok: false })
   })
 
-  test('is counted, and not listed, where a node says that the count is far above', () => {
+  test('is counted and not listed if the reported count is far above', () => {
     const verdict = verdictOf(perfectRun(), { count: Number.MAX_SAFE_INTEGER })
     expect(verdict.gaps).toBe(1_025)
     expect(verdict.problems[0]).toBe(`nonce ${FIRST + COUNT} is empty`)
   })
 
-  test('is a gap when a transaction is stuck above it', () => {
+  test('is a gap if a transaction is stuck above it', () => {
     const run = perfectRun()
     const [last] = run.transactions.splice(-1)
     run.reported[COUNT - 1] = { item: COUNT, outcome: 'open', nonce: last!.nonce + 1, why: 'stuck' }
@@ -168,7 +168,7 @@ describe('an empty nonce', () => {
 })
 
 describe('a transaction that waits in the pool', () => {
-  test('contradicts an end that was told, and makes a hole below it a gap', () => {
+  test('contradicts a reported end, and makes a hole below it a gap', () => {
     const run = perfectRun()
     const [last] = run.transactions.splice(-1)
     run.reported[COUNT - 1] = { item: COUNT, outcome: 'notExecuted', why: 'REJECTED' }
@@ -176,19 +176,19 @@ describe('a transaction that waits in the pool', () => {
     expect(verdict).toMatchObject({ gaps: 1, contradictions: 1, lost: 0, ok: false })
   })
 
-  test('is no matter when its nonce has been used', () => {
+  test('is ignored if its nonce has been used', () => {
     expect(verdictOf(perfectRun(), { waiting: [FIRST] })).toMatchObject({ ok: true })
   })
 })
 
 describe('the sender contradicts the chain', () => {
-  test('when it reported as never executed what is in a block', () => {
+  test('if it reported an item in a block as never executed', () => {
     const run = perfectRun()
     run.reported[3] = { item: 4, outcome: 'notExecuted', why: 'REJECTED' }
     expect(verdictOf(run)).toMatchObject({ contradictions: 1, failed: 0, sealed: COUNT, ok: false })
   })
 
-  test('when it reported another hash, nonce or status', () => {
+  test('if it reported another hash, nonce or status', () => {
     for (const change of [{ hash: keccak256('0x02') }, { nonce: 3 }, { status: 'reverted' as const }]) {
       const run = perfectRun()
       const at = itemOf(run, 'transfer')
@@ -199,7 +199,7 @@ describe('the sender contradicts the chain', () => {
 })
 
 describe('the contract contradicts the blocks', () => {
-  test('when a call left no mark, or a transfer or a reverted call one', () => {
+  test('if a call left no mark, or a transfer or a reverted call left one', () => {
     for (const [kind, marks] of [
       ['call', 0],
       ['transfer', 1],
@@ -211,11 +211,11 @@ describe('the contract contradicts the blocks', () => {
     }
   })
 
-  test('when its total counts an item that nobody asked for', () => {
+  test('if its total counts an item that was not requested', () => {
     expect(verdictOf(perfectRun(), { total: 99 })).toMatchObject({ contradictions: 1, ok: false })
   })
 
-  test('when a call that should succeed reverted', () => {
+  test('if a call that should succeed reverted', () => {
     const run = perfectRun()
     const at = itemOf(run, 'call')
     run.transactions[at] = { ...run.transactions[at]!, status: 'reverted' }

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
-import { type Missing, missingIn } from '../missing.js'
+import { type Missing, missingIn } from '../shared/missing.js'
 import type { ChainEvidence, ExecutedTx } from './walk.js'
 import type { AskedItem } from './workload.js'
 
-/** What the sender said in the end of one item. */
+/** The sender's final report of one item. */
 export type ReportedItem = { readonly item: number; readonly nonce?: number | undefined } & (
   | {
       readonly outcome: 'landed'
@@ -11,32 +11,32 @@ export type ReportedItem = { readonly item: number; readonly nonce?: number | un
       readonly hash: Hex
       readonly status: 'success' | 'reverted'
     }
-  /** It said that it never ran and never will. */
+  /** The sender reported that the item was not executed and never will be. */
   | { readonly outcome: 'notExecuted'; readonly why: string }
-  /** It said neither. */
+  /** The sender reported neither. */
   | { readonly outcome: 'open'; readonly why: string }
 )
 
 export type Verdict = {
   readonly requested: number
-  /** Items in sealed blocks, the reverted ones too. */
+  /** Items in sealed blocks, including reverted ones. */
   readonly sealed: number
   readonly reverted: number
-  /** Items that the sender reported as never executed, and that the chain does not hold. */
+  /** Items that the sender reported as never executed, and that are absent from the chain. */
   readonly failed: number
-  /** Nonces between the first and the last that no sealed transaction of the key has. */
+  /** Nonces between the first and the last without a sealed transaction of the key. */
   readonly gaps: number
   /** Executions of an item beyond its first. */
   readonly duplicates: number
   /** Items neither on the chain nor reported as never executed. */
   readonly lost: number
-  /** Where the sender's word, the request or the contract's storage does not agree with the blocks. */
+  /** Differences between the blocks and the sender's reports, the requests or the contract's storage. */
   readonly contradictions: number
-  /** Transactions of the key that nobody asked for: no-ops that the sender told of, and all others. */
+  /** Transactions of the key that were not requested: reported no-ops, and all others. */
   readonly noops: number
   readonly foreign: number
   readonly ok: boolean
-  /** One sentence for each of the above that should not be, the first ones. */
+  /** The first findings, one sentence each. */
   readonly problems: readonly string[]
 }
 
@@ -50,16 +50,16 @@ type Finding = {
 const PROBLEMS_MAX = 20
 
 /**
- * Compares what was asked with what the chain holds. It looks at the blocks first and at the sender's words last:
- * a sender that reports everything as landed changes nothing about what is counted as lost or twice.
+ * Compares the requests with the chain. The blocks decide; the sender's reports come last, so that a sender
+ * that reports everything as landed cannot change the lost and duplicate counts.
  */
 export function checkRun(run: {
   readonly asked: readonly AskedItem[]
   readonly reported: readonly ReportedItem[]
   readonly evidence: ChainEvidence
-  /** Of transactions that are known and belong to no item: the ledger's deployment. */
+  /** Hashes of known transactions without an item: the ledger's deployment. */
   readonly setup: ReadonlySet<Hex>
-  /** Nonces that the sender said it used up with a no-op. */
+  /** Nonces that the sender reported as used by a no-op. */
   readonly noops: ReadonlySet<number>
 }): Verdict {
   const { asked, evidence } = run
@@ -131,16 +131,19 @@ function chainFindings(evidence: ChainEvidence, reported: readonly ReportedItem[
     const text = `a transaction with nonce ${nonce} still waits in the pool and may execute later`
     findings.push({ kind: 'contradiction', text })
   }
-  // The ledger counts its own deployment.
+  // The ledger also counts its own deployment.
   const total = [...evidence.marks.values()].reduce((sum, marks) => sum + marks, 1)
   if (evidence.total !== total) {
-    const text = `the contract counted ${evidence.total} marks where its items add up to ${total}`
+    const text = `the contract counted ${evidence.total} marks, but its items add up to ${total}`
     findings.push({ kind: 'contradiction', text })
   }
   return findings
 }
 
-/** By what a transaction carries, never by its hash: what was asked is known, what was signed only the sender knows. */
+/**
+ * Matches transactions by content, not by hash: the requests are known, but only the sender knows the signed
+ * hashes.
+ */
 function sortOut(asked: readonly AskedItem[], transactions: readonly ExecutedTx[]) {
   const itemOf = new Map(asked.map(({ item, request }) => [carried(request), item]))
   const byItem = new Map<number, ExecutedTx[]>()
@@ -179,7 +182,10 @@ function contradictionsOf(
   return found
 }
 
-/** Above the chain's own count only where something stands there: in the pool, or by the sender's word. */
+/**
+ * Nonces above the chain's count are only included below a pooled transaction or a nonce that the sender
+ * reported.
+ */
 function missingNonces(evidence: ChainEvidence, reported: readonly ReportedItem[]): Missing {
   const seen = [...evidence.transactions.map(({ nonce }) => nonce), ...evidence.waiting]
   const told = reported.flatMap(({ outcome, nonce }) => (outcome === 'notExecuted' ? [] : (nonce ?? [])))

@@ -1,11 +1,11 @@
-import { colors } from '../output.js'
-import { answer, EXIT, endAfter, write } from '../program.js'
-import { createProgress } from '../progress.js'
+import { colors } from '../shared/output.js'
+import { answer, EXIT, endAfter, write } from '../shared/program.js'
+import { createProgress } from '../shared/progress.js'
 import { type DemoOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
 import { burstTimeMs, runDemo } from './run.js'
 
-// For starting, deploying, settling and the check, on top of the burst's own time.
+// Time for start, deployment, settling and check, in addition to the burst.
 const REST_MS = 180_000
 
 async function run(options: DemoOptions): Promise<number> {
@@ -19,7 +19,7 @@ async function run(options: DemoOptions): Promise<number> {
   return result.ok ? EXIT.held : EXIT.failed
 }
 
-/** `txlane demo`: a burst through faults, and the verdict of the chain. */
+/** `txlane demo`: sends a burst while faults are injected, and checks the chain. */
 export function demo(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const parsed = parseOptions(argv, environment)
   endAfter(parsed.kind === 'run' ? burstTimeMs(parsed.options.count) + REST_MS : REST_MS)

@@ -42,7 +42,7 @@ const entry = (rule: FaultRule, strike: number, nonce?: number): FaultEntry => (
   ...(nonce === undefined ? {} : { nonce, hash: hashOf(`first ${nonce}`) }),
 })
 
-test('a struck request counts once, with all the transactions that were in it', () => {
+test('counts a faulted request once, with all its transactions', () => {
   const one = run(3)
   const rule: FaultRule = { fault: 'lostRequest' }
   one.log.push(entry(rule, 1, 0), entry(rule, 1, 1), entry(rule, 2, 2))
@@ -51,7 +51,7 @@ test('a struck request counts once, with all the transactions that were in it', 
   ])
 })
 
-test('two rules of one kind are two rows', () => {
+test('shows two rules of one kind as two rows', () => {
   const one = run(2)
   one.log.push(
     entry({ fault: 'httpStatus', status: 429 }, 1, 0),
@@ -60,7 +60,7 @@ test('two rules of one kind are two rows', () => {
   expect(faultRows(one).map(({ fault }) => fault)).toEqual(['HTTP 429', 'HTTP 503'])
 })
 
-test('the repair is what became of each transaction: nothing, the same bytes again, a higher bid, another nonce', () => {
+test('classifies the repair of each transaction: none, the same bytes again, a higher bid, another nonce', () => {
   const one = run(5)
   const rule: FaultRule = { fault: 'evict' }
   one.records[1]!.rebroadcasts = 2
@@ -77,7 +77,7 @@ test('the repair is what became of each transaction: nothing, the same bytes aga
   ])
 })
 
-test('reads that failed were read again, and an estimation that cost a transaction its life says so', () => {
+test('shows retried reads, and transactions that a failed estimation ended', () => {
   const one = run(1)
   one.reported[0] = { item: 0, outcome: 'notExecuted', why: 'PREPARE_REVERTED: it reverts' }
   one.log.push(entry({ fault: 'malformed' }, 1), entry({ fault: 'rpcError', method: 'eth_estimateGas' }, 2))

@@ -3,12 +3,12 @@ import type { ReportedItem } from './check.js'
 import type { ItemRecord } from './records.js'
 import type { Told } from './watch.js'
 
-/** What one fault did in a run, and what became of the transactions that it touched. */
+/** Effect of one fault in a run, and the results of the affected transactions. */
 export type FaultRow = {
   readonly fault: string
-  /** Strikes: requests, calls, flashblocks or blocks, by the kind of the fault. */
+  /** Number of strikes: requests, calls, flashblocks or blocks, depending on the fault. */
   readonly times: number
-  /** Transactions of the burst that were in them. */
+  /** Number of affected transactions of the burst. */
   readonly transactions: number
   readonly example: string
   readonly repaired: string
@@ -27,7 +27,7 @@ type Touched = {
   readonly said: ReportedItem | undefined
 }
 
-/** One row for each rule that struck, in the order of the first strikes. */
+/** One row per rule that struck, in the order of the first strikes. */
 export function faultRows(run: FaultRun): FaultRow[] {
   const byRule = new Map<FaultRule, FaultEntry[]>()
   for (const entry of run.log) byRule.set(entry.rule, [...(byRule.get(entry.rule) ?? []), entry])
@@ -102,12 +102,12 @@ function repairOf(
       const moved = records.filter(
         ({ attempts }) => new Set(attempts.map(({ nonce }) => nonce)).size > 1,
       ).length
-      return `${told.foreign.size} nonces found used by others, ${moved} transactions signed again for another nonce`
+      return `${told.foreign.size} nonces used by foreign transactions, ${moved} transactions signed again for another nonce`
     }
     case 'lostFlashblock':
-      return 'seen with the next one'
+      return 'seen with the next flashblock'
     case 'reorg':
-      return `${told.counts.get('reorged') ?? 0} nonces watched again, until sealed again`
+      return `${told.counts.get('reorged') ?? 0} nonces followed again until sealed`
     case 'rpcError':
       if (rule.method !== 'eth_estimateGas') return outcomes(touched)
       return `estimated again; ${countEnded(reported, 'PREPARE_REVERTED')} ended as never executed`
@@ -120,7 +120,7 @@ function countEnded(reported: readonly ReportedItem[], code: string): number {
   return reported.filter((said) => said.outcome === 'notExecuted' && said.why.startsWith(code)).length
 }
 
-/** What became of the transactions, most frequent first. It says what happened to them, not that this fault alone did. */
+/** Results of the transactions, most frequent first. The fault need not be the only cause. */
 function outcomes(touched: readonly Touched[]): string {
   const counts = new Map<string, number>()
   for (const one of touched) {

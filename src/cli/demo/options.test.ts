@@ -13,7 +13,7 @@ function message(text: string, environment: Record<string, string> = {}): string
 }
 
 describe('without --rpc', () => {
-  test('no options mean 1,000 transactions on the devnet with the default faults', () => {
+  test('the default is 1,000 transactions on the devnet with the default faults', () => {
     expect(parse('')).toEqual({
       kind: 'run',
       options: {
@@ -26,7 +26,7 @@ describe('without --rpc', () => {
     })
   })
 
-  test('each option is taken', () => {
+  test('each option is applied', () => {
     expect(parse('--count 60 --seed 9 --faults storm --json --record run.jsonl')).toEqual({
       kind: 'run',
       options: {
@@ -45,7 +45,7 @@ describe('without --rpc', () => {
 })
 
 describe('with --rpc', () => {
-  test('the key comes from the named variable, with or without 0x, and the count is small', () => {
+  test('the key is read from the named variable, with or without 0x, and the default count is small', () => {
     for (const value of [KEY, KEY.slice(2)]) {
       expect(parse('--rpc https://user:pass@node.example/secret --key-env MINE', { MINE: value })).toEqual({
         kind: 'run',
@@ -65,7 +65,7 @@ describe('with --rpc', () => {
     }
   })
 
-  test('faults asked for are marked as ignored', () => {
+  test('requested faults are marked as ignored', () => {
     expect(parse('--rpc http://127.0.0.1:1 --key-env K --faults storm', { K: KEY })).toMatchObject({
       options: { target: { faultsIgnored: true } },
     })
@@ -74,7 +74,7 @@ describe('with --rpc', () => {
     })
   })
 
-  test('a missing or broken key is refused by the name of its variable and never shown', () => {
+  test('a missing or invalid key is refused with the name of its variable and never shown', () => {
     expect(message('--rpc http://127.0.0.1:1')).toContain('--key-env')
     expect(message('--rpc http://127.0.0.1:1 --key-env ABSENT')).toContain('ABSENT')
     const slipped = message('--rpc http://127.0.0.1:1 --key-env K', { K: `${KEY.slice(0, -1)}g` })
@@ -100,11 +100,11 @@ test.each([
   ['--faults some', 'none, default, storm'],
   ['--unknown', '--unknown'],
   ['surplus', 'too many arguments'],
-])('%s is refused with a message that says what is wrong', (text, expected) => {
+])('%s is refused with the reason', (text, expected) => {
   expect(message(text)).toContain(expected)
 })
 
-test('--help gives the text and runs nothing', () => {
+test('--help returns the text and runs nothing', () => {
   const parsed = parse('--help')
   expect(parsed.kind).toBe('help')
   expect(parsed).toMatchObject({ text: expect.stringContaining('--key-env') })

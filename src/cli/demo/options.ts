@@ -1,13 +1,11 @@
 import { Command, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
-import { badOption, readCommandLine, SEED_MAX, whole } from '../commandLine.js'
-import { isHttpUrl } from '../connect.js'
-import type { Parsed } from '../program.js'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
+import { isHttpUrl } from '../shared/connect.js'
+import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
+import type { Parsed } from '../shared/program.js'
 
-export const FAULT_PRESETS = ['none', 'default', 'storm'] as const
-export type FaultPresetName = (typeof FAULT_PRESETS)[number]
-
-/** Where the burst goes: the devnet with its faults, or a node of the user's. */
+/** The target of the burst: the devnet with its faults, or the user's node. */
 export type DemoTarget =
   | { readonly kind: 'devnet'; readonly faults: FaultPresetName }
   | { readonly kind: 'node'; readonly url: string; readonly key: Hex; readonly faultsIgnored: boolean }
@@ -16,13 +14,13 @@ export type DemoOptions = {
   readonly count: number
   readonly seed: number
   readonly json: boolean
-  /** Where the sender's events are recorded, for `txlane report`. */
+  /** Path of a recording of the sender's events, for `txlane report`. */
   readonly record: string | undefined
   readonly target: DemoTarget
 }
 
 const COUNT_DEVNET = 1_000
-// Against a real node every transaction costs the user money and the node's patience.
+// On a real node every transaction costs the user's money and the node's capacity.
 const COUNT_NODE = 50
 const COUNT_MAX = 100_000
 
@@ -36,7 +34,10 @@ type Raw = {
   readonly keyEnv?: string
 }
 
-/** Reads the command line; never throws and never ends the process. `environment` is where `--key-env` looks. */
+/**
+ * Parses the command line. It never throws for bad options and never ends the process. `--key-env` reads from
+ * `environment`.
+ */
 export function parseOptions(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -51,8 +52,8 @@ export function parseOptions(
 function createCommand(): Command {
   return new Command('txlane demo')
     .description(
-      'Sends a burst of mixed transactions from one key while faults are injected, then walks the sealed blocks ' +
-        'and checks that each one landed exactly once. Exit code 0 when it holds, 1 when not, 2 for bad options.',
+      'Sends a burst of mixed transactions from one key while faults are injected, then reads the sealed blocks ' +
+        'and checks that each one landed exactly once. Exit code 0 if the check holds, 1 if not, 2 for bad options.',
     )
     .addOption(
       new Option(
@@ -61,26 +62,23 @@ function createCommand(): Command {
       ).argParser(whole(1, COUNT_MAX)),
     )
     .addOption(
-      new Option('--seed <n>', 'what the burst and the faults are drawn from')
-        .default(1)
-        .argParser(whole(0, SEED_MAX)),
+      new Option('--seed <n>', 'seed of the burst and the faults').default(1).argParser(whole(0, SEED_MAX)),
     )
     .addOption(
       new Option('--faults <set>', 'faults of the devnet (default: "default")').choices(FAULT_PRESETS),
     )
-    .option('--json', 'one JSON object on standard output in place of the report', false)
-    .option('--record <file>', 'record what the sender tells (txlane/recorder); appended to where it exists')
+    .option('--json', 'one JSON object on standard output instead of the report', false)
     .option(
-      '--rpc <url>',
-      'run against this node (HTTP) in place of the devnet: costs gas, injects no faults',
+      '--record <file>',
+      'record the events of the sender (txlane/recorder); appends to an existing file',
     )
+    .option('--rpc <url>', 'run against this node (HTTP) instead of the devnet: costs gas, injects no faults')
     .option('--key-env <name>', 'environment variable that holds the private key to use with --rpc')
 }
 
 function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefined>>): DemoTarget {
   if (raw.rpc === undefined) {
-    if (raw.keyEnv !== undefined)
-      throw badOption('--key-env is for --rpc: the devnet brings its own account.')
+    if (raw.keyEnv !== undefined) throw badOption('--key-env is for --rpc: the devnet has its own account.')
     return { kind: 'devnet', faults: raw.faults ?? 'default' }
   }
   if (!isHttpUrl(raw.rpc)) throw badOption('--rpc expects a URL that begins with http:// or https://.')
@@ -91,7 +89,7 @@ function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefi
     throw badOption('--key-env expects the name of an environment variable, not a key.')
   }
   const key = keyOf(environment[raw.keyEnv])
-  // The value is not shown: it may be a key with a slip in it.
+  // The value is not shown: it may be a key with a typo.
   if (key === undefined) {
     throw badOption(`The environment variable ${raw.keyEnv} holds no private key (32 bytes of hex).`)
   }

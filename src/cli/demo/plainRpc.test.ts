@@ -28,7 +28,7 @@ async function serve(answer: (body: Body, request: IncomingMessage) => unknown):
 
 const echo = ({ id, method }: { id: number; method: string }) => ({ jsonrpc: '2.0', id, result: method })
 
-test('results come in the order of the calls, in requests of the size asked for, whatever the order of the answers', async () => {
+test('returns results in call order, in requests of the given size, for any order of the answers', async () => {
   const sizes: number[] = []
   const host = await serve((body) => {
     if (!Array.isArray(body)) return echo(body)
@@ -40,7 +40,7 @@ test('results come in the order of the calls, in requests of the size asked for,
   expect(sizes).toEqual([2, 2])
 })
 
-test('a node that refuses batches is asked one by one', async () => {
+test('sends calls one by one to a node that refuses batches', async () => {
   const host = await serve((body) =>
     Array.isArray(body)
       ? { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }
@@ -49,7 +49,7 @@ test('a node that refuses batches is asked one by one', async () => {
   expect(await createPlainRpc(`http://${host}`).all([['a'], ['b']])).toEqual(['a', 'b'])
 })
 
-test('a call without a result is an error that names the method and no credential', async () => {
+test('reports a call without a result, with the method and without credentials', async () => {
   const host = await serve((body) => ({
     jsonrpc: '2.0',
     id: (body as { id: number }).id,
@@ -62,7 +62,7 @@ test('a call without a result is an error that names the method and no credentia
   expect(failure).not.toContain('secret')
 })
 
-test('an answer that is not JSON is an error that names the host and no credential', async () => {
+test('reports an answer that is not JSON, with the host and without credentials', async () => {
   const host = await serve(() => 'try again later')
   const failure = await createPlainRpc(`http://me:secret@${host}/secret`)
     .call('eth_chainId')
@@ -71,7 +71,7 @@ test('an answer that is not JSON is an error that names the host and no credenti
   expect(failure).not.toContain('secret')
 })
 
-test('user and password of the URL go into a header', async () => {
+test('sends user and password of the URL in a header', async () => {
   const host = await serve((body, { headers }) => ({
     ...echo(body as { id: number; method: string }),
     result: headers.authorization,

@@ -3,15 +3,18 @@ import { redactText, redactUrl } from '../../errors/redact.js'
 export type PlainCall = readonly [method: string, ...parameters: unknown[]]
 
 /**
- * A JSON-RPC client of the fewest lines, for the check alone: it shares no code with what it checks. Sends its
- * calls in small batches and, where a node refuses those, one by one.
+ * A minimal JSON-RPC client, used only by the check, so that the check shares no code with its subject. It
+ * sends small batches, or single calls to a node that refuses batches.
  */
 export type PlainRpc = {
-  /** Scheme and host of the node: what may be printed. */
+  /** Scheme and host of the node: safe to print. */
   readonly origin: string
-  /** @throws Error when the node answers with an error or not at all. */
+  /** @throws Error if the node answers with an error or not at all. */
   call(...call: PlainCall): Promise<unknown>
-  /** The results in the order of the calls, `atOnce` in a request. @throws Error for the first that has none. */
+  /**
+   * Resolves to the results in call order, `atOnce` calls per request.
+   * @throws Error for the first call without a result.
+   */
   all(calls: readonly PlainCall[], atOnce?: number): Promise<readonly unknown[]>
 }
 
@@ -23,7 +26,7 @@ type Answer = {
 
 const BATCH = 50
 const TIMEOUT_MS = 20_000
-// One request that a busy node drops is no reason to give the verdict up: every call here is a read.
+// A dropped request of a busy node must not end the check. All calls are reads, so a retry is safe.
 const TRIES = 4
 
 export function createPlainRpc(url: string): PlainRpc {
@@ -88,7 +91,7 @@ function resultOf(method: string, answer: Answer | undefined): unknown {
   return answer.result
 }
 
-/** `fetch` takes no URL with user and password in it: they go into a header. */
+/** `fetch` rejects a URL with user and password, so they go into a header. */
 function withoutCredentials(url: string): { address: string; headers: Record<string, string> } {
   const parsed = new URL(url)
   const { username, password } = parsed

@@ -2,19 +2,19 @@ import type { Hash } from 'viem'
 import type { Tx } from '../../types/index.js'
 import type { AskedItem } from './workload.js'
 
-/** What has been seen of one item, through the sender's public face alone. */
+/** Observations of one item, through the sender's public API only. */
 export type ItemRecord = {
   readonly asked: AskedItem
-  /** What the sender was given as id. */
+  /** The transaction id that the sender got. */
   readonly id: string
   sentAtMs: number
   acceptedAtMs: number | undefined
   preconfirmedAtMs: number | undefined
   sealedAtMs: number | undefined
-  /** Why it ended without a block, or why nobody knows. */
+  /** Reason for an end without a block, or for an unknown result. */
   error: unknown
   tx: Tx | undefined
-  /** Attempts that were told of, newest last. */
+  /** Attempts seen in events, newest last. */
   readonly attempts: { readonly nonce: number; readonly hash: Hash }[]
   rebroadcasts: number
 }
@@ -42,7 +42,7 @@ export function createRecord(asked: AskedItem): ItemRecord {
   }
 }
 
-/** How many have come to each stage or beyond it. */
+/** Number of items that have reached each stage. */
 export function countStages(records: readonly ItemRecord[]): StageCounts {
   const counts = { sent: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   for (const record of records) {

@@ -45,17 +45,17 @@ const RESULT: DemoResult = {
 const plain = (changes: Partial<DemoResult> = {}) =>
   renderReport({ ...RESULT, ...changes }, createColors(false))
 
-test('the report tells the time, the rates, the latencies, each fault with its repair, and the verdict', () => {
+test('the report contains the time, the rates, the latencies, each fault with its repair, and the verdict', () => {
   const text = plain()
   for (const expected of [
     '1,000 transactions',
     'seed 7',
     '5.2 s',
-    '812.5 a second',
+    '812.5 per second',
     '2.04 calls in 0.05 HTTP requests',
     'median 640 ms, p99 1.9 s',
     'median 2.0 s, p99 4.1 s',
-    '998 sealed (100 of them reverted), 2 failed',
+    '998 sealed (100 of which reverted), 2 failed',
     '2 × PREPARE_REVERTED',
     'gaps 0, duplicates 0, lost 0',
     'sealed blocks 1 to 9',
@@ -65,21 +65,21 @@ test('the report tells the time, the rates, the latencies, each fault with its r
   expect(text).toMatch(/lost request +3 +nonce 17 +120 sent again/)
 })
 
-test('without colours there is no escape sequence, and with them the verdict has one', () => {
+test('the report has escape sequences only with colours', () => {
   const esc = String.fromCharCode(27)
   expect(plain()).not.toContain(esc)
   expect(renderReport(RESULT, createColors(true))).toContain(esc)
 })
 
-test('a verdict that does not hold shows what was found, and the time that ran out', () => {
+test('a failed verdict shows the findings, and the timeout', () => {
   const text = plain({ ok: false, lost: 1, timedOut: true, problems: ['item 3 (call) is lost: stuck'] })
   expect(text).toContain('lost 1')
   expect(text).toContain('item 3 (call) is lost: stuck')
-  expect(text).toContain('did not end within its time')
+  expect(text).toContain('did not end in time')
 })
 
-test('a value that was not measured is not shown as a number', () => {
+test('an unmeasured value is not shown as a number', () => {
   const text = plain({ preconfirmedMsP50: null, acceptedPerSecond: null })
-  expect(text).toContain('unknown a second')
+  expect(text).toContain('unknown per second')
   expect(text).toMatch(/to preconfirmed +not seen/)
 })

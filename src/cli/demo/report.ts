@@ -4,7 +4,7 @@ import type { DemoResult } from './result.js'
 
 type Colors = ReturnType<typeof createColors>
 
-/** The report that people read. Colours only where they are wanted. */
+/** The report for people, with optional colours. */
 export function renderReport(result: DemoResult, colors: Colors): string {
   const lines = [
     colors.bold(
@@ -21,21 +21,21 @@ export function renderReport(result: DemoResult, colors: Colors): string {
 
 function summary(result: DemoResult): string[][] {
   const rows = [
-    ['time', `${duration(result.timeMs)} until the last was sealed`],
-    ['accepted', `${number(result.acceptedPerSecond)} a second`],
+    ['time', `${duration(result.timeMs)} until the last transaction was sealed`],
+    ['accepted', `${number(result.acceptedPerSecond)} per second`],
     [
       'JSON-RPC',
-      `${number(result.rpcCallsPerTransaction)} calls in ${number(result.httpRequestsPerTransaction)} HTTP requests a transaction`,
+      `${number(result.rpcCallsPerTransaction)} calls in ${number(result.httpRequestsPerTransaction)} HTTP requests per transaction`,
     ],
     ['to preconfirmed', spread(result.preconfirmedMsP50, result.preconfirmedMsP99)],
     ['to sealed', spread(result.sealedMsP50, result.sealedMsP99)],
     [
       'landed',
-      `${number(result.sealed)} sealed (${number(result.reverted)} of them reverted), ${number(result.failed)} failed`,
+      `${number(result.sealed)} sealed (${number(result.reverted)} of which reverted), ${number(result.failed)} failed`,
     ],
   ]
   for (const [why, count] of Object.entries(result.failures)) rows.push(['', `${count} × ${why}`])
-  rows.push(['besides', `${result.foreign} foreign transactions and ${result.noops} no-ops of the same key`])
+  rows.push(['other', `${result.foreign} foreign transactions and ${result.noops} no-ops of the same key`])
   const events = Object.entries(result.events).map(([event, count]) => `${event} ${count}`)
   if (events.length > 0) rows.push(['events', events.join(', ')])
   if (result.holds.length > 0) rows.push(['held', result.holds.join(', ')])
@@ -45,7 +45,7 @@ function summary(result: DemoResult): string[][] {
 function faultTable(rows: readonly FaultRow[], colors: Colors): string[] {
   if (rows.length === 0) return []
   const [head, ...body] = table([
-    ['fault', 'times', 'for example', 'repaired'],
+    ['fault', 'times', 'example', 'repaired'],
     ...rows.map(({ fault, times, example, repaired }) => [fault, String(times), example, repaired]),
   ])
   return [`  ${colors.dim(head ?? '')}`, ...body.map((line) => `  ${line}`), '']
@@ -55,19 +55,19 @@ function verdict(result: DemoResult, colors: Colors): string[] {
   const { gaps, duplicates, lost, contradictions, blocks, contract } = result
   const more = contradictions > 0 ? `, contradictions ${contradictions}` : ''
   const text = `gaps ${gaps}, duplicates ${duplicates}, lost ${lost}${more}`
-  const against = `by the sealed blocks ${blocks.first} to ${blocks.last} and the storage of ${contract}`
+  const against = `according to the sealed blocks ${blocks.first} to ${blocks.last} and the storage of ${contract}`
   const lines = [
     `${result.ok ? colors.green(colors.bold(text)) : colors.red(colors.bold(text))} ${colors.dim(against)}`,
   ]
   if (result.timedOut)
-    lines.push(colors.red('The run did not end within its time: what follows is how it stood then.'))
+    lines.push(colors.red('The run did not end in time: the report shows its state at the timeout.'))
   for (const problem of result.problems) lines.push(colors.red(`  ${problem}`))
   if (!result.ok && result.senderError !== null)
     lines.push(`  the sender's first error: ${result.senderError}`)
   return lines
 }
 
-/** Columns side by side, the last one as long as it is. */
+/** Columns side by side; the last one is not padded. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: columns }, (_, at) =>

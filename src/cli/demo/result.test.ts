@@ -10,7 +10,7 @@ function records(count: number, change: (record: ItemRecord, index: number) => v
   })
 }
 
-test('accepted per second runs from the first send to the last acceptance, of those accepted', () => {
+test('the accept rate covers the time from the first send to the last acceptance', () => {
   const burst = records(101, (record, index) => {
     record.sentAtMs = 1_000
     if (index < 100) record.acceptedAtMs = 1_000 + (index + 1) * 5
@@ -18,7 +18,7 @@ test('accepted per second runs from the first send to the last acceptance, of th
   expect(measure(burst, { requests: 0, calls: 0 }).acceptedPerSecond).toBe(200)
 })
 
-test('latencies run from each send, of those that got there', () => {
+test('latencies start at each send, and only include transactions that reached the stage', () => {
   const burst = records(4, (record, index) => {
     record.sentAtMs = 1_000 * (index + 1)
     if (index > 0) record.preconfirmedAtMs = record.sentAtMs + 100 * index
@@ -32,7 +32,7 @@ test('latencies run from each send, of those that got there', () => {
   })
 })
 
-test('calls and requests are shared out over what was asked for, and what nobody got to is not measured', () => {
+test('calls and requests are divided by the requested transactions, and an unreached stage is not measured', () => {
   const burst = records(8, () => undefined)
   expect(measure(burst, { requests: 2, calls: 12 })).toMatchObject({
     rpcCallsPerTransaction: 1.5,

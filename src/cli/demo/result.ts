@@ -1,12 +1,15 @@
 import type { Address } from 'viem'
+import { percentile, rounded } from '../shared/statistics.js'
 import type { ReportedItem, Verdict } from './check.js'
 import type { FaultRow } from './faultRows.js'
 import type { ItemRecord } from './records.js'
-import { percentile, rounded } from './statistics.js'
 import type { Traffic } from './target.js'
 import type { Told } from './watch.js'
 
-/** What `--json` prints. Times are milliseconds, from the call of `send`. `null` is for what was not measured. */
+/**
+ * Result object, printed by `--json`. Times are in milliseconds, from the call of `send`. `null` means not
+ * measured.
+ */
 export type DemoResult = Verdict & {
   readonly acceptedPerSecond: number | null
   readonly rpcCallsPerTransaction: number
@@ -15,7 +18,7 @@ export type DemoResult = Verdict & {
   readonly preconfirmedMsP99: number | null
   readonly sealedMsP50: number | null
   readonly sealedMsP99: number | null
-  /** From the first `send` until the last transaction was sealed or had ended. */
+  /** Time from the first `send` until the last transaction was sealed or had ended. */
   readonly timeMs: number
   readonly timedOut: boolean
   readonly seed: number
@@ -24,11 +27,11 @@ export type DemoResult = Verdict & {
   readonly contract: Address
   readonly blocks: { readonly first: number; readonly last: number }
   readonly faults: { readonly preset: string; readonly struck: readonly FaultRow[] }
-  /** How often the sender told of each kind of repair. */
+  /** Number of events per kind of repair. */
   readonly events: Readonly<Record<string, number>>
   readonly holds: readonly string[]
   readonly senderError: string | null
-  /** Why those ended that were never executed, with how many of each. */
+  /** Reasons of the transactions that were never executed, with their numbers. */
   readonly failures: Readonly<Record<string, number>>
 }
 
@@ -45,7 +48,7 @@ export function measure(records: readonly ItemRecord[], traffic: Traffic) {
   }
   const perTransaction = (count: number) => rounded(count / records.length, 3)
   return {
-    // A burst that is over within a millisecond counts as one of a millisecond.
+    // A burst shorter than a millisecond counts as one millisecond.
     acceptedPerSecond:
       accepted.length === 0
         ? null

@@ -1,7 +1,7 @@
 import { createSender, type Sender } from '../../index.js'
 import { systemClock } from '../../platform/clock.js'
 import { recordTo } from '../../recorder/index.js'
-import type { Progress } from '../progress.js'
+import type { Progress } from '../shared/progress.js'
 import { collectReports, runBurst } from './burst.js'
 import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'
@@ -21,12 +21,12 @@ const DEPLOY_MS = 60_000
 const QUIET_MS = 30_000
 const LOOK_MS = 50
 
-/** How long a burst may take: then it is checked as it stands. */
+/** Time limit of a burst. After it the run is checked in its current state. */
 export function burstTimeMs(count: number): number {
   return BURST_MS + BURST_MS_PER_TRANSACTION * count
 }
 
-/** One run from start to verdict. @throws Error when there is nothing to give a verdict on. */
+/** One run from start to verdict. @throws Error if no verdict is possible. */
 export async function runDemo(options: DemoOptions, progress: Progress): Promise<DemoResult> {
   const recorder = options.record === undefined ? undefined : recordTo(options.record)
   progress.say(options.target.kind === 'devnet' ? 'starting the devnet' : 'connecting')
@@ -37,7 +37,7 @@ export async function runDemo(options: DemoOptions, progress: Progress): Promise
     return await runOn(target, sender as unknown as Sender, options, progress)
   } finally {
     await sender.close()
-    // After the sender: its last events are part of the recording.
+    // Closed after the sender, because the sender's last events belong to the recording.
     await recorder?.close()
     await target.stop()
   }
@@ -118,7 +118,7 @@ function shownOf({ sent, accepted, preconfirmed, sealed, failed }: StageCounts, 
   return { done: sealed + failed, text: `${stages}${failed > 0 ? `, failed ${failed}` : ''} of ${total}` }
 }
 
-/** The node's own count where it tells, else the sender's. */
+/** Counts of the node if it provides them, else of the sender. */
 async function trafficOf(target: Target, sender: Sender): Promise<Traffic> {
   const counted = target.traffic()
   if (counted !== undefined) return counted
@@ -129,7 +129,7 @@ async function trafficOf(target: Target, sender: Sender): Promise<Traffic> {
   )
 }
 
-/** Until the sender has seen the chain as it is without faults and has nothing left to repair, or the time is up. */
+/** Waits until the sender has seen the chain without faults and has no repair left, or until the timeout. */
 async function becomeQuiet(target: Target, sender: Sender): Promise<void> {
   const sealed = await target.endFaults()
   const until = systemClock.now() + QUIET_MS
@@ -138,6 +138,6 @@ async function becomeQuiet(target: Target, sender: Sender): Promise<void> {
     if (head !== undefined && head.number >= sealed) break
     await new Promise<void>((resolve) => systemClock.setTimer(resolve, LOOK_MS))
   }
-  // What does not end in time is seen by the check.
+  // The check reports transactions that do not end in time.
   await sender.drain({ signal: AbortSignal.timeout(QUIET_MS) }).catch(() => undefined)
 }

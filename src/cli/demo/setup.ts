@@ -6,7 +6,7 @@ import { type AskedRequest, type GasLimits, type ItemKind, requestOf } from './w
 
 export type Ledger = { readonly address: Address; readonly hash: Hex }
 
-/** Deploys the contract that counts. @throws Error when it is not there afterwards. */
+/** Deploys the ledger contract. @throws Error if the deployment failed. */
 export async function deployLedger(sender: Sender): Promise<Ledger> {
   const request = { data: ledgerContract.bytecode, value: 0n } as TxRequest
   const tx = await sender.send(request, { id: 'ledger' })
@@ -17,10 +17,10 @@ export async function deployLedger(sender: Sender): Promise<Ledger> {
   return { address: getAddress(address), hash: landed.hash }
 }
 
-// No item of a burst has this number, and none has more bytes in its calldata.
+// No item of a burst has this number, and no item has more calldata bytes.
 const PROBE_ITEM = 0xffff_ffff
 
-/** Asks the node what each kind takes, once, with room above. */
+/** Estimates the gas of each kind once, and adds a margin. */
 export async function readGasLimits(rpc: PlainRpc, from: Address, ledger: Address): Promise<GasLimits> {
   const limit = async (kind: ItemKind) => {
     const { to, data, value }: AskedRequest = requestOf(kind, PROBE_ITEM, ledger)
@@ -32,6 +32,6 @@ export async function readGasLimits(rpc: PlainRpc, from: Address, ledger: Addres
     limit('call'),
     limit('deployment'),
   ])
-  // What reverts has done a call's work before it does.
+  // A reverting item does a call's work before it reverts.
   return { transfer, call, deployment, reverting: call }
 }

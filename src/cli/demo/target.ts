@@ -13,29 +13,30 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type FaultEntry, startDevnet } from '../../devnet/index.js'
-import type { DemoTarget, FaultPresetName } from './options.js'
+import type { FaultPresetName } from '../shared/faultPresets.js'
+import type { DemoTarget } from './options.js'
 import { createPlainRpc, type PlainRpc } from './plainRpc.js'
 
 export type Traffic = { readonly requests: number; readonly calls: number }
 
-/** The chain that the burst goes to. */
+/** The chain of the burst. */
 export type Target = {
   /** Safe to print. */
   readonly name: string
   readonly client: Client<HttpTransport, Chain, LocalAccount>
-  /** For the check and for setting up: plain calls that the sender does not see. */
+  /** For the check and the setup: calls that bypass the sender. */
   readonly rpc: PlainRpc
   readonly senderOptions: { readonly lossDepth?: 'child'; readonly starved?: 'fail' }
-  /** What the node itself has counted; undefined where it cannot be asked. */
+  /** The node's own counts; undefined if it does not provide them. */
   traffic(): Traffic | undefined
   startFaults(): void
   /**
-   * Ends the faults and seals a block, so that nothing hangs on the last one. Resolves to its number, or to
-   * undefined where there were no faults to end.
+   * Ends the faults and seals a block, so that no fault affects the last one. Resolves to its number, or to
+   * undefined if there were no faults.
    */
   endFaults(): Promise<number | undefined>
   faultLog(): readonly FaultEntry[]
-  /** Nonces of an account's transactions in the pool; none where it cannot be seen. */
+  /** Nonces of an account's pooled transactions; empty if the pool is not visible. */
   waiting(account: Address): Promise<readonly number[]>
   stop(): Promise<void>
 }
@@ -68,13 +69,13 @@ async function openDevnet(faults: FaultPresetName, seed: number): Promise<Target
   }
 }
 
-/** @throws Error when the node does not answer, or the account has no money. */
+/** @throws Error if the node does not answer, or the account has no funds. */
 async function openNode(url: string, key: Hex): Promise<Target> {
   const rpc = createPlainRpc(url)
   const account = privateKeyToAccount(key)
   const id = hexToNumber((await rpc.call('eth_chainId')) as Hex)
   const balance = hexToBigInt((await rpc.call('eth_getBalance', account.address, 'latest')) as Hex)
-  if (balance === 0n) throw new Error(`${account.address} has no money on chain ${id} to pay for gas with.`)
+  if (balance === 0n) throw new Error(`${account.address} has no funds on chain ${id} to pay for gas.`)
   const chain = defineChain({
     id,
     name: `chain ${id}`,
@@ -85,7 +86,7 @@ async function openNode(url: string, key: Hex): Promise<Target> {
     name: `${rpc.origin}, chain ${id}`,
     client: createClient({ account, chain, transport: http(url, { retryCount: 0 }) }),
     rpc,
-    // A real account runs dry for good: waiting for money would look like a run that is stuck.
+    // Nothing refills a real account: a wait for funds would look like a stuck run.
     senderOptions: { starved: 'fail' },
     traffic: () => undefined,
     startFaults: () => undefined,

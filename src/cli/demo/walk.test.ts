@@ -11,7 +11,7 @@ type Block = { number: string; hash: string; parentHash: string; transactions: o
 
 const hashOf = (number: number) => keccak256(toHex(number))
 
-/** A chain with one transaction of the account and one of somebody else in each block from 1 to 23. */
+/** A chain with one transaction of the account and one of another account in each block from 1 to 23. */
 function chain(
   changes: { block?: (block: Block) => Block | null; receipt?: (hash: string) => object | null } = {},
 ): PlainRpc {
@@ -54,7 +54,7 @@ const walk = (rpc: PlainRpc, after = 2) =>
     waiting: [],
   })
 
-test("every block after the start is walked, and the account's transactions alone are taken", async () => {
+test("reads every block after the start, and takes only the account's transactions", async () => {
   const evidence = await walk(chain())
   expect(evidence).toMatchObject({ firstNonce: 2, count: HEAD, blocks: { first: 3, last: HEAD }, total: 3 })
   expect(evidence.transactions.map(({ nonce }) => nonce)).toEqual(
@@ -75,7 +75,7 @@ test("every block after the start is walked, and the account's transactions alon
   ])
 })
 
-test('of several accounts each has its own, and one that sent nothing an empty list', async () => {
+test("lists each account's transactions, with an empty list for an idle account", async () => {
   const silent = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const { last, transactions } = await walkBlocks(chain(), [ACCOUNT, LEDGER, silent], 20)
   expect(last).toBe(HEAD)
@@ -88,11 +88,11 @@ test('of several accounts each has its own, and one that sent nothing an empty l
   ])
 })
 
-test('a chain without new blocks has no transactions', async () => {
+test('finds no transactions without new blocks', async () => {
   expect((await walk(chain(), HEAD)).transactions).toEqual([])
 })
 
-test('blocks that are not linked, or one that is missing, give no evidence', async () => {
+test('refuses unlinked and missing blocks', async () => {
   const broken = chain({
     block: (block) => (Number(block.number) === 9 ? { ...block, hash: hashOf(99) } : block),
   })
@@ -101,7 +101,7 @@ test('blocks that are not linked, or one that is missing, give no evidence', asy
   await expect(walk(missing)).rejects.toThrow('not linked')
 })
 
-test('a chain that was reorganised under the walk is walked again', async () => {
+test('reads the blocks again after a reorganisation', async () => {
   let reads = 0
   const moving = chain({
     block: (block) => {
@@ -113,6 +113,6 @@ test('a chain that was reorganised under the walk is walked again', async () => 
   expect((await walk(moving)).transactions).toHaveLength(21)
 })
 
-test('a transaction without a receipt gives no evidence', async () => {
+test('refuses a transaction without a receipt', async () => {
   await expect(walk(chain({ receipt: () => null }))).rejects.toThrow('no receipt')
 })

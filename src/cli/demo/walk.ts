@@ -12,21 +12,21 @@ export type ExecutedTx = {
   readonly value: bigint
 }
 
-/** What the chain itself says. */
+/** Evidence read from the chain itself. */
 export type ChainEvidence = {
-  /** The account's count before the run, and after the last block that was walked. */
+  /** The account's nonce count before the run, and after the last block. */
   readonly firstNonce: number
   readonly count: number
   readonly blocks: { readonly first: number; readonly last: number }
   readonly transactions: readonly ExecutedTx[]
-  /** The ledger's storage: how often each item was marked, and all together. */
+  /** The ledger's storage: the marks of each item, and their total. */
   readonly marks: ReadonlyMap<number, number>
   readonly total: number
-  /** Nonces of the key's transactions that wait in the pool, where the pool can be seen. */
+  /** Nonces of the key's pooled transactions, if the pool is visible. */
   readonly waiting: readonly number[]
 }
 
-/** Where a run began. */
+/** Block and nonce at the start of a run. */
 export type StartPoint = { readonly blockNumber: number; readonly nonce: number }
 
 type RawTx = {
@@ -44,10 +44,10 @@ type RawBlock = {
   readonly transactions: readonly RawTx[]
 }
 
-// Bodies of public chains are half a megabyte each.
+// Block bodies of public chains have half a megabyte each.
 const BODIES_AT_ONCE = 10
 const WALKS_MAX = 3
-// Where the compiler puts `marks` and `total` of Ledger.sol.
+// Storage slots that the compiler assigns to `marks` and `total` of Ledger.sol.
 const MARKS_SLOT = 0n
 const TOTAL_SLOT = 1n
 
@@ -58,10 +58,10 @@ export async function readStart(rpc: PlainRpc, account: Address): Promise<StartP
 }
 
 /**
- * Walks every sealed block after `start` up to the newest, takes the account's transactions out of the bodies and
- * reads the ledger's storage at the last of them.
+ * Reads every sealed block after `start`, collects the account's transactions from the bodies, and reads the
+ * ledger's storage at the last block.
  *
- * @throws Error when the node does not give a chain whose blocks are linked, or leaves a receipt out.
+ * @throws Error if the blocks are not linked, or a receipt is missing.
  */
 export async function walkChain(options: {
   readonly rpc: PlainRpc
@@ -91,10 +91,10 @@ export async function walkChain(options: {
 }
 
 /**
- * Walks every sealed block after `after` up to the newest and takes out of the bodies what the accounts sent, in its
- * order on the chain. Every account has a list, were it an empty one.
+ * Reads every sealed block after `after` and collects the accounts' transactions in chain order. Every
+ * account has a list, possibly empty.
  *
- * @throws Error when the node does not give a chain whose blocks are linked, or leaves a receipt out.
+ * @throws Error if the blocks are not linked, or a receipt is missing.
  */
 export async function walkBlocks(
   rpc: PlainRpc,

@@ -2,16 +2,16 @@ import type { Clock } from '../../platform/clock.js'
 import type { HoldReason, Sender, SenderEvents, Tx } from '../../types/index.js'
 import type { ItemRecord } from './records.js'
 
-/** What the sender told of its repairs while the burst was on. */
+/** Events of the sender during the burst. */
 export type Told = {
-  /** How often each event was heard. */
+  /** Number of events per kind. */
   readonly counts: ReadonlyMap<keyof SenderEvents, number>
-  /** Nonces used by something that was not sent here. */
+  /** Nonces used by foreign transactions. */
   readonly foreign: ReadonlySet<number>
-  /** Nonces used up by a no-op. */
+  /** Nonces used by no-ops. */
   readonly noops: ReadonlySet<number>
   readonly holds: ReadonlySet<HoldReason>
-  /** The first message of the errors it told of. */
+  /** The first message of its `error` events. */
   readonly firstError: string | undefined
 }
 
@@ -29,8 +29,8 @@ const COUNTED = [
 ] as const
 
 /**
- * Listens to a sender and writes into the records of the items that it knows. Pre-confirmations are heard of and not
- * waited for: waiting would fetch the receipt of each, which the burst does not need.
+ * Listens to a sender and updates the records of known items. It listens to pre-confirmations instead of
+ * waiting for them: a wait would fetch each receipt, which the burst does not need.
  */
 export function watchSender(
   sender: Sender,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../platform/clock.js'
 import { within } from './within.js'
 
-/** One timer, fired by hand. */
+/** A clock with one timer that is fired by hand. */
 function handClock() {
   let timer: (() => void) | undefined
   const clock: Clock = {
@@ -18,13 +18,13 @@ function handClock() {
   return { clock, fire: () => timer?.(), isSet: () => timer !== undefined }
 }
 
-test('work in time gives its result and leaves no timer behind', async () => {
+test('timely work yields its result and leaves no timer', async () => {
   const { clock, isSet } = handClock()
   expect(await within(clock, 10, Promise.resolve(5))).toBe(5)
   expect(isSet()).toBe(false)
 })
 
-test('work that takes too long is late, and may fail later without harm', async () => {
+test('slow work is late, and its later failure is ignored', async () => {
   const { clock, fire } = handClock()
   let fail = (_error: Error) => {}
   const work = new Promise<never>((_, reject) => {
@@ -37,7 +37,7 @@ test('work that takes too long is late, and may fail later without harm', async 
   await expect(work).rejects.toThrow('nobody listens')
 })
 
-test('work that fails in time fails', async () => {
+test('timely failures are passed on', async () => {
   const { clock, isSet } = handClock()
   await expect(within(clock, 10, Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(isSet()).toBe(false)

@@ -1,8 +1,8 @@
 import type { Clock } from '../../platform/clock.js'
 
 /**
- * What the work resolves with, or `late` when that takes longer than `timeMs`. Work that is late goes on, and how it
- * ends is of no consequence any more.
+ * Resolves to the result of the work, or to `late` if it takes longer than `timeMs`. Late work continues, and
+ * its result is ignored.
  */
 export async function within<t>(clock: Clock, timeMs: number, work: Promise<t>): Promise<t | 'late'> {
   let cancel = () => {}

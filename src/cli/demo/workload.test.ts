@@ -8,7 +8,7 @@ const GAS: GasLimits = { transfer: 21_000n, call: 100_000n, deployment: 300_000n
 const workload = (seed: number, count = 200, ledger: typeof LEDGER | typeof OTHER = LEDGER) =>
   createWorkload({ count, seed, ledger, gas: GAS })
 
-test('the same seed gives the same burst, another seed another one', () => {
+test('the same seed gives the same burst, and another seed a different one', () => {
   expect(workload(5)).toEqual(workload(5))
   expect(workload(5)).not.toEqual(workload(6))
 })
@@ -26,7 +26,7 @@ test('items are numbered from 1 and every kind occurs, even in a small burst', (
   expect(new Set(burst.map(({ kind }) => kind)).size).toBe(4)
 })
 
-test('those that revert bring their gas, and of the others some do and some do not', () => {
+test('reverting items have a gas limit, and some of the others do', () => {
   const burst = workload(2)
   const given = (kind: string) =>
     burst.filter((one) => one.kind === kind).map(({ request }) => request.gas !== undefined)

@@ -11,30 +11,33 @@ import {
 import { seededRandom } from '../../devnet/faults/seeded.js'
 import { childContract, ledgerContract } from './contracts/artifact.js'
 
-/** What a transaction of the burst does. `reverting` ones are meant to execute and revert. */
+/** Kinds of transactions in the burst. `reverting` ones are meant to revert. */
 export type ItemKind = 'transfer' | 'call' | 'deployment' | 'reverting'
 
 export type AskedRequest = {
-  /** Absent for a deployment, as viem wants it. */
+  /** Absent for a deployment, as viem requires. */
   readonly to?: Address
   readonly data?: Hex
   readonly value: bigint
-  /** Absent where the sender shall estimate it. */
+  /** Absent if the sender has to estimate it. */
   readonly gas?: bigint
 }
 
-/** One transaction as it is asked for. What it carries (`to`, `data`) is unique to its item, so that the chain tells. */
+/**
+ * One requested transaction. Its content (`to`, `data`) is unique to its item, so that the chain identifies
+ * the item.
+ */
 export type AskedItem = {
-  /** From 1; item 0 is the deployment of the ledger itself. */
+  /** Item number from 1; item 0 is the deployment of the ledger itself. */
   readonly item: number
   readonly kind: ItemKind
   readonly request: AskedRequest
 }
 
-/** Gas limits for those that do not leave it to estimation. */
+/** Gas limits for transactions that are sent without estimation. */
 export type GasLimits = Readonly<Record<ItemKind, bigint>>
 
-// Of twenty transactions. From 15 on every kind occurs.
+// Shares out of twenty transactions. A burst of 15 or more contains every kind.
 const SHARES: readonly (readonly [ItemKind, number])[] = [
   ['transfer', 8],
   ['call', 7],
@@ -44,7 +47,7 @@ const SHARES: readonly (readonly [ItemKind, number])[] = [
 const SHARES_SUM = SHARES.reduce((sum, [, share]) => sum + share, 0)
 const GAS_GIVEN = 0.5
 
-/** The burst of a seed: the same for the same seed, count and ledger. */
+/** Creates the burst of a seed. The same seed, count and ledger give the same burst. */
 export function createWorkload(options: {
   readonly count: number
   readonly seed: number
@@ -55,14 +58,14 @@ export function createWorkload(options: {
   const kinds = shuffled(kindsOf(options.count), random)
   return kinds.map((kind, index) => {
     const item = index + 1
-    // Estimating a transaction that is meant to revert would refuse it: these always bring their gas.
+    // An estimation would reject a reverting transaction, so these always have a gas limit.
     const given = kind === 'reverting' || random() < GAS_GIVEN
     const request = requestOf(kind, item, options.ledger)
     return { item, kind, request: given ? { ...request, gas: options.gas[kind] } : request }
   })
 }
 
-/** What an item of a kind looks like, without its gas. */
+/** The request of an item, without gas. */
 export function requestOf(kind: ItemKind, item: number, ledger: Address): AskedRequest {
   switch (kind) {
     case 'transfer':
@@ -86,8 +89,8 @@ function constructorArguments(item: number, ledger: Address): Hex {
   return encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [ledger, BigInt(item)])
 }
 
-// Nobody has the key of such an address. It hangs on the ledger, which is another one in each run, so that two runs
-// against one chain pay to different addresses.
+// Addresses without a known key. They depend on the ledger, which differs in each run, so that two runs on
+// one chain pay different addresses.
 function addressOf(item: number, ledger: Address): Address {
   const digest = keccak256(constructorArguments(item, ledger))
   return getAddress(slice(digest, 12))

@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { accountKey } from '../../devnet/accounts.js'
 import { type Devnet, type DevnetRules, type FaultRule, startDevnet } from '../../devnet/index.js'
 import { isTxlaneError } from '../../index.js'
-import { readCommandLine, SEED_MAX, whole } from '../commandLine.js'
-import { FAULT_PRESETS, type FaultPresetName } from '../demo/options.js'
-import { json, pairs, tableOf } from '../output.js'
-import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
+import { readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
+import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
+import { json, pairs, tableOf } from '../shared/output.js'
+import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 
 type DevnetFlags = {
   readonly port: number
@@ -21,7 +21,7 @@ type DevnetFlags = {
   readonly json: boolean
 }
 
-/** Faults that need nothing but how often they strike. */
+/** Faults that need no setting except their share. */
 const SWITCHES = [
   'lostRequest',
   'lostResponse',
@@ -39,7 +39,7 @@ const SWITCHES = [
   'reorg',
 ] as const
 
-/** `txlane devnet`: a local chain until it is interrupted. */
+/** `txlane devnet`: runs a local chain until it is interrupted. */
 export function devnet(argv: readonly string[], _environment: unknown): Promise<number> {
   return answer(parse(argv), 'txlane devnet', run)
 }
@@ -47,27 +47,33 @@ export function devnet(argv: readonly string[], _environment: unknown): Promise<
 function parse(argv: readonly string[]): Parsed<DevnetFlags> {
   const command = new Command('txlane devnet')
     .description(
-      'A local chain on 127.0.0.1, with pre-confirmations and, on request, everything that goes wrong with nodes. Its keys are known to everybody. On a terminal: b seals a block, r takes one back, n, d and s switch faults, q ends it.',
+      'A local chain on 127.0.0.1, with pre-confirmations and, on request, the usual faults of nodes. Its private keys are public. On a terminal: b seals a block, r removes one, n, d and s select a fault set, q ends it.',
     )
     .addOption(new Option('--port <n>', '0 takes a free one').default(8_545).argParser(whole(0, 65_535)))
     .addOption(new Option('--chain-id <n>').default(31_337).argParser(whole(1, SEED_MAX)))
     .addOption(
-      new Option('--block-time <ms>', 'between sealed blocks').default(2_000).argParser(whole(1, 600_000)),
+      new Option('--block-time <ms>', 'time between sealed blocks')
+        .default(2_000)
+        .argParser(whole(1, 600_000)),
     )
     .addOption(
       new Option(
         '--flashblock-time <ms>',
-        'between pre-confirmations (default: 200 with the rules of base)',
+        'time between pre-confirmations (default: 200 with the rules of base)',
       ).argParser(whole(1, 600_000)),
     )
     .addOption(
-      new Option('--rules <pool>', 'whose pool it is').choices(['base', 'geth', 'anvil']).default('base'),
+      new Option('--rules <pool>', 'rules of the pool').choices(['base', 'geth', 'anvil']).default('base'),
     )
-    .addOption(new Option('--accounts <n>', 'with 10,000 ether each').default(10).argParser(whole(1, 10_000)))
     .addOption(
-      new Option('--seed <n>', 'what faults are drawn from').default(1).argParser(whole(0, SEED_MAX)),
+      new Option('--accounts <n>', 'number of accounts, with 10,000 ether each')
+        .default(10)
+        .argParser(whole(1, 10_000)),
     )
-    .addOption(new Option('--faults <set>', 'from the start').choices(FAULT_PRESETS).default('none'))
+    .addOption(
+      new Option('--seed <n>', 'seed of the random fault decisions').default(1).argParser(whole(0, SEED_MAX)),
+    )
+    .addOption(new Option('--faults <set>', 'initial fault set').choices(FAULT_PRESETS).default('none'))
     .addOption(
       new Option(
         '--fault <kind=share>',
@@ -76,8 +82,8 @@ function parse(argv: readonly string[]): Parsed<DevnetFlags> {
         .default([])
         .argParser(faultOf),
     )
-    .option('--fork <url>', "from another chain's state")
-    .option('--json', 'one JSON object once it is up', false)
+    .option('--fork <url>', 'URL of a chain whose state is forked')
+    .option('--json', 'print one JSON object once the chain is ready', false)
   return readCommandLine(command, argv, (flags: DevnetFlags) => flags)
 }
 
@@ -119,7 +125,7 @@ async function run(flags: DevnetFlags): Promise<number> {
     )
     await write(
       tableOf(
-        ['account', 'private key (known to everybody)'],
+        ['account', 'private key (public)'],
         keys.map(({ address, key }) => [address, key]),
       ),
     )
@@ -129,7 +135,7 @@ async function run(flags: DevnetFlags): Promise<number> {
   return EXIT.held
 }
 
-/** Until SIGINT, SIGTERM or q. What else is typed steers the chain. */
+/** Resolves on SIGINT, SIGTERM or q. Other keys control the chain. */
 function untilEnded(chain: Devnet): Promise<void> {
   const { stdin } = process
   return new Promise((resolve) => {
@@ -162,7 +168,7 @@ async function steer(chain: Devnet, key: string): Promise<string | undefined> {
   if (key === 'b') return `sealed block ${(await chain.seal()).number}`
   if (key !== 'r') return undefined
   await chain.reorg(1)
-  return 'took one block back'
+  return 'removed one block'
 }
 
 function say(text: string | undefined): void {

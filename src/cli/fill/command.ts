@@ -2,14 +2,14 @@ import { Command } from 'commander'
 import { type Address, formatEther, isAddress, type LocalAccount } from 'viem'
 import { estimateGas } from 'viem/actions'
 import { feesAbove, handOver, type Plain, usedBelow } from '../change/replacement.js'
-import { badOption, readCommandLine, whole } from '../commandLine.js'
-import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
 import { holesOf, type Look, lookAt } from '../inspect/look.js'
-import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
-import { LISTED_MAX, type Missing, missingIn, missingText } from '../missing.js'
-import { count, json } from '../output.js'
-import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
-import { confirm } from '../terminal.js'
+import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
+import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
+import { LISTED_MAX, type Missing, missingIn, missingText } from '../shared/missing.js'
+import { count, json } from '../shared/output.js'
+import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
+import { confirm } from '../shared/terminal.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -27,7 +27,7 @@ type Options = {
 type Flags = RpcFlags &
   KeyFlags & { to?: number; dryRun: boolean; yes: boolean; json: boolean; timeout: number }
 
-/** `txlane fill`: a transfer of nothing to oneself at every nonce that is missing. */
+/** `txlane fill`: sends a transfer of zero value to the account itself at every missing nonce. */
 export function fill(argv: readonly string[], environment: Environment): Promise<number> {
   return answer(parse(argv, environment), 'txlane fill', (options) => run(options, environment))
 }
@@ -35,18 +35,18 @@ export function fill(argv: readonly string[], environment: Environment): Promise
 function parse(argv: readonly string[], environment: Environment): Parsed<Options> {
   const command = new Command('txlane fill')
     .description(
-      'Fills the gaps in the nonces of an account that something else has left: a transfer of nothing to itself at each. It does not know of txlane senders that use the key elsewhere: they fill their own.',
+      'Fills nonce gaps that other tools left in an account: it sends a transfer of 0 to the account itself at each. It does not know about txlane senders that use the same key elsewhere: those fill their own gaps.',
     )
     .argument('<address>')
   keyFlags(rpcFlag(command))
     .option(
       '--to <nonce>',
-      'fill up to this one; needed where the node does not show its pool',
+      'fill up to this nonce; required if the node does not show its pool',
       whole(0, Number.MAX_SAFE_INTEGER),
     )
-    .option('--dry-run', 'say what would be sent, and send nothing', false)
-    .option('--yes', 'do not ask', false)
-    .option('--timeout <seconds>', 'for the blocks', whole(1, 86_400), 120)
+    .option('--dry-run', 'print the plan, and send nothing', false)
+    .option('--yes', 'skip the confirmation', false)
+    .option('--timeout <seconds>', 'time to wait for the blocks', whole(1, 86_400), 120)
     .option('--json', 'one JSON object on standard output', false)
   return readCommandLine(command, argv, (flags: Flags, [address = '']) => {
     if (!isAddress(address)) throw badOption('Expected an address, its checksum included.')
@@ -69,7 +69,7 @@ async function run(options: Options, environment: Environment): Promise<number> 
   const connection = await connect(url)
   const holes = await missing(options, connection)
   if (holes.length === 0) {
-    await write(options.json ? json({ address, filled: [] }) : 'Nothing is missing.\n')
+    await write(options.json ? json({ address, filled: [] }) : 'No nonce is missing.\n')
     return EXIT.held
   }
   const { client, chain } = connection
@@ -78,7 +78,7 @@ async function run(options: Options, environment: Environment): Promise<number> 
     estimateGas(client, { account: address, to: address, value: 0n }),
   ])
   const costWei = fees.maxFeePerGas * gas * BigInt(holes.length)
-  const what = `${count(holes.length, 'transfer')} of nothing from ${address} to itself, at ${missingText({ count: holes.length, lowest: holes })}, for at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol}`
+  const what = `${count(holes.length, 'transfer')} of 0 from ${address} to itself, at ${missingText({ count: holes.length, lowest: holes })}, for at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol}`
   if (options.dryRun) {
     await write(
       options.json ? json({ address, missing: holes, costWei, dryRun: true }) : `Would send ${what}.\n`,
@@ -93,7 +93,7 @@ async function run(options: Options, environment: Environment): Promise<number> 
   const done = await usedBelow(client, address, (holes.at(-1) ?? 0) + 1, options.timeoutMs)
   const told = done
     ? 'The gaps are filled.'
-    : 'Sent, and not all of it in a block yet: look again with txlane inspect.'
+    : 'Sent, but not all transfers are in a block yet: check again with txlane inspect.'
   await write(options.json ? json({ address, filled, sealed: done }) : `${told}\n`)
   return done ? EXIT.held : EXIT.failed
 }
@@ -102,11 +102,11 @@ async function missing(options: Options, connection: Connection): Promise<readon
   const found = missingBelow(await lookAt(connection, options.url, options.address), options.to)
   if (found.count <= LISTED_MAX) return found.lowest
   throw new Refusal(
-    `The node says that ${found.count.toLocaleString('en')} nonces are missing, from ${found.lowest[0]} on: not more than ${LISTED_MAX.toLocaleString('en')} are filled at once. Name the last one to fill with --to NONCE.`,
+    `According to the node, ${found.count.toLocaleString('en')} nonces are missing, from ${found.lowest[0]} on. At most ${LISTED_MAX.toLocaleString('en')} are filled at once: give the last one with --to NONCE.`,
   )
 }
 
-/** Up to `to`, where it is given. @throws Refusal where neither the pool nor `to` says where they end */
+/** The missing nonces up to `to`, or below the highest pooled nonce. @throws Refusal if neither is known */
 export function missingBelow(
   look: Pick<Look, 'waiting' | 'counts' | 'holes' | 'holesCount'>,
   to: number | undefined,
@@ -115,7 +115,7 @@ export function missingBelow(
   if (waiting !== undefined && to === undefined) return { count: holesCount, lowest: holes }
   const first = Math.max(counts.latest ?? 0, counts.pending ?? 0)
   if (to === undefined) {
-    throw new Refusal(`The node does not show its pool: give --to NONCE. The next one in use is ${first}.`)
+    throw new Refusal(`The node does not show its pool: give --to NONCE. The next free nonce is ${first}.`)
   }
   if (waiting === undefined) return missingIn(first, to + 1, [])
   return holesOf(counts.latest ?? 0, first, [
@@ -134,7 +134,7 @@ async function sendAll(
   for (const nonce of holes) {
     const plain: Plain = { nonce, to: account.address, value: 0n, data: '0x', gas }
     const { hash, taken } = await handOver(client, account, plain, fees)
-    // Something waits there already, which the node did not show.
+    // A transaction that the node did not show already waits there.
     if (!taken) filled.push({ nonce, hash })
   }
   return filled

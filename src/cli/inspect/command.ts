@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import { type Address, formatEther, isAddress } from 'viem'
-import { badOption, readCommandLine } from '../commandLine.js'
-import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
-import { missingText } from '../missing.js'
-import { colors, json, pairs } from '../output.js'
-import { answer, EXIT, type Parsed, write } from '../program.js'
 import { filesOf } from '../send/journal.js'
+import { badOption, readCommandLine } from '../shared/commandLine.js'
+import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
+import { missingText } from '../shared/missing.js'
+import { colors, json, pairs } from '../shared/output.js'
+import { answer, EXIT, type Parsed, write } from '../shared/program.js'
 import { keptReasons, keptText, needsPerson } from './kept.js'
 import { type Look, lookAt } from './look.js'
 import { drawLane } from './picture.js'
@@ -14,13 +14,16 @@ type Options = {
   readonly address: Address
   readonly url: string
   readonly json: boolean
-  /** A file of `sqliteStore`. */
+  /** Path of a `sqliteStore` file. */
   readonly store: string | undefined
 }
 type Flags = RpcFlags & { readonly json: boolean; readonly journal?: string; readonly store?: string }
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `txlane inspect`: the nonces of an account, as a table and a picture. Exit code 1 where something stands still. */
+/**
+ * `txlane inspect`: shows the nonces of an account as a table and a picture. Exit code 1 if a transaction is
+ * stuck.
+ */
 export function inspect(argv: readonly string[], environment: Environment): Promise<number> {
   return answer(parse(argv, environment), 'txlane inspect', run)
 }
@@ -28,12 +31,12 @@ export function inspect(argv: readonly string[], environment: Environment): Prom
 function parse(argv: readonly string[], environment: Environment): Parsed<Options> {
   const command = new Command('txlane inspect')
     .description(
-      "What a node says of an account's nonces: counts under each tag, what waits in its pool, gaps, the code at the address, and what the endpoint can do. Reads only.",
+      "Shows an account's nonces as a node reports them: counts for each tag, pending transactions, gaps, the code at the address, and the features of the endpoint. Read-only.",
     )
     .argument('<address>')
   rpcFlag(command)
-    .option('--journal <file>', 'and why the lines of this file wait that txlane send was given')
-    .option('--store <path>', 'and why the transactions wait that this SQLite store keeps')
+    .option('--journal <file>', 'also show why lines of this file of txlane send wait')
+    .option('--store <path>', 'also show why transactions in this SQLite store wait')
     .option('--json', 'one JSON object on standard output', false)
   return readCommandLine(command, argv, (flags: Flags, [address = '']) => {
     const { json, journal, store } = flags
@@ -74,7 +77,7 @@ function render(look: Look, symbol: string): string {
       [
         'missing',
         waiting === undefined
-          ? 'not to be seen without the pool'
+          ? 'unknown without the pool'
           : missingText({ count: look.holesCount, lowest: holes }) || 'none',
       ],
       ['endpoint', endpointOf(look.endpoint)],
@@ -86,11 +89,11 @@ function render(look: Look, symbol: string): string {
   ].join('')
 }
 
-/** What is known of it, in words. The rest is found out by sending. */
+/** The known features of the endpoint, in words. The others become known when transactions are sent. */
 function endpointOf(profile: Look['endpoint']): string {
   const { pending, pendingState, batch, blockReceipts, simulateV1, cadenceMs } = profile
   const known = [
-    `pending counts ${pending === 'unknown' ? 'what is not known before something is sent' : pending}`,
+    `pending counts ${pending === 'unknown' ? 'an unknown set until a transaction is sent' : pending}`,
     ...(pendingState === undefined ? [] : [`state at pending ${pendingState ? 'is' : 'is not'} served`]),
     ...(batch.usable ? ['batches'] : ['no batches']),
     ...(blockReceipts === undefined ? [] : [`block receipts ${blockReceipts ? 'are' : 'are not'} served`]),

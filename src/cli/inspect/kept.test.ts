@@ -13,7 +13,7 @@ function stored(id: string, sequence: number, more: Partial<StoredTransaction> =
 const waits = (cause: WaitCause) => ({ waiting: reasonOf(cause, 0) })
 const jump = { jump: 'latest counts 900, and the lane knows 20; resume() believes it' }
 
-test('reasons that were kept come first by nonce, then in the order of the calls; the others are counted', () => {
+test('lists stored reasons by nonce, then in call order, and counts the other transactions', () => {
   const kept = reasonsIn('x.db', [
     stored('c', 3, waits({ for: 'estimate', endpoint: 'n', tries: 3, said: 'busy' })),
     stored('b', 2, waits({ for: 'funds', neededWei: 5n, balanceWei: 1n })),
@@ -31,7 +31,7 @@ test('reasons that were kept come first by nonce, then in the order of the calls
   )
 })
 
-test('the reason of the first is counted first, whatever the order of the store', () => {
+test('counts the reason of the first transaction first, in any order of the store', () => {
   const funds = waits({ for: 'funds', neededWei: 5n, balanceWei: 1n })
   const hold = waits({ for: 'hold', holds: ['jump'], details: jump })
   const all = [stored('d', 4), stored('c', 3, hold), stored('b', 2, hold), stored('a', 1, funds)]
@@ -39,7 +39,7 @@ test('the reason of the first is counted first, whatever the order of the store'
     expect(keptText(reasonsIn('x.db', order))).toContain('4 in x.db wait for: funds 1, hold 2, order 1\n')
 })
 
-test('a hold is told with what was read and what lifts it', () => {
+test('shows a hold with its cause and its remedy', () => {
   const kept = reasonsIn('x.db', [
     stored('a', 1, waits({ for: 'hold', holds: ['jump', 'authorizing'], details: jump })),
   ])
@@ -51,13 +51,13 @@ test('a hold is told with what was read and what lifts it', () => {
   expect(needsPerson(kept)).toBe(false)
 })
 
-test('an unresolved transaction waits for a person, though nobody kept a reason of it', () => {
+test('an unresolved transaction waits for an operator even without a stored reason', () => {
   const kept = reasonsIn('x.db', [stored('a', 1, { stage: 'accepted', nonce: 3, verdict: 'unresolved' })])
   expect(kept.transactions).toMatchObject([{ id: 'a', waitingFor: { for: 'evidence', operator: true } }])
   expect(needsPerson(kept)).toBe(true)
 })
 
-test('a reason of an earlier stage is not told', () => {
+test('omits a reason of an earlier stage', () => {
   const kept = reasonsIn('x.db', [
     stored('a', 1, { stage: 'accepted', nonce: 3, ...waits({ for: 'funds' }) }),
   ])
@@ -65,6 +65,6 @@ test('a reason of an earlier stage is not told', () => {
   expect(keptText(kept)).toContain('a: It waits for the next block.')
 })
 
-test('a store in which nothing waits says so', () => {
-  expect(keptText(reasonsIn('x.db', []))).toBe('\nNothing waits in x.db.\n')
+test('reports a store without waiting transactions', () => {
+  expect(keptText(reasonsIn('x.db', []))).toBe('\nNo transaction waits in x.db.\n')
 })

@@ -1,23 +1,23 @@
 import { existsSync } from 'node:fs'
 import { type Address, type Hash, toHex } from 'viem'
-import { NO_GENESIS } from '../../chain/endpoints/chainOf.js'
-import { fromStored } from '../../lane/transaction/stored.js'
-import { keptReason, summaryOf } from '../../lane/transaction/waitingFor.js'
+import { NO_GENESIS } from '../../sender/nodes/chainOf.js'
+import { fromStored } from '../../sender/transaction/stored.js'
+import { keptReason, summaryOf } from '../../sender/transaction/waitingFor.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
-import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../types/index.js'
-import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
-import type { Connection } from '../connect.js'
-import { Refusal } from '../program.js'
+import type { LaneKey, Store, StoredTransaction } from '../../store/store.js'
+import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../types.js'
+import type { Connection } from '../shared/connect.js'
+import { Refusal } from '../shared/program.js'
 
-/** Why the transactions of one account are not further yet, as the process that sends them has kept it. */
+/** Why transactions of one account have not progressed, from the reasons that the sending process stored. */
 export type KeptReasons = {
   readonly store: string
-  /** How many wait, the reason of the first of them, and how many wait for what. */
+  /** Number of waiting transactions, the reason of the first one, and the number per reason. */
   readonly count: number
   readonly waiting: LaneSnapshot['waiting']
-  /** Why the lane reserves no nonces, with what was read and what lifts it, as far as transactions wait for that. */
+  /** Why the lane reserves no nonces, with the cause and the remedy, as far as transactions wait for that. */
   readonly holds: readonly { readonly reason: HoldReason; readonly detail: string | undefined }[]
-  /** The first of those whose reasons were kept, or that wait for a person: others wait behind them. */
+  /** The first transactions with a stored reason, or that wait for an operator. Others wait behind them. */
   readonly transactions: readonly KeptReason[]
 }
 
@@ -33,7 +33,7 @@ const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirme
 const PAGE = 500
 const SHOWN_MAX = 8
 
-/** @throws Refusal where there is no such file: a store would make it */
+/** @throws Refusal if the file does not exist: opening a store would create it */
 export async function keptReasons(
   connection: Connection,
   path: string,
@@ -48,7 +48,7 @@ export async function keptReasons(
   }
 }
 
-/** The names that the lane may have: nothing is asked of the store that would make it keep one. */
+/** The possible keys of the lane. The store is only queried, so that it does not create a lane. */
 async function keysOf({ client, chain }: Connection, address: Address): Promise<readonly LaneKey[]> {
   const first = await client
     .request({ method: 'eth_getBlockByNumber', params: [toHex(0), false] })
@@ -97,13 +97,13 @@ export function reasonsIn(store: string, stored: readonly StoredTransaction[]): 
 
 const order = ({ nonce }: { readonly nonce: number | undefined }) => nonce ?? Number.MAX_SAFE_INTEGER
 
-/** Whether nothing but a person ends one of the waits. */
+/** Whether only an operator can end one of the waits. */
 export function needsPerson({ transactions, waiting }: KeptReasons): boolean {
   return waiting.head?.operator === true || transactions.some(({ waitingFor }) => waitingFor.operator)
 }
 
 export function keptText({ store, count, waiting, holds, transactions }: KeptReasons): string {
-  if (count === 0) return `\nNothing waits in ${store}.\n`
+  if (count === 0) return `\nNo transaction waits in ${store}.\n`
   const by = Object.entries(waiting.by).map(([reason, amount]) => `${reason} ${amount}`)
   const { head } = waiting
   const shown =

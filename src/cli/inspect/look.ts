@@ -1,15 +1,18 @@
 import type { Address } from 'viem'
 import { getBalance, getBlock, getTransactionCount } from 'viem/actions'
+import { systemClock } from '../../clock.js'
 import { readLane } from '../../index.js'
-import { systemClock } from '../../platform/clock.js'
+import { createHttpPort } from '../../rpc/ports/http.js'
 import { probeEndpoint } from '../../rpc/probe.js'
 import type { EndpointProfile } from '../../rpc/profile.js'
-import { createHttpPort } from '../../rpc/transports/http.js'
-import type { Connection } from '../connect.js'
-import { type Missing, missingIn, NOTHING_MISSING } from '../missing.js'
+import type { Connection } from '../shared/connect.js'
+import { type Missing, missingIn, NOTHING_MISSING } from '../shared/missing.js'
 import { poolOf, type Waiting } from './pool.js'
 
-/** What one node says of an account. Counts are the next nonce after the transactions that the tag shows. */
+/**
+ * State of an account according to one node. Each count is the next nonce after the transactions under the
+ * tag.
+ */
 export type Look = {
   readonly address: Address
   readonly chain: string
@@ -17,14 +20,14 @@ export type Look = {
   readonly counts: Readonly<Record<'finalized' | 'safe' | 'latest' | 'pending', number | undefined>>
   readonly code: string
   readonly baseFeePerGasWei: bigint | undefined
-  /** By nonce; undefined: the node does not show its pool. */
+  /** Pooled transactions in nonce order; undefined if the node does not show its pool. */
   readonly waiting: readonly Waiting[] | undefined
-  /** Nonces that nothing waits at, below ones that something waits at: the lowest of them. */
+  /** The lowest missing nonces below the highest pooled one. */
   readonly holes: readonly number[]
   readonly holesCount: number
-  /** Why the lowest waiting one may stand still. */
+  /** Why the lowest pooled transaction may be stuck. */
   readonly stuck: string | undefined
-  /** What is known of the endpoint; see `EndpointProfileInput`. */
+  /** Known features of the endpoint; see `EndpointProfileInput`. */
   readonly endpoint: EndpointProfile
 }
 
@@ -68,11 +71,11 @@ export async function lookAt({ client, name }: Connection, url: string, address:
 
 function codeOf(account: Awaited<ReturnType<typeof readLane>>['account']): string {
   if (account.kind === 'delegated')
-    return `delegated to ${account.to} (EIP-7702): pools take few of its transactions at once`
+    return `delegated to ${account.to} (EIP-7702): pools accept few of its transactions at once`
   return account.kind === 'plain' ? 'none' : account.kind
 }
 
-/** Pre-confirmed nonces wait at nothing and are no holes. */
+/** Pre-confirmed nonces have no pooled transaction, and are not holes. */
 export function holesOf(
   latest: number,
   pending: number,
@@ -91,9 +94,9 @@ function stuckOf(
 ): string | undefined {
   const [head] = waiting
   if (head === undefined) return undefined
-  if (head.nonce > latest) return `nonce ${latest} is missing: nothing above it can run`
+  if (head.nonce > latest) return `nonce ${latest} is missing: higher nonces cannot be executed`
   if (baseFee !== undefined && head.maxFeePerGas < baseFee) {
-    return `nonce ${head.nonce} offers ${head.maxFeePerGas} wei for a unit of gas, and the base fee is ${baseFee}`
+    return `nonce ${head.nonce} offers ${head.maxFeePerGas} wei per gas, but the base fee is ${baseFee}`
   }
   return undefined
 }

@@ -25,26 +25,26 @@ function look(latest: number, pending: number, waiting: readonly Waiting[] | und
 
 const draw = (...given: Parameters<typeof look>) => drawLane(look(...given), createColors(false))
 
-test('each nonce around the head has a sign, and each sign is explained', () => {
+test('draws each nonce around the head with a sign, and a legend', () => {
   expect(draw(5, 7, waitingAt(7, 8, 10))).toBe(
     '1 ████▓▓▒▒×░· 11\n' +
       '█ in a sealed block   ▓ pre-confirmed   ▒ waits in the pool   × missing   ░ waits behind a gap   · next\n',
   )
 })
 
-test('an account that never sent, and one whose pool is not shown', () => {
+test('draws an account without transactions, and one whose pool is hidden', () => {
   expect(draw(0, 0, [])).toBe('0 · 0\n· next\n')
   expect(draw(9, 9, undefined)).toBe('5 ████· 9\n█ in a sealed block   · next\n')
 })
 
-test('a pool that counts at pending what waits leaves no holes below', () => {
-  // geth: pending counts what the pool could run.
+test('finds no holes below pending if pending counts pooled transactions', () => {
+  // geth: pending includes the executable transactions of the pool.
   expect(holesOf(3, 6, waitingAt(3, 4, 5, 8)).lowest).toEqual([6, 7])
   expect(holesOf(3, 3, waitingAt(5)).lowest).toEqual([3, 4])
   expect(holesOf(3, 5, waitingAt(5, 6)).lowest).toEqual([])
 })
 
-test('a nonce that no account has is drawn, and nothing grows with it', () => {
+test('limits the picture for an absurdly high nonce', () => {
   const top = Number.MAX_SAFE_INTEGER
   const drawn = draw(5, 5, waitingAt(7, top))
   expect(drawn.split('\n')[0]).toMatch(/^1 ████××░×+ 64$/)

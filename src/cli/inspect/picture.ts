@@ -1,9 +1,9 @@
-import type { Colors } from '../output.js'
+import type { Colors } from '../shared/output.js'
 import type { Look } from './look.js'
 
 type Cell = { readonly nonce: number; readonly kind: keyof typeof KINDS }
 
-// Each with a sign of its own: a picture without colours says the same.
+// Each kind has its own sign, so that the picture is also readable without colours.
 const KINDS = {
   used: { sign: '█', says: 'in a sealed block' },
   preconfirmed: { sign: '▓', says: 'pre-confirmed' },
@@ -34,7 +34,7 @@ export function drawLane(look: Look, colors: Colors): string {
   return `${first?.nonce} ${line} ${last?.nonce}\n${legend}\n`
 }
 
-/** From a few below the head to the first that is free, or as many as fit. */
+/** From a few nonces below the head to the first free one, or as many as fit. */
 function cellsOf({ counts, waiting = [], holes }: Look): readonly Cell[] {
   const latest = counts.latest ?? 0
   const pending = Math.max(latest, counts.pending ?? latest)

@@ -9,7 +9,7 @@ import {
   hexToNumber,
 } from 'viem'
 
-/** One that waits in the node's pool. */
+/** A transaction in the node's pool. */
 export type Waiting = {
   readonly nonce: number
   readonly hash: Hash
@@ -33,8 +33,8 @@ type RawWaiting = Readonly<
 }
 
 /**
- * What the pool holds of an account, by nonce; undefined where the node does not say. geth and reth serve
- * `txpool_contentFrom` (geth docs, txpool namespace); hosted endpoints mostly do not.
+ * An account's transactions in the pool, by nonce; undefined if the node does not show its pool. geth and
+ * reth serve `txpool_contentFrom` (geth docs, txpool namespace); most hosted endpoints do not.
  */
 export async function poolOf(
   client: Rpc,
@@ -55,7 +55,7 @@ export async function poolOf(
 
 const isNonce = ([nonce]: readonly [number, RawWaiting]) => Number.isSafeInteger(nonce) && nonce >= 0
 
-/** One that waits, by its hash; undefined where the node does not know it, or a block has it. */
+/** A pooled transaction by hash; undefined if the node does not know it or a block contains it. */
 export async function waitingByHash(
   client: Rpc,
   hash: Hash,

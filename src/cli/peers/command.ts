@@ -17,17 +17,17 @@ import { startDevnet } from '../../devnet/index.js'
 import { createSender, type Sender } from '../../index.js'
 import { systemClock } from '../../platform/clock.js'
 import { usedBelow } from '../change/replacement.js'
-import { badOption, readCommandLine, whole } from '../commandLine.js'
-import { type Connection, connect, isHttpUrl, type RpcFlags, rpcFlag } from '../connect.js'
-import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
-import { json, tableOf } from '../output.js'
-import { answer, EXIT, type Parsed, write } from '../program.js'
-import { confirm } from '../terminal.js'
+import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
+import { type Connection, connect, isHttpUrl, type RpcFlags, rpcFlag } from '../shared/connect.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
+import { json, tableOf } from '../shared/output.js'
+import { answer, EXIT, type Parsed, write } from '../shared/program.js'
+import { confirm } from '../shared/terminal.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 type Options = {
-  /** Undefined: the devnet, with faults. */
+  /** Undefined runs on the devnet with faults. */
   readonly url: string | undefined
   readonly key: KeySource
   readonly count: number
@@ -38,33 +38,33 @@ type Options = {
 
 type Flags = RpcFlags & KeyFlags & { count: number; timeout: number; yes: boolean; json: boolean }
 
-/** One way to send a burst, and what became of it. */
+/** One sending library, and the result of its burst. */
 type Outcome = {
   readonly who: string
   readonly sent: number
-  /** In a sealed block in the end. */
+  /** Number of transactions in sealed blocks at the end. */
   readonly landed: number
   readonly errors: number
-  /** Nonces below its highest that stayed empty. */
+  /** Number of empty nonces below the highest one; for viem only 0 or 1. */
   readonly gaps: number
   readonly timeMs: number
 }
 
 const GAS = 21_000n
 
-/** `txlane peers`: the same burst, once through viem's nonceManager and once through txlane. */
+/** `txlane peers`: sends the same burst once through viem's nonceManager and once through txlane. */
 export function peers(argv: readonly string[], environment: Environment): Promise<number> {
   return answer(parse(argv), 'txlane peers', (options) => run(options, environment))
 }
 
 function parse(argv: readonly string[]): Parsed<Options> {
   const command = new Command('txlane peers').description(
-    "Sends the same burst of transfers of nothing to oneself through viem's nonceManager and through txlane, on your endpoint, and counts what came of it. Without --rpc on a devnet that loses requests. It spends gas, and asks first.",
+    "Sends the same burst of transfers of 0 to the account itself through viem's nonceManager and through txlane, on your endpoint, and counts the results. Without --rpc it uses a devnet that loses requests. It spends gas, and asks first.",
   )
   keyFlags(rpcFlag(command))
-    .option('--count <n>', 'transactions of each', whole(1, 500), 20)
+    .option('--count <n>', 'transactions per burst', whole(1, 500), 20)
     .option('--timeout <seconds>', 'for each burst', whole(5, 3_600), 60)
-    .option('--yes', 'do not ask', false)
+    .option('--yes', 'skip the confirmation', false)
     .option('--json', 'one JSON object on standard output', false)
   return readCommandLine(command, argv, (flags: Flags) => {
     const { rpc, count, timeout, yes, json } = flags
@@ -78,7 +78,10 @@ async function run(options: Options, environment: Environment): Promise<number> 
   return options.url === undefined ? onDevnet(options) : onEndpoint(options, options.url, environment)
 }
 
-/** A devnet each, with the same faults from the same seed: what one leaves behind is not the other's to mend. */
+/**
+ * Each library gets its own devnet, with the same faults from the same seed, so that neither inherits
+ * leftovers of the other.
+ */
 async function onDevnet(options: Options): Promise<number> {
   const outcomes: Outcome[] = []
   for (const burst of [throughViem, throughTxlane]) {
@@ -104,7 +107,7 @@ async function onEndpoint(options: Options, url: string, environment: Environmen
   const costWei = maxFeePerGas * GAS * BigInt(2 * options.count)
   const question = `Spend at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol} of ${account.address} on ${name}?`
   if (!options.yes && !(await confirm(question, '--yes'))) return EXIT.refused
-  // viem first: what it leaves open txlane has to live with, as it would in life.
+  // viem runs first, so that txlane has to cope with transactions that viem leaves open, as in practice.
   const outcomes = [
     await throughViem(connection, account, url, options),
     await throughTxlane(connection, account, url, options),
@@ -146,7 +149,7 @@ async function throughViem(
   }
 }
 
-// How long a burst that stands still is watched: nothing in viem goes on with it.
+// How long a burst without progress is watched: viem does nothing more for it.
 const QUIET_MS = 15_000
 
 async function throughTxlane(
@@ -163,7 +166,7 @@ async function throughTxlane(
     }))
     let [landed, errors] = [0, 0]
     const signal = AbortSignal.timeout(timeoutMs)
-    // Each of them listens to it.
+    // Each transaction adds a listener.
     setMaxListeners(0, signal)
     for await (const result of sender.sendMany(items, { until: 'sealed', signal })) {
       if (result.ok) landed++

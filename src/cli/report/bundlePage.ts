@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
 import { PAGE_SCRIPT, pageBuild } from './pageBuild.js'
 
-/** Makes the page's script out of its source: for a run from a checkout. */
+/** Bundles the page's script from source, for a run from a checkout. */
 export async function bundlePage(): Promise<string> {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
   const folder = mkdtempSync(join(tmpdir(), 'txlane-page-'))

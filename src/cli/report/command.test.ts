@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 describe('the command line', () => {
   const parse = (...argv: string[]) => parseReport(argv)
 
-  test('takes a recording, and puts the page beside it', () => {
+  test('takes a recording, and writes the page beside it by default', () => {
     const input = join(folder, 'run.jsonl')
     expect(parse(input)).toEqual({
       kind: 'run',
@@ -32,18 +32,18 @@ describe('the command line', () => {
     ['two', ['a', 'b'], /too many arguments/],
     ['itself as the page', ['/a/run.jsonl', '--out', '/a/run.jsonl'], /the recording itself/],
     ['two kinds of output', ['a', '--json', '--out', 'b'], /without --out/],
-    ['an option that is not there', ['a', '--sorted'], /unknown option/],
-  ])('does not take %s', (_, argv, message) => {
+    ['an unknown option', ['a', '--sorted'], /unknown option/],
+  ])('refuses %s', (_, argv, message) => {
     expect(parse(...argv)).toMatchObject({ kind: 'bad', message: expect.stringMatching(message) })
   })
 
-  test('says what it is', () => {
+  test('prints its help', () => {
     expect(parse('--help')).toMatchObject({ kind: 'help', text: expect.stringContaining('txlane report') })
   })
 })
 
 describe('the page is written', () => {
-  test('over another report, and over nothing else unless it is asked to', async () => {
+  test('over another report, and over another file only with --force', async () => {
     const out = join(folder, 'run.html')
     await checkWritable({ out, force: false })
     await writeReport(out, `<!doctype html>${REPORT_MARK}1`)
@@ -59,15 +59,15 @@ describe('the page is written', () => {
     expect(readFileSync(out, 'utf8')).toBe('my thesis')
   })
 
-  test('whole or not at all', async () => {
+  test('atomically', async () => {
     await expect(writeReport(join(folder, 'missing', 'run.html'), 'page')).rejects.toThrow(/ENOENT/)
   })
 
-  test('of a recording that can be read: else the file and the line are named', async () => {
+  test('from a readable recording; else the error names the file and the line', async () => {
     const input = join(folder, 'run.jsonl')
     const options = { input, out: join(folder, 'run.html'), json: true, force: false }
     await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: ENOENT/)
     writeFileSync(input, 'x\n')
-    await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: line 1 is not one of a recording/)
+    await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: line 1 is not a line of a recording/)
   })
 })

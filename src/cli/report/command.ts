@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
-import { badOption, readCommandLine } from '../commandLine.js'
-import { answer, EXIT, type Parsed, write } from '../program.js'
+import { badOption, readCommandLine } from '../shared/commandLine.js'
+import { answer, EXIT, type Parsed, write } from '../shared/program.js'
 import { renderPage } from './html.js'
 import { buildModel, type Model } from './model/model.js'
 import { pageScript } from './pageScript.js'
@@ -10,7 +10,7 @@ import { readRecording } from './read/recording.js'
 import { checkWritable, nameOf, writeReport } from './write.js'
 
 export type ReportOptions = {
-  /** The recording. */
+  /** Path of the recording. */
   readonly input: string
   readonly out: string
   readonly json: boolean
@@ -19,15 +19,15 @@ export type ReportOptions = {
 
 type Raw = { readonly out?: string; readonly json: boolean; readonly force: boolean }
 
-/** Reads the command line; never throws and never ends the process. */
+/** Parses the command line. It never throws for bad options and never ends the process. */
 export function parseReport(argv: readonly string[]): Parsed<ReportOptions> {
   const command = createCommand()
   return readCommandLine(command, argv, ({ out, json, force }: Raw) => {
     const [file = ''] = command.args
     const input = resolve(file)
     const target = resolve(out ?? `${input.replace(/\.jsonl$/, '')}.html`)
-    if (json && out !== undefined) throw badOption('--json prints to standard output: it goes without --out.')
-    if (target === input) throw badOption('--out is the recording itself.')
+    if (json && out !== undefined) throw badOption('--json prints to standard output: use it without --out.')
+    if (target === input) throw badOption('--out names the recording itself.')
     return { input, out: target, json, force }
   })
 }
@@ -35,19 +35,23 @@ export function parseReport(argv: readonly string[]): Parsed<ReportOptions> {
 function createCommand(): Command {
   return new Command('txlane report')
     .description(
-      'Makes one page of a recording (see recordTo of txlane/recorder): nonces against time, latency, throughput, and ' +
-        'what went wrong and how it ended. The page loads nothing from anywhere. Exit code 0 when it is written, 1 ' +
+      'Makes an HTML page of a recording (see recordTo of txlane/recorder): nonces over time, latency, throughput, and ' +
+        'problems with their ends. The page loads no other resource. Exit code 0 when it is written, 1 ' +
         'when the recording cannot be read, 2 for bad options.',
     )
-    .argument('<recording>', 'a file that recordTo wrote')
-    .option('--out <file>', 'the page (default: beside the recording, .html)')
-    .option('--json', 'the figures as one JSON object on standard output in place of a page', false)
-    .option('--force', 'write over a file that is not a report', false)
+    .argument('<recording>', 'a file written by recordTo')
+    .option('--out <file>', "path of the page (default: the recording's path with .html)")
+    .option(
+      '--json',
+      'print the figures as one JSON object on standard output instead of writing a page',
+      false,
+    )
+    .option('--force', 'overwrite a file that is not a report', false)
 }
 
-/** Makes the report, and prints where it is. The exit code. */
+/** Makes the report, and prints its path. Resolves to the exit code. */
 export async function runReport(options: ReportOptions): Promise<number> {
-  // First: a large recording takes a while, and who is to be refused need not wait for it.
+  // Checked first, because reading a large recording takes a while.
   if (!options.json) await checkWritable(options)
   const model = await modelOf(options.input)
   if (options.json) {
@@ -69,7 +73,7 @@ async function modelOf(input: string): Promise<Model> {
   }
 }
 
-/** `txlane report`: a page about a recording. */
+/** `txlane report`: makes a page of a recording. */
 export function report(argv: readonly string[]): Promise<number> {
   return answer(parseReport(argv), 'txlane report', runReport)
 }

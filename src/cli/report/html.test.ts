@@ -19,7 +19,7 @@ const dataIn = (page: string) =>
   JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? '') as Payload
 
 describe('the page', () => {
-  test('ends no script early, whatever stands in ids, reasons, names and lanes', async () => {
+  test('escapes ids, reasons, names and lanes', async () => {
     const lines = [
       HEADER,
       ...well(0, 1, EVIL),
@@ -40,7 +40,7 @@ describe('the page', () => {
     expect(data.lanes).toContain(EVIL)
   })
 
-  test('lets in nothing but what stands in it: its script by its hash', async () => {
+  test('allows only its own script, by hash, and loads no other resource', async () => {
     const page = await pageOf(textOf([HEADER, ...well(0, 1), CLOSED]))
     const script = /<script>(.*?)<\/script>\n<\/body>/s.exec(page)?.[1] ?? ''
     expect(script).toBe("console.log('<\\/script>')")
@@ -52,14 +52,14 @@ describe('the page', () => {
     expect(page).not.toMatch(/\b(?:src|href)=/)
   })
 
-  test('is known as one of ours from its beginning', async () => {
+  test('carries the report mark near its beginning', async () => {
     expect((await pageOf('')).slice(0, 512)).toContain(REPORT_MARK)
   })
 
-  test('says so where the recording is empty', async () => {
+  test('reports an empty recording', async () => {
     for (const text of ['', textOf([HEADER, CLOSED])]) {
       const page = await pageOf(text)
-      expect(page).toContain('No event was recorded: nobody was followed.')
+      expect(page).toContain('No event was recorded: the recorder followed no sender.')
       expect(page).toContain('There is nothing to draw.')
     }
   })
@@ -72,7 +72,7 @@ describe('the page', () => {
 })
 
 describe('the data of the page', () => {
-  test('is what the model holds', async () => {
+  test('equals the data of the model', async () => {
     const lines = [
       HEADER,
       ...well(100, 7, 'a'),
@@ -115,7 +115,7 @@ describe('the data of the page', () => {
     })
   })
 
-  test('is bounded: what went wrong is kept before the rest, and all figures are of all', async () => {
+  test('is bounded, prefers problems, and keeps figures for all transactions', async () => {
     const model = await buildModel(await itemsOf(recordingOf(1_000), 65_536))
     const payload = pack(model, { transactionsMax: 100, problemsMax: 30 })
     const data = unpack(payload)

@@ -5,14 +5,14 @@ import { pack } from './pack.js'
 import type { Payload } from './payload.js'
 import { STYLE } from './style.js'
 
-/** By this a report is known as one of ours, and may be written again. */
+/** Identifies a file as a report, which the command may overwrite. */
 export const REPORT_MARK = '<meta name="generator" content="txlane report">'
 
 export type PageParts = { readonly title: string; readonly model: Model; readonly script: string }
 
 /**
- * One page that loads nothing: script, style and data stand in it, and its policy lets nothing else in. The only script
- * that runs is ours, by its hash.
+ * Renders a self-contained page: it contains script, style and data, and its policy blocks other resources.
+ * Only our script runs, by its hash.
  */
 export function renderPage({ title, model, script }: PageParts): string {
   const code = script.replaceAll(/<\/(script)/gi, '<\\/$1').trim()
@@ -46,7 +46,7 @@ ${body(model, payload)}
 
 function policy(code: string): string {
   const hash = createHash('sha256').update(code).digest('base64')
-  // The plotting library sets styles on the elements that it makes.
+  // The plotting library sets inline styles on the elements that it creates.
   return `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`
 }
 
@@ -57,37 +57,37 @@ function body(model: Model, { transactions, transactionsInAll, problems }: Paylo
   }
   const some =
     transactions.length < transactionsInAll
-      ? ` The page holds ${number(transactions.length)} of ${number(transactionsInAll)}: those that went wrong, and others evenly. All figures are of all.`
+      ? ` The page shows ${number(transactions.length)} of ${number(transactionsInAll)} transactions: those with problems, and an even selection of the others. The figures cover all transactions.`
       : ''
   const { binMs = 0 } = model.throughput ?? {}
   const bins = binMs > 1_000 ? `, in bins of ${duration(binMs)}` : ''
   return `${words}
 <section aria-labelledby="nonces-title">
-<h2 id="nonces-title">Nonces against time</h2>
-<p class="hint">Each row is a nonce, each bar a stage of its transaction. Point at a row for its history, click to keep it. Zoom with the slider, or with Ctrl and the wheel.${some}</p>
+<h2 id="nonces-title">Nonces over time</h2>
+<p class="hint">Each row is a nonce; each bar is a stage of its transaction. Point at a row for its history, and click to keep it open. Zoom with the slider, or with Ctrl and the wheel.${some}</p>
 <div class="tools" id="tools"></div>
 <div class="split"><div class="chart tall" id="nonces"></div><div id="history" aria-live="polite"></div></div>
 </section>
 <div class="pair">
-<section aria-labelledby="latency-title"><h2 id="latency-title">Latency</h2><p class="hint">From the send to the stage. Bins grow by a quarter.</p><div class="chart" id="latency"></div><div id="spreads"></div></section>
-<section aria-labelledby="throughput-title"><h2 id="throughput-title">Throughput</h2><p class="hint">Transactions a second${bins}.</p><div class="chart" id="throughput"></div></section>
+<section aria-labelledby="latency-title"><h2 id="latency-title">Latency</h2><p class="hint">Time from the send to the stage. Bin widths grow by a quarter.</p><div class="chart" id="latency"></div><div id="spreads"></div></section>
+<section aria-labelledby="throughput-title"><h2 id="throughput-title">Throughput</h2><p class="hint">Transactions per second${bins}.</p><div class="chart" id="throughput"></div></section>
 </div>
 <section aria-labelledby="problems-title">
-<h2 id="problems-title">What went wrong, and how it ended</h2>
+<h2 id="problems-title">Problems and how they ended</h2>
 <div id="groups"></div>
 <div id="problems"></div>
 </section>
-<noscript><p>The charts and tables need JavaScript. The summary above is the whole of it in words.</p></noscript>`
+<noscript><p>The charts and tables need JavaScript. The summary above has the main results.</p></noscript>`
 }
 
 function footer({ book, summary }: Model): string {
   const { recording } = summary
   const began = book.startedAt === undefined ? '' : `, from ${new Date(book.startedAt).toISOString()}`
   const parts = [
-    `${number(recording.events)} events in ${number(recording.lives)} ${recording.lives === 1 ? 'life' : 'lives'}${began}, over ${duration(summary.durationMs)}`,
+    `${number(recording.events)} events in ${number(recording.lives)} ${recording.lives === 1 ? 'session' : 'sessions'}${began}, over ${duration(summary.durationMs)}`,
     ...(recording.packages.length > 0 ? [`recorded by txlane ${recording.packages.join(', ')}`] : []),
     ...(recording.unknownEvents > 0
-      ? [`${number(recording.unknownEvents)} events of a newer version left out`]
+      ? [`${number(recording.unknownEvents)} events of a newer version omitted`]
       : []),
   ]
   return escapeHtml(`${parts.join('; ')}.`)
@@ -105,7 +105,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
 
-/** JSON that can stand in a script element: no text in it ends the element, or opens a comment. */
+/** JSON for a script element: no text in it can end the element or open a comment. */
 function escapeJson(json: string): string {
   return json
     .replaceAll('<', '\\u003c')

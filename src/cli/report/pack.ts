@@ -4,7 +4,7 @@ import { PROBLEMS, type Problem, type ProblemKind, type ProblemState } from './m
 import { errorText } from './model/words.js'
 import type { PackedProblem, PackedTransaction, Payload, PayloadFees } from './payload.js'
 
-/** Beyond these a page would be slow to open: those that went wrong are kept before the others. */
+/** Limits that keep the page fast. Transactions with problems are kept before the others. */
 const TRANSACTIONS_MAX = 20_000
 const PROBLEMS_MAX = 3_000
 
@@ -13,7 +13,7 @@ export type Limits = { readonly transactionsMax: number; readonly problemsMax: n
 const KINDS = Object.keys(PROBLEMS) as readonly ProblemKind[]
 const STATES: readonly ProblemState[] = ['open', 'ended', 'told', 'mended']
 
-/** Makes of a model what its page is given. */
+/** Converts a model into the payload of its page. */
 export function pack(
   model: Model,
   { transactionsMax, problemsMax }: Limits = {
@@ -58,7 +58,7 @@ export function pack(
   }
 }
 
-/** What is not mended comes first; of the rest, evenly spread. */
+/** Unsolved problems first, then an even selection of the others. */
 function chosenProblems(problems: readonly Problem[], max: number): readonly Problem[] {
   if (problems.length <= max) return problems
   const open = problems.filter(({ state }) => state !== 'mended').slice(0, max)
@@ -110,7 +110,7 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
     before = entry.at
     const note = noteOf(entry, history)
     if (note !== undefined) notes.push(index, note)
-    // A nonce that is left out says nothing: back in the line, it has none until the next.
+    // An entry without a nonce needs no record: a requeued transaction has no nonce until the next entry.
     if (entry.nonce === undefined || entry.nonce === nonce) continue
     nonce = entry.nonce
     nonces.push(index, nonce)
@@ -134,7 +134,7 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
 function noteOf({ event, error, hash }: Entry, { attempts }: History): string | undefined {
   if (error !== undefined) return errorText(error)
   if (event === 'foreign') return hash
-  // Which of its attempts landed, where there is a choice.
+  // The landed attempt, if the transaction has several.
   return event === 'sealed' && attempts.length > 1 ? hash : undefined
 }
 
@@ -152,7 +152,7 @@ function packProblem(
     problem.lane === undefined ? -1 : (lanes.get(problem.lane) ?? -1),
     problem.nonce ?? (history && nonceOf(history)) ?? -1,
     history === undefined ? -1 : (place.get(history) ?? -1),
-    // The kind says it already.
+    // Omitted if equal to the description of its kind.
     problem.what === PROBLEMS[problem.kind].what ? '' : problem.what,
     STATES.indexOf(problem.state),
     problem.ended,
@@ -166,7 +166,7 @@ function roundEdges(histogram: Payload['histogram']): Payload['histogram'] {
 
 type Numbers<item> = { readonly all: readonly item[]; of(item: item): number }
 
-/** Gives each different thing a number. */
+/** Assigns a number to each distinct item. */
 function createNumbers<item>(keyOf: (item: item) => unknown = (item) => item): Numbers<item> {
   const all: item[] = []
   const known = new Map<unknown, number>()

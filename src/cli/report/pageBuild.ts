@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Options } from 'tsup'
 
-/** Where the page's script is, beside the command that puts it into pages. */
+/** File name of the page's script, beside the command that embeds it. */
 export const PAGE_SCRIPT = 'report-page.global.js'
 
-/** How the script of the page is made: the same for the package and for a run from source. */
+/** Build options of the page's script, for the package and for a run from source. */
 export function pageBuild(root: string): Options {
   return {
     entry: { 'cli/report-page': join(root, 'src/cli/report/page/main.ts') },
@@ -13,7 +13,7 @@ export function pageBuild(root: string): Options {
     target: 'es2022',
     define: { 'process.env.NODE_ENV': '"production"' },
     minify: true,
-    // It stands in a page, where nothing can be looked up.
+    // The script is embedded in a page, which cannot load modules.
     noExternal: [/.*/],
     sourcemap: false,
   }

@@ -4,9 +4,9 @@ import { PAGE_SCRIPT } from './pageBuild.js'
 
 let fromSource: Promise<string> | undefined
 
-/** The script of the page: as it was published, else made of its source. */
+/** The script of the page: from the published file, else bundled from source. */
 export async function pageScript(): Promise<string> {
-  // What imports this may be the command itself, or a piece that it shares with others, one folder above.
+  // The importing module may be the command itself, or a shared chunk in the parent folder.
   for (const place of [`./${PAGE_SCRIPT}`, `./cli/${PAGE_SCRIPT}`]) {
     const file = new URL(place, import.meta.url)
     if (existsSync(file)) return readFile(file, 'utf8')
@@ -16,7 +16,7 @@ export async function pageScript(): Promise<string> {
 }
 
 async function bundled(): Promise<string> {
-  // Not by its name: the package would bring a bundler along for what it never needs.
+  // The import is dynamic: a static one would add a bundler to the package, which never needs it.
   const bundler = new URL('./bundlePage.ts', import.meta.url).href
   const { bundlePage } = (await import(bundler)) as typeof import('./bundlePage.js')
   return bundlePage()

@@ -4,14 +4,14 @@ import type { ProblemGroup } from './model/summary.js'
 import type { Throughput } from './model/throughput.js'
 
 /**
- * What the page is given, as JSON: lists in place of objects where there are many, since a page of 20,000 transactions is
- * to stay a few megabytes. Times are milliseconds since the one before, or since the start.
+ * The JSON data of the page. Long collections use arrays instead of objects, to keep a page of 20,000
+ * transactions at a few megabytes. Times are milliseconds since the previous entry, or since the start.
  */
 export type Payload = {
   readonly startedAt: number
   readonly endedAt: number
   readonly lanes: readonly string[]
-  /** Names by the numbers that stand for them below. */
+  /** Names; entries below refer to them by index. */
   readonly events: readonly string[]
   readonly outcomes: readonly string[]
   readonly kinds: readonly PayloadKind[]
@@ -29,29 +29,29 @@ export type Payload = {
 
 export type PayloadKind = { readonly name: string; readonly role: ProblemRole; readonly what: string }
 
-/** Names and wei per gas. */
+/** Fee names with wei per gas. */
 export type PayloadFees = readonly (readonly [name: string, wei: string])[]
 
 export type PackedTransaction = readonly [
   id: string,
   lane: number,
   outcome: number,
-  /** Event and time, event and time. */
+  /** Alternating event index and time. */
   entries: readonly number[],
-  /** Entry and the nonce from there on; -1 for none. */
+  /** Alternating entry index and its nonce from there on; -1 for none. */
   nonces: readonly number[],
-  /** Hash, index of its fees, time since the start. */
+  /** Hash, fee index and time since the start, repeated. */
   attempts: readonly (string | number)[],
-  /** Entry and what was said there. */
+  /** Alternating entry index and its note. */
   notes?: readonly (string | number)[],
 ]
 
 export type PackedProblem = readonly [
-  /** Since the start. */
+  /** Milliseconds since the start. */
   at: number,
   kind: number,
   times: number,
-  /** -1 for none, here and below. */
+  /** -1 for none; the same for the next two. */
   lane: number,
   nonce: number,
   transaction: number,

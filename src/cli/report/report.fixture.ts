@@ -16,12 +16,14 @@ export const HEADER = {
 }
 export const CLOSED = { at: START + 9_000, event: 'closed' }
 
-/** An event so many milliseconds after the start. */
+/** An event `afterMs` milliseconds after the start. */
 export function told(afterMs: number, event: string, fields: Raw = {}): Raw {
   return { at: START + afterMs, event, lane: LANE, ...fields }
 }
 
-/** A transaction that does well: queued, accepted after 10 ms, preconfirmed after 200, sealed after 2,000. */
+/**
+ * The events of a successful transaction: accepted after 10 ms, preconfirmed after 200, sealed after 2,000.
+ */
 export function well(afterMs: number, nonce: number, id = `tx-${nonce}`): Raw[] {
   const hash = hashOf(nonce)
   const attempts = [{ nonce, hash, maxFeePerGas: '3000000000', maxPriorityFeePerGas: '1000000' }]
@@ -34,7 +36,7 @@ export function well(afterMs: number, nonce: number, id = `tx-${nonce}`): Raw[] 
   ]
 }
 
-/** As unlike as real ones: nothing in them can be packed closer. */
+/** Hashes as random as real ones, so that packing cannot exploit a pattern. */
 export function hashOf(nonce: number): string {
   let state = nonce + 1
   const words = Array.from({ length: 8 }, () => {
@@ -48,7 +50,7 @@ export function textOf(lines: readonly (Raw | string)[]): string {
   return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('')
 }
 
-/** In pieces that end wherever they do. */
+/** Splits the text into chunks at arbitrary places. */
 async function* chunksOf(text: string, size = 1_000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -60,7 +62,7 @@ export async function itemsOf(text: string, size?: number): Promise<Item[]> {
   return items
 }
 
-/** A recording of so many transactions, some of which were sent again, in the order of time. */
+/** A recording of `count` transactions, some of which are rebroadcast, ordered by time. */
 export function recordingOf(count: number): string {
   const lines = Array.from({ length: count }, (_, nonce) => {
     const own = well(nonce * 3, nonce, `${hashOf(nonce + count).slice(2, 10)}-payment-${nonce}`)

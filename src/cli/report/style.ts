@@ -1,4 +1,5 @@
-// Okabe and Ito's colours, which people of every colour vision tell apart; on dark, those that would drown are lighter.
+// Okabe and Ito's colours, which are distinguishable with every kind of colour vision. On dark ground the too
+// dark ones are lighter.
 const LIGHT = `
 --ground: #ffffff; --raised: #f6f7f9; --line: #d5d9e0; --text: #16191f; --quiet: #565d6b; --accent: #0b5cad;
 --queued: #8a8f99; --signed: #d98e00; --accepted: #3fa2dd; --preconfirmed: #008f68; --sealed: #0072b2;
@@ -8,7 +9,7 @@ const DARK = `
 --queued: #8f96a3; --signed: #f0b13c; --accepted: #6cc3f5; --preconfirmed: #2fc294; --sealed: #4b9fe8;
 --ended: #ff8a4c; --fault: #ff8a4c; --repair: #dc8fdc; --band: rgba(255, 138, 76, .17); --zoom: rgba(122, 184, 255, .16);`
 
-/** The page's style. The colours are the system's choice of light and dark, unless the reader chose. */
+/** The page's style. Light or dark follows the system, unless the user chose one. */
 export const STYLE = `
 :root { color-scheme: light; ${LIGHT} }
 @media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) { color-scheme: dark; ${DARK} } }

@@ -9,7 +9,7 @@ export function nameOf(path: string): string {
 // The mark stands near the top of a page.
 const HEAD_BYTES = 512
 
-/** @throws Error where something else than a report stands there, and `force` is not given. */
+/** @throws Error if the file exists, is not a report, and `force` is not given. */
 export async function checkWritable({
   out,
   force,
@@ -20,10 +20,10 @@ export async function checkWritable({
   if (force) return
   const head = await headOf(out)
   if (head !== undefined && !head.includes(REPORT_MARK))
-    throw new Error(`${out} is there already and is not a report: --force writes over it.`)
+    throw new Error(`${out} exists and is not a report: --force overwrites it.`)
 }
 
-/** The beginning of a file; undefined where there is none. */
+/** The first bytes of a file; undefined if it does not exist. */
 async function headOf(path: string): Promise<string | undefined> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -38,7 +38,7 @@ async function headOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whole or not at all. Readable by its owner only, as the recording is. */
+/** Writes the page atomically. Only the owner can read it, like the recording. */
 export async function writeReport(out: string, page: string): Promise<void> {
   const half = `${out}.${process.pid}.part`
   try {

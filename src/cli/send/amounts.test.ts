@@ -7,7 +7,7 @@ import type { Money } from './rows.js'
 const ETHER: Money = { kind: 'native', symbol: 'POL' }
 const USDC: Money = { kind: 'token', address: `0x${'1'.repeat(40)}`, symbol: 'USDC', decimals: 6 }
 
-test('an amount is read in the unit that stands beside it, and to the last digit', () => {
+test('parses an amount in its unit without losing a digit', () => {
   expect(parseAmount('0.5 ether', ETHER, undefined)).toBe(5n * 10n ** 17n)
   expect(parseAmount('20 gwei', ETHER, undefined)).toBe(20n * 10n ** 9n)
   expect(parseAmount(' 100  wei ', ETHER, undefined)).toBe(100n)
@@ -16,7 +16,7 @@ test('an amount is read in the unit that stands beside it, and to the last digit
   expect(parseAmount('12.5 tokens', USDC, undefined)).toBe(12_500_000n)
   expect(parseAmount('12 base', USDC, undefined)).toBe(12n)
   expect(parseAmount('3', USDC, 'tokens')).toBe(3_000_000n)
-  // Its own unit goes before that of the file.
+  // The unit of the amount overrides --unit.
   expect(parseAmount('3 wei', ETHER, 'ether')).toBe(3n)
   const any = fc.tuple(fc.bigInt({ min: 0n, max: 10n ** 30n }), fc.constantFrom(ETHER, USDC))
   fc.assert(
@@ -38,13 +38,13 @@ test.each([
   ['another unit', '1 ether', 'is no unit here: USDC, tokens, base'],
   ['two units', '1 USDC wei', 'is no amount'],
   ['nothing', '', 'is no amount'],
-])('%s is refused, and the message says why', (_, text, why) => {
+])('refuses %s, with the reason', (_, text, why) => {
   const parse = () =>
     parseAmount(text, text.includes('wei') && !text.includes('USDC') ? ETHER : USDC, undefined)
   expect(parse).toThrow(why)
 })
 
-test('amounts are shown in the unit that people think in', () => {
+test('shows amounts in whole units', () => {
   expect(showAmount(1n, ETHER)).toBe('0.000000000000000001 POL')
   expect(showAmount(12_500_000n, USDC)).toBe('12.5 USDC')
 })

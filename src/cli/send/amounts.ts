@@ -4,22 +4,22 @@ import type { Money } from './rows.js'
 const NUMBER = /^(\d+)(?:\.(\d+))?$/
 
 /**
- * An amount with its unit, in the smallest unit. `unit` stands in where the text has none of its own: a number alone
- * could be anything, so there is no default.
- * @throws Error that says what is wrong, for people
+ * Parses an amount with its unit, into the smallest unit. `unit` applies to a text without its own unit. A
+ * number alone is ambiguous, so there is no default.
+ * @throws Error with a reason for the user
  */
 export function parseAmount(text: string, money: Money, unit: string | undefined): bigint {
   const [number = '', own, ...more] = text.trim().split(/\s+/)
   const [, , fraction = ''] = NUMBER.exec(number) ?? []
   if (!NUMBER.test(number) || more.length > 0) {
-    throw new Error(`"${text}" is no amount: write it like "1.5 ${example(money)}"`)
+    throw new Error(`"${text}" is no amount: write for example "1.5 ${example(money)}"`)
   }
   const named = own ?? unit
   if (named === undefined)
     throw new Error(`"${text}" has no unit: write "${text} ${example(money)}", or give --unit`)
   const decimals = decimalsOf(named, money)
   if (decimals === undefined) throw new Error(`"${named}" is no unit here: ${unitsOf(money).join(', ')}`)
-  // Rounded, a payment would be another one than the one that was asked for.
+  // Rounding would change the requested payment.
   if (fraction.replace(/0+$/, '').length > decimals) {
     throw new Error(`"${text}" has more than the ${decimals} decimals of ${named}`)
   }
@@ -47,7 +47,7 @@ function decimalsOf(name: string, money: Money): number | undefined {
 
 const example = (money: Money): string => (money.kind === 'native' ? 'ether' : money.symbol)
 
-/** For people: the amount in the unit that they think in. */
+/** The amount for display, in whole units. */
 export function showAmount(amount: bigint, money: Money): string {
   return `${formatUnits(amount, money.kind === 'native' ? 18 : money.decimals)} ${money.symbol}`
 }

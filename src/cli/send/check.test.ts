@@ -16,7 +16,7 @@ function check(text: string, money = ETHER, name = 'x.csv', unit?: string) {
   return { rows, problems: all.map(({ line, message }) => `${line} ${message}`) }
 }
 
-test('equal lines are different payments, and keep their ids wherever they stand', () => {
+test('equal lines are different payments, and keep their ids when the lines are reordered', () => {
   const a = `${ANNA},1 wei`
   const b = `${BOB},1 wei`
   const first = check(`to,amount\n${a}\n${a}\n${b}\n`)
@@ -26,7 +26,7 @@ test('equal lines are different payments, and keep their ids wherever they stand
   expect(second.rows.map(({ id }) => id).sort()).toEqual(first.rows.map(({ id }) => id).sort())
 })
 
-test('each line that is wrong is named with what is wrong, and none is taken', () => {
+test('reports every invalid line with its error', () => {
   const { problems } = check(
     [
       'id,to,amount,args',
@@ -55,13 +55,13 @@ test('each line that is wrong is named with what is wrong, and none is taken', (
   ])
 })
 
-test('a column that is not known is a slip, not a remark', () => {
+test('refuses an unknown column', () => {
   expect(check(`to,ammount\n${ANNA},1 wei`).problems[0]).toContain('1 "ammount" is not a column')
-  expect(check(`${ANNA},1 wei\n${BOB},1 wei`).problems[0]).toContain('the first line has to name the columns')
+  expect(check(`${ANNA},1 wei\n${BOB},1 wei`).problems[0]).toContain('the first line must name the columns')
   expect(check(`to,amount\n${ANNA},1 wei,3`).problems[0]).toMatch(/^2 Invalid Record Length/)
 })
 
-test('a token is paid by its transfer, never to its own contract', () => {
+test('pays a token with transfer, and never to the token contract', () => {
   const { rows, problems } = check(`to,amount\n${ANNA},12.5 USDC\n${BOB},1 USDC`, USDC)
   expect(problems).toEqual([expect.stringMatching(/^3 pays the token to its own contract/)])
   const [row] = rows
@@ -72,7 +72,7 @@ test('a token is paid by its transfer, never to its own contract', () => {
   })
 })
 
-test('calls come as calldata or as a function with its arguments, in CSV and in JSON Lines', () => {
+test('accepts a call as calldata or as a function with arguments, in CSV and in JSON Lines', () => {
   const abi = parseAbi(['function mint(address to, uint256 amount)'])
   const csv = check(
     `to,function,args,gas\n${BOB},"mint(address to, uint256 amount)","[""${ANNA}"", 5]",90000`,
@@ -90,7 +90,7 @@ test('calls come as calldata or as a function with its arguments, in CSV and in 
   expect(check('{"amount": 12345678901234567890}', ETHER, 'x.jsonl').problems[0]).toBe('1 has no "to"')
 })
 
-test('a number that JSON has rounded is refused', () => {
+test('refuses a number that JSON has rounded', () => {
   const { problems } = check(`{"to":"${ANNA}","amount":12345678901234567890}`, ETHER, 'x.jsonl', 'wei')
   expect(problems[0]).toContain('is no amount')
 })

@@ -14,7 +14,7 @@ import {
 import { parseAmount } from './amounts.js'
 import type { Money, Problem, RawRow, Row } from './rows.js'
 
-/** All lines, or all that is wrong with them: nothing is sent of a file of which one line is not understood. */
+/** Checks all lines. Returns the rows, or all problems: the caller sends nothing if one line is invalid. */
 export function checkRows(
   raw: readonly RawRow[],
   money: Money,
@@ -50,7 +50,7 @@ function namedId(id: string | undefined, ids: Map<string, number>, line: number)
   return id
 }
 
-/** The content, and which of its equals it is: two equal lines are two payments, in whatever order they stand. */
+/** A hash of the content, plus its occurrence number: equal lines are separate payments, in any order. */
 function contentId({ to, value, data }: Row['request'], times: Map<string, number>): string {
   const content = keccak256(stringToHex(`${to.toLowerCase()} ${value} ${data ?? '0x'}`)).slice(2, 18)
   const time = (times.get(content) ?? 0) + 1
@@ -69,17 +69,17 @@ function rowOf(
   const gas = gasOf(fields.gas)
   const data = callOf(fields)
   if (data !== undefined) {
-    if (money.kind === 'token') throw new Error('is a call: --token is for transfers of that token alone')
+    if (money.kind === 'token') throw new Error('is a call: --token only supports transfers of that token')
     const value = fields.amount === undefined ? 0n : parseAmount(fields.amount, money, unit)
     return { to, amount: value, request: { to, value, data, ...gas } }
   }
-  if (fields.amount === undefined) throw new Error('has no amount, and no call')
+  if (fields.amount === undefined) throw new Error('has neither an amount nor a call')
   const amount = parseAmount(fields.amount, money, unit)
   if (amount === 0n) throw new Error('pays nothing')
-  if (to === zeroAddress) throw new Error('pays to the zero address, from where nothing comes back')
+  if (to === zeroAddress) throw new Error('pays to the zero address, which cannot return it')
   if (money.kind === 'native') return { to, amount, request: { to, value: amount, ...gas } }
   if (to.toLowerCase() === money.address.toLowerCase()) {
-    throw new Error('pays the token to its own contract, from where nothing comes back')
+    throw new Error('pays the token to its own contract, which cannot return it')
   }
   const transfer = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, amount] })
   return { to, amount, request: { to: money.address, value: 0n, data: transfer, ...gas } }
@@ -88,7 +88,7 @@ function rowOf(
 function addressOf(text: string | undefined): Address {
   if (text === undefined) throw new Error('has no "to"')
   if (!isAddress(text, { strict: false })) throw new Error(`"${text}" is no address`)
-  if (!isAddress(text)) throw new Error(`"${text}" has a wrong checksum: a digit or a letter is another one`)
+  if (!isAddress(text)) throw new Error(`"${text}" has a wrong checksum: a character is wrong`)
   return text
 }
 
@@ -98,7 +98,7 @@ function gasOf(text: string | undefined): { gas?: bigint } {
   return { gas: BigInt(text) }
 }
 
-/** Calldata as given, or of a function by its signature and a JSON array of arguments. */
+/** Returns the given calldata, or encodes a function signature with a JSON array of arguments. */
 function callOf({ data, function: signature, args }: Fields): Hex | undefined {
   if (signature === undefined) {
     if (args !== undefined) throw new Error('has args, and no function')
@@ -122,7 +122,7 @@ function abiOf(signature: string): Abi {
   try {
     return [parseAbiItem(`function ${signature.replace(/^function /, '')}`)] as Abi
   } catch {
-    throw new Error(`"${signature}" is no function: write it like "mint(address to, uint256 amount)"`)
+    throw new Error(`"${signature}" is no function: write for example "mint(address to, uint256 amount)"`)
   }
 }
 

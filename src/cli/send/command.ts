@@ -4,12 +4,12 @@ import { readContract } from 'viem/actions'
 import { createSender, isTxlaneError, type Sender } from '../../index.js'
 import { systemClock } from '../../platform/clock.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
-import { type Connection, connect } from '../connect.js'
-import { openAccount } from '../keys.js'
-import { count, json } from '../output.js'
-import { answer, EXIT, Refusal, write } from '../program.js'
-import { createProgress, type Progress } from '../progress.js'
-import { confirm } from '../terminal.js'
+import { type Connection, connect } from '../shared/connect.js'
+import { openAccount } from '../shared/keys.js'
+import { count, json } from '../shared/output.js'
+import { answer, EXIT, Refusal, write } from '../shared/program.js'
+import { createProgress, type Progress } from '../shared/progress.js'
+import { confirm } from '../shared/terminal.js'
 import { isUnit, showAmount, unitsOf } from './amounts.js'
 import { checkRows } from './check.js'
 import {
@@ -32,12 +32,12 @@ import { type SendRun, sendRows } from './run.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `txlane send`: a file of payments, each once. */
+/** `txlane send`: sends each payment of a file once. */
 export function send(argv: readonly string[], environment: Environment): Promise<number> {
   return answer(parseSend(argv, environment), 'txlane send', (options) => run(options, environment))
 }
 
-/** What is to be sent, from where, and what is known of it from earlier runs. */
+/** The input of a run, and the journal of earlier runs. */
 type Errand = {
   readonly options: SendOptions
   readonly connection: Connection
@@ -109,7 +109,7 @@ async function preview(errand: Errand): Promise<number> {
     await write(json({ dryRun: true, ...seen, repeated, missing, begunAt: before?.begunAt }))
   } else {
     await write(renderPreview(seen, symbol, account.address, connection.name))
-    if (before) await write(`Begun on ${before.begunAt}: what was sent then is not sent again.\n`)
+    if (before) await write(`Started on ${before.begunAt}: lines that were sent then are not sent again.\n`)
     await write('Nothing was sent.\n')
   }
   return missing === undefined && seen.failing.length === 0 ? EXIT.held : EXIT.failed
@@ -122,16 +122,16 @@ async function sendAll(errand: Errand): Promise<number> {
     process.stderr.write(
       renderPreview(seen, connection.chain.nativeCurrency.symbol, account.address, connection.name),
     )
-    const rest = before ? ' (what was sent before is not sent again)' : ''
+    const rest = before ? ' (lines that were sent before are not sent again)' : ''
     if (!(await confirm(`Send ${count(rows.length, 'line')}${rest}?`, '--yes'))) return EXIT.refused
   }
   if (before === undefined) await writeJournal(files, journal)
   const sender = createSender({
     client: connection.client,
     account,
-    // The progress line says what a run waits for.
+    // The progress line shows the wait reasons of a run.
     logger: false,
-    // A run that is taken up after months still knows what it paid.
+    // A run that is resumed months later still knows its payments.
     store: sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS }),
   }) as unknown as Sender
   const interrupt = onInterrupt(sender)
@@ -178,25 +178,25 @@ async function follow(
 const OPENINGS = 5
 const OPEN_AGAIN_MS = 1_000
 
-/** A node that fails once is asked again: nothing was sent yet. */
+/** Retries a node that fails at first. No line has been sent yet. */
 async function opened(sender: Sender, progress: Progress): Promise<void> {
   for (let left = OPENINGS; ; left--) {
     try {
       return await sender.ready()
     } catch (error) {
       if (left <= 1 || !isTxlaneError(error) || error.code === 'STORE') throw error
-      progress.say(`${error.shortMessage} Asking again.`)
+      progress.say(`${error.shortMessage} Trying again.`)
       await new Promise<void>((resolve) => void systemClock.setTimer(resolve, OPEN_AGAIN_MS))
     }
   }
 }
 
-/** Stages, rate and the time that is left. */
+/** Stages, rate and remaining time. */
 function shownOf({ counts }: SendRun, total: number) {
   const begunMs = systemClock.now()
   return () => {
     const { accepted, sealed, failed } = counts
-    // Not each of them is seen in between.
+    // Some transactions are sealed before a pre-confirmation was seen.
     const preconfirmed = Math.max(counts.preconfirmed, sealed)
     const seconds = Math.max(0.001, (systemClock.now() - begunMs) / 1_000)
     const rate = sealed / seconds
@@ -210,13 +210,18 @@ function shownOf({ counts }: SendRun, total: number) {
 const duration = (seconds: number): string =>
   seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
 
-/** The first asks to stop: what has a nonce is seen through. The second leaves at once; the journal has it all. */
+/**
+ * The first interrupt stops the run and follows the signed transactions for a while. The second one exits at
+ * once; the journal has everything.
+ */
 function onInterrupt(sender: Sender): { readonly stopped: () => boolean; readonly off: () => void } {
   let stopped = false
   const stop = () => {
     if (stopped) process.exit(EXIT.interrupted)
     stopped = true
-    process.stderr.write('\nStopping: what was signed is followed for a while. Run it again to go on.\n')
+    process.stderr.write(
+      '\nStopping: signed transactions are followed for a while. Run the command again to resume.\n',
+    )
     void sender.close()
   }
   process.on('SIGINT', stop)
@@ -246,7 +251,7 @@ async function report({ options, files, money, rows }: Errand, results: readonly
   })
   const more = bad.length > SHOWN_MAX ? `  … and ${bad.length - SHOWN_MAX} more\n` : ''
   const retry =
-    counts.reverted > 0 ? 'Reverted lines ran: they are sent anew with --retry-reverted only.\n' : ''
+    counts.reverted > 0 ? 'Reverted lines were executed: only --retry-reverted sends them again.\n' : ''
   await write(
     `Paid ${counts.paid} of ${count(rows.length, 'line')}, ${showAmount(paid, money)}.\n${lines.join('')}${more}${retry}Results: ${files.results}\n`,
   )

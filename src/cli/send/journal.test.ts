@@ -28,7 +28,7 @@ async function sent(name: string, text: string, about?: Parameters<typeof journa
   await writeJournal(filesOf(join(folder, name)), journal(name, text, about))
 }
 
-test('a journal that was written is read again, by its owner only', async () => {
+test('reads a written journal, which only its owner can read', async () => {
   await sent('a.csv', lines(1, 2))
   const files = filesOf(join(folder, 'a.csv'))
   await writeFile(files.database, '')
@@ -38,27 +38,27 @@ test('a journal that was written is read again, by its owner only', async () => 
   expect(() => checkSame(read!, journal('a.csv', lines(1, 2)))).not.toThrow()
 })
 
-test('a journal without its database, or the other way round, is no beginning', async () => {
+test('refuses a journal without its database, and a database without its journal', async () => {
   const files = filesOf(join(folder, 'a.csv'))
   expect(await readJournal(files)).toBeUndefined()
   await sent('a.csv', lines(1))
   await expect(readJournal(files)).rejects.toThrow(
-    /a\.csv\.txlane\.db, which knows what of it was paid, is gone/,
+    /a\.csv\.txlane\.db, which records the payments, is missing/,
   )
   await writeFile(files.database, '')
   await writeFile(files.journal, '{"version":1')
-  await expect(readJournal(files)).rejects.toThrow('is not what txlane wrote')
+  await expect(readJournal(files)).rejects.toThrow('is not a journal of txlane')
   await rm(files.journal)
-  await expect(readJournal(files)).rejects.toThrow('put it back')
+  await expect(readJournal(files)).rejects.toThrow('restore it')
 })
 
-test('a file that was edited is refused, and the difference named', () => {
+test('refuses an edited file, and names the differences', () => {
   const before = journal('a.csv', named(`1,${ACCOUNT},1 wei`, `2,${ACCOUNT},2 wei`))
   const after = journal('a.csv', named(`1,${ACCOUNT},9 wei`, `3,${ACCOUNT},3 wei`))
   expect(() => checkSame(before, after)).toThrow(
     new RegExp(
       [
-        'is not the same any more:',
+        'has changed since:',
         `  gone: line 3, 2 to ${ACCOUNT} .2.`,
         `  new: line 3, 3 to ${ACCOUNT} .3.`,
         `  changed: line 2 .1., was 1 to ${ACCOUNT}, is 9 to ${ACCOUNT}`,
@@ -68,16 +68,14 @@ test('a file that was edited is refused, and the difference named', () => {
   expect(() => checkSame(before, { ...before, chainId: 8453 })).toThrow('chainId: was 1, is 8453')
 })
 
-test('a file that was renamed, or holds what was sent from another, is refused', async () => {
+test('refuses a renamed file, and a file whose lines were sent from another file', async () => {
   await sent('a.csv', lines(1, 2, 3))
   await rm(join(folder, 'a.csv'))
   const renamed = () => checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3)))
-  await expect(renamed()).rejects.toThrow(
-    /3 lines of b\.csv were sent as a\.csv .* Then call it a\.csv again/,
-  )
+  await expect(renamed()).rejects.toThrow(/3 lines of b\.csv were sent as a\.csv .* rename it back to a\.csv/)
   await writeFile(join(folder, 'a.csv'), lines(1, 2, 3))
   await expect(renamed()).rejects.toThrow('To pay them once more, add --again.')
-  // Others, another purse, or a few that are the same: that is another file.
+  // Other lines, another account or chain, or only a few equal lines make it another file.
   await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 7, 8, 9)))
   await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3), { ...ABOUT, chainId: 5 }))
   expect(await readFile(filesOf(join(folder, 'a.csv')).journal, 'utf8')).toContain('"version": 1')

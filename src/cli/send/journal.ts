@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { open, readdir, readFile, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Address, type Hex, keccak256, stringToHex } from 'viem'
-import { count } from '../output.js'
-import { Refusal } from '../program.js'
+import { count } from '../shared/output.js'
+import { Refusal } from '../shared/program.js'
 import type { Row } from './rows.js'
 
 /**
- * What a file was when it was first sent, beside it. The transactions themselves are in the database: this says which
- * lines they stand for, so that a file that is another one by now is not taken for it.
+ * State of a file when it was first sent, stored beside the file. The database has the transactions. The
+ * journal says which lines they belong to, so that a changed file is not mistaken for the original one.
  */
 export type Journal = {
   readonly version: 1
@@ -57,7 +57,7 @@ function journalRow({ line, id, to, amount, request }: Row): JournalRow {
   return { line, id, shown: `${amount} to ${to}`, content }
 }
 
-/** Written whole or not at all, and on the disk before anything is sent. */
+/** Writes the journal atomically, and syncs it to disk before any transaction is sent. */
 export async function writeJournal({ journal: path }: JournalFiles, journal: Journal): Promise<void> {
   const part = `${path}.part`
   const file = await open(part, 'w', 0o600)
@@ -70,16 +70,16 @@ export async function writeJournal({ journal: path }: JournalFiles, journal: Jou
   await rename(part, path)
 }
 
-/** Of an earlier run. @throws Refusal where one of the two files is missing, or is not what it should be */
+/** Reads the journal of an earlier run. @throws Refusal if one of the two files is missing or invalid */
 export async function readJournal(files: JournalFiles): Promise<Journal | undefined> {
   const [hasJournal, hasDatabase] = [existsSync(files.journal), existsSync(files.database)]
   if (!hasJournal && !hasDatabase) return undefined
-  if (!hasJournal) throw new Refusal(`${files.database} is there and ${files.journal} is not: put it back.`)
+  if (!hasJournal) throw new Refusal(`${files.database} exists but ${files.journal} is missing: restore it.`)
   const journal = parseJournal(await readFile(files.journal, 'utf8'))
-  if (journal === undefined) throw new Refusal(`${files.journal} is not what txlane wrote.`)
+  if (journal === undefined) throw new Refusal(`${files.journal} is not a journal of txlane.`)
   if (hasDatabase) return journal
   throw new Refusal(
-    `${files.journal} says that this file was sent on ${journal.begunAt}, and ${files.database}, which knows what of it was paid, is gone. Put it back. Where you know that nothing was paid, remove ${files.journal}.`,
+    `${files.journal} says that this file was sent on ${journal.begunAt}, but ${files.database}, which records the payments, is missing. Restore it. If you know that no line was paid, remove ${files.journal}.`,
   )
 }
 
@@ -94,7 +94,7 @@ function parseJournal(text: string): Journal | undefined {
 
 const SHOWN_MAX = 10
 
-/** @throws Refusal with the difference, where the file is not the one of the journal */
+/** @throws Refusal with the differences if the file is not the one of the journal */
 export function checkSame(journal: Journal, now: Journal): void {
   const about = (['file', 'chainId', 'account', 'token'] as const).filter(
     (name) => String(journal[name]).toLowerCase() !== String(now[name]).toLowerCase(),
@@ -118,20 +118,23 @@ export function checkSame(journal: Journal, now: Journal): void {
   const more = lines.length > SHOWN_MAX ? [`  … and ${lines.length - SHOWN_MAX} more`] : []
   throw new Refusal(
     [
-      `${now.file} was sent on ${journal.begunAt}, and is not the same any more:`,
+      `${now.file} was sent on ${journal.begunAt}, and has changed since:`,
       ...lines.slice(0, SHOWN_MAX),
       ...more,
-      'Put it back to go on with it. New lines go into a file of their own.',
+      'Restore it to continue. Put new lines into a separate file.',
     ].join('\n'),
   )
 }
 
 const byId = ({ rows }: Journal) => new Map(rows.map((row) => [row.id, row]))
 
-// So much of a file in another journal, and it is that file.
+// Share of common lines from which two files count as the same file.
 const SAME_SHARE = 0.5
 
-/** @throws Refusal where a journal beside it shows that most of the lines were sent already, under another name */
+/**
+ * @throws Refusal if a journal in the same folder shows that most of the lines were sent under another file
+ * name
+ */
 export async function checkNotRenamed(path: string, now: Journal): Promise<void> {
   const folder = dirname(path)
   const journals = (await readdir(folder)).filter(
@@ -145,7 +148,7 @@ export async function checkNotRenamed(path: string, now: Journal): Promise<void>
     const gone = !existsSync(join(folder, other.file))
     throw new Refusal(
       `${count(same, 'line')} of ${now.file} ${same === 1 ? 'was' : 'were'} sent as ${other.file} on ${other.begunAt} (${name}). ${
-        gone ? `Is it the same file? Then call it ${other.file} again.` : ''
+        gone ? `If it is the same file, rename it back to ${other.file}.` : ''
       } To pay them once more, add --again.`.replace('  ', ' '),
     )
   }
@@ -154,7 +157,7 @@ export async function checkNotRenamed(path: string, now: Journal): Promise<void>
 const isSamePurse = (a: Journal, b: Journal) =>
   a.chainId === b.chainId && a.account === b.account && (a.token ?? '') === (b.token ?? '')
 
-/** Lines of the one that are in the other, each as often as it is there. */
+/** Number of common lines; repeated lines count as often as both files have them. */
 function shared(a: Journal, b: Journal): number {
   const left = new Map<Hex, number>()
   for (const { content } of a.rows) left.set(content, (left.get(content) ?? 0) + 1)

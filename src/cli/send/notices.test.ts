@@ -18,7 +18,7 @@ function follow(lane: SimLane, moved: () => string = () => '') {
   return { said, notices }
 }
 
-test('an endpoint whose answers are of no use is named once, and once more when it answers again', async () => {
+test('reports a failing endpoint once, and once more when it answers again', async () => {
   await using lane = await openLane()
   const { said, notices } = follow(lane)
   lane.script = () => TIMES_OUT
@@ -32,7 +32,7 @@ test('an endpoint whose answers are of no use is named once, and once more when 
   notices.stop()
 })
 
-test('an endpoint that comes and goes is no flood: it is named once a minute, with how often it was', async () => {
+test('reports a flapping endpoint once a minute, with the number of repeats', async () => {
   await using lane = await openLane({ limits: { restMsMax: 1_000 } })
   const { said, notices } = follow(lane)
   const sent = Promise.allSettled([1, 2, 3].map((marker) => lane.sender.send(transfer(marker))))
@@ -48,12 +48,12 @@ test('an endpoint that comes and goes is no flood: it is named once a minute, wi
   expect(changes.length).toBeGreaterThan(4)
   const lines = said.filter((line) => line.includes('does not answer usefully'))
   expect(lines).toHaveLength(2)
-  expect(lines[1]).toMatch(/\(\d+ times more meanwhile\)$/)
+  expect(lines[1]).toMatch(/\(\d+ more times since\)$/)
   expect(said.filter((line) => line.includes('answers again')).length).toBeLessThanOrEqual(2)
   notices.stop()
 })
 
-test('an account without money says so once, with what it needs, and says when it goes on', async () => {
+test('reports missing funds once with the required amount, and the end of the hold', async () => {
   await using lane = await openLane({ balanceWei: 1n })
   const { said, notices } = follow(lane)
   const all = [1, 2, 3].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
@@ -63,11 +63,11 @@ test('an account without money says so once, with what it needs, and says when i
   expect(said.filter((line) => line.includes('It waits for money'))).toHaveLength(1)
   expect(said).toHaveLength(2)
   lane.chain.adjust({ address: ACCOUNT, balanceWei: 10n ** 18n })
-  await lane.until(() => said.includes('Over: starved. Transactions are sent again.'))
+  await lane.until(() => said.includes('Over: starved. Sending resumes.'))
   notices.stop()
 })
 
-test('a run that stands still says what its first transaction waits for, once for each reason', async () => {
+test("reports the wait reason of a stalled run's first transaction, once per reason", async () => {
   await using lane = await openLane()
   const { said, notices } = follow(lane)
   lane.script = onSend(() => refuses('txpool is full'))
@@ -79,7 +79,7 @@ test('a run that stands still says what its first transaction waits for, once fo
   notices.stop()
 })
 
-test('a run that moves says nothing', async () => {
+test('prints no notice for a run that makes progress', async () => {
   let step = 0
   await using lane = await openLane()
   const { said, notices } = follow(lane, () => String(step++))

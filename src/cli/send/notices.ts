@@ -1,25 +1,25 @@
+import type { Clock } from '../../clock.js'
 import type { HoldReason, Sender, WaitReason } from '../../index.js'
-import type { Clock } from '../../platform/clock.js'
-import type { Progress } from '../progress.js'
+import type { Progress } from '../shared/progress.js'
 
-/** Says why nothing moves, beside the progress of a run. */
+/** Prints the reasons of a stalled run, beside its progress. */
 export type Notices = { stop(): void }
 
-/** What comes and goes is said once in so long, with how often it came. */
+/** A repeated notice is printed once in this time, with the number of repeats. */
 const SAID_AGAIN_MS = 60_000
 const LOOK_MS = 5_000
-/** So many looks without a change: it stands still. */
+/** Number of looks without a change after which the run counts as stalled. */
 const STILL_LOOKS = 2
 
 const HOLDS: Partial<Readonly<Record<HoldReason, string>>> = {
-  starved: 'The account cannot pay the next one: it goes on as soon as there is money.',
-  seeding: 'The counts that the node shows for this account have to settle first.',
-  storeBehindChain: 'The journal knows less than the chain: was it put back from a backup? Nothing is sent.',
+  starved: 'The account cannot pay the next transaction: sending resumes as soon as it has enough funds.',
+  seeding: "The node's counts for this account have to settle first.",
+  storeBehindChain: 'The journal is behind the chain: was it restored from a backup? No transaction is sent.',
   storeReplaced:
-    'The journal was deleted, moved or replaced while it was open. Nothing more is sent: put the file back, or stop this run.',
+    'The journal was deleted, moved or replaced while it was open. No further transaction is sent: restore the file, or stop this run.',
 }
 
-/** A run has these all the time. */
+/** Usual wait reasons of a healthy run, which are not reported. */
 const USUAL: ReadonlySet<WaitReason['for']> = new Set([
   'block',
   'finality',
@@ -30,8 +30,9 @@ const USUAL: ReadonlySet<WaitReason['for']> = new Set([
 ])
 
 /**
- * Tells of holds, of endpoints whose answers are of no use, of what only a person can bring about and, where nothing has
- * moved for a while, of what the first transaction waits for. `moved` is any value that changes as the run comes along.
+ * Prints holds, failing endpoints and waits that need an operator. If the run makes no progress for a while,
+ * it also prints the wait reason of the first transaction. `moved` returns any value that changes with the
+ * progress.
  */
 export function createNotices(
   sender: Sender,
@@ -42,7 +43,7 @@ export function createNotices(
   }: { readonly progress: Progress; readonly clock: Clock; readonly moved: () => string },
 ): Notices {
   const said = new Map<string, { atMs: number; suppressed: number }>()
-  // Of what is over something is said only where its beginning was said.
+  // The end of a condition is only reported if its start was reported.
   const open = new Set<string>()
   let last = ''
   let still = 0
@@ -56,7 +57,7 @@ export function createNotices(
       return
     }
     const times =
-      before === undefined || before.suppressed === 0 ? '' : ` (${before.suppressed} times more meanwhile)`
+      before === undefined || before.suppressed === 0 ? '' : ` (${before.suppressed} more times since)`
     said.set(key, { atMs: clock.now(), suppressed: 0 })
     open.add(key)
     progress.say(`${text}${times}`)
@@ -76,7 +77,7 @@ export function createNotices(
     }
     const { waiting, holds } = await sender.snapshot()
     const { head } = waiting
-    // Holds, and what only a person can bring about, are told when they begin.
+    // Holds, and waits that need an operator, are reported when they begin.
     if (head === undefined || holds.length > 0 || head.operator || head.for === named || USUAL.has(head.for))
       return
     named = head.for
@@ -86,7 +87,7 @@ export function createNotices(
   function plan(): void {
     cancel = clock.setTimer(() => {
       look()
-        // Where nothing can be said now, the next look may.
+        // A failed look is ignored: the next one may succeed.
         .catch(() => {})
         .finally(() => {
           if (cancel !== undefined) plan()
@@ -96,13 +97,11 @@ export function createNotices(
 
   const offs = [
     sender.on('held', ({ reason, detail }) => begin(`hold ${reason}`, holdText(reason, detail))),
-    sender.on('released', ({ reason }) =>
-      end(`hold ${reason}`, `Over: ${reason}. Transactions are sent again.`),
-    ),
+    sender.on('released', ({ reason }) => end(`hold ${reason}`, `Over: ${reason}. Sending resumes.`)),
     sender.on('endpoint', ({ name, change, said: words, reason }) => {
       const key = `endpoint ${name}`
       if (change === 'failing')
-        begin(key, `${name} does not answer usefully${quoted(words)}. It is asked again.`)
+        begin(key, `${name} does not answer usefully${quoted(words)}. Requests are retried.`)
       if (change === 'rests') begin(`rest ${name}`, `${name}: ${reason}`)
       if (change === 'answering') end(key, `${name} answers again.`)
     }),
@@ -110,7 +109,7 @@ export function createNotices(
       begin(`wait ${waitingFor.for}`, `${tx.id}: ${waitingFor.sentence}`),
     ),
     sender.on('unresolved', ({ tx }) =>
-      progress.say(`${tx?.id}: nobody can tell whether it ran; look it up`),
+      progress.say(`${tx?.id}: it is unknown whether it was executed; an operator has to check`),
     ),
   ]
   plan()
@@ -126,6 +125,6 @@ export function createNotices(
 const quoted = (words: string | undefined) => (words === undefined ? '' : `: "${words}"`)
 
 function holdText(reason: HoldReason, detail: string | undefined): string {
-  const text = HOLDS[reason] ?? `Nothing new is sent for now (${reason}).`
+  const text = HOLDS[reason] ?? `No new transaction is sent for now (${reason}).`
   return detail === undefined ? text : `${text} ${detail}`
 }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { type Address, isAddress } from 'viem'
-import { badOption, readCommandLine } from '../commandLine.js'
-import { type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
-import { type KeyFlags, type KeySource, keyFlags, keySource } from '../keys.js'
-import type { Parsed } from '../program.js'
+import { badOption, readCommandLine } from '../shared/commandLine.js'
+import { type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource } from '../shared/keys.js'
+import type { Parsed } from '../shared/program.js'
 
 export type SendOptions = {
   readonly file: string
@@ -29,18 +29,18 @@ type Raw = RpcFlags &
     readonly json: boolean
   }
 
-const ABOUT = `Pays each line of FILE once: run it again after a crash, and what was sent is not sent twice.
+const ABOUT = `Pays each line of FILE once. After a crash, run it again: no line is sent twice.
 
 FILE is CSV whose first line names the columns, or JSON Lines (.jsonl):
-  id        yours, unique; without the column, equal lines are told apart by counting them
-  to        who is paid, or the contract that is called
-  amount    with its unit: "0.5 ether", "20 gwei", "100 wei"; with --token "12.5 USDC", "12.5 tokens", "1 base"
+  id        your unique id; without this column, equal lines are distinguished by counting them
+  to        the recipient, or the contract that is called
+  amount    the amount with its unit: "0.5 ether", "20 gwei", "100 wei"; with --token "12.5 USDC", "12.5 tokens", "1 base"
   function  a call: "mint(address to, uint256 amount)", with args, a JSON array; or data, as hex
-  gas       a limit of your own
-  note      for you
+  gas       gas limit
+  note      free text
 
-Beside FILE it keeps FILE.txlane.json (what the lines were), FILE.txlane.db (what was sent) and FILE.results.csv
-(what became of each line). Keep them together. A FILE that was edited or renamed is refused.`
+Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions) and
+FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
 
 export function parseSend(
   argv: readonly string[],
@@ -69,14 +69,11 @@ function createCommand(): Command {
   const command = new Command('txlane send').description(ABOUT).argument('<file>', 'CSV or JSON Lines')
   keyFlags(rpcFlag(command))
     .option('--token <address>', 'pay in this token (ERC-20)')
-    .option(
-      '--unit <name>',
-      'the unit of amounts that have none of their own: ether, gwei, wei, tokens, base',
-    )
+    .option('--unit <name>', 'the unit of amounts without a unit: ether, gwei, wei, tokens, base')
     .option('--dry-run', 'check everything, show totals and fees, and send nothing', false)
-    .option('--yes', 'do not ask', false)
-    .option('--again', 'although most of the lines were sent from another file', false)
-    .option('--retry-reverted', 'send lines anew that were executed and reverted', false)
+    .option('--yes', 'skip the confirmation', false)
+    .option('--again', 'send although most of the lines were sent from another file', false)
+    .option('--retry-reverted', 'send reverted lines again', false)
     .option('--json', 'one JSON object on standard output', false)
   return command
 }

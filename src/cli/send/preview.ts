@@ -1,29 +1,29 @@
 import { type Address, type Chain, type Client, erc20Abi, formatUnits, type HttpTransport } from 'viem'
 import { estimateFeesPerGas, estimateGas, getBalance, readContract } from 'viem/actions'
 import { redactForeign } from '../../errors/redact.js'
-import { count, pairs } from '../output.js'
-import { Refusal } from '../program.js'
+import { count, pairs } from '../shared/output.js'
+import { Refusal } from '../shared/program.js'
 import { showAmount } from './amounts.js'
 import type { Money, Problem, Row } from './rows.js'
 
-/** What a file comes to, before anything is sent. Amounts in the smallest unit. */
+/** Totals of a file before it is sent. Amounts are in the smallest unit. */
 export type Preview = {
   readonly lines: number
   readonly money: Money
   readonly total: bigint
-  /** What is paid in the chain's own money: by transfers, or beside calls. */
+  /** Total in the chain's native currency: transfers, and values of calls. */
   readonly totalWei: bigint
-  /** At most, at the fees of now. A rollup's fee for data comes on top. */
+  /** Maximum at the current fees, without a rollup's data fee. */
   readonly feesWei: bigint
   readonly balanceWei: bigint
   readonly tokenBalance: bigint | undefined
-  /** Lines that are equal to an earlier one: each is paid. */
+  /** Lines that equal an earlier line; each is paid. */
   readonly repeated: readonly Row[]
-  /** Lines that the node says would fail as things are. */
+  /** Lines that would currently fail according to the node. */
   readonly failing: readonly Problem[]
 }
 
-// The rest is reckoned from these: a node that is asked five thousand times says no more.
+// Gas of the other lines is extrapolated from these: thousands of estimates would add no information.
 const ESTIMATED_MAX = 200
 
 export async function previewOf(
@@ -36,7 +36,7 @@ export async function previewOf(
   const failing: Problem[] = []
   const [fees, balanceWei, tokenBalance, ...gas] = await Promise.all([
     estimateFeesPerGas(client).catch(() => {
-      throw new Refusal('The node names no fees.')
+      throw new Refusal('The node does not estimate fees.')
     }),
     getBalance(client, { address: account }),
     money.kind === 'token' ? tokenBalanceOf(client, money.address, account) : undefined,
@@ -82,16 +82,16 @@ function repeatedOf(rows: readonly Row[]): Row[] {
   })
 }
 
-/** What is missing, for people; undefined where it is enough. */
+/** The missing amount for display; undefined if the balance suffices. */
 export function shortOf(
   { money, total, totalWei, feesWei, balanceWei, tokenBalance }: Preview,
   symbol: string,
 ) {
   const native: Money = { kind: 'native', symbol }
   if (tokenBalance !== undefined && tokenBalance < total)
-    return `${showAmount(total - tokenBalance, money)} are missing`
+    return `${showAmount(total - tokenBalance, money)} missing`
   const missing = totalWei + feesWei - balanceWei
-  return missing > 0n ? `${showAmount(missing, native)} are missing for payments and fees` : undefined
+  return missing > 0n ? `${showAmount(missing, native)} missing for payments and fees` : undefined
 }
 
 const SHOWN_MAX = 5
@@ -105,9 +105,9 @@ export function renderPreview(preview: Preview, symbol: string, from: string, ch
     ['lines', lines.toLocaleString('en')],
     ['total', showAmount(total, money)],
     ...(money.kind === 'token' && totalWei > 0n
-      ? [['beside it', showAmount(totalWei, native)] as [string, string]]
+      ? [['native value', showAmount(totalWei, native)] as [string, string]]
       : []),
-    ['fees', `at most ${round(feesWei)} ${symbol}, at the fees of now`],
+    ['fees', `at most ${round(feesWei)} ${symbol}, at the current fees`],
     [
       'balance',
       `${showAmount(balanceWei, native)}${tokenBalance === undefined ? '' : `, ${showAmount(tokenBalance, money)}`}`,
@@ -119,8 +119,8 @@ export function renderPreview(preview: Preview, symbol: string, from: string, ch
     ...(short === undefined ? [] : [`Not enough: ${short}.\n`]),
     ...(repeated.length === 0
       ? []
-      : [`${count(repeated.length, 'line')} equal to an earlier one, each paid: ${linesOf(repeated)}.\n`]),
-    ...(failing.length === 0 ? [] : [`${count(failing.length, 'line')} would fail as things are:\n`]),
+      : [`${count(repeated.length, 'line')} equal to an earlier line, each paid: ${linesOf(repeated)}.\n`]),
+    ...(failing.length === 0 ? [] : [`${count(failing.length, 'line')} would fail now:\n`]),
     ...failing.slice(0, SHOWN_MAX).map(({ line, message }) => `  line ${line}: ${message}\n`),
   ].join('')
 }
@@ -131,5 +131,5 @@ const linesOf = (rows: readonly Row[]): string =>
     .map(({ line }) => line)
     .join(', ')}${rows.length > SHOWN_MAX ? ', …' : ''}`
 
-/** Six digits that say something. */
+/** Three significant digits. */
 const round = (wei: bigint): string => Number(formatUnits(wei, 18)).toPrecision(3)

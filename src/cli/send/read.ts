@@ -2,9 +2,11 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { COLUMNS, type Problem, type RawRow } from './rows.js'
 
 const KNOWN: ReadonlySet<string> = new Set(COLUMNS)
-const UNKNOWN = `is not a column: they are ${COLUMNS.join(', ')} (remarks go into note)`
+const UNKNOWN = `is not a column: the columns are ${COLUMNS.join(', ')} (use note for remarks)`
 
-/** The lines of a CSV or JSON Lines file. What cannot be read is named by its line, all of it at once. */
+/**
+ * Reads the lines of a CSV or JSON Lines file. All unreadable lines are reported together, by line number.
+ */
 export function readRows(
   name: string,
   text: string,
@@ -44,7 +46,10 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A number in JSON has lost digits already where it is large: it is taken as it was written only where it is safe. */
+/**
+ * A large JSON number has already lost digits, so a number is only accepted while it is a safe integer or a
+ * fraction.
+ */
 function wordOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined
   if (typeof value === 'string') return value
@@ -86,7 +91,7 @@ function readCsv(text: string): { rows: RawRow[]; problems: Problem[] } {
 
 function headProblems(names: readonly string[]): Problem[] {
   if (names.some((name) => /^0x[0-9a-f]{40}$/i.test(name))) {
-    return [{ line: 1, message: `the first line has to name the columns: ${COLUMNS.join(',')}` }]
+    return [{ line: 1, message: `the first line must name the columns: ${COLUMNS.join(',')}` }]
   }
   return names
     .filter((name) => !KNOWN.has(name))

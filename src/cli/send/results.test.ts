@@ -18,18 +18,21 @@ async function written(results: readonly RowResult[]): Promise<{ lines: string[]
   return { lines: readFileSync(path, 'utf8').split('\n'), mode: statSync(path).mode & 0o777 }
 }
 
-test('an id or an error may hold quotes, commas and line breaks, and is one cell all the same', async () => {
+test('writes an id or an error with quotes, commas and line breaks as one cell', async () => {
   const { lines } = await written([{ row: row(1, 'a,"b"'), status: 'failed', error: 'two, "words"' }])
   expect(lines[0]).toBe('line,id,to,amount,status,nonce,hash,block,gas_used,error')
   expect(lines[1]).toMatch(/^1,"a,""b""",0xaa,.*,failed,,,,,"two, ""words"""$/)
 })
 
-test.each(['=1+1', '+1', '-1', '@x', '\tx'])('%j is a text in a spreadsheet, and no formula', async (id) => {
-  const { lines } = await written([{ row: row(1, id), status: 'paid' }])
-  expect(lines[1]).toContain(`1,'${id},`)
-})
+test.each(['=1+1', '+1', '-1', '@x', '\tx'])(
+  'writes %j as text, not as a spreadsheet formula',
+  async (id) => {
+    const { lines } = await written([{ row: row(1, id), status: 'paid' }])
+    expect(lines[1]).toContain(`1,'${id},`)
+  },
+)
 
-test('each status is counted, and written as it is', async () => {
+test('counts and writes each status', async () => {
   const statuses = ['paid', 'reverted', 'failed', 'cancelled', 'unresolved', 'open'] as const
   const results = statuses.map((status, index) => ({ row: row(index + 1, status), status }))
   const { lines } = await written(results)

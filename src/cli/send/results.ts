@@ -4,8 +4,9 @@ import { showAmount } from './amounts.js'
 import type { Money, Row } from './rows.js'
 
 /**
- * What became of a line. `open`: not seen to its end yet, the next run goes on with it. `failed`: never ran and never
- * will, the next run sends it anew. `unresolved`: an operator has to say (see `resolve` in the library).
+ * Result of a line. `open`: its end was not seen; the next run continues with it. `failed`: it was never
+ * executed and never will be; the next run sends it again. `unresolved`: an operator has to decide (see
+ * `resolve` in the library).
  */
 export type RowStatus = 'paid' | 'reverted' | 'failed' | 'cancelled' | 'unresolved' | 'open'
 
@@ -21,7 +22,7 @@ export type RowResult = {
 
 const HEAD = ['line', 'id', 'to', 'amount', 'status', 'nonce', 'hash', 'block', 'gas_used', 'error']
 
-/** Beside the file, written anew by each run. */
+/** Writes the results file, which each run replaces. */
 export async function writeResults(path: string, results: readonly RowResult[], money: Money): Promise<void> {
   const lines = results.map(({ row, status, nonce, hash, blockNumber, gasUsed, error }) =>
     [
@@ -42,7 +43,7 @@ export async function writeResults(path: string, results: readonly RowResult[], 
   await writeFile(path, `${[HEAD.join(','), ...lines].join('\n')}\n`, { mode: 0o600 })
 }
 
-/** Quoted where it has to be (RFC 4180); and never a formula, where a spreadsheet opens it. */
+/** Quotes a cell if necessary (RFC 4180), and prevents spreadsheet formulas. */
 function cell(value: unknown): string {
   if (value === undefined) return ''
   const text = /^[=+@\t\r-]/.test(String(value)) ? `'${value}` : String(value)

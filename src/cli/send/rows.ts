@@ -1,16 +1,16 @@
 import type { Address, Hex } from 'viem'
 
-/** What a file asks for, in its own words: every column of a line, or every field of an object. */
+/** The raw fields of a line: the columns of a CSV line, or the fields of an object. */
 export type RawRow = { readonly line: number; readonly fields: Readonly<Record<string, string | undefined>> }
 
-/** One payment or call, checked. */
+/** One payment or call, after the checks. */
 export type Row = {
   readonly line: number
-  /** The file's own, or its content with a count: equal lines are different payments. */
+  /** The id from the file, or a hash of the content with a count: equal lines are different payments. */
   readonly id: string
-  /** Who gets it, or the contract that is called. */
+  /** The recipient, or the contract that is called. */
   readonly to: Address
-  /** In the smallest unit: wei, or of the token. */
+  /** In the smallest unit of the native currency or the token. */
   readonly amount: bigint
   readonly request: {
     readonly to: Address
@@ -22,10 +22,10 @@ export type Row = {
 
 export type Problem = { readonly line: number; readonly message: string }
 
-/** What amounts are in. */
+/** The currency of the amounts. */
 export type Money =
   | { readonly kind: 'native'; readonly symbol: string }
   | { readonly kind: 'token'; readonly address: Address; readonly symbol: string; readonly decimals: number }
 
-/** The words of a column, for CSV and JSON Lines alike. */
+/** Column names, for CSV and JSON Lines alike. */
 export const COLUMNS = ['id', 'to', 'amount', 'data', 'function', 'args', 'gas', 'note'] as const

@@ -11,7 +11,7 @@ import { sendRows } from './run.js'
 
 const ROWS = 60
 
-/** A file of payments, whose gas a node has to be asked for. */
+/** Rows without a gas limit, so that the node has to estimate their gas. */
 function rowsOf(count: number): Row[] {
   return Array.from({ length: count }, (_, at) => {
     const { gas: _gas, ...request } = transfer(at + 1) as TxRequest & { gas?: bigint }
@@ -19,7 +19,7 @@ function rowsOf(count: number): Row[] {
   })
 }
 
-test('lines are paid in their order, whatever a node makes of their estimates; one that fails for good is left out', async () => {
+test('pays lines in order despite failing estimates, and leaves out a line that fails permanently', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const random = deriveRandom(seed, 'answers')

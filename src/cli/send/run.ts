@@ -5,14 +5,15 @@ import type { Row } from './rows.js'
 
 export type SendRun = {
   readonly counts: { queued: number; accepted: number; preconfirmed: number; sealed: number; failed: number }
-  /** Resolves when each line has come to an end, or when the sender was closed. In the order of the file. */
+  /** Resolves when each line has ended, or when the sender was closed. In file order. */
   readonly results: Promise<readonly RowResult[]>
 }
 
 /**
- * Sends each row under its id. What an earlier run sent is found by that id and only followed; what it could not send
- * (fate `notExecuted`) begins anew under it. What reverted is sent under the next one, on request. Rows are paid in their
- * order: one that cannot be prepared for now holds up those after it, until it is sent or fails for good.
+ * Sends each row under its id. A row that an earlier run sent is found by the id, and only followed. A row
+ * that could not be sent (fate `notExecuted`) starts again under the same id. A reverted row is sent again
+ * under the next attempt id, on request. Rows are paid in order: a row that cannot be prepared for now delays
+ * the later ones, until it is sent or fails permanently.
  */
 export function sendRows(
   sender: Sender,
@@ -55,7 +56,10 @@ export function sendRows(
   return { counts, results: run() }
 }
 
-/** The attempt at this row that counts: the last one, which begins anew where it failed, or one more where it reverted. */
+/**
+ * The row's attempt to send or follow: the last one, restarted if it failed, or a new one if it reverted and
+ * a retry was requested.
+ */
 async function attemptAt(
   sender: Sender,
   row: Row,
@@ -87,7 +91,7 @@ function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
 }
 
 function endedResult(row: Row, told: TxlaneError): RowResult {
-  // Of one that an earlier run has ended it is that end which counts.
+  // If an earlier run ended the transaction, the cause has the actual end.
   const error = told.code === 'ENDED' && isTxlaneError(told.cause) ? told.cause : told
   const { nonce, hash } = error.tx ?? {}
   return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
@@ -96,8 +100,8 @@ function endedResult(row: Row, told: TxlaneError): RowResult {
 function statusOf({ code, fate }: TxlaneError): RowStatus {
   if (code === 'CANCELLED' || code === 'SUPERSEDED') return 'cancelled'
   if (code === 'UNRESOLVED') return 'unresolved'
-  // Somebody else's word: that it ran is known, how it went is not.
+  // Another process reports the execution: its status is unknown.
   if (fate === 'executed') return 'paid'
-  // What was only queued when the run was left is in the journal: the next run goes on with it.
+  // A row that was only queued when the run stopped is in the journal; the next run continues with it.
   return fate === 'notExecuted' && code !== 'CLOSED' ? 'failed' : 'open'
 }

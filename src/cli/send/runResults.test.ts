@@ -9,7 +9,7 @@ const rows = ['a', 'b'].map(
 
 type Known = Record<string, { stage: string; status?: 'success' | 'reverted' }>
 
-/** What an earlier run left is known by its ids; each that is sent ends as `ends` says. */
+/** A sender that knows the ids of an earlier run. Each transaction that it sends ends with `ends`. */
 function senderOf(known: Known, ends: (id: string) => object = () => ({ ok: true, tx: {} })) {
   const sent: string[] = []
   const sender = {
@@ -32,7 +32,7 @@ function senderOf(known: Known, ends: (id: string) => object = () => ({ ok: true
 const OPTIONS = { retryReverted: false, fresh: false, stopped: () => false }
 
 test.each(['sealed', 'safe', 'finalized'])(
-  'a line that reverted (%s) is followed and not sent anew, unless that is asked for',
+  'follows a reverted line (%s), and sends it again only on request',
   async (stage) => {
     const known: Known = { a: { stage, status: 'reverted' } }
     const { sender, sent } = senderOf(known)
@@ -44,14 +44,14 @@ test.each(['sealed', 'safe', 'finalized'])(
   },
 )
 
-test('a line that was paid is never sent anew, and one that is under way is followed', async () => {
+test('never sends a paid line again, and follows a line in flight', async () => {
   const known: Known = { a: { stage: 'sealed' }, b: { stage: 'accepted' } }
   const { sender, sent } = senderOf(known)
   await sendRows(sender, rows, { ...OPTIONS, retryReverted: true }).results
   expect(sent).toEqual(['a', 'b'])
 })
 
-test('a line that failed begins anew under the id that it had last, and a cancelled one does not', async () => {
+test('restarts a failed line under its last id, but not a cancelled one', async () => {
   const { sender, sent } = senderOf({
     a: { stage: 'failed' },
     'a~2': { stage: 'failed' },
@@ -61,7 +61,7 @@ test('a line that failed begins anew under the id that it had last, and a cancel
   expect(sent).toEqual(['a~2 again', 'b'])
 })
 
-test('what a former run has ended counts as it ended', async () => {
+test('reports the end from an earlier run', async () => {
   const cause = new TxlaneError('It was cancelled.', { code: 'CANCELLED', fate: 'notExecuted' })
   const error = new TxlaneError('It ended.', { code: 'ENDED', fate: 'notExecuted', cause })
   const { sender } = senderOf({ a: { stage: 'cancelled' } }, (id) =>
@@ -71,13 +71,13 @@ test('what a former run has ended counts as it ended', async () => {
   expect(results.map(({ status }) => status)).toEqual(['cancelled', 'paid'])
 })
 
-test('a file that no earlier run knows is sent without a look at the store', async () => {
+test('sends a new file without reading the store', async () => {
   const { sender, sent } = senderOf({ a: { stage: 'failed' } })
   await sendRows(sender, rows, { ...OPTIONS, fresh: true }).results
   expect(sent).toEqual(['a', 'b'])
 })
 
-test('a run that is stopped asks for no further line, and leaves it open', async () => {
+test('a stopped run takes no further line, and leaves it open', async () => {
   const { sender, sent } = senderOf({})
   let asked = 0
   const run = sendRows(sender, rows, { ...OPTIONS, stopped: () => ++asked > 1 })
@@ -106,7 +106,7 @@ test.each<[TxlaneErrorCode, TxlaneError['fate'], string]>([
   expect(run.counts.failed).toBe(status === 'paid' ? 0 : 1)
 })
 
-test('a line that landed and reverted is reverted, and not paid', async () => {
+test('reports a line that landed and reverted as reverted', async () => {
   const landed = { status: 'reverted', hash: '0x02', receipt: { blockNumber: 7n, gasUsed: 9n } }
   const { sender } = senderOf({}, () => ({ ok: true, tx: { nonce: 1 }, landed }))
   const run = sendRows(sender, rows, OPTIONS)

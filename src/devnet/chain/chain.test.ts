@@ -1,6 +1,6 @@
 import { type Hex, numberToHex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { RpcObject } from '../serve/rpcTypes.js'
+import type { RpcObject } from '../rpc/rpcTypes.js'
 import { type ChainState, createChainState } from './chainState.js'
 import { headOf, laggingView, newestAnvil, partialHash, placeOf, sealedAt } from './chainView.js'
 import { nextBaseFee, pendingHeader } from './headers.js'
@@ -37,7 +37,7 @@ function chainOf(options: { constantBaseFee?: boolean } = {}): ChainState {
   })
 }
 
-/** Appends `count` flashblocks to the block being built; `filled` of them hold one transaction. */
+/** Appends `count` flashblocks with one transaction each to the block being built. */
 function grow(chain: ChainState, count: number): void {
   for (let step = 0; step < count; step += 1) {
     const number = newestAnvil(chain.view()) + 1
@@ -46,7 +46,7 @@ function grow(chain: ChainState, count: number): void {
 }
 
 describe('the chain of the devnet', () => {
-  test('merges flashblocks: gas, bloom and size are summed, the rest is the last one', () => {
+  test("merges flashblocks: sums gas, bloom and size, and takes the last one's other fields", () => {
     const chain = chainOf()
     grow(chain, 3)
     const header = pendingHeader(chain.view())
@@ -60,7 +60,7 @@ describe('the chain of the devnet', () => {
     expect(chain.seal().header).toMatchObject({ number: '0x1', parentHash: hash(1), gasUsed: header.gasUsed })
   })
 
-  test('places each block of the child by number, offset by what stands before it', () => {
+  test('places each anvil block by number, offset by the earlier flashblocks of its block', () => {
     const chain = chainOf()
     grow(chain, 3)
     const first = chain.seal()
@@ -79,7 +79,7 @@ describe('the chain of the devnet', () => {
     expect(placeOf(view, 6)).toBeUndefined()
   })
 
-  test('a view stays what it was while the chain goes on and is reorganised', () => {
+  test('a view does not change when the chain advances and reorganises', () => {
     const chain = chainOf()
     grow(chain, 2)
     const sealed = chain.seal()
@@ -98,7 +98,7 @@ describe('the chain of the devnet', () => {
     expect(chain.byHash(chain.view(), sealed.hash)).toBeUndefined()
   })
 
-  test('a hidden flashblock is not placed, and the next one shows both', () => {
+  test('a hidden flashblock has no place until the next one is added', () => {
     const chain = chainOf()
     grow(chain, 1)
     chain.hide()
@@ -108,7 +108,7 @@ describe('the chain of the devnet', () => {
     expect(placeOf(chain.view(), 1)?.number).toBe(1)
   })
 
-  test('a lagging view has the head of before and the flashblocks that the replica had then', () => {
+  test('a lagging view has an earlier head and the flashblocks that were open at that time', () => {
     const chain = chainOf()
     for (let block = 0; block < 3; block += 1) {
       grow(chain, 4)
@@ -122,7 +122,7 @@ describe('the chain of the devnet', () => {
     expect(headOf(laggingView(chain.view(), 99)).number).toBe(0)
   })
 
-  test('timestamps follow the block time, whole seconds at a time', () => {
+  test('timestamps follow the block time, rounded down to whole seconds', () => {
     const chain = chainOf()
     const times = []
     for (let block = 0; block < 4; block += 1) {
@@ -134,10 +134,10 @@ describe('the chain of the devnet', () => {
   })
 
   test.each([
-    ['empty: an eighth less', 0n, 875n],
-    ['at the target: the same', 500n, 1_000n],
-    ['full: an eighth more', 1_000n, 1_125n],
-    ['a little above: at least 1 wei more', 501n, 1_001n],
+    ['empty falls by an eighth', 0n, 875n],
+    ['at the target stays the same', 500n, 1_000n],
+    ['full rises by an eighth', 1_000n, 1_125n],
+    ['slightly above the target rises by at least 1 wei', 501n, 1_001n],
   ])('the base fee after a block that is %s', (_, used, expected) => {
     const header = { baseFeePerGas: '0x3e8', gasLimit: numberToHex(1_000), gasUsed: numberToHex(used) }
     expect(nextBaseFee(used === 501n ? { ...header, baseFeePerGas: '0x3e8' } : header)).toBe(expected)

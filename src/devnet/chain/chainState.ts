@@ -1,32 +1,32 @@
 import { concat, type Hex, keccak256 } from 'viem'
-import { bigint, number, type RpcObject, text } from '../serve/rpcTypes.js'
+import { bigint, number, type RpcObject, text } from '../rpc/rpcTypes.js'
 import { type ChainView, type Flashblock, headOf, type Opening, type SealedBlock } from './chainView.js'
 import { nextBaseFee, sealedHeader } from './headers.js'
 
 export type ChainState = {
   view(): ChainView
-  /** Adds the child's next block to the block being built. */
+  /** Adds anvil's next block to the block being built. */
   append(block: RpcObject, logCount: number): Flashblock
-  /** Makes the block being built, which has a flashblock, the sealed head. */
+  /** Seals the block being built, which must have a flashblock. The result is the new head. */
   seal(): SealedBlock
-  /** `pending` answers as `latest` until the next flashblock. */
+  /** Hides the block being built: `pending` answers as `latest` until the next flashblock. */
   hide(): void
-  /** Takes `depth` sealed blocks and the block being built off. Blocks that come after have other hashes. */
+  /** Removes `depth` sealed blocks and the block being built. Later blocks get different hashes. */
   truncate(depth: number): SealedBlock
   byHash(view: ChainView, hash: string): SealedBlock | undefined
 }
 
 export type ChainStateOptions = {
-  /** The child's header of the genesis or the fork block. */
+  /** anvil's header of the genesis block or the fork block. */
   readonly base: RpcObject
   readonly baseHash: Hex
   readonly blockTimeMs: number
   readonly constantBaseFee: boolean
-  /** 32 random bytes: the hashes of two devnets never meet, and neither do those of two branches. */
+  /** Returns 32 random bytes, so that two devnets, or two branches, never share a block hash. */
   readonly salt: () => Hex
 }
 
-/** The one holder of what the chain is. It is changed only from within the queue, and read through views. */
+/** Owns the chain's state. Only tasks of the queue change it; readers use views. */
 export function createChainState(options: ChainStateOptions): ChainState {
   const { transactions: _, ...header } = options.base
   const baseNumber = number(header, 'number')
@@ -42,7 +42,8 @@ export function createChainState(options: ChainStateOptions): ChainState {
   let sealed: SealedBlock[] = [base]
   let view: ChainView = { sealed, length: 1, open: [], opening: openingAfter(base), hidden: false }
 
-  // Timestamps follow the schedule rather than the clock, so that a chain stepped by hand moves on as well.
+  // Timestamps follow the block schedule, not the clock, so that they also advance on a manually stepped
+  // chain.
   function openingAfter(parent: SealedBlock): Opening {
     const elapsedMs = (parent.number + 1 - baseNumber) * options.blockTimeMs
     return {
@@ -82,7 +83,7 @@ export function createChainState(options: ChainStateOptions): ChainState {
     },
     truncate(depth) {
       for (const gone of sealed.slice(sealed.length - depth)) hashes.delete(gone.hash)
-      // A copy: views taken before keep the branch that they saw.
+      // A copy, so that earlier views keep their branch.
       sealed = sealed.slice(0, sealed.length - depth)
       salt = options.salt()
       const head = sealed.at(-1)!

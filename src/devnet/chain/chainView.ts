@@ -1,7 +1,7 @@
 import { concat, type Hex, keccak256 } from 'viem'
-import type { RpcObject } from '../serve/rpcTypes.js'
+import type { RpcObject } from '../rpc/rpcTypes.js'
 
-/** One block of the child's: ten of them, by default, make a sealed block. */
+/** One block of anvil. By default ten of them make a sealed block. */
 export type Flashblock = {
   readonly anvilNumber: number
   readonly anvilHash: Hex
@@ -9,34 +9,37 @@ export type Flashblock = {
   readonly hashes: readonly Hex[]
   readonly gasUsed: bigint
   readonly logCount: number
-  /** What stands before it in the sealed block: transactions, gas and logs. */
+  /** Totals of the earlier flashblocks of the same sealed block: transactions, gas and logs. */
   readonly before: { readonly transactions: number; readonly gas: bigint; readonly logs: number }
 }
 
 export type SealedBlock = {
   readonly number: number
   readonly hash: Hex
-  /** The child's block that holds the state after this block. */
+  /** Number of the anvil block that holds the state after this block. */
   readonly lastAnvil: number
   readonly flashblocks: readonly Flashblock[]
-  /** As answered to clients, without `transactions`. */
+  /** The header that clients receive, without `transactions`. */
   readonly header: RpcObject
 }
 
-/** Fixed when the block is opened, so that all its flashblocks share them. */
+/** Fixed when the block is opened, so that all its flashblocks share these values. */
 export type Opening = { readonly timestamp: number; readonly baseFeePerGas: bigint }
 
 /**
- * The chain as seen at one moment. Never changed: a step makes a new one, so a batch that took a view is answered
- * from one state although the chain goes on.
+ * The chain at one moment. A view is immutable: each step creates a new one, so a batch that took a view is
+ * answered from one state although the chain advances.
  */
 export type ChainView = {
-  /** Ascending; the first is the genesis or the fork block. May have grown: `length` is this view's part. */
+  /**
+   * Ascending; the first one is the genesis or the fork block. The array may have grown since: this view has
+   * the first `length` entries.
+   */
   readonly sealed: readonly SealedBlock[]
   readonly length: number
   readonly open: readonly Flashblock[]
   readonly opening: Opening
-  /** A flashblock was lost: `pending` answers as `latest` until the next one. */
+  /** True if a flashblock was lost: `pending` answers as `latest` until the next one. */
   readonly hidden: boolean
 }
 
@@ -53,12 +56,12 @@ export function sealedAt(view: ChainView, number: number): SealedBlock | undefin
   return index < view.length ? view.sealed[index] : undefined
 }
 
-/** The sealed block that lags the head by `depth`, at least the first. */
+/** The sealed block `depth` blocks behind the head, or the first block of a shorter chain. */
 export function behindHead(view: ChainView, depth: number): SealedBlock {
   return view.sealed[Math.max(0, view.length - 1 - depth)]!
 }
 
-/** The child's block that `pending` reads. */
+/** Number of the anvil block that `pending` reads. */
 export function newestAnvil(view: ChainView): number {
   return (view.hidden ? undefined : view.open.at(-1)?.anvilNumber) ?? headOf(view).lastAnvil
 }
@@ -70,7 +73,7 @@ export function partialHash(view: ChainView): Hex {
 
 export type Place = { readonly number: number; readonly hash: Hex; readonly flashblock: Flashblock }
 
-/** Where a block of the child's stands in the view: undefined for what the view does not know yet. */
+/** Place of an anvil block in the view; undefined if the view does not contain the block yet. */
 export function placeOf(view: ChainView, anvilNumber: number): Place | undefined {
   const head = headOf(view)
   if (anvilNumber > head.lastAnvil) {
@@ -82,7 +85,7 @@ export function placeOf(view: ChainView, anvilNumber: number): Place | undefined
   return block && flashblock && { number: block.number, hash: block.hash, flashblock }
 }
 
-/** The first sealed block that reaches up to `anvilNumber`, by bisection. */
+/** The first sealed block whose last anvil block is at or above `anvilNumber`, by bisection. */
 function holding(view: ChainView, anvilNumber: number): SealedBlock | undefined {
   let low = 0
   let high = view.length - 1
@@ -94,7 +97,9 @@ function holding(view: ChainView, anvilNumber: number): SealedBlock | undefined 
   return view.sealed[low]
 }
 
-/** The same chain as a replica sees it that is `blocks` sealed blocks late, at the same flashblock index. */
+/**
+ * The same chain as seen by a replica that lags `blocks` sealed blocks behind, at the same flashblock index.
+ */
 export function laggingView(view: ChainView, blocks: number): ChainView {
   const length = Math.max(1, view.length - blocks)
   const next = length < view.length ? view.sealed[length] : undefined

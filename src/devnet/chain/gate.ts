@@ -1,7 +1,7 @@
-/** Many readers or one writer: nobody reads while the child takes blocks off. */
+/** Many readers or one writer: no read runs while anvil removes blocks. */
 export type Gate = {
   read<t>(task: () => Promise<t>): Promise<t>
-  /** Waits for the readers that are inside, keeps others out, runs. Not to be entered twice at once. */
+  /** Waits for the running readers, blocks new ones, and runs the task. At most one caller at a time. */
   alone<t>(task: () => Promise<t>): Promise<t>
 }
 

@@ -1,5 +1,5 @@
 import { type Hex, zeroHash } from 'viem'
-import { bigint, hexOf, number, type RpcObject } from '../serve/rpcTypes.js'
+import { bigint, hexOf, number, type RpcObject } from '../rpc/rpcTypes.js'
 import {
   type ChainView,
   type Flashblock,
@@ -11,14 +11,14 @@ import {
 
 const EMPTY_BLOOM: Hex = `0x${'00'.repeat(256)}`
 
-/** What a sealed block's header is made of: its flashblocks, in order; there is at least one. */
+/** Builds the header of a sealed block from its flashblocks, in order; at least one. */
 export function sealedHeader(parent: SealedBlock, flashblocks: readonly Flashblock[], hash: Hex): RpcObject {
   return { ...merged(flashblocks), number: hexOf(parent.number + 1), hash, parentHash: parent.hash }
 }
 
 /**
- * The header of the block being built. With no flashblock yet it is the empty block on top of the head, which is
- * what a node shows between a seal and the first flashblock.
+ * The header of the block being built. Without a flashblock it is the header of an empty block on top of the
+ * head, as a node returns between a seal and the first flashblock.
  */
 export function pendingHeader(view: ChainView): RpcObject {
   const parent = headOf(view)
@@ -31,9 +31,9 @@ export function hashesOf(flashblocks: readonly Flashblock[]): readonly Hex[] {
 }
 
 /**
- * State root and the fields of the last flashblock are true; gas, blob gas, bloom and size are summed. The
- * transaction and receipt roots are the last flashblock's: a client that recomputes roots or the header's hash
- * would find them wrong.
+ * The state root and most fields are those of the last flashblock; gas, blob gas, bloom and size are summed.
+ * The transaction and receipt roots are also the last flashblock's, so a client that recomputes the roots or
+ * the block hash gets different values.
  */
 function merged(flashblocks: readonly Flashblock[]): RpcObject {
   const last = flashblocks.at(-1)!

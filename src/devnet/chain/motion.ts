@@ -4,9 +4,9 @@ import type { ChainView, SealedBlock } from './chainView.js'
 import type { Queue } from './queue.js'
 import type { ReorgOptions, Steps } from './steps.js'
 
-/** How the chain moves: by the timer's ticks, or by hand. One movement at a time, in the order asked for. */
+/** Advances the chain, by timer or by hand. One movement runs at a time, in the order of the calls. */
 export type Motion = {
-  /** The next flashblock; seals first what is complete. */
+  /** Makes the next flashblock. A complete block is sealed first. */
   step(): Promise<void>
   seal(): Promise<SealedBlock>
   reorg(depth: number, options?: ReorgOptions): Promise<void>
@@ -25,7 +25,7 @@ export function createMotion(options: {
   async function seal(): Promise<SealedBlock> {
     const fault = faults.strikes('reorg')
     const depth = fault?.depth ?? 1
-    // A chain too short for the fault is left alone.
+    // The fault has no effect on a chain that is too short.
     if (fault !== undefined && Math.min(view().length, historyBlocks) > depth) {
       await steps.reorg(depth, { returnToPool: fault.returnToPool })
     }
@@ -35,8 +35,8 @@ export function createMotion(options: {
   return {
     step: () =>
       queue.run(async () => {
-        // The last flashblock of a block is seen by readers before the block is sealed, as on a live chain, where
-        // sealing follows it by some time. With one flashblock a block there is nothing to see before.
+        // Readers see the last flashblock of a block before the block is sealed, as on a live chain, where
+        // the seal follows some time later. With one flashblock per block, the block is sealed at once.
         if (view().open.length >= flashblocksPerBlock) await seal()
         await steps.flashblock()
         if (flashblocksPerBlock === 1) await seal()

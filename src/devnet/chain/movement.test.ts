@@ -14,7 +14,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve }
 }
 
-/** A clock that moves only when told to, timers fired in order. */
+/** A clock that moves only on `to`, and fires timers in order. */
 function handClock(): Clock & { to(nowMs: number): Promise<void> } {
   let nowMs = 0
   let timers: { atMs: number; fn: () => void }[] = []
@@ -43,7 +43,7 @@ function handClock(): Clock & { to(nowMs: number): Promise<void> } {
 }
 
 describe('the ticker', () => {
-  test('ticks on its grid, however late a timer fires', async () => {
+  test('ticks on its grid', async () => {
     const clock = handClock()
     const at: number[] = []
     startTicker({ clock, everyMs: 200, tick: async () => void at.push(clock.now()) })
@@ -51,7 +51,7 @@ describe('the ticker', () => {
     expect(at).toEqual([200, 400, 600, 800, 1_000])
   })
 
-  test('skips the grid points that a slow tick missed, and never runs two at once', async () => {
+  test('skips the grid points that a slow tick missed, and never runs two ticks at once', async () => {
     const clock = handClock()
     const slow = deferred()
     const at: number[] = []
@@ -71,7 +71,7 @@ describe('the ticker', () => {
     expect(at).toEqual([200, 800, 1_000])
   })
 
-  test('goes on after a tick that failed, and stops when stopped', async () => {
+  test('continues after a failed tick until it is stopped', async () => {
     const clock = handClock()
     let ticks = 0
     const ticker = startTicker({
@@ -90,7 +90,7 @@ describe('the ticker', () => {
 })
 
 describe('the queue', () => {
-  test('runs one at a time in order, and a failure stops only itself', async () => {
+  test('runs tasks one at a time in order, and continues after a failure', async () => {
     const queue = createQueue()
     const first = deferred()
     const ran: string[] = []
@@ -112,7 +112,7 @@ describe('the queue', () => {
 })
 
 describe('the gate', () => {
-  test('lets a writer in when the readers inside are done, and others only after it', async () => {
+  test('admits a writer after the running readers, and new readers after the writer', async () => {
     const gate = createGate()
     const [reading, writing] = [deferred(), deferred()]
     const ran: string[] = []
@@ -136,7 +136,7 @@ describe('the gate', () => {
     expect(ran).toEqual(['reader', 'writer in', 'writer out', 'late'])
   })
 
-  test('opens again after a writer that failed', async () => {
+  test('opens again after a failed writer', async () => {
     const gate = createGate()
     await expect(gate.alone(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await gate.read(async () => 1)).toBe(1)

@@ -1,23 +1,24 @@
 import type { Hex } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
 import type { Pool } from '../pool/pool.js'
-import { hexOf, type RpcObject, type RpcRequest } from '../serve/rpcTypes.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import { hexOf, type RpcObject, type RpcRequest } from '../rpc/rpcTypes.js'
 import type { ChainState } from './chainState.js'
 import { headOf, type SealedBlock } from './chainView.js'
 import type { Gate } from './gate.js'
 
-/** How `reorg` replaces blocks. */
+/** Options of `reorg`. */
 export type ReorgOptions = {
-  /** Whether the transactions of the removed blocks wait in the pool again. @default true */
+  /** Whether the transactions of the removed blocks return to the pool. @default true */
   readonly returnToPool?: boolean | undefined
   /**
-   * Empty blocks sealed at once in place of the removed ones; transactions return after them. A real chain
-   * switches to a branch at least as long, hence the default. @default depth
+   * Number of empty blocks that are sealed at once in place of the removed ones; the transactions return
+   * after them. A real chain switches to a branch that is at least as long, hence the default.
+   * @default depth
    */
   readonly replacementBlocks?: number | undefined
 }
 
-/** What moves the chain. Every function is called from within the queue, one at a time. */
+/** Steps that change the chain. Each function is called from within the queue, one at a time. */
 export type Steps = {
   flashblock(): Promise<void>
   seal(): Promise<SealedBlock>
@@ -31,10 +32,10 @@ export type StepsOptions = {
   readonly gate: Gate
   readonly flashblocksPerBlock: number
   readonly gasLimit: bigint
-  /** Told of each new flashblock and sealed block, after the view shows them. */
+  /** Called for each new flashblock and each sealed block, after the view contains it. */
   readonly onFlashblock: (hashes: readonly Hex[]) => void
   readonly onSealed: (block: SealedBlock) => void
-  /** Drawn once a step: whether this flashblock is lost on its way to the readers. */
+  /** Drawn once per step: whether this flashblock is lost on its way to the readers. */
   readonly flashblockLost: () => boolean
 }
 
@@ -45,7 +46,7 @@ export function createSteps(options: StepsOptions): Steps {
 
   async function flashblock(empty = false): Promise<void> {
     const { open, opening } = chain.view()
-    // Before the transactions: the child turns those away that do not pay the base fee it has in mind.
+    // Set before the transactions are sent: anvil rejects a transaction below the base fee that it expects.
     await expectOk(rpc, [
       { method: 'evm_setNextBlockTimestamp', params: [opening.timestamp] },
       { method: 'anvil_setNextBlockBaseFeePerGas', params: [hexOf(opening.baseFeePerGas)] },
@@ -67,8 +68,8 @@ export function createSteps(options: StepsOptions): Steps {
     return ((await rpc.call('eth_getLogs', [range])) as unknown[]).length
   }
 
-  // Each flashblock opens a further share of the block's gas, and what earlier ones left is not lost, as with
-  // Base's builder.
+  // Each flashblock adds another share of the block's gas, and gas that earlier flashblocks did not use
+  // remains available, as with Base's builder.
   function gasAvailable(): bigint {
     const { open } = chain.view()
     const shares = BigInt(Math.min(open.length + 1, options.flashblocksPerBlock))

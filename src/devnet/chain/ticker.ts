@@ -1,8 +1,8 @@
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 
 /**
- * Calls `tick` on a fixed grid from now on, never twice at once. A tick that overruns skips the grid points that it
- * missed, so that the ticks after it are on time again and a slow machine makes fewer blocks instead of a backlog.
+ * Calls `tick` on a fixed time grid, never twice at once. A tick that overruns skips the grid points that it
+ * missed. Later ticks are then on time again, and a slow machine makes fewer blocks instead of a backlog.
  */
 export function startTicker(options: {
   readonly clock: Clock
@@ -22,7 +22,8 @@ export function startTicker(options: {
   }
 
   function run(): void {
-    // A tick that failed is over as well: whoever made it fail (a stop, the child's end) stops the ticker.
+    // A failed tick also schedules the next one. The owner stops the ticker when anvil ends or the devnet
+    // stops.
     tick().then(schedule, schedule)
   }
 

@@ -1,109 +1,122 @@
 import type { Hex } from 'viem'
 
-/** A call as a rule's `match` sees it. `hash` and `nonce` are those of the signed transaction it carries, if any. */
+/**
+ * A call as a rule's `match` function receives it. `hash` and `nonce` are set for a call with a signed
+ * transaction.
+ */
 export type FaultCall = {
   /** The JSON-RPC method. */
   readonly method: string
-  /** As they came. */
+  /** Unchanged parameters of the request. */
   readonly params: readonly unknown[]
-  /** Of a signed transaction. */
+  /** Hash of the signed transaction. */
   readonly hash?: Hex
-  /** Of a signed transaction. */
+  /** Nonce of the signed transaction. */
   readonly nonce?: number
 }
 
-/** When a rule strikes. Without any of these it strikes always. */
+/** Conditions under which a rule applies. A rule without conditions always applies. */
 export type FaultMatch = {
-  /** Only these methods. A request of several calls is struck when one of them is. @default all */
+  /** Methods that the rule matches. A batch matches if one of its calls does. @default all */
   readonly method?: string | readonly string[] | undefined
-  /** Of those that match, how many are struck, drawn from the devnet's seed. @default 1 */
+  /** Share of the matches that are faulted, drawn with the devnet's seed. @default 1 */
   readonly probability?: number | undefined
-  /** How often it strikes at most. @default no limit */
+  /** Maximum number of times that the rule applies. @default no limit */
   readonly count?: number | undefined
-  /** How many matches go by before it may strike. @default 0 */
+  /** Number of matches to let through first. @default 0 */
   readonly skip?: number | undefined
-  /** Only calls for which it returns true. */
+  /** Predicate that a call must also satisfy. */
   readonly match?: ((call: FaultCall) => boolean) | undefined
 }
 
-/** Faults of one HTTP request or WebSocket message, whatever it holds. */
+/** Faults of one HTTP request or WebSocket message, with all of its calls. */
 export type RequestFault =
-  /** The connection is destroyed, and nothing was done. */
+  /** The connection is destroyed before the request is executed. */
   | { readonly fault: 'lostRequest' }
-  /** Everything is done, and the connection is destroyed in place of an answer. */
+  /** The request is executed, and the connection is destroyed instead of a response. */
   | { readonly fault: 'lostResponse' }
-  /** Everything is done, and the connection breaks in the middle of the answer. */
+  /** The request is executed, and the connection breaks in the middle of the response. */
   | { readonly fault: 'dropConnection' }
-  /** Everything is done, and the answer is cut short: no JSON any more, under a length that fits. */
+  /** The request is executed, and the body is truncated: invalid JSON under a matching content length. */
   | { readonly fault: 'malformed' }
-  /** Nothing happens for `delayMs`. @default 100 */
+  /** The request is held for `delayMs` before it is executed. @default 100 */
   | { readonly fault: 'delay'; readonly delayMs?: number | undefined }
-  /** Held until a later request that the rule matches has been answered, `delayMs` at most. @default 100 */
+  /**
+   * The request is held until a later request that the rule matches was answered, at most `delayMs`.
+   * @default 100
+   */
   | { readonly fault: 'reorder'; readonly delayMs?: number | undefined }
-  /** An HTTP status in place of an answer; nothing was done. On a WebSocket it is a JSON-RPC error. @default 503 */
+  /**
+   * An HTTP status instead of a response; the request is not executed. On a WebSocket the fault is a JSON-RPC
+   * error.
+   * @default 503
+   */
   | {
       readonly fault: 'httpStatus'
       readonly status?: number | undefined
       readonly message?: string | undefined
-      /** Sent as `Retry-After`, in whole seconds, rounded up. */
+      /** Value of `Retry-After`, rounded up to whole seconds. */
       readonly retryAfterMs?: number | undefined
     }
-  /** Reads are answered from `blocks` sealed blocks ago. Sends are taken as ever. @default 1 */
+  /** Reads are answered from `blocks` sealed blocks ago. Sends work as usual. @default 1 */
   | { readonly fault: 'laggingReplica'; readonly blocks?: number | undefined }
 
-/** Faults of one call; its neighbours in a batch are served. */
+/** Faults of one call; the other calls of its batch are executed. */
 export type CallFault =
-  /** Not done, and this error is answered. @default -32603 "internal error" */
+  /** The call is not executed, and gets this error. @default -32603 "internal error" */
   | {
       readonly fault: 'rpcError'
       readonly code?: number | undefined
       readonly message?: string | undefined
       readonly data?: unknown
     }
-  /** A send that is answered with its hash and goes nowhere. */
+  /** A send that is answered with its hash, and never reaches the pool. */
   | { readonly fault: 'neverPooled' }
-  /** A send that is pooled, and gone before the next flashblock is made. */
+  /** A send that is pooled, and evicted before the next flashblock is made. */
   | { readonly fault: 'evict' }
-  /** A send that finds its sender's lowest free nonce taken by another transaction of the same key. */
+  /** A send whose sender's lowest free nonce is first taken by another transaction of the same key. */
   | { readonly fault: 'foreign' }
 
-/** Faults of the chain, drawn once a flashblock or once a sealed block. */
+/** Faults of the chain, drawn once per flashblock or once per sealed block. */
 export type ChainFault =
-  /** A flashblock that readers do not get: `pending` answers as `latest` until the next. */
+  /** A flashblock that readers never see: `pending` answers as `latest` until the next flashblock. */
   | { readonly fault: 'lostFlashblock' }
-  /** Before a block is sealed, `depth` of the sealed ones are taken off and replaced. @default 1 */
+  /** Before a block is sealed, the newest `depth` sealed blocks are removed and replaced. @default 1 */
   | {
       readonly fault: 'reorg'
       readonly depth?: number | undefined
       readonly returnToPool?: boolean | undefined
     }
 
-/** A fault, and when it strikes. */
+/** A fault, and the conditions under which it applies. */
 export type FaultRule = FaultMatch & (RequestFault | CallFault | ChainFault)
 /** The name of a fault. */
 export type FaultKind = FaultRule['fault']
 
-/** An injected rule. */
+/** Handle of an injected rule. */
 export type FaultHandle = {
-  /** It strikes no more. Calling it again does nothing. */
+  /** Removes the rule. Calling it again does nothing. */
   remove(): void
-  /** How often it struck: requests for a request's fault, calls, flashblocks or blocks for the others. */
+  /**
+   * Number of times that the rule was applied: requests for a request fault, else calls, flashblocks or
+   * blocks.
+   */
   readonly hits: number
 }
 
-/** One call that a fault touched, or one flashblock or block. */
+/** Log entry of one faulted call, flashblock or block. */
 export type FaultEntry = {
-  /** Which fault. */
+  /** Kind of the fault. */
   readonly fault: FaultKind
   /** The rule as it was injected. */
   readonly rule: FaultRule
-  /** Which strike it belongs to, counted over all rules: the calls of one struck request share it. */
+  /** Number of the strike over all rules. The calls of one faulted request share a number. */
   readonly strike: number
-  /** Of the call; missing for a fault of the chain. */
+  /** Method of the call; absent for a fault of the chain. */
   readonly method?: string
-  /** Of a signed transaction. */
+  /** Hash of the signed transaction. */
   readonly hash?: Hex
-  /** Of a signed transaction. */
+  /** Nonce of the signed transaction. */
   readonly nonce?: number
   /** Wall time, in milliseconds since the epoch. */
   readonly atMs: number
@@ -131,7 +144,7 @@ export function isCallRule(rule: FaultRule): rule is FaultMatch & CallFault {
   return CALL.has(rule.fault)
 }
 
-/** These change what becomes of a send, and mean nothing for a read. */
+/** These rules change the result of a send, and do not match reads. */
 export function isSendRule(rule: FaultRule): boolean {
   return rule.fault === 'neverPooled' || rule.fault === 'evict' || rule.fault === 'foreign'
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createCallInfo } from '../serve/callInfo.js'
+import { createCallInfo } from '../rpc/callInfo.js'
 import { createFaults, type FaultEngine } from './faults.js'
 import { seededRandom } from './seeded.js'
 
@@ -11,7 +11,7 @@ const hitsOf = (faults: FaultEngine, method: string, times: number) =>
   Array.from({ length: times }, () => faults.plan(calls(method)).calls[0]?.length === 1)
 
 describe('drawing faults', () => {
-  test('a rule draws the same whatever other rules and other calls there are', () => {
+  test('a rule draws the same sequence regardless of other rules and other calls', () => {
     const alone = engine()
     alone.inject({ fault: 'rpcError', method: 'a', probability: 0.3 })
     const expected = hitsOf(alone, 'a', 50)
@@ -28,7 +28,7 @@ describe('drawing faults', () => {
     expect(new Set(drawn).size).toBe(2)
   })
 
-  test('a request is drawn once however many of its calls match, a call each time', () => {
+  test('a request rule draws once per request, and a call rule once per matching call', () => {
     const faults = engine()
     const request = faults.inject({ fault: 'lostResponse', method: 'a' })
     const call = faults.inject({ fault: 'rpcError', method: 'a' })
@@ -38,20 +38,20 @@ describe('drawing faults', () => {
     expect([request.hits, call.hits]).toEqual([1, 2])
   })
 
-  test('skip lets matches by, and count ends the rule', () => {
+  test('skip lets the first matches through, and count limits the hits', () => {
     const faults = engine()
     faults.inject({ fault: 'rpcError', skip: 2, count: 2 })
     expect(hitsOf(faults, 'a', 6)).toEqual([false, false, true, true, false, false])
   })
 
-  test('a fault of sends leaves reads alone', () => {
+  test('a send fault does not affect reads', () => {
     const faults = engine()
     faults.inject({ fault: 'neverPooled' })
     const plan = faults.plan(calls('eth_call', 'eth_sendRawTransaction'))
     expect(plan.calls.map(({ length }) => length)).toEqual([0, 1])
   })
 
-  test('the log is bounded and keeps the newest', () => {
+  test('the log is bounded and keeps the newest entries', () => {
     const faults = engine()
     faults.inject({ fault: 'rpcError' })
     for (let round = 0; round < 120; round += 1) faults.plan(calls(...Array<string>(100).fill(`m${round}`)))
@@ -60,7 +60,7 @@ describe('drawing faults', () => {
     expect(log.at(-1)).toMatchObject({ fault: 'rpcError', method: 'm119', atMs: 5, strike: 12_000 })
   })
 
-  test('the presets hold every kind but reorganisations, which storm adds', () => {
+  test('the presets contain every kind except reorg, which only storm contains', () => {
     const kinds = (name: 'default' | 'storm') => {
       const faults = engine()
       faults.preset(name)
@@ -78,7 +78,7 @@ describe('drawing faults', () => {
 })
 
 describe('the seeded numbers', () => {
-  test('are the same for the same seed, in [0, 1), and spread', () => {
+  test('are uniform in [0, 1) and the same for the same seed', () => {
     const draw = (seed: number) => Array.from({ length: 1_000 }, seededRandom(seed))
     expect(draw(3)).toEqual(draw(3))
     expect(draw(3)).not.toEqual(draw(4))

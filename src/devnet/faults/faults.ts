@@ -1,7 +1,7 @@
+import type { Clock, Random } from '../../clock.js'
 import { invalid } from '../../errors/invalid.js'
-import type { Clock, Random } from '../../platform/clock.js'
-import type { CallInfo } from '../serve/callInfo.js'
-import { isSend } from '../serve/callInfo.js'
+import type { CallInfo } from '../rpc/callInfo.js'
+import { isSend } from '../rpc/callInfo.js'
 import {
   type CallFault,
   type ChainFault,
@@ -19,22 +19,25 @@ import {
 import { type FaultPreset, presetRules } from './presets.js'
 import { seededRandom } from './seeded.js'
 
-/** What the faults decided for one request: decided once, when it arrives. */
+/** The faults of one request, decided once when the request arrives. */
 export type FaultPlan = {
   readonly request: readonly (FaultMatch & RequestFault)[]
-  /** By the position of the call. */
+  /** Faults of each call, by position. */
   readonly calls: readonly (readonly CallFault[])[]
 }
 
-/** What goes wrong on a devnet. */
+/** Fault injection of a devnet. */
 export type Faults = {
   /** Adds a rule. @throws TxlaneError `INVALID` for an unknown fault or a probability outside 0 to 1. */
   inject(rule: FaultRule): FaultHandle
-  /** Takes all rules away. The log stays. */
+  /** Removes all rules. The log stays. */
   clear(): void
-  /** Replaces all rules by a set: `none`, a few of each kind in a burst of 1,000 (`default`), many (`storm`). */
+  /**
+   * Replaces all rules by a preset: `none`, a few faults of each kind in a burst of 1,000 (`default`), many
+   * (`storm`).
+   */
   preset(name: FaultPreset): void
-  /** What each fault did, oldest first; the newest 10,000. */
+  /** Entries of the faults that occurred, oldest first; the newest 10,000. */
   log(): readonly FaultEntry[]
 }
 
@@ -49,8 +52,8 @@ const LOG_MAX = 10_000
 const NOTHING: FaultPlan = { request: [], calls: [] }
 
 /**
- * Draws from one seed. Each rule has a sequence of its own, so what it strikes depends on the order of the calls
- * that it matches alone, and not on the timer or on other rules.
+ * Draws from one seed. Each rule has its own sequence, so its decisions depend only on the order of the calls
+ * that it matches, not on the timer or on other rules.
  */
 export function createFaults(options: { readonly seed: number; readonly clock: Clock }): FaultEngine {
   let armed: Armed[] = []
@@ -130,7 +133,7 @@ function draw(one: Armed): boolean {
   return true
 }
 
-/** Whether a rule is about a call, counts and probability aside. */
+/** Whether a rule applies to a call, regardless of its counts and probability. */
 export function matchesRule(rule: FaultRule, call: CallInfo): boolean {
   if (isSendRule(rule) && !isSend(call.method)) return false
   const { method, match } = rule

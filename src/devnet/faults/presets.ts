@@ -1,19 +1,19 @@
 import type { FaultMatch, FaultRule } from './faultRules.js'
 
-/** A set of rules by name. */
+/** Names of the rule sets. */
 export type FaultPreset = 'none' | 'default' | 'storm'
 
 const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
 const READ = ['eth_getBlockByNumber', 'eth_getTransactionCount', 'eth_getTransactionReceipt']
 
-/** How dense: of requests that hold sends, of any requests, of single calls, of flashblocks. */
+/** Fault frequency for requests with sends, for any request, for single calls, and for flashblocks. */
 type Density = Record<
   'sends' | 'requests' | 'calls' | 'flashblocks',
   Pick<FaultMatch, 'probability' | 'count'>
 >
 
-// A burst of 1,000 is some 20 to 50 requests when it is batched: a probability alone would touch a kind not at all
-// or, unbatched, a hundred times. So it is high and capped.
+// A batched burst of 1,000 is about 20 to 50 requests. A probability alone would hit a kind never, or,
+// without batching, a hundred times. So the probability is high, and the count is capped.
 const DEFAULT: Density = {
   sends: { probability: 0.12, count: 3 },
   requests: { probability: 0.05, count: 3 },
@@ -55,8 +55,8 @@ function rules({ sends, requests, calls, flashblocks }: Density): FaultRule[] {
 }
 
 /**
- * `default` touches each kind but reorganisations a few times in a burst of 1,000; `storm` does not stop, and
- * replaces the newest sealed block once in a while.
+ * `default` applies each kind except `reorg` a few times in a burst of 1,000. `storm` has no cap, and also
+ * replaces the newest sealed block occasionally.
  */
 export function presetRules(name: FaultPreset): readonly FaultRule[] {
   switch (name) {

@@ -1,6 +1,6 @@
 import type { Random } from '../../platform/clock.js'
 
-/** mulberry32: 32 bits of state, the same sequence for the same seed on every machine. */
+/** mulberry32: 32 bits of state; the same seed gives the same sequence on every machine. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {

@@ -6,18 +6,27 @@ export type FutureQueue<T> = {
   readonly size: number
   get(address: string): NonceList<T> | undefined
   addresses(): string[]
-  /** With the hash of the transaction that it replaced. False: the nonce is taken, at a price too near. */
+  /**
+   * Returns the hash of the replaced transaction, if any. False if the nonce is taken and the fees are too
+   * low.
+   */
   add(tx: T): { readonly replaced?: string | undefined } | false
   remove(tx: T): void
-  /** Something of this account was promoted or replaced: it counts as younger when the queue is truncated. */
+  /**
+   * Notes that a transaction of this account was promoted or replaced. The account then counts as younger
+   * when the queue is truncated.
+   */
   bump(address: string): void
-  /** Takes out what is executable from `nonceOf` on, what the head has made invalid, and what exceeds the account's share. */
+  /**
+   * Removes the transactions that are executable from `nonceOf` on, the invalid ones under the new head, and
+   * those above the account's limit.
+   */
   promote(
     addresses: readonly string[],
     head: GethHead,
     nonceOf: (address: string) => number,
   ): { readonly promotable: T[]; readonly dropped: T[] }
-  /** Takes out what exceeds the share of all accounts, of the accounts that have waited longest. */
+  /** Removes the transactions above the limit of all accounts, from the accounts that have waited longest. */
   truncate(): T[]
 }
 

@@ -1,6 +1,8 @@
-import { createFutureQueue } from './futureQueue.js'
-import { createLookup } from './lookup.js'
-import { createNonceList, type NonceList } from './nonceList.js'
+import type { NonceList } from './nonceList.js'
+import { createNoncer } from './noncer.js'
+import { createPoolAdmission } from './poolAdmission.js'
+import { createPoolContents } from './poolContents.js'
+import { createPoolPromotion } from './poolPromotion.js'
 import {
   GETH_LIMITS,
   type GethHead,
@@ -9,42 +11,48 @@ import {
   type PoolError,
   type PoolTransaction,
 } from './poolTypes.js'
-import { createPricedList } from './pricedList.js'
-import { truncatePending } from './truncatePending.js'
-import { type PooledAccount, refusedAsDelegated, refusedByState } from './validateState.js'
 
 export type GethPoolOptions<T> = {
   readonly head: GethHead
-  /** What is not given is as by default. */
+  /** Limits; a missing one has geth's default. */
   readonly limits?: Partial<GethLimits>
-  /** `--txpool.pricelimit`. @default 1n */
+  /** Minimum tip: `--txpool.pricelimit`. @default 1n */
   readonly tipWeiMin?: bigint
   /** Checks that need no state: `ValidateTransaction` of `core/txpool/validation.go`. @default none */
   readonly refuse?: (tx: T, tipWeiMin: bigint) => string | undefined
-  /** The order in which a new head goes through the accounts; in geth it is Go's random one. @default as they came */
+  /**
+   * Order in which a new head visits the accounts. In geth it is Go's random map order.
+   * @default order of arrival
+   */
   readonly mapOrder?: (addresses: readonly string[]) => readonly string[]
 }
 
 export type GethPool<T> = {
-  /** Takes a transaction, or says why not. It is executable, counted and cut to the limits from `reorganise` on. */
+  /**
+   * Adds a transaction, or returns the error. Promotion and limits follow in `reorganise`, which makes it
+   * executable.
+   */
   add(tx: T): PoolError | undefined
-  /** What geth does a moment after an `add`, in the background: promotes, then cuts to the limits, silently. */
+  /**
+   * geth's background work shortly after an `add`: promotes transactions, then silently truncates to the
+   * limits.
+   */
   reorganise(): void
-  /** A new head. `reinjected`: transactions of blocks that left the chain and are not in the new ones. */
+  /** Applies a new head. `reinjected`: transactions of orphaned blocks that the new blocks do not contain. */
   reset(head: GethHead, reinjected?: readonly T[]): void
-  /** Puts a transaction in past all checks, in place of what holds its nonce. */
+  /** Adds a transaction without any check, and replaces one with the same nonce. */
   place(tx: T): void
-  /** Takes a transaction out; those above it wait for the nonce again. */
+  /** Removes a transaction; the account's higher nonces wait for its nonce again. */
   remove(hash: string): boolean
-  /** Drops what pays less from now on, as `miner_setGasPrice` does. */
+  /** Drops the transactions below the new minimum tip, as `miner_setGasPrice` does. */
   setTipMin(wei: bigint): void
   setLimits(limits: Partial<GethLimits>): void
   get(hash: string): T | undefined
   /** `eth_getTransactionCount` at `pending`. */
   count(address: string): number
-  /** Executable transactions of an account, in order. */
+  /** Executable transactions of an account, in nonce order. */
   pending(address: string): readonly T[]
-  /** The rest of its transactions, in order. */
+  /** The account's other transactions, in nonce order. */
   queued(address: string): readonly T[]
   addresses(): readonly string[]
   readonly size: number
@@ -53,182 +61,23 @@ export type GethPool<T> = {
 }
 
 export function createGethPool<T extends PoolTransaction>(options: GethPoolOptions<T>): GethPool<T> {
+  const { mapOrder = (addresses) => addresses, refuse } = options
   let limits: GethLimits = { ...GETH_LIMITS, ...options.limits }
-  const { mapOrder = (addresses) => addresses } = options
   let { head, tipWeiMin = 1n } = options
-  const lookup = createLookup<T>()
-  const { byHash } = lookup
-  const priced = createPricedList(byHash)
+  const [limitsNow, headNow] = [() => limits, () => head]
+  const noncer = createNoncer((address) => head.account(address).nonce)
+  const contents = createPoolContents<T>(limitsNow, noncer)
+  const { byHash, pending, queue, priced } = contents
+  const { admit, markDirty, takeDirty } = createPoolAdmission(contents, limitsNow, headNow)
+  const { promote, demote, truncate } = createPoolPromotion(contents, limitsNow, headNow, mapOrder)
   priced.setBaseFee(head.nextBaseFeeWei)
-  const queue = createFutureQueue<T>(() => limits)
-  const pending = new Map<string, NonceList<T>>()
-  let dirty = new Set<string>()
-  // geth asks for a reorganisation where a transaction has passed the checks that need no state.
+  // geth requests a reorganisation when a transaction has passed the checks that need no state.
   let isDue = false
-  let changesSinceReorganisation = 0
-  let version = 0
-  // geth's `noncer`: falls back to the state of the head.
-  let nextNonces = new Map<string, number>()
-
-  const nextNonce = (address: string) => nextNonces.get(address) ?? head.account(address).nonce
-
-  function lowerNextNonce(address: string, nonce: number): void {
-    if (nextNonce(address) > nonce) nextNonces.set(address, nonce)
-  }
-
-  function forget(txs: readonly T[]): void {
-    for (const { hash } of txs) lookup.remove(hash)
-    priced.removed(txs.length)
-    if (txs.length > 0) version++
-  }
-
-  function accountOf(address: string): PooledAccount<T> {
-    return {
-      account: head.account(address),
-      pending: pending.get(address),
-      nextNonce: nextNonce(address),
-      hasAuthorization: lookup.hasAuthorization(address),
-    }
-  }
-
-  /** `validateAuth`, its second half. */
-  function isAuthorityBusy(authority: string): boolean {
-    return (pending.get(authority)?.size ?? 0) + (queue.get(authority)?.size ?? 0) > 1
-  }
-
-  function refused(tx: T): PoolError | undefined {
-    const account = accountOf(tx.from)
-    return (
-      refusedByState(tx, account) ??
-      refusedAsDelegated(tx, account) ??
-      (tx.authorities.some(isAuthorityBusy) ? POOL_ERRORS.authorityReserved : undefined)
-    )
-  }
-
-  /** Whether nonces below it are missing in the pool. */
-  function isGapped(tx: T): boolean {
-    const queued = queue.get(tx.from)
-    for (let nonce = nextNonce(tx.from); nonce < tx.nonce; nonce++) {
-      if (queued?.get(nonce) === undefined) return true
-    }
-    return false
-  }
-
-  const isPending = ({ from, nonce }: T) => pending.get(from)?.get(nonce) !== undefined
-
-  /** Makes room in a full pool by dropping what pays least. */
-  function makeRoom(tx: T): PoolError | undefined {
-    const capacity = limits.globalSlots + limits.globalQueue
-    if (lookup.slots + tx.slots <= capacity) return undefined
-    if (priced.isUnderpriced(tx)) return POOL_ERRORS.underpriced
-    if (changesSinceReorganisation > Math.floor(limits.globalSlots / 4)) return POOL_ERRORS.full
-    const dropped = priced.discard(lookup.slots - capacity + tx.slots)
-    if (dropped === undefined) return POOL_ERRORS.full
-    if (isGapped(tx) && dropped.some(isPending)) {
-      for (const each of dropped) priced.put(each)
-      return POOL_ERRORS.futureReplacesPending
-    }
-    for (const each of dropped) changesSinceReorganisation += takeOut(each, false)
-    return undefined
-  }
-
-  /** `removeTx`: answers with how many are executable no more. */
-  function takeOut(tx: T, isInPricedList: boolean): number {
-    lookup.remove(tx.hash)
-    if (isInPricedList) priced.removed(1)
-    version++
-    const list = pending.get(tx.from)
-    const invalids = list?.remove(tx.nonce)
-    if (list === undefined || invalids === undefined) {
-      queue.remove(tx)
-      return 0
-    }
-    if (list.size === 0) pending.delete(tx.from)
-    for (const each of invalids) queue.add(each)
-    lowerNextNonce(tx.from, tx.nonce)
-    return 1 + invalids.length
-  }
-
-  function include(tx: T): void {
-    lookup.add(tx)
-    priced.put(tx)
-    version++
-  }
-
-  /** `add`, and what `addTxsLocked` marks as dirty. */
-  function admit(tx: T): PoolError | undefined {
-    if (byHash.has(tx.hash)) return POOL_ERRORS.known
-    const refusal = refused(tx) ?? makeRoom(tx)
-    if (refusal !== undefined) return refusal
-    const list = pending.get(tx.from)
-    if (list?.get(tx.nonce) !== undefined) return replacePending(list, tx)
-    const added = queue.add(tx)
-    if (added === false) return POOL_ERRORS.replacementUnderpriced
-    const old = added.replaced === undefined ? undefined : byHash.get(added.replaced)
-    if (old === undefined) dirty.add(tx.from)
-    else takeOut(old, true)
-    include(tx)
-    return undefined
-  }
-
-  function replacePending(list: NonceList<T>, tx: T): PoolError | undefined {
-    const { inserted, old } = list.add(tx, limits.priceBump)
-    if (!inserted) return POOL_ERRORS.replacementUnderpriced
-    if (old !== undefined) forget([old])
-    include(tx)
-    queue.bump(tx.from)
-    return undefined
-  }
-
-  /** `promoteExecutables`. */
-  function promote(addresses: readonly string[]): void {
-    const { promotable, dropped } = queue.promote(addresses, head, nextNonce)
-    for (const tx of promotable) promoteOne(tx)
-    forget(dropped)
-  }
-
-  function promoteOne(tx: T): void {
-    let list = pending.get(tx.from)
-    if (list === undefined) {
-      list = createNonceList<T>(true)
-      pending.set(tx.from, list)
-    }
-    const { inserted, old } = list.add(tx, limits.priceBump)
-    version++
-    if (!inserted) return forget([tx])
-    if (old !== undefined) forget([old])
-    nextNonces.set(tx.from, tx.nonce + 1)
-    queue.bump(tx.from)
-  }
-
-  /** `demoteUnexecutables`. */
-  function demote(): void {
-    for (const address of mapOrder([...pending.keys()])) {
-      const list = pending.get(address) as NonceList<T>
-      const { nonce, balanceWei } = head.account(address)
-      const olds = list.forward(nonce)
-      const { removed, invalids } = list.filter(balanceWei, head.gasLimit)
-      for (const { hash } of [...olds, ...removed]) lookup.remove(hash)
-      for (const tx of invalids) queue.add(tx)
-      priced.removed(olds.length + removed.length)
-      if (list.size > 0 && list.get(nonce) === undefined) for (const tx of list.cap(0)) queue.add(tx)
-      if (list.size === 0) pending.delete(address)
-    }
-    version++
-  }
-
-  function truncate(): void {
-    const cut = truncatePending(pending, limits)
-    for (const { from, nonce } of cut) lowerNextNonce(from, nonce)
-    forget(cut)
-    forget(queue.truncate())
-    changesSinceReorganisation = 0
-  }
 
   return {
     add(tx) {
       if (byHash.has(tx.hash)) return POOL_ERRORS.known
-      const message = options.refuse?.(tx, tipWeiMin)
+      const message = refuse?.(tx, tipWeiMin)
       if (message !== undefined) return { message, isTemporary: false }
       isDue = true
       return admit(tx)
@@ -236,34 +85,33 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     reorganise() {
       if (!isDue) return
       isDue = false
-      promote([...dirty])
-      dirty = new Set()
+      promote(takeDirty())
       truncate()
     },
     reset(next, reinjected = []) {
       head = next
-      nextNonces = new Map()
+      noncer.clear()
       for (const tx of reinjected) admit(tx)
       promote(mapOrder(queue.addresses()))
-      dirty = new Set()
+      takeDirty()
       isDue = false
       demote()
       priced.setBaseFee(head.nextBaseFeeWei)
-      nextNonces = new Map()
-      for (const [address, list] of pending) nextNonces.set(address, (list.last() as T).nonce + 1)
+      noncer.clear()
+      for (const [address, list] of pending) noncer.set(address, lastNonceOf(list) + 1)
       truncate()
     },
     place(tx) {
       const old = pending.get(tx.from)?.get(tx.nonce) ?? queue.get(tx.from)?.get(tx.nonce)
-      if (old !== undefined) takeOut(old, true)
+      if (old !== undefined) contents.takeOut(old, true)
       queue.add(tx)
-      include(tx)
-      dirty.add(tx.from)
+      contents.include(tx)
+      markDirty(tx.from)
       isDue = true
     },
     remove(hash) {
       const tx = byHash.get(hash)
-      if (tx !== undefined) takeOut(tx, true)
+      if (tx !== undefined) contents.takeOut(tx, true)
       return tx !== undefined
     },
     setTipMin(wei) {
@@ -271,7 +119,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       tipWeiMin = wei
       if (wei <= old) return
       const cheap = [...byHash.values()].filter((tx) => tx.maxPriorityFeePerGas < wei)
-      for (const tx of cheap) takeOut(tx, false)
+      for (const tx of cheap) contents.takeOut(tx, false)
       priced.removed(cheap.length)
     },
     setLimits(next) {
@@ -279,7 +127,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       isDue = true
     },
     get: (hash) => byHash.get(hash),
-    count: nextNonce,
+    count: noncer.get,
     pending: (address) => pending.get(address)?.all() ?? [],
     queued: (address) => queue.get(address)?.all() ?? [],
     addresses: () => [...new Set([...pending.keys(), ...queue.addresses()])],
@@ -287,7 +135,11 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       return byHash.size
     },
     get version() {
-      return version
+      return contents.version
     },
   }
+}
+
+function lastNonceOf<T extends PoolTransaction>(list: NonceList<T>): number {
+  return (list.last() as T).nonce
 }

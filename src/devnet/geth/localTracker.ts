@@ -2,24 +2,26 @@ import type { GethPool } from './gethPool.js'
 import type { PoolTransaction } from './poolTypes.js'
 
 /**
- * What geth keeps of the transactions that came over its own RPC, unless `--txpool.nolocals` is given: it answers with
- * the hash where the pool refused for now, and adds what the pool lacks again. `core/txpool/locals/tx_tracker.go`, and
- * `SendTx` of `eth/api_backend.go`.
+ * Tracks the transactions that came over geth's own RPC, unless `--txpool.nolocals` is set. For a temporary
+ * refusal of the pool, geth answers with the hash, and later resubmits the transactions that the pool lacks.
+ * Sources: `core/txpool/locals/tx_tracker.go`, and `SendTx` of `eth/api_backend.go`.
  */
 export type LocalTracker<T> = {
-  /** `eth_sendRawTransaction`: why it is refused, or undefined where the hash is answered. */
+  /** `eth_sendRawTransaction`: returns the error message, or undefined if the call returns the hash. */
   send(tx: T): string | undefined
-  /** Accounts of what is tracked. */
+  /** Accounts of the tracked transactions. */
   addresses(): readonly string[]
-  /** As if it had never come: the model alone has this, for transactions that are lost on purpose. */
+  /** Forgets a transaction. Only the model has this function, for transactions that are lost on purpose. */
   forget(hash: string): void
-  /** Adds again what the pool lacks. `nonceOf`: of the head's state. */
+  /**
+   * Resubmits the tracked transactions that the pool lacks. `nonceOf` returns the nonce in the head's state.
+   */
   resubmit(nonceOf: (address: string) => number): void
-  /** The same where it is due: ten seconds after the start, and each minute from then on. True where it was. */
+  /** Resubmits when due: ten seconds after the start, then every minute. Returns true if it was due. */
   resubmitDue(nowMs: number, nonceOf: (address: string) => number): boolean
 }
 
-// `recheckInterval` of core/txpool/locals/tx_tracker.go, and its first one.
+// `recheckInterval` of core/txpool/locals/tx_tracker.go, and the delay before the first check.
 export const RESUBMIT_FIRST_MS = 10_000
 const RESUBMIT_MS = 60_000
 
@@ -28,7 +30,7 @@ export function createLocalTracker<T extends PoolTransaction>(
   startMs = 0,
 ): LocalTracker<T> {
   let dueMs = startMs + RESUBMIT_FIRST_MS
-  /** By account and nonce: a later transaction takes the place of an earlier one. */
+  /** Transactions by account and nonce: a later transaction replaces an earlier one. */
   const tracked = new Map<string, Map<number, T>>()
   const known = new Set<string>()
 

@@ -5,34 +5,34 @@ export type NonceList<T> = {
   readonly size: number
   readonly totalCostWei: bigint
   get(nonce: number): T | undefined
-  /** False where the nonce is taken and the fees do not rise by `priceBump` percent. */
+  /** Not inserted if the nonce is taken and the fees do not rise by `priceBump` percent. */
   add(tx: T, priceBump: number): { readonly inserted: boolean; readonly old?: T | undefined }
-  /** Takes out all below a nonce. */
+  /** Removes all transactions below a nonce. */
   forward(nonce: number): T[]
-  /** Takes out those that cost more than the balance or have more gas than a block. */
+  /** Removes the transactions that cost more than the balance or have more gas than a block. */
   filter(balanceWei: bigint, gasLimit: bigint): { readonly removed: T[]; readonly invalids: T[] }
-  /** Takes out the highest nonces, so that `count` are left. */
+  /** Removes the highest nonces, so that `count` transactions remain. */
   cap(count: number): T[]
-  /** Takes out one, and from a strict list all above it. Undefined where the nonce is not there. */
+  /** Removes one nonce, and in a strict list all higher ones. Undefined if the nonce is absent. */
   remove(nonce: number): T[] | undefined
-  /** Takes out the run that begins at or below a nonce. */
+  /** Removes the run that begins at or below a nonce. */
   ready(nonce: number): T[]
-  /** In order of nonces. */
+  /** All transactions in nonce order. */
   all(): T[]
   last(): T | undefined
 }
 
-/** `strict`: nonces without a gap, so that taking one out invalidates all above it. */
+/** `strict`: the nonces have no gaps, so removing one invalidates all higher ones. */
 export function createNonceList<T extends PoolTransaction>(strict: boolean): NonceList<T> {
   const byNonce = new Map<number, T>()
-  /** Ascending. */
+  /** Nonces in ascending order. */
   const nonces: number[] = []
   let totalCostWei = 0n
-  // No transaction costs more, or has more gas: most filters need not look at any.
+  // Upper bounds of cost and gas: most filters need not look at any transaction.
   let costCapWei = 0n
   let gasCap = 0n
 
-  /** Where a nonce stands, or would stand. */
+  /** Index of a nonce, or the index for its insertion. */
   function indexOf(nonce: number): number {
     let low = 0
     let high = nonces.length
@@ -88,7 +88,7 @@ export function createNonceList<T extends PoolTransaction>(strict: boolean): Non
       for (const { nonce } of removed) takeOut(indexOf(nonce), 1)
       return { removed, invalids: strict ? takeOut(indexOf(lowest.nonce), nonces.length) : [] }
     },
-    // geth takes the highest first; in which order they go makes no difference to it.
+    // geth removes the highest nonce first. The order makes no difference for geth.
     cap: (count) => takeOut(count, nonces.length - count),
     remove(nonce) {
       if (!byNonce.has(nonce)) return undefined
@@ -108,7 +108,7 @@ export function createNonceList<T extends PoolTransaction>(strict: boolean): Non
   }
 }
 
-/** Both fees strictly higher, and at or above the old ones and `priceBump` percent, rounded down. */
+/** Both fees must be strictly higher, and at or above the old ones plus `priceBump` percent, rounded down. */
 function outbids(tx: PoolTransaction, old: PoolTransaction, priceBump: bigint): boolean {
   const beats = (fee: bigint, oldFee: bigint) => fee > oldFee && fee >= ((100n + priceBump) * oldFee) / 100n
   return beats(tx.maxFeePerGas, old.maxFeePerGas) && beats(tx.maxPriorityFeePerGas, old.maxPriorityFeePerGas)

@@ -1,9 +1,9 @@
 /**
- * A model of geth's transaction pool: go-ethereum v1.17.10, `core/txpool/legacypool`. The files of this folder follow
- * the files of that package, function by function. `test/geth` compares the model with a running geth.
+ * A model of geth's transaction pool: go-ethereum v1.17.10, `core/txpool/legacypool`. The code of this folder
+ * follows the functions of that package. `test/geth` compares the model with a running geth.
  *
- * Left out: blob transactions, the journal, the lifetime of queued transactions (3 hours), and Go's random order of map
- * entries, which decides between accounts where equal prices compete for the last slot.
+ * Left out: blob transactions, the journal, the lifetime of queued transactions (3 hours), and Go's random order
+ * of map entries, which decides between accounts whose equal prices compete for the last slot.
  */
 export type PoolTransaction = {
   readonly hash: string
@@ -12,24 +12,24 @@ export type PoolTransaction = {
   readonly gas: bigint
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
-  /** The most that it takes from its sender: value, and gas at the maximum fee. */
+  /** Maximum cost for the sender: value, plus gas at the maximum fee. */
   readonly costWei: bigint
-  /** Of 32 KiB each, begun ones counted. */
+  /** Size in slots of 32 KiB, rounded up. */
   readonly slots: number
-  /** Accounts that signed its EIP-7702 authorizations, each once. */
+  /** Accounts that signed its EIP-7702 authorizations, without duplicates. */
   readonly authorities: readonly string[]
 }
 
 export type GethLimits = {
-  /** Executable transactions of an account that no truncation takes. */
+  /** Executable transactions per account that truncation never removes. */
   readonly accountSlots: number
-  /** Executable transactions of all accounts. */
+  /** Limit for the executable transactions of all accounts. */
   readonly globalSlots: number
-  /** Gapped transactions of an account. */
+  /** Limit for the gapped transactions of an account. */
   readonly accountQueue: number
-  /** Gapped transactions of all accounts. */
+  /** Limit for the gapped transactions of all accounts. */
   readonly globalQueue: number
-  /** Percent by which both fees of a replacement rise. */
+  /** Minimum percentage by which both fees of a replacement must rise. */
   readonly priceBump: number
 }
 
@@ -45,22 +45,22 @@ export const GETH_LIMITS: GethLimits = {
 export type GethAccount = {
   readonly nonce: number
   readonly balanceWei: bigint
-  /** A delegation (EIP-7702), or a contract's code. */
+  /** True for an account with a delegation (EIP-7702) or contract code. */
   readonly hasCode: boolean
 }
 
-/** The chain's newest block, as far as the pool looks at it. */
+/** The fields of the newest block that the pool uses. */
 export type GethHead = {
   readonly gasLimit: bigint
-  /** Base fee of the next block; undefined before the first block that the pool has seen. */
+  /** Base fee of the next block; undefined before the pool's first block. */
   readonly nextBaseFeeWei: bigint | undefined
   readonly account: (address: string) => GethAccount
 }
 
-/** A refusal in geth's words. */
+/** A refusal with geth's error message. */
 export type PoolError = {
   readonly message: string
-  /** `locals.IsTemporaryReject`: `eth_sendRawTransaction` returns the hash, and the node tries again later. */
+  /** `locals.IsTemporaryReject`: `eth_sendRawTransaction` returns the hash, and the node resubmits later. */
   readonly isTemporary: boolean
 }
 

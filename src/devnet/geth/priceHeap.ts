@@ -1,19 +1,21 @@
 import type { PoolTransaction } from './poolTypes.js'
 
-/** `priceHeap` of geth's `list.go`: the cheapest transaction on top; among equals the highest nonce. */
+/**
+ * `priceHeap` of geth's `list.go`: the cheapest transaction is on top; among equal ones the highest nonce.
+ */
 export type PriceHeap<T> = {
   readonly length: number
   readonly top: T | undefined
-  /** Undefined: fees are compared without a base fee. */
+  /** If undefined, fees are compared without a base fee. */
   baseFeeWei: bigint | undefined
   push(tx: T): void
   pop(): T | undefined
   fill(txs: readonly T[]): void
-  /** Below 0 where `a` pays less. */
+  /** Negative if `a` pays less than `b`. */
   compare(a: T, b: T): number
 }
 
-/** With the sift of Go's `container/heap`, so that equals leave in the same order as in geth. */
+/** Sifts like Go's `container/heap`, so that equal transactions leave in the same order as in geth. */
 export function createPriceHeap<T extends PoolTransaction>(): PriceHeap<T> {
   let items: T[] = []
   let baseFeeWei: bigint | undefined
@@ -89,7 +91,7 @@ export function createPriceHeap<T extends PoolTransaction>(): PriceHeap<T> {
   }
 }
 
-/** What a builder gets of each gas; below zero where the maximum fee is below the base fee. */
+/** The builder's share of each unit of gas; negative if the maximum fee is below the base fee. */
 function effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }: PoolTransaction, baseFeeWei: bigint): bigint {
   const room = maxFeePerGas - baseFeeWei
   return maxPriorityFeePerGas < room ? maxPriorityFeePerGas : room

@@ -1,25 +1,30 @@
 import type { PoolTransaction } from './poolTypes.js'
 import { createPriceHeap, type PriceHeap } from './priceHeap.js'
 
-/** What a full pool drops first: `pricedList` of geth's `list.go`. */
+/** Ranks the transactions that a full pool drops first: `pricedList` of geth's `list.go`. */
 export type PricedList<T> = {
   put(tx: T): void
-  /** So many of those that were put are in the pool no more. */
+  /** Notes that `count` listed transactions have left the pool. */
   removed(count: number): void
-  /** No better than the worst that the pool holds. */
+  /** Whether a transaction pays no more than the cheapest pooled one. */
   isUnderpriced(tx: T): boolean
-  /** Takes out the worst until their slots are free; undefined where that many cannot be found. */
+  /**
+   * Removes the cheapest transactions until `slots` are free; undefined if the pool does not hold that many.
+   */
   discard(slots: number): T[] | undefined
   setBaseFee(wei: bigint | undefined): void
 }
 
 const URGENT_RATIO = 4
 
-/** `pooled` is the pool's own table: what is not in it has left the pool, and is skipped here when it comes up. */
+/**
+ * `pooled` is the pool's own table. A listed transaction that is absent from it has left the pool, and is
+ * skipped here when it comes up.
+ */
 export function createPricedList<T extends PoolTransaction>(pooled: ReadonlyMap<string, T>): PricedList<T> {
-  // Compared by the effective tip in the next block.
+  // Ordered by the effective tip in the next block.
   const urgent = createPriceHeap<T>()
-  // Compared by the maximum fee: what urgent would drop goes here first.
+  // Ordered by the maximum fee. A transaction that `urgent` would drop goes here first.
   const floating = createPriceHeap<T>()
   let stales = 0
 

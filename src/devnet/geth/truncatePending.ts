@@ -2,9 +2,9 @@ import type { NonceList } from './nonceList.js'
 import type { GethLimits } from './poolTypes.js'
 
 /**
- * Takes out executable transactions beyond the pool's limit: of the largest accounts, one of each in turn, the highest
- * nonces first, until they are equal to the next smaller one; down to the share that each account keeps. Each round
- * runs to its end, so that a few more than needed may go.
+ * Removes executable transactions above the pool's limit. The largest accounts lose one transaction each in
+ * turn, highest nonces first, until they are as small as the next smaller account; no account falls below its
+ * guaranteed share. Each round runs to its end, so slightly more transactions than needed may go.
  */
 export function truncatePending<T>(
   pending: ReadonlyMap<string, NonceList<T>>,

@@ -7,17 +7,19 @@ import {
   type PoolTransaction,
 } from './poolTypes.js'
 
-/** What the pool holds of an account, and what it answers about it. */
+/** The pool's records of an account. */
 export type PooledAccount<T> = {
   readonly account: GethAccount
   readonly pending: NonceList<T> | undefined
   /** The nonce after the executable transactions. */
   readonly nextNonce: number
-  /** A pooled transaction carries an authorization of the account. */
+  /** Whether a pooled transaction carries an authorization of the account. */
   readonly hasAuthorization: boolean
 }
 
-/** `ValidateTransactionWithState` of `core/txpool/validation.go`. Executable transactions alone count as spent. */
+/**
+ * `ValidateTransactionWithState` of `core/txpool/validation.go`. Only executable transactions count as spent.
+ */
 export function refusedByState<T extends PoolTransaction>(
   tx: T,
   { account, pending }: PooledAccount<T>,
@@ -40,7 +42,10 @@ function short(numbers: string, overshotWei: bigint): PoolError {
   return finalError(`insufficient funds for gas * price + value: ${numbers}, overshot ${overshotWei}`)
 }
 
-/** `checkDelegationLimit`: one executable transaction of an account with code, or with an authorization on its way. */
+/**
+ * `checkDelegationLimit`: an account with code, or with a pooled authorization, may have one executable
+ * transaction.
+ */
 export function refusedAsDelegated<T extends PoolTransaction>(
   tx: T,
   { account, pending, nextNonce, hasAuthorization }: PooledAccount<T>,

@@ -1,10 +1,10 @@
 import type { Address } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import type { AccountState } from './poolRules.js'
 
 const DELEGATION_PREFIX = '0xef0100'
 
-/** Nonce, balance and delegation of accounts at the child's newest block, in one request. */
+/** Nonce, balance and delegation of accounts at anvil's newest block, in one request. */
 export async function readAccountStates(
   rpc: AnvilRpc,
   addresses: readonly Address[],

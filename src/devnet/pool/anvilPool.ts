@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
-import { isObject, ok, type RpcRequest } from '../serve/rpcTypes.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import { isObject, ok, type RpcRequest } from '../rpc/rpcTypes.js'
 import { readAccountStates } from './accountStates.js'
 import { type Arrival, createIntake } from './intake.js'
 import type { Pool, PoolItem, PoolSend, SignForeign } from './pool.js'
 import { recoverAll } from './recover.js'
 
-/** The child's own pool, with its own rules and words. */
+/** anvil's own pool, with its own rules and error messages. */
 export function createAnvilPool(options: {
   readonly rpc: AnvilRpc
   readonly signForeign: SignForeign

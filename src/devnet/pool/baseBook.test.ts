@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
+import type { DecodedTx } from '../rpc/decode.js'
 import { createBaseBook } from './baseBook.js'
-import type { DecodedTx } from './decode.js'
 import { pick } from './pick.js'
 import type { PoolBook } from './poolBook.js'
 import { type AccountState, BASE_RULES } from './poolRules.js'
@@ -48,7 +48,7 @@ const nonces = (book: PoolBook, from = A) => {
 }
 
 describe('the pool', () => {
-  test('keeps the executable run as transactions come in any order and leave', () => {
+  test('maintains the executable run when transactions arrive in any order and leave', () => {
     const book = bookOf()
     for (const nonce of [2, 0, 3]) offer(book, tx(nonce))
     expect(book.runEnd(A)).toBe(1)
@@ -59,14 +59,14 @@ describe('the pool', () => {
     expect(book.parts(A).queued.map((each) => each.tx.nonce)).toEqual([2, 3])
   })
 
-  test('drops the highest of more than 64 gapped ones, also when a lower one comes last', () => {
+  test('drops the highest gapped transaction above 64, also when a lower one arrives last', () => {
     const book = bookOf()
     for (let nonce = 2; nonce <= 65; nonce += 1) expect(offer(book, tx(nonce))).toBeUndefined()
     expect(offer(book, tx(1))).toBeUndefined()
     expect(nonces(book)).toEqual(Array.from({ length: 64 }, (_, at) => at + 1))
   })
 
-  test('does not count gapped ones against the balance, and counts a replacement by its difference', () => {
+  test('excludes gapped transactions from the balance check, and counts only the extra cost of a replacement', () => {
     const balance = 21_000n * 100n * 2n
     const state = { ...RICH, balance }
     const book = bookOf()
@@ -82,7 +82,7 @@ describe('the pool', () => {
     expect(offer(book, tx(0, { value: 2_100_000n }), A, state)).toBeUndefined()
   })
 
-  test('loses used nonces and what can no longer be paid when the state moves, and keeps the rest as a gap', () => {
+  test('drops used nonces and unaffordable transactions on a new state, and keeps the others', () => {
     const book = bookOf()
     for (const nonce of [0, 1, 3]) offer(book, tx(nonce))
     offer(book, tx(2, { value: 10n ** 20n }))
@@ -95,7 +95,7 @@ describe('the pool', () => {
     expect(book.runEnd(A)).toBeUndefined()
   })
 
-  test('is full at its limit but for replacements', () => {
+  test('accepts only replacements at its limit', () => {
     const book = bookOf(1)
     offer(book, tx(0))
     expect(offer(book, tx(0), B)).toBe('txpool is full')
@@ -104,7 +104,7 @@ describe('the pool', () => {
 })
 
 describe('picking for a flashblock', () => {
-  test('takes the best tips first, each account in order of nonce, first come at equal tips', () => {
+  test('takes the best tips first, each account in nonce order, and the earlier arrival at equal tips', () => {
     const book = bookOf()
     const entries = [tx(0, { maxPriorityFeePerGas: 1n }), tx(1, { maxPriorityFeePerGas: 50n }), tx(0), tx(1)]
     for (const [index, each] of entries.entries()) offer(book, each, index < 2 ? A : B)
@@ -117,7 +117,7 @@ describe('picking for a flashblock', () => {
     expect(pick(book.runs(), 10n, 42_000n).length).toBe(2)
   })
 
-  test('leaves what is below the base fee, and what is behind it', () => {
+  test('skips a transaction below the base fee, and the higher nonces of its account', () => {
     const book = bookOf()
     offer(book, tx(0, { maxFeePerGas: 9n, maxPriorityFeePerGas: 9n }))
     offer(book, tx(1))
@@ -126,7 +126,7 @@ describe('picking for a flashblock', () => {
     expect(picked.map(({ from }) => from)).toEqual([B])
   })
 
-  test('counts as tip what the fee cap leaves above the base fee', () => {
+  test('limits the tip to the fee cap minus the base fee', () => {
     const book = bookOf()
     offer(book, tx(0, { maxFeePerGas: 100n, maxPriorityFeePerGas: 100n }))
     offer(book, tx(0, { maxFeePerGas: 1_000n, maxPriorityFeePerGas: 50n }), B)

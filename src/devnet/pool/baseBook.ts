@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { DecodedTx } from './decode.js'
+import type { DecodedTx } from '../rpc/decode.js'
 import type { Offer, PoolBook, PooledTx } from './poolBook.js'
 import {
   type AccountState,
@@ -13,20 +13,22 @@ import {
 type PooledAccount = {
   state: AccountState
   readonly byNonce: Map<number, PooledTx>
-  /** The first nonce past the executable run, which starts at the state's nonce. */
+  /** The first nonce after the executable run, which starts at the account's nonce. */
   end: number
-  /** The most that the executable run can take from the balance. */
+  /** Maximum total cost of the executable run. */
   runCost: bigint
 }
 
 export type BaseBookOptions = {
   readonly rules: PoolRules
   readonly chain: ChainLimits
-  /** Transactions of all accounts. */
+  /** Maximum number of transactions of all accounts. */
   readonly countMax: number
 }
 
-/** The records of a pool under Base's rules, in geth's words: docs/node-models.md says what it is made after. */
+/**
+ * The records of a pool with Base's rules and geth's error messages; docs/node-models.md lists the sources.
+ */
 export function createBaseBook({ rules, chain, countMax }: BaseBookOptions): PoolBook {
   const byHash = new Map<Hex, PooledTx>()
   const accounts = new Map<Address, PooledAccount>()
@@ -90,7 +92,7 @@ export function createBaseBook({ rules, chain, countMax }: BaseBookOptions): Poo
       rebuild(account)
       return true
     },
-    // What is offered is executable at once here.
+    // Here a transaction is executable as soon as it was added.
     reorganise: () => undefined,
     refresh(states) {
       for (const [from, state] of states) {
@@ -129,7 +131,7 @@ function rebuild(account: PooledAccount): void {
   extend(account)
 }
 
-// Sorting is left out while it cannot matter, so that a burst in order costs nothing here.
+// The nonces are sorted only when the limit is exceeded, so that a burst in order pays nothing here.
 function beyondGapLimit(account: PooledAccount, rules: PoolRules): number[] {
   const run = account.end - account.state.nonce
   if (account.byNonce.size - run <= rules.gappedMax) return []
@@ -137,7 +139,10 @@ function beyondGapLimit(account: PooledAccount, rules: PoolRules): number[] {
   return gapped.slice(rules.gappedMax)
 }
 
-/** Both fees rise by a tenth at least (reth crates/transaction-pool, `PriceBumpConfig`): rounded up, geth rounds down. */
+/**
+ * Both fees must rise by a tenth at least (reth crates/transaction-pool, `PriceBumpConfig`). reth rounds the
+ * minimum up; geth rounds it down.
+ */
 function replaces(next: DecodedTx, old: DecodedTx): boolean {
   return (
     next.maxFeePerGas > old.maxFeePerGas &&
@@ -147,7 +152,7 @@ function replaces(next: DecodedTx, old: DecodedTx): boolean {
   )
 }
 
-/** What geth says with a look at the state and at the account's other transactions; order as in geth. */
+/** geth's checks against the state and the account's other transactions, in geth's order. */
 function refusedByPool(
   tx: DecodedTx,
   account: PooledAccount | undefined,

@@ -16,14 +16,17 @@ import {
 
 export type GethBookOptions = {
   readonly chain: ChainLimits
-  /** Executable transactions of all accounts. */
+  /** Limit for the executable transactions of all accounts. */
   readonly globalSlots: number
   readonly clock: Clock
 }
 
 type Entry = PoolTransaction & { readonly hash: Hex; readonly pooled: PooledTx }
 
-/** The records of a pool under geth's rules: the model of geth's pool, and what its node tries again. */
+/**
+ * The records of a pool with geth's rules: the model of geth's pool, and the transactions that geth
+ * resubmits.
+ */
 export function createGethBook({ chain, globalSlots, clock }: GethBookOptions): PoolBook {
   let states: ReadonlyMap<Address, AccountState> = new Map()
   const met = new Map<Address, AccountState>()
@@ -85,7 +88,7 @@ export function createGethBook({ chain, globalSlots, clock }: GethBookOptions): 
     },
     reorganise: pool.reorganise,
     refresh(next, baseFeePerGas) {
-      // Senders that came while the block was made keep what was read for them.
+      // Senders that arrived while the block was made keep the state that was read for them.
       const kept = addresses().flatMap((from) => (next.has(from) ? [] : [[from, stateOf(from)] as const]))
       states = new Map([...next, ...kept])
       met.clear()

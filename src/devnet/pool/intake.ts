@@ -1,4 +1,4 @@
-import { fail, type RpcReply } from '../serve/rpcTypes.js'
+import { fail, type RpcReply } from '../rpc/rpcTypes.js'
 import type { PoolSend } from './pool.js'
 
 export const NODE_GONE: RpcReply = fail(-32603, 'the node behind the devnet is gone')
@@ -6,8 +6,8 @@ export const NODE_GONE: RpcReply = fail(-32603, 'the node behind the devnet is g
 export type Arrival = { readonly send: PoolSend; readonly answer: (reply: RpcReply) => void }
 
 /**
- * Takes sends in the order they came, all that wait at once: what one round of questions to the child costs is
- * shared by a whole burst.
+ * Admits sends in order of arrival. All waiting sends form one batch, so that a whole burst shares one round
+ * of calls to anvil.
  */
 export function createIntake(
   take: (batch: readonly Arrival[]) => Promise<void>,

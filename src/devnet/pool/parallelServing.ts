@@ -1,14 +1,15 @@
 import { type Clock, nextTurn, type Random } from '../../platform/clock.js'
 
-/** One call of a request that is being worked on. */
+/** One call of a request that is being served. */
 export type Served = { readonly request: object }
 
-// Calls of one request that geth gets through before another request has its turn.
+// Maximum calls of one request that geth executes before another request gets its turn.
 const STEP_CALLS_MAX = 16
 
 /**
- * Works on requests side by side, each one's calls in order, as geth does with the requests of one client: which
- * request goes on next is drawn, so that batches interleave, and a later one may be through before an earlier one.
+ * Serves requests in parallel, with the calls of each request in order, as geth serves the requests of one
+ * client. The next request is drawn at random, so that batches interleave, and a later request may end before
+ * an earlier one.
  */
 export function createParallelServing<T extends Served>(options: {
   readonly clock: Clock
@@ -28,7 +29,7 @@ export function createParallelServing<T extends Served>(options: {
       const step = calls.splice(0, 1 + Math.floor(random() * STEP_CALLS_MAX))
       if (calls.length === 0) open.delete(request)
       await options.work(step)
-      // Other requests arrive meanwhile.
+      // Other requests arrive in the meantime.
       await nextTurn(clock)
     }
     isRunning = false

@@ -1,8 +1,9 @@
 import type { PooledTx } from './poolBook.js'
 
 /**
- * What goes into the next flashblock: of each account its executable run in order, best tip first,
- * until the gas is used up. Gas is counted by the transactions' limits, so that all that is picked fits.
+ * Picks the transactions of the next flashblock: each account's executable run in order, best tip first,
+ * until the gas is used up. Gas is counted by the gas limits of the transactions, so that all picked
+ * transactions fit.
  */
 export function pick(
   runs: readonly (readonly PooledTx[])[],

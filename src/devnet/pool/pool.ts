@@ -1,53 +1,63 @@
 import type { Address, Hex } from 'viem'
-import type { RpcObject, RpcReply } from '../serve/rpcTypes.js'
-import type { DecodedTx } from './decode.js'
+import type { DecodedTx } from '../rpc/decode.js'
+import type { RpcObject, RpcReply } from '../rpc/rpcTypes.js'
 
-/** A transaction on its way into the pool, with what the faults decided for it. */
+/** A transaction that is offered to the pool, with the faults that were drawn for it. */
 export type PoolSend = {
   readonly tx: DecodedTx
   /** The same object for all calls of one request. */
   readonly request: object
-  /** `forget`: the hash is answered and nothing is pooled. `evict`: pooled, and gone before the next flashblock. */
+  /**
+   * `forget`: the hash is answered and nothing is pooled. `evict`: pooled, and evicted before the next
+   * flashblock.
+   */
   readonly fate: 'keep' | 'forget' | 'evict'
-  /** Somebody else with the same key takes the sender's lowest free nonce first. */
+  /** True if another transaction of the same key first takes the sender's lowest free nonce. */
   readonly foreign: boolean
 }
 
 /** A transaction that waits in the pool. */
 export type PoolItem = {
-  /** Of the signed transaction. */
+  /** Hash of the signed transaction. */
   readonly hash: Hex
-  /** Who signed it, in lower case. */
+  /** Address of the signer, in lower case. */
   readonly from: Address
-  /** The account's nonce. */
+  /** Nonce of the transaction. */
   readonly nonce: number
 }
 
-/** Where sent transactions wait. Calls other than `submit` are made from within the queue. */
+/** The pool of sent transactions. Calls other than `submit` are made from within the queue. */
 export type Pool = {
   submit(send: PoolSend): Promise<RpcReply>
-  /** Hands the child what its next block shall hold. */
+  /** Sends the transactions of the next block to anvil. */
   stage(baseFeePerGas: bigint, gasAvailable: bigint): Promise<void>
   /**
-   * Reads what the child's new block made of the accounts. The function that it resolves with takes that over; it
-   * is called together with the change of the view, so that no client sees the one without the other.
+   * Reads the account states after anvil's new block. The returned function applies them. It is called in the
+   * same turn as the change of the view, so that no client sees one change without the other.
    */
   settle(): Promise<() => void>
   evict(hash: Hex): Promise<boolean>
-  /** Puts a transaction in past all rules, above all others. */
+  /** Adds a transaction regardless of the rules, ahead of all others. */
   inject(raw: Hex, from: Address): Promise<void>
-  /** Puts transactions of a removed block back. */
+  /** Returns transactions of a removed block to the pool. */
   readmit(raws: readonly Hex[]): Promise<void>
-  /** As `eth_getTransactionByHash` shows a waiting transaction; undefined for what only the child may know. */
+  /**
+   * A waiting transaction in the format of `eth_getTransactionByHash`; undefined if only anvil may know it.
+   */
   waiting(hash: Hex): RpcObject | undefined
-  /** As `txpool_contentFrom` shows an account's part; undefined for what only the child may know. */
+  /**
+   * An account's transactions in the format of `txpool_contentFrom`; undefined if only anvil may know them.
+   */
   contentFrom(
     from: Hex,
   ): Readonly<Record<'pending' | 'queued', Readonly<Record<string, RpcObject>>>> | undefined
-  /** The first nonce past the transactions that an account could execute now; undefined when it has none here. */
+  /**
+   * The first nonce after the account's executable transactions; undefined if the pool has no state for the
+   * account.
+   */
   runEnd(from: Hex): number | undefined
   list(): Promise<readonly PoolItem[]>
 }
 
-/** Signs a transaction that takes `nonce` of an account whose key the devnet has; undefined for other accounts. */
+/** Signs a transaction at `nonce` of an account; undefined if the devnet does not have the account's key. */
 export type SignForeign = (from: Address, nonce: number) => Promise<Hex | undefined>

@@ -1,21 +1,22 @@
 import { size } from 'viem'
-import type { DecodedTx } from './decode.js'
+import type { DecodedTx } from '../rpc/decode.js'
 
-/** What Base's pool does with one account's transactions. */
+/** Limits of Base's pool for the transactions of one account. */
 export type PoolRules = {
-  /** Gapped transactions an account may have; the highest nonces beyond it are dropped without a word. */
+  /** Maximum gapped transactions of an account; the excess highest nonces are dropped silently. */
   readonly gappedMax: number
-  /** Executable transactions of an account with delegated code (EIP-7702). */
+  /** Maximum executable transactions of an account with delegated code (EIP-7702). */
   readonly delegatedMax: number
 }
 
-// reth's pool, with the limit of delegated accounts raised to 4; the limit of gapped ones is geth's.
+// reth's pool, with the limit for delegated accounts raised to 4; the limit for gapped transactions is
+// geth's.
 export const BASE_RULES: PoolRules = { gappedMax: 64, delegatedMax: 4 }
 
-/** What a pool asks of each transaction, whatever else it holds. */
+/** Limits that a pool checks for each transaction by itself. */
 export type ChainLimits = {
   readonly chainId: number
-  /** Of a block. */
+  /** Gas limit of a block. */
   readonly gasLimit: bigint
   readonly tipWeiMin: bigint
 }
@@ -26,17 +27,17 @@ export type AccountState = {
   readonly delegated: boolean
 }
 
-// EIP-7825, and geth's txMaxSize, EIP-3860.
+// EIP-7825, geth's txMaxSize, EIP-3860.
 const TX_GAS_MAX = 16_777_216n
 const TX_SIZE_MAX = 128 * 1024
 const INITCODE_SIZE_MAX = 49_152
 
-/** The most a transaction can take from its sender's balance. */
+/** Maximum that a transaction can take from its sender's balance. */
 export function costOf(tx: DecodedTx): bigint {
   return tx.value + tx.gas * tx.maxFeePerGas
 }
 
-/** In slots of 32 KiB a pool counts its transactions. */
+/** Size of a transaction in slots of 32 KiB, the unit of pool limits. */
 export function slotsOf(bytes: number): number {
   return Math.ceil(bytes / (32 * 1024))
 }
@@ -45,7 +46,7 @@ export function slotsOf(bytes: number): number {
 const FEE_MAX_WEI = 10n ** 18n
 const IN_ETHER = 1e18
 
-/** What geth's `SubmitTransaction` (internal/ethapi/api.go) refuses before the pool has seen it. */
+/** Errors of geth's `SubmitTransaction` (internal/ethapi/api.go), which come before the pool's own checks. */
 export function refusedByRpc(tx: DecodedTx): string | undefined {
   const feeWei = tx.gas * tx.maxFeePerGas
   if (feeWei > FEE_MAX_WEI) {
@@ -60,8 +61,8 @@ export function refusedAsUnprotected({ chainId }: DecodedTx): string | undefined
 }
 
 /**
- * What geth's `ValidateTransaction` (core/txpool/validation.go) says before it looks at the state, in its order;
- * undefined when it has nothing against the transaction.
+ * Errors of geth's `ValidateTransaction` (core/txpool/validation.go) that need no state, in geth's order;
+ * undefined if the transaction passes.
  */
 export function refusedByItself(tx: DecodedTx, limits: ChainLimits): string | undefined {
   const bytes = size(tx.raw)
@@ -96,7 +97,7 @@ function refusedForGas(tx: DecodedTx): string | undefined {
   return undefined
 }
 
-/** Yellow-paper intrinsic gas with EIP-2028, 2930, 3860, 7702, and the calldata floor of EIP-7623. */
+/** Intrinsic gas (yellow paper, EIP-2028, 2930, 3860, 7702), and the calldata floor of EIP-7623. */
 function gasNeeded(tx: DecodedTx): { intrinsic: bigint; floor: bigint } {
   const bytes = size(tx.data)
   const zeros = zeroBytes(tx.data)

@@ -1,23 +1,23 @@
 import type { Address, Hex } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
-import type { SignatureRow } from './decode.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import type { SignatureRow } from '../rpc/decode.js'
 
-// A loop around the ecrecover precompile: for each 128-byte row of the calldata one call of address 1, the answers
-// packed behind each other. In mnemonic form: i = 0; while (i != calldatasize) { calldatacopy(0, i, 128);
-// staticcall(gas, 1, 0, 128, 128 + i / 4, 32); i += 128 } return(128, i / 4).
+// A loop around the ecrecover precompile: it calls address 1 for each 128-byte row of the calldata, and packs
+// the results. In mnemonic form: i = 0; while (i != calldatasize) { calldatacopy(0, i, 128); staticcall(gas,
+// 1, 0, 128, 128 + i / 4, 32); i += 128 } return(128, i / 4).
 const RECOVER_CODE: Hex =
   '0x5f5b8036146024576080815f3760208160021c60800160805f60015afa506080016001565b60021c6080f3'
 
-// An address without meaning, given the code for the one call by a state override.
+// An arbitrary address, which gets the code by a state override for the one call.
 const RECOVER_AT: Address = '0x00000000000000000000000000000000000ec000'
 const ROWS_A_CALL = 250
 const CALL_GAS = '0x2faf080'
 
 /**
- * The addresses that signed, in order; undefined where a signature is invalid.
+ * Recovers the signing addresses, in order; undefined for an invalid signature.
  *
- * Recovering a signature takes 1 to 3 ms in JavaScript and 75 µs in the EVM's precompile, measured: a burst of
- * thousands would wait for nothing else. So the child recovers them, hundreds with one call.
+ * Recovering a signature takes 1 to 3 ms in JavaScript and 75 µs in the EVM's precompile (measured), which
+ * would dominate a burst of thousands. So anvil recovers them, hundreds per call.
  */
 export async function recoverAll(
   rpc: AnvilRpc,

@@ -1,10 +1,10 @@
-import { hexOf, type RpcObject } from '../serve/rpcTypes.js'
-import type { DecodedTx } from './decode.js'
+import type { DecodedTx } from '../rpc/decode.js'
+import { hexOf, type RpcObject } from '../rpc/rpcTypes.js'
 import type { PooledTx } from './poolBook.js'
 
 const TYPES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip7702: '0x4' }
 
-/** A waiting transaction in the shape of `eth_getTransactionByHash`. */
+/** A waiting transaction in the format of `eth_getTransactionByHash`. */
 export function waitingTx({ tx, from }: PooledTx): RpcObject {
   return {
     type: TYPES[tx.type],

@@ -1,12 +1,12 @@
 import type { Hex } from 'viem'
 import type { Flashblock, SealedBlock } from '../chain/chainView.js'
 import { hashesOf, pendingHeader } from '../chain/headers.js'
-import { hexOf, isObject, ok, type RpcObject, type RpcReply } from '../serve/rpcTypes.js'
+import { hexOf, isObject, ok, type RpcObject, type RpcReply } from '../rpc/rpcTypes.js'
 import { one, type ReadContext, type ReadHandler, type ReadPlan, selected } from './readContext.js'
 import { renumberReceipt, renumberTransaction } from './renumber.js'
 import type { Selected } from './selectors.js'
 
-/** `eth_getBlockByNumber` and `eth_getBlockByHash`: by whatever selects a block. */
+/** `eth_getBlockByNumber` and `eth_getBlockByHash`, with any block selector. */
 export const getBlock: ReadHandler = (context, [selector, full]) => {
   const at = selected(context, selector)
   if (at.kind === 'forked') return one('eth_getBlockByNumber', [hexOf(at.number), full === true], ok)
@@ -69,7 +69,7 @@ function fullTransactions(
   })
 }
 
-/** Asks the child for each flashblock that holds something. */
+/** Sends the call to anvil once for each flashblock that has transactions. */
 function perFlashblock(
   flashblocks: readonly Flashblock[],
   method: string,

@@ -1,13 +1,6 @@
 import type { Hex } from 'viem'
 import type { Pool } from '../pool/pool.js'
-import {
-  fail,
-  hexOf,
-  INVALID_PARAMS,
-  type RpcReply,
-  type RpcRequest,
-  SERVER_ERROR,
-} from '../serve/rpcTypes.js'
+import { fail, hexOf, INVALID_PARAMS, type RpcReply, type RpcRequest, SERVER_ERROR } from '../rpc/rpcTypes.js'
 import { anvilNumberOf, type Selected, type SelectorContext, select } from './selectors.js'
 
 export type ReadContext = SelectorContext & {
@@ -17,13 +10,13 @@ export type ReadContext = SelectorContext & {
   readonly tipWei: bigint
 }
 
-/** Calls to the child, and what becomes of their answers. */
+/** Calls to anvil, and the function that builds the reply from their results. */
 export type ReadPlan = {
   readonly calls: readonly RpcRequest[]
   readonly finish: (results: readonly unknown[]) => RpcReply
 }
 
-/** Answers at once, or says what must be asked first. */
+/** Returns a reply at once, or a plan of calls to anvil. */
 export type ReadHandler = (context: ReadContext, params: readonly unknown[]) => RpcReply | ReadPlan
 
 export function one(
@@ -34,7 +27,7 @@ export function one(
   return { calls: [{ method, params }], finish: ([result]) => finish(result) }
 }
 
-/** Stops a handler with a JSON-RPC error: selectors are read deep inside several of them. */
+/** Stops a handler with a JSON-RPC error. Selectors are parsed deep inside several handlers. */
 export class ReadRefused extends Error {
   override name = 'ReadRefused'
   constructor(readonly reply: RpcReply) {
@@ -42,14 +35,14 @@ export class ReadRefused extends Error {
   }
 }
 
-/** The selector, or a refusal for one that is malformed. A block that is not known is the caller's to judge. */
+/** Parses a selector; throws for a malformed one. The caller decides about an unknown block. */
 export function selected(context: ReadContext, selector: unknown): Selected {
   const result = select(context, selector)
   if (result.kind === 'invalid') throw new ReadRefused(fail(INVALID_PARAMS, result.message))
   return result
 }
 
-/** The child's block for a state read. A block that is not known is an error there, in geth's words. */
+/** The anvil block for a state read. An unknown block is an error, with geth's message. */
 export function stateBlock(context: ReadContext, selector: unknown): Hex {
   const number = anvilNumberOf(context.view, selected(context, selector))
   if (number === undefined) throw new ReadRefused(fail(SERVER_ERROR, 'header not found'))

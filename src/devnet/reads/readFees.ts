@@ -1,5 +1,5 @@
 import { headOf, sealedAt } from '../chain/chainView.js'
-import { bigint, fail, hexOf, INVALID_PARAMS, ok } from '../serve/rpcTypes.js'
+import { bigint, fail, hexOf, INVALID_PARAMS, ok } from '../rpc/rpcTypes.js'
 import type { ReadHandler } from './readContext.js'
 import { selected } from './readContext.js'
 
@@ -10,8 +10,8 @@ export const maxPriorityFeePerGas: ReadHandler = ({ tipWei }) => ok(hexOf(tipWei
 const BLOCKS_MAX = 1024
 
 /**
- * Sealed blocks only, at most those that are there. The rewards are the suggested tip for a block that used gas
- * and 0 for an empty one, whatever was really paid.
+ * Covers sealed blocks only, at most as many as exist. The reward is the suggested tip for a block that used
+ * gas, and 0 for an empty one, regardless of the tips that were paid.
  */
 export const feeHistory: ReadHandler = (context, [count, newest, percentiles]) => {
   const at = selected(context, newest)

@@ -1,21 +1,13 @@
 import type { Hex } from 'viem'
 import { baseOf, type ChainView, headOf } from '../chain/chainView.js'
-import {
-  fail,
-  hexOf,
-  isObject,
-  METHOD_NOT_FOUND,
-  ok,
-  type RpcObject,
-  SERVER_ERROR,
-} from '../serve/rpcTypes.js'
+import { fail, hexOf, isObject, METHOD_NOT_FOUND, ok, type RpcObject, SERVER_ERROR } from '../rpc/rpcTypes.js'
 import { getBlock, getBlockReceipts, getBlockTransactionCount, getTransactionByIndex } from './readBlocks.js'
 import { one, type ReadHandler, selected, stateBlock } from './readContext.js'
 import { feeHistory, gasPrice, maxPriorityFeePerGas } from './readFees.js'
 import { renumberLog, renumberReceipt, renumberTransaction } from './renumber.js'
 import { anvilNumberOf } from './selectors.js'
 
-/** A read of state: the same call with the block parameter at `index` in the child's numbers. */
+/** A state read: the same call, with the block parameter at `index` translated to anvil's block number. */
 function stateRead(method: string, index: number): ReadHandler {
   return (context, params) => {
     const translated = [...params]
@@ -28,8 +20,8 @@ function stateRead(method: string, index: number): ReadHandler {
 const countRead = stateRead('eth_getTransactionCount', 1)
 
 /**
- * On Base `pending` does not count the mempool: it is the state after the newest flashblock. geth and anvil count
- * what the pool could execute on top.
+ * On Base `pending` does not count the mempool: it is the state after the newest flashblock. geth and anvil
+ * also count the executable transactions of the pool.
  */
 const getTransactionCount: ReadHandler = (context, params) => {
   const plan = countRead(context, params)
@@ -77,13 +69,16 @@ function firstAnvil(view: ChainView, at: ReturnType<typeof selected>): number {
   return at.block.flashblocks[0]?.anvilNumber ?? at.block.lastAnvil
 }
 
-/** Methods without a block: the child's word is right as it is. */
+/** Methods without a block parameter: anvil's result is returned unchanged. */
 const asIs =
   (method: string): ReadHandler =>
   (_, params) =>
     one(method, params, ok)
 
-/** Every read the devnet answers. What is not here is refused, since anvil's numbers would be wrong. */
+/**
+ * Every read that the devnet answers. Other methods are rejected, because anvil's block numbers would be
+ * wrong.
+ */
 export const READS: Readonly<Record<string, ReadHandler>> = {
   eth_chainId: ({ chainId }) => ok(hexOf(chainId)),
   net_version: ({ chainId }) => ok(String(chainId)),

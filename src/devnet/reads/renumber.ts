@@ -1,13 +1,15 @@
 import { baseOf, type ChainView, type Place, placeOf } from '../chain/chainView.js'
-import { bigint, hexOf, isObject, number, type RpcObject } from '../serve/rpcTypes.js'
+import { bigint, hexOf, isObject, number, type RpcObject } from '../rpc/rpcTypes.js'
 
-/** Where the child's answer about a transaction stands: before the fork, in the view, or not seen by it. */
+/** The block of a result from anvil: before the fork (`asIs`), in the view, or not in the view yet. */
 function placeOfAnswer(view: ChainView, answer: RpcObject): Place | 'asIs' | undefined {
   const anvilNumber = number(answer, 'blockNumber')
   return anvilNumber <= baseOf(view).number ? 'asIs' : placeOf(view, anvilNumber)
 }
 
-/** A receipt with the numbers and the hash of the block that clients see; null when they cannot see it yet. */
+/**
+ * A receipt with the block number and hash that clients see; null if the view does not contain the block yet.
+ */
 export function renumberReceipt(view: ChainView, receipt: unknown): RpcObject | null {
   if (!isObject(receipt)) return null
   const place = placeOfAnswer(view, receipt)
@@ -22,7 +24,10 @@ export function renumberReceipt(view: ChainView, receipt: unknown): RpcObject | 
   }
 }
 
-/** A mined transaction likewise; one that the view does not hold yet shows as not mined. */
+/**
+ * A mined transaction with the block number and hash that clients see. If the view does not contain the block
+ * yet, the transaction is shown as not mined.
+ */
 export function renumberTransaction(view: ChainView, transaction: unknown): RpcObject | null {
   if (!isObject(transaction)) return null
   if (transaction.blockNumber === null || transaction.blockNumber === undefined) return transaction

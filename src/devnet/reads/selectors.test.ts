@@ -38,11 +38,11 @@ describe('block selectors', () => {
     [hashOf(101).toUpperCase().replace('0X', '0x'), 101],
     [{ blockNumber: '0x66' }, 102],
     [{ blockHash: hashOf(104), requireCanonical: true }, 104],
-  ])('%o names a sealed block', (selector, number) => {
+  ])('%o selects a sealed block', (selector, number) => {
     expect(select(context, selector)).toMatchObject({ kind: 'sealed', block: { number } })
   })
 
-  test('a number before the fork is the same on the child, and earliest is such a one', () => {
+  test('a number before the fork is the same on anvil, also for earliest', () => {
     expect(select(context, '0x5')).toEqual({ kind: 'forked', number: 5 })
     expect(select(context, 'earliest')).toEqual({ kind: 'forked', number: 0 })
   })
@@ -55,7 +55,7 @@ describe('block selectors', () => {
     expect(select(context, selector).kind).toBe('invalid')
   })
 
-  test('state is read at the last block of the child that belongs to the selected one', () => {
+  test('state is read at the last anvil block of the selected block', () => {
     const at = (selector: unknown) => anvilNumberOf(view, select(context, selector))
     expect([at('latest'), at('0x64'), at('pending'), at('0x5'), at('0x70')]).toEqual([
       150,

@@ -7,13 +7,13 @@ import {
   type SealedBlock,
   sealedAt,
 } from '../chain/chainView.js'
-import { isObject } from '../serve/rpcTypes.js'
+import { isObject } from '../rpc/rpcTypes.js'
 
-/** What a block parameter names. */
+/** Result of parsing a block parameter. */
 export type Selected =
   | { readonly kind: 'sealed'; readonly block: SealedBlock }
   | { readonly kind: 'pending' }
-  /** Before the fork: the child knows it by the same number. */
+  /** A block before the fork; anvil has it under the same number. */
   | { readonly kind: 'forked'; readonly number: number }
   | { readonly kind: 'absent' }
   | { readonly kind: 'invalid'; readonly message: string }
@@ -28,7 +28,9 @@ export type SelectorContext = {
 const QUANTITY = /^0x[0-9a-f]{1,16}$/i
 const HASH = /^0x[0-9a-f]{64}$/i
 
-/** Reads a tag, a number, a block hash, or an EIP-1898 object. Nothing given means `latest`, as on geth. */
+/**
+ * Parses a tag, a number, a block hash, or an EIP-1898 object. A missing selector means `latest`, as on geth.
+ */
 export function select(context: SelectorContext, selector: unknown): Selected {
   const { view } = context
   if (selector === undefined || selector === null) return { kind: 'sealed', block: headOf(view) }
@@ -41,7 +43,7 @@ export function select(context: SelectorContext, selector: unknown): Selected {
     case 'latest':
       return { kind: 'sealed', block: headOf(view) }
     case 'pending':
-      // A lost flashblock makes the tag fall back to the sealed head.
+      // While a flashblock is lost, the tag selects the sealed head.
       return view.hidden ? { kind: 'sealed', block: headOf(view) } : { kind: 'pending' }
     case 'safe':
       return { kind: 'sealed', block: behindHead(view, context.safeDepth) }
@@ -54,7 +56,7 @@ export function select(context: SelectorContext, selector: unknown): Selected {
   return QUANTITY.test(selector) ? byNumber(view, Number(selector)) : invalidSelector(selector)
 }
 
-/** The child's block whose state a selector reads, or undefined where the block is not known. */
+/** The anvil block whose state a selector reads; undefined if the block is unknown. */
 export function anvilNumberOf(view: ChainView, selected: Selected): number | undefined {
   switch (selected.kind) {
     case 'sealed':

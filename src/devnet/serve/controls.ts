@@ -1,8 +1,8 @@
-import type { AnvilRpc } from '../anvilRpc.js'
 import type { Queue } from '../chain/queue.js'
-import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from './rpcTypes.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
 
-// Changes of state that do not touch how blocks are made; the child applies them to its newest block.
+// State changes that do not affect how blocks are made; anvil applies them to its newest block.
 const PASSED = new Set(
   ['setBalance', 'setCode', 'setNonce', 'setStorageAt'].flatMap((name) => [
     `anvil_${name}`,
@@ -12,7 +12,7 @@ const PASSED = new Set(
 const MINES = new Set(['evm_mine', 'anvil_mine', 'hardhat_mine'])
 const FAMILY = /^(evm|anvil|hardhat)_/
 
-/** Whether a method belongs to the families that steer a node, rather than read it. */
+/** Whether a method belongs to the families that control a node instead of reading it. */
 export function isControl(method: string): boolean {
   return FAMILY.test(method)
 }
@@ -21,13 +21,14 @@ export type ControlOptions = {
   readonly rpc: AnvilRpc
   readonly queue: Queue
   readonly seal: () => Promise<void>
-  /** State was changed under the pool's feet. */
+  /** Called after the state was changed, so that the pool reads it again. */
   readonly touched: () => Promise<void>
 }
 
 /**
- * What viem's test client and similar tools ask of a development node: writes to state, and blocks, which are
- * sealed ones here. Snapshots, automine and impersonation are refused: they would part the child from the view.
+ * Serves the calls of viem's test client and similar tools: state changes, and mining, which seals blocks
+ * here. Snapshots, automine and impersonation are rejected, because the view would no longer match anvil's
+ * chain.
  */
 export function createControl(options: ControlOptions): (call: RpcRequest) => Promise<RpcReply> {
   return async ({ method, params }) => {
@@ -37,7 +38,7 @@ export function createControl(options: ControlOptions): (call: RpcRequest) => Pr
       return ok(method === 'evm_mine' ? '0x0' : null)
     }
     if (!PASSED.has(method)) {
-      return fail(METHOD_NOT_FOUND, `the devnet does not support ${method}: steer it by its handle`)
+      return fail(METHOD_NOT_FOUND, `the devnet does not support ${method}: use the handle of startDevnet`)
     }
     return options.queue.run(async () => {
       const [reply] = await options.rpc.batch([{ method, params }])

@@ -1,25 +1,25 @@
 import type { Clock } from '../../platform/clock.js'
 import type { FaultRule, RequestFault } from '../faults/faultRules.js'
 import { type FaultEngine, type FaultPlan, matchesRule } from '../faults/faults.js'
-import { type CallInfo, createCallInfo } from './callInfo.js'
+import { type CallInfo, createCallInfo } from '../rpc/callInfo.js'
+import { fail, INVALID_REQUEST, isObject, type RpcReply } from '../rpc/rpcTypes.js'
 import type { Gateway } from './gateway.js'
-import { fail, INVALID_REQUEST, isObject, type RpcReply } from './rpcTypes.js'
 
-/** The client's side of one request, over HTTP or WebSocket: exactly one of these is called, once. */
+/** The client side of one request, over HTTP or WebSocket. Exactly one of these functions is called, once. */
 export type Wire = {
   reply(body: string): void
-  /** A status other than 200. `rpc` stands in the body. */
+  /** Answers with a status other than 200, and a JSON-RPC error as the body. */
   status(status: number, headers: Record<string, string>, body: string): void
   destroy(): void
-  /** Sends part of an answer and breaks the connection. */
+  /** Sends a part of the response and breaks the connection. */
   breakOff(body: string): void
 }
 
-/** What a devnet was asked so far. */
+/** Counts of the requests that a devnet has received. */
 export type DevnetStats = {
   /** HTTP requests and WebSocket messages. */
   httpRequests: number
-  /** JSON-RPC calls in them. */
+  /** JSON-RPC calls of those requests. */
   rpcCalls: number
   /** Calls by method. */
   byMethod: Record<string, number>
@@ -47,12 +47,12 @@ type Parsed = {
 
 const HOLD_MS = 100
 
-/** From the text of a request to the text of its answer, with the request's faults in between. */
+/** Maps the text of a request to the text of its response, and applies the request faults. */
 export function createExchange(options: ExchangeOptions): Exchange {
   const { gateway, faults, clock } = options
   const stats: DevnetStats = { httpRequests: 0, rpcCalls: 0, byMethod: {} }
   const delays = new Set<() => void>()
-  // Reordered requests, by what lets them go: a later request that their rule matches as well.
+  // Reordered requests by release function. A later request that matches the same rule releases them.
   const held = new Map<() => void, FaultRule>()
 
   function count(calls: readonly CallInfo[]): void {
@@ -167,7 +167,7 @@ function refuse(wire: Wire, fault: RequestFault & { fault: 'httpStatus' }): void
   wire.status(status, headers, JSON.stringify(envelope(null, fail(code, message))))
 }
 
-// Base's public endpoints answer block receipts with HTTP 403.
+// Base's public endpoints answer a request for block receipts with HTTP 403.
 function forbidden({ calls, batch }: Parsed, options: ExchangeOptions): boolean {
   return options.blockReceipts === 'forbidden' && !batch && calls[0]?.method === 'eth_getBlockReceipts'
 }

@@ -1,5 +1,4 @@
 import type { Hex } from 'viem'
-import type { AnvilRpc } from '../anvilRpc.js'
 import { type ChainView, laggingView } from '../chain/chainView.js'
 import type { Gate } from '../chain/gate.js'
 import type { CallFault } from '../faults/faultRules.js'
@@ -7,15 +6,16 @@ import type { FaultPlan } from '../faults/faults.js'
 import type { ReadContext } from '../reads/readContext.js'
 import { type ReadPlan, ReadRefused } from '../reads/readContext.js'
 import { READS } from '../reads/readMethods.js'
-import { type CallInfo, isSend } from './callInfo.js'
+import type { AnvilRpc } from '../rpc/anvilRpc.js'
+import { type CallInfo, isSend } from '../rpc/callInfo.js'
+import { fail, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
 import { isControl } from './controls.js'
-import { fail, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcReply, type RpcRequest } from './rpcTypes.js'
 import type { Sends } from './sends.js'
 
-/** Answers calls, in order, by position. Knows nothing of HTTP. */
+/** Answers calls in order, by position. Independent of HTTP. */
 export type Gateway = {
   answer(calls: readonly CallInfo[], plan: FaultPlan): Promise<readonly RpcReply[]>
-  /** One read past all faults. */
+  /** Makes one read without faults. */
   read(method: string, params: readonly unknown[]): Promise<RpcReply>
 }
 
@@ -26,7 +26,7 @@ export type GatewayOptions = {
   readonly view: () => ChainView
   readonly context: (view: ChainView) => ReadContext
   readonly blockReceipts: 'allow' | 'forbidden'
-  /** Methods that change the chain or its state: `evm_mine`, `anvil_setBalance` and the like. */
+  /** Handles methods that change the chain or its state: `evm_mine`, `anvil_setBalance` and similar ones. */
   readonly control: (call: RpcRequest) => Promise<RpcReply>
 }
 
@@ -39,8 +39,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     const lag = plan.request.find(({ fault }) => fault === 'laggingReplica')
     const blocks = lag?.fault === 'laggingReplica' ? (lag.blocks ?? 1) : 0
     const replies: RpcReply[] = []
-    // Calls of a batch take effect in order, as on geth: a count that follows sends in a batch sees them. Runs of
-    // the same kind go to the child together.
+    // The calls of a batch take effect in order, as on geth: a count after sends in the same batch includes
+    // them. Consecutive calls of the same kind go to anvil together.
     for (const run of runsOf(calls)) {
       const at = replies.length
       const faultsOf = (index: number) => plan.calls[at + index] ?? []
@@ -85,10 +85,10 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   function planOf(context: ReadContext, { method, params }: RpcRequest): RpcReply | ReadPlan {
     if (method === 'eth_getBlockReceipts' && options.blockReceipts === 'forbidden') {
-      // What the proxy before Base's public nodes says in a batch; alone the request gets HTTP 403.
+      // Error of the proxy before Base's public nodes in a batch; a single request gets HTTP 403.
       return fail(METHOD_NOT_FOUND, 'rpc method is not whitelisted')
     }
-    // Own keys only: a method called `constructor` is not one.
+    // Own keys only: a method named `constructor` must not match.
     const handler = Object.hasOwn(READS, method) ? READS[method] : undefined
     if (handler === undefined)
       return fail(METHOD_NOT_FOUND, `the method ${method} does not exist/is not available`)
@@ -142,7 +142,7 @@ function runsOf(calls: readonly CallInfo[]): CallInfo[][] {
   return runs
 }
 
-/** The receipt by the gateway's own reads, or null. */
+/** The receipt from the gateway's own reads, or null. */
 export async function receiptThrough(gateway: Gateway, hash: Hex): Promise<unknown> {
   const reply = await gateway.read('eth_getTransactionReceipt', [hash])
   return 'result' in reply ? reply.result : null

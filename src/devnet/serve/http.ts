@@ -10,7 +10,7 @@ export type HttpServer = {
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 
-/** Serves JSON-RPC by POST on loopback. `port` 0 takes a free one. */
+/** Serves JSON-RPC by POST on the loopback interface. `port` 0 takes a free one. */
 export async function serveHttp(exchange: Exchange, port: number): Promise<HttpServer> {
   const server = createServer((request, response) => {
     if (request.method !== 'POST') {
@@ -22,7 +22,8 @@ export async function serveHttp(exchange: Exchange, port: number): Promise<HttpS
       () => request.destroy(),
     )
   })
-  // Clients keep connections; a server that gave them up first would lose requests that no rule asked for.
+  // Clients keep connections open. If the server closed idle ones, requests would be lost without a fault
+  // rule.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -64,7 +65,8 @@ function wireOf(request: IncomingMessage, response: ServerResponse): Wire {
     status: write,
     destroy: () => request.socket.destroy(),
     breakOff(body) {
-      // A length that is never reached: the client sees the connection break in the middle of the body.
+      // The body never reaches the announced length, so the client sees the connection break in the middle of
+      // it.
       const length = Buffer.byteLength(body) + 1
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': length })
       response.write(body, () => request.socket.destroy())

@@ -2,13 +2,13 @@ import type { Hex } from 'viem'
 import type { Clock } from '../../platform/clock.js'
 import type { CallFault } from '../faults/faultRules.js'
 import type { Pool } from '../pool/pool.js'
-import type { CallInfo } from './callInfo.js'
-import { fail, INVALID_PARAMS, ok, type RpcReply } from './rpcTypes.js'
+import type { CallInfo } from '../rpc/callInfo.js'
+import { fail, INVALID_PARAMS, ok, type RpcReply } from '../rpc/rpcTypes.js'
 
 export type Sends = {
-  /** `eth_sendRawTransaction` and its Sync form, with the faults drawn for the call. */
+  /** `eth_sendRawTransaction` and `eth_sendRawTransactionSync`, with the faults drawn for the call. */
   send(call: CallInfo, faults: readonly CallFault[], request: object): Promise<RpcReply>
-  /** A flashblock or a sealed block is there: whoever waits for a receipt looks again. */
+  /** Called after each flashblock and sealed block: pending sync calls look for their receipt again. */
   progressed(): void
   close(): void
 }
@@ -21,7 +21,8 @@ export type SendsOptions = {
   readonly receiptOf: (hash: Hex) => Promise<unknown>
 }
 
-// Base caps the wait at 6 s and answers -32602 above; geth's default is 20 s (EIP-7966 leaves both to the node).
+// Base caps the wait at 6 s and answers -32602 above it; geth's default is 20 s (EIP-7966 leaves both to the
+// node).
 const SYNC_MS_MAX = 6_000
 const SYNC_MS_DEFAULT = { base: 6_000, geth: 20_000, anvil: 30_000 }
 
@@ -54,7 +55,8 @@ export function createSends(options: SendsOptions): Sends {
     return receipt === undefined ? timedOut(hash, waitMs) : ok(receipt)
   }
 
-  // Code 4: it was added, and that is all that is known. reth and Base put the hash into the message only.
+  // Error code 4: the transaction was added, and nothing else is known. reth and Base return the hash in the
+  // message only.
   function timedOut(hash: Hex, waitMs: number): RpcReply {
     const message = `The transaction was added to the mempool but wasn't processed within ${waitMs}ms`
     return rules === 'base' ? fail(4, `${message}: ${hash}`) : fail(4, message, hash)

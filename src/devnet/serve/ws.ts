@@ -2,8 +2,8 @@ import type { Server } from 'node:http'
 import type { Hex } from 'viem'
 import type { WebSocket } from 'ws'
 import type { SealedBlock } from '../chain/chainView.js'
+import { hexOf, isObject, type RpcObject } from '../rpc/rpcTypes.js'
 import type { Exchange } from './exchange.js'
-import { hexOf, isObject, type RpcObject } from './rpcTypes.js'
 
 export type WsServer = {
   flashblock(hashes: readonly Hex[], pending: () => RpcObject): void
@@ -14,8 +14,8 @@ export type WsServer = {
 const TOPICS = new Set(['newHeads', 'newFlashblocks', 'newFlashblockTransactions'])
 
 /**
- * JSON-RPC over WebSocket on the same port, with `newHeads` and Base's two flashblock subscriptions. Undefined
- * where the package `ws`, which viem brings along, cannot be loaded: then there is HTTP alone.
+ * JSON-RPC over WebSocket on the same port, with `newHeads` and Base's two flashblock subscriptions. Returns
+ * undefined if the package `ws`, a dependency of viem, cannot be loaded; the devnet then serves HTTP only.
  */
 export async function serveWs(server: Server, exchange: Exchange): Promise<WsServer | undefined> {
   const { WebSocketServer } = await import('ws').catch(() => ({ WebSocketServer: undefined }))
@@ -32,7 +32,7 @@ export async function serveWs(server: Server, exchange: Exchange): Promise<WsSer
     }
   }
 
-  /** The answer to a message that is about subscriptions; those never reach the gateway. */
+  /** Answers a message about subscriptions. Such messages never reach the gateway. */
   function subscribe(socket: WebSocket, message: unknown): string | undefined {
     if (!isObject(message) || !Array.isArray(message.params)) return undefined
     const { id, method, params } = message
@@ -86,7 +86,7 @@ function parsed(body: string): unknown {
 function wireOf(socket: WebSocket, request: string) {
   return {
     reply: (body: string) => socket.send(body),
-    // There is no status on a WebSocket: the error in the body goes to whoever asked.
+    // A WebSocket message has no status, so the client gets the error of the body instead.
     status(_status: number, _headers: Record<string, string>, body: string) {
       const asked = parsed(request)
       const error = parsed(body) as RpcObject

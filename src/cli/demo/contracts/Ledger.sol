@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.37;
 
-/// Counts how often each item was executed, so that the chain alone shows what happened twice or not at all.
+/// Counts the executions of each item, so that the chain itself shows duplicates and missing items.
 contract Ledger {
     mapping(uint256 item => uint256 times) public marks;
     uint256 public total;
 
     error Refused(uint256 item);
 
-    /// The ledger's own deployment is item 0. With `total` never at zero again, a mark costs the same gas whichever
-    /// comes first, so that an estimate stays right when a reorganisation takes earlier marks away.
+    /// The ledger's own deployment is item 0. Because `total` is never zero, the first mark costs as much gas as later
+    /// ones, so that an estimate stays valid when a reorganisation removes earlier marks.
     constructor() {
         marks[0] = 1;
         total = 1;
@@ -20,7 +20,7 @@ contract Ledger {
         total += 1;
     }
 
-    /// Always reverts: what it wrote must be gone afterwards.
+    /// Always reverts: its writes must be undone.
     function markAndRevert(uint256 item) external {
         marks[item] += 1;
         total += 1;
@@ -28,7 +28,7 @@ contract Ledger {
     }
 }
 
-/// A deployment that carries its item and marks it.
+/// A contract whose deployment carries an item number and marks it.
 contract Child {
     uint256 public immutable item;
 

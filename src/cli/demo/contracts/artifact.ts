@@ -1,4 +1,4 @@
-// Made from Ledger.sol by `npx tsx src/cli/demo/contracts/compile.ts && npm run format`.
+// Generated from Ledger.sol by `npx tsx src/cli/demo/contracts/compile.ts && npm run format`.
 
 export const ledgerContract = {
   abi: [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { childContract, ledgerContract } from './artifact.js'
 import { compileLedger } from './compile.js'
 
-// The compiler is 8 MB of emscripten: seconds on a busy machine.
+// The compiler is 8 MB of emscripten code, which takes seconds on a busy machine.
 const COMPILE_MS = 60_000
 
 test(

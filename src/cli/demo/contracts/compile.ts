@@ -13,8 +13,8 @@ type Output = {
 const SOURCE = new URL('./Ledger.sol', import.meta.url)
 const ARTIFACT = new URL('./artifact.ts', import.meta.url)
 
-// Paris has no PUSH0, so the same bytes run on chains that are behind; without the metadata hash a comment changes
-// nothing.
+// Paris has no PUSH0, so the bytecode also runs on older chains. Without the metadata hash, a comment does
+// not change the bytecode.
 const SETTINGS = {
   evmVersion: 'paris',
   optimizer: { enabled: true, runs: 200 },
@@ -22,7 +22,7 @@ const SETTINGS = {
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
 }
 
-/** Compiles `Ledger.sol`. @throws Error with the compiler's words, warnings included. */
+/** Compiles `Ledger.sol`. @throws Error with the compiler's messages, including warnings. */
 export function compileLedger(): { readonly ledger: CompiledContract; readonly child: CompiledContract } {
   const input = {
     language: 'Solidity',
@@ -39,11 +39,11 @@ export function compileLedger(): { readonly ledger: CompiledContract; readonly c
   return { ledger: compiled('Ledger'), child: compiled('Child') }
 }
 
-/** The text of `artifact.ts`, before the formatter. */
+/** The text of `artifact.ts`, before formatting. */
 function artifactText(): string {
   const { ledger, child } = compileLedger()
   return [
-    '// Made from Ledger.sol by `npx tsx src/cli/demo/contracts/compile.ts && npm run format`.',
+    '// Generated from Ledger.sol by `npx tsx src/cli/demo/contracts/compile.ts && npm run format`.',
     `export const ledgerContract = ${JSON.stringify(ledger)} as const`,
     `export const childContract = ${JSON.stringify(child)} as const`,
     '',

@@ -2,7 +2,7 @@ import type { ReportEvent } from '../read/event.js'
 import type { Item } from '../read/recording.js'
 import { addTo, createHistory, type History } from './history.js'
 
-/** What was told of a nonce, without a transaction or with one. */
+/** An event of a nonce, with or without a transaction. */
 export type NonceEntry = {
   readonly at: number
   readonly event: ReportEvent['event']
@@ -13,30 +13,30 @@ export type Lane = {
   /** `chainId:address`. */
   readonly name: string
   readonly histories: Map<string, History>
-  /** Told of the nonces that gaps are about. */
+  /** Events of the nonces that had a gap. */
   readonly nonces: Map<number, NonceEntry[]>
 }
 
-/** Everything that a recording holds, put together by transaction, by nonce and by lane. */
+/** The content of a recording, grouped by transaction, nonce and lane. */
 export type Book = {
   readonly histories: readonly History[]
   readonly lanes: ReadonlyMap<string, Lane>
-  /** In the order of the file: what is not told of one transaction's way alone. */
+  /** Events in file order, without the usual stages of single transactions. */
   readonly events: readonly ReportEvent[]
   readonly lives: readonly { readonly at: number; readonly package: string | undefined; closed: boolean }[]
   readonly dropped: readonly { readonly at: number; readonly count: number }[]
   readonly torn: number
   readonly unknown: number
-  /** Events of senders. */
+  /** Number of events from senders. */
   readonly eventCount: number
   readonly startedAt: number | undefined
   readonly endedAt: number | undefined
 }
 
-// Told of each transaction that does well: they are in its history, and need no list of their own.
+// Events of every successful transaction. Its history has them, so they need no other list.
 const PLAIN: ReadonlySet<string> = new Set(['queued', 'signed', 'accepted', 'preconfirmed', 'sealed'])
 
-/** Pure: the same items make the same book. */
+/** Pure: equal items give an equal book. */
 export function createBook(): { add(item: Item): void; finish(): Book } {
   const histories: History[] = []
   const lanes = new Map<string, Lane>()
@@ -67,14 +67,14 @@ export function createBook(): { add(item: Item): void; finish(): Book } {
     eventCount++
     const lane = laneOf(event.lane)
     const history = event.id === undefined ? undefined : historyOf(lane, event.id)
-    // An error is about a transaction, and no step on its way.
+    // An error event concerns a transaction, but is not a step of it.
     if (history && event.event !== 'error') addTo(history, event)
     if (event.nonce !== undefined) noteNonce(lane, event.nonce, event, history)
     if (!PLAIN.has(event.event)) events.push(event)
   }
 
   function noteNonce(lane: Lane, nonce: number, { at, event }: ReportEvent, history: History | undefined) {
-    // A nonce's story is asked for where there is a gap: without one, what took it says enough.
+    // The history of a nonce is only needed after a gap.
     if (event !== 'gap' && event !== 'gapFilled' && !lane.nonces.has(nonce)) return
     const entries = lane.nonces.get(nonce) ?? []
     entries.push({ at, event, history })

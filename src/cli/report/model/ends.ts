@@ -9,7 +9,7 @@ export type End = Pick<Problem, 'state' | 'ended' | 'endedAt'>
 const told = (ended = ''): End => ({ state: 'told', ended, endedAt: undefined })
 const open = (ended: string): End => ({ state: 'open', ended, endedAt: undefined })
 
-/** How what began with this event ended, as far as the transaction's own history says. */
+/** The end of a problem that began with this event, according to the transaction's history. */
 export function endOf(kind: ProblemKind, event: ReportEvent, history: History | undefined): End {
   switch (kind) {
     case 'failed':
@@ -17,32 +17,32 @@ export function endOf(kind: ProblemKind, event: ReportEvent, history: History | 
     case 'superseded':
       return { state: 'ended', ended: reasonOf(event), endedAt: event.at }
     case 'reverted':
-      return { state: 'ended', ended: 'It was executed, and is not sent again', endedAt: event.at }
+      return { state: 'ended', ended: 'Executed, and not sent again', endedAt: event.at }
     case 'error':
       return told(event.error?.code === undefined ? '' : reasonOf(event))
     case 'leaseLost':
-      return told('This process went on as a guest of the other')
+      return told('This process continued as a standby')
     case 'gapFilled':
       return { state: 'mended', ended: 'The nonce is used', endedAt: event.at }
     case 'held':
-      return open('Not released until the end')
+      return open('Not released by the end')
     case 'endpointDown':
     case 'wrongChain':
-      return open('Not back until the end')
+      return open('Not back by the end')
     default:
       return history === undefined ? withoutTransaction(kind) : afterwards(history, event)
   }
 }
 
 function withoutTransaction(kind: ProblemKind): End {
-  return kind === 'foreign' ? told('No transaction stood there') : told()
+  return kind === 'foreign' ? told('No transaction had this nonce') : told()
 }
 
 function reasonOf({ error }: ReportEvent): string {
   return error === undefined ? '' : errorText(error)
 }
 
-/** The next thing that decides on the transaction. */
+/** The next event that decides the transaction's outcome. */
 function afterwards(history: History, { at, event, nonce }: ReportEvent): End {
   const from = history.entries.findIndex((entry) => entry.at === at && entry.event === event)
   const next = history.entries.slice(from + 1).find(decides)
@@ -53,7 +53,7 @@ function afterwards(history: History, { at, event, nonce }: ReportEvent): End {
     case 'reverted':
       return { state: 'ended', ended: 'Executed and reverted', endedAt: next.at }
     case 'unresolved':
-      return open('Unresolved: it takes an operator’s word')
+      return open('Unresolved: an operator has to decide')
     default:
       return { state: 'ended', ended: `${ENDED[next.event] ?? next.event}${because(next)}`, endedAt: next.at }
   }
@@ -78,7 +78,7 @@ function because({ error }: Entry): string {
   return error === undefined ? '' : ` with ${error.code ?? error.name}`
 }
 
-/** By what took the nonce. */
+/** The end of a gap, by the event that used the nonce. */
 export function gapEnd(entries: readonly NonceEntry[], since: number): End {
   const later = entries.slice(entries.findIndex(({ at, event }) => event === 'gap' && at === since) + 1)
   const filled = later.find(({ event }) => event === 'gapFilled' || event === 'sealed')
@@ -87,6 +87,6 @@ export function gapEnd(entries: readonly NonceEntry[], since: number): End {
     return { state: 'mended', ended: `Filled by ${by}`, endedAt: filled.at }
   }
   const foreign = later.find(({ event }) => event === 'foreign')
-  if (foreign) return { state: 'mended', ended: 'Used by something else', endedAt: foreign.at }
-  return open('Not filled until the end')
+  if (foreign) return { state: 'mended', ended: 'Used by a foreign transaction', endedAt: foreign.at }
+  return open('Not filled by the end')
 }

@@ -1,11 +1,11 @@
 import type { RecordedAttempt, RecordedError } from '../../../recorder/schema.js'
 import type { EventName, ReportEvent } from '../read/event.js'
 
-/** One thing that was told of a transaction. */
+/** One event of a transaction. */
 export type Entry = {
   readonly at: number
   readonly event: EventName
-  /** Where it stood then, if anywhere. */
+  /** The transaction's nonce at that time, if any. */
   readonly nonce: number | undefined
   readonly hash: string | undefined
   readonly error: RecordedError | undefined
@@ -13,12 +13,12 @@ export type Entry = {
 
 export type Attempt = RecordedAttempt & { readonly at: number }
 
-/** How it stands at the end of the recording. */
+/** State of a transaction at the end of the recording. */
 export type Outcome = 'sealed' | 'reverted' | 'failed' | 'cancelled' | 'superseded' | 'unresolved' | 'open'
 
-/** What became of one transaction, in the order in which it was told. */
+/** Events of one transaction, in the order of the recording. */
 export type History = {
-  /** Where it stands in the list of all. */
+  /** Index in the list of all histories. */
   readonly index: number
   readonly id: string
   readonly lane: string
@@ -52,29 +52,29 @@ function outcomeAfter(before: Outcome, event: EventName): Outcome {
     case 'unresolved':
       return event
     case 'reorged':
-      // Its block left the chain, and with it what is known of how it ran.
+      // The block left the chain, so the status is unknown again.
       return before === 'sealed' || before === 'reverted' ? 'open' : before
     case 'queued':
     case 'accepted':
     case 'preconfirmed':
-      // Told again after a restart, or after the operator's word.
+      // Emitted again after a restart, or after an operator resolved it.
       return before === 'unresolved' ? 'open' : before
     default:
       return before
   }
 }
 
-/** It came into a sealed block, whatever it did there. */
+/** Whether a sealed block contains the transaction, successful or not. */
 export function isSealed({ outcome }: History): boolean {
   return outcome === 'sealed' || outcome === 'reverted'
 }
 
-/** The first time that this was told of it. */
+/** Time of the first of these events. */
 export function firstAt({ entries }: History, ...events: readonly EventName[]): number | undefined {
   return entries.find(({ event }) => events.includes(event))?.at
 }
 
-/** The nonce that it has, or had last. */
+/** The current or last nonce of the transaction. */
 export function nonceOf({ entries }: History): number | undefined {
   return entries.findLast(({ nonce }) => nonce !== undefined)?.nonce
 }

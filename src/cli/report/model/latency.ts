@@ -1,20 +1,20 @@
-import { percentileOfSorted } from '../../demo/statistics.js'
+import { percentileOfSorted } from '../../shared/statistics.js'
 import type { EventName } from '../read/event.js'
 import { firstAt, type History } from './history.js'
 
-/** From `send` having taken it on to the first time that each of these was told. */
+/** Stages whose latency is measured: from the admission by `send` to the first event of the stage. */
 export const LATENCY_STAGES = ['accepted', 'preconfirmed', 'sealed'] as const
 export type LatencyStage = (typeof LATENCY_STAGES)[number]
 
 export type Spread = { readonly count: number } & Readonly<Record<'p50' | 'p90' | 'p99' | 'max', number>>
 
 export type Latency = {
-  /** Absent where none came to that stage. */
+  /** Absent if no transaction reached the stage. */
   readonly spreads: Partial<Record<LatencyStage, Spread>>
   readonly histogram: Histogram
 }
 
-/** How many took between one edge and the next. Each edge is a constant factor above the one before. */
+/** Number of samples between two edges. Each edge is a constant factor above the previous one. */
 export type Histogram = {
   readonly edgesMs: readonly number[]
   readonly counts: Record<LatencyStage, readonly number[]>
@@ -33,12 +33,12 @@ export function latencyOf(histories: readonly History[]): Latency {
   return { spreads, histogram: histogramOf(samples) }
 }
 
-/** Sorted. What was there before the recording began has no beginning to measure from. */
+/** Sorted latencies. A transaction from before the recording has no start time. */
 function samplesOf(histories: readonly History[], stage: EventName): readonly number[] {
   const samples: number[] = []
   for (const history of histories) {
     const [sentAt, reachedAt] = [firstAt(history, 'queued'), firstAt(history, stage)]
-    // A clock that was set back measures nothing.
+    // A clock that was set back gives no valid latency.
     if (sentAt !== undefined && reachedAt !== undefined && reachedAt >= sentAt)
       samples.push(reachedAt - sentAt)
   }
@@ -52,7 +52,7 @@ function spreadOf(sorted: readonly number[]): Spread | undefined {
   return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max }
 }
 
-// Three bins for a doubling: narrow enough to see two humps, wide enough to count in.
+// Three bins per doubling: narrow enough to show two peaks, wide enough for useful counts.
 const FACTOR = 2 ** (1 / 3)
 
 function histogramOf(samples: Record<LatencyStage, readonly number[]>): Histogram {
@@ -72,7 +72,7 @@ function histogramOf(samples: Record<LatencyStage, readonly number[]>): Histogra
   return { edgesMs: Array.from({ length: bins + 1 }, (_, bin) => edge(first + bin)), counts }
 }
 
-/** Everything up to a millisecond is in one bin: clocks tell no more. */
+/** All values up to a millisecond share one bin, because the clocks have no finer resolution. */
 function binOf(ms: number): number {
   return ms <= 1 ? 0 : Math.floor(Math.log(ms) / Math.log(FACTOR) + 1e-9)
 }

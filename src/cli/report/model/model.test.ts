@@ -5,7 +5,7 @@ import { buildModel } from './model.js'
 const modelOf = async (...lines: Parameters<typeof textOf>[0]) =>
   buildModel(await itemsOf(textOf([HEADER, ...lines, CLOSED])))
 
-/** How each case of a kind ended. */
+/** The ends of all problems of a kind. */
 async function endsOf(kind: string, ...lines: Parameters<typeof textOf>[0]): Promise<string[]> {
   const { problems } = await modelOf(...lines)
   return problems
@@ -20,7 +20,7 @@ const failure = (code: string) => ({
   error: { name: 'TxlaneError', code, fate: 'notExecuted', message: 'no.' },
 })
 
-describe('how what went wrong ended', () => {
+describe('the end of a problem', () => {
   const requeued = [
     told(0, 'queued', { id: 'a' }),
     told(1, 'signed', { id: 'a', nonce: 5 }),
@@ -32,10 +32,10 @@ describe('how what went wrong ended', () => {
   test.each<[string, string, Parameters<typeof textOf>[0], string[]]>([
     ['a nonce that was taken', 'foreign', requeued, ['mended: Sealed at nonce 8 +31']],
     [
-      'one that nothing of ours stood at',
+      'a foreign nonce without a transaction of the sender',
       'foreign',
       [told(1, 'foreign', { nonce: 3 })],
-      ['told: No transaction stood there'],
+      ['told: No transaction had this nonce'],
     ],
     [
       'a gap that a no-op filled',
@@ -49,9 +49,9 @@ describe('how what went wrong ended', () => {
       [told(1, 'gap', { nonce: 3 }), ...well(2, 3, 'late')],
       ['mended: Filled by transaction late +2001'],
     ],
-    ['a gap that stayed', 'gap', [told(1, 'gap', { nonce: 3 })], ['open: Not filled until the end']],
+    ['a gap that stayed', 'gap', [told(1, 'gap', { nonce: 3 })], ['open: Not filled by the end']],
     [
-      'a no-op that no gap was told of',
+      'a no-op without a gap event',
       'gapFilled',
       [told(1, 'gapFilled', { nonce: 3 })],
       ['mended: The nonce is used +0'],
@@ -67,13 +67,13 @@ describe('how what went wrong ended', () => {
       ['mended: Sealed +1500'],
     ],
     [
-      'one that nobody can tell of',
+      'an unresolved transaction',
       'unresolved',
       [told(0, 'queued', { id: 'a' }), told(5, 'unresolved', { id: 'a', nonce: 1 })],
       ['open: Still open at the end'],
     ],
     [
-      'one that failed after it stood still',
+      'a stuck transaction that failed',
       'stuck',
       [
         told(0, 'stuck', { id: 'a', nonce: 1 }),
@@ -101,7 +101,7 @@ describe('how what went wrong ended', () => {
         told(1, 'held', { reason: 'paused' }),
         told(5, 'released', { reason: 'starved' }),
       ],
-      ['mended: Released +5', 'open: Not released until the end'],
+      ['mended: Released +5', 'open: Not released by the end'],
     ],
     [
       'endpoints, each by itself',
@@ -111,20 +111,20 @@ describe('how what went wrong ended', () => {
         told(1, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 5 blocks' }),
         told(3, 'endpoint', { endpoint: 'https://b', change: 'up' }),
       ],
-      ['open: Not back until the end', 'mended: It is used again +2'],
+      ['open: Not back by the end', 'mended: It is used again +2'],
     ],
     [
       'a lost lease',
       'leaseLost',
       [told(0, 'leaseLost', { epoch: 2 })],
-      ['told: This process went on as a guest of the other'],
+      ['told: This process continued as a standby'],
     ],
     ['an error', 'error', [told(0, 'error', failure('STORE'))], ['told: STORE, notExecuted: no.']],
   ])('%s', async (_, kind, lines, ends) => {
     expect(await endsOf(kind, ...lines)).toEqual(ends)
   })
 
-  test('a transaction that is sent again and again is one case, with how often', async () => {
+  test('repeated broadcasts of a transaction are one problem with a count', async () => {
     const again = [1, 2, 3].map((after) => told(after, 'rebroadcast', { id: 'tx-1', nonce: 1 }))
     const { problems, summary } = await modelOf(...well(0, 1), ...again)
     expect(problems).toHaveLength(1)
@@ -132,7 +132,7 @@ describe('how what went wrong ended', () => {
     expect(summary.problems).toMatchObject([{ kind: 'rebroadcast', rows: 1, times: 3 }])
   })
 
-  test('a hold, an endpoint and a wait say what was recorded of them', async () => {
+  test('a hold, an endpoint and a wait carry their recorded reasons', async () => {
     const { problems } = await modelOf(
       told(0, 'held', { reason: 'jump', detail: 'latest counts 900, the lane 20' }),
       told(1, 'endpoint', { endpoint: 'https://a', change: 'failing', said: '502 Bad Gateway' }),
@@ -143,16 +143,16 @@ describe('how what went wrong ended', () => {
       'The lane reserved no nonces: jump: latest counts 900, the lane 20',
       'An endpoint did not answer, or lagged: https://a: "502 Bad Gateway"',
       'An endpoint did not answer, or lagged: https://b: it lags by 4 blocks',
-      'It waits for a person: funds',
+      'It waits for an operator: funds',
     ])
   })
 
-  test('the no-op that fills a gap is the end of the gap, and no case of its own', async () => {
+  test('the no-op that fills a gap ends the gap, and is not a separate problem', async () => {
     const { problems } = await modelOf(told(1, 'gap', { nonce: 3 }), told(50, 'gapFilled', { nonce: 3 }))
     expect(problems.map(({ kind }) => kind)).toEqual(['gap'])
   })
 
-  test('gaps of the recording itself are problems of their own', async () => {
+  test('gaps of the recording itself are separate problems', async () => {
     const items = await itemsOf(textOf([HEADER, { at: START, event: 'dropped', count: 12 }, '{"cut', HEADER]))
     const { problems, summary, sentences } = await buildModel(items)
     expect(problems.map(({ kind }) => kind).sort()).toEqual(['cutOff', 'cutOff', 'dropped', 'torn'])
@@ -162,7 +162,7 @@ describe('how what went wrong ended', () => {
 })
 
 describe('the figures', () => {
-  test('how each transaction stands at the end', async () => {
+  test('count the final state of each transaction', async () => {
     const { summary } = await modelOf(
       ...well(0, 1),
       ...well(0, 2),
@@ -186,7 +186,7 @@ describe('the figures', () => {
     })
   })
 
-  test('times from the send to each stage, of those whose send was heard', async () => {
+  test('measure the time from the send to each stage, for transactions with a recorded send', async () => {
     const { summary, latency } = await modelOf(...well(0, 1), ...well(50, 2), ...well(100, 3).slice(1))
     expect(summary.latencyMs).toEqual({
       accepted: { count: 2, p50: 10, p90: 10, p99: 10, max: 10 },
@@ -205,12 +205,12 @@ describe('the figures', () => {
     }
   })
 
-  test('a clock that was set back makes no time of its own', async () => {
+  test('ignore latencies of a clock that was set back', async () => {
     const { summary } = await modelOf(told(100, 'queued', { id: 'a' }), told(50, 'accepted', { id: 'a' }))
     expect(summary.latencyMs).toEqual({})
   })
 
-  test('how many a second', async () => {
+  test('count transactions per second', async () => {
     const { throughput, summary } = await modelOf(...well(0, 1), ...well(100, 2), ...well(1_500, 3))
     expect(throughput?.binMs).toBe(1_000)
     expect(throughput?.perSecond.sent.slice(0, 3)).toEqual([2, 1, 0])
@@ -218,14 +218,14 @@ describe('the figures', () => {
     expect(summary.acceptedPerSecond).toEqual({ peak: 2, mean: 1.5 })
   })
 
-  test('over a long time, in bins that are wider', async () => {
+  test('use wider bins for a long recording', async () => {
     const { throughput } = await modelOf(...well(0, 1), ...well(7 * 86_400_000, 2))
     expect(throughput?.binMs).toBe(1_800_000)
     expect(throughput?.perSecond.sent.length).toBeLessThanOrEqual(600)
     expect(throughput?.perSecond.sent[0]).toBe(1 / 1_800)
   })
 
-  test('the same id on two lanes is two transactions', async () => {
+  test('count the same id on two lanes as two transactions', async () => {
     const other = well(0, 1).map((line) => ({ ...line, lane: '1:0x00' }))
     const { summary } = await modelOf(...well(0, 1), ...other)
     expect(summary.transactions.sent).toBe(2)
@@ -234,7 +234,7 @@ describe('the figures', () => {
 })
 
 describe('the sentences at the top', () => {
-  test('say what came of it', async () => {
+  test('summarise the results', async () => {
     const { sentences } = await modelOf(
       ...well(0, 1),
       ...well(0, 2),
@@ -246,14 +246,14 @@ describe('the sentences at the top', () => {
       '3 transactions from 0x709979…79C8 on chain 31337, in 9.0 s.',
       '2 were sealed, 1 failed.',
       '1 gap found, and filled.',
-      '2 a second were accepted, 2 at the most.',
+      '2 per second were accepted, at most 2.',
       'Half were accepted within 10 ms, preconfirmed within 200 ms, sealed within 2.0 s.',
     ])
   })
 
-  test('say that there is nothing, and that something is missing', async () => {
-    expect((await modelOf()).sentences).toEqual(['No event was recorded: nobody was followed.'])
+  test('report an empty recording, and an incomplete one', async () => {
+    expect((await modelOf()).sentences).toEqual(['No event was recorded: the recorder followed no sender.'])
     const cut = await buildModel(await itemsOf(textOf([HEADER, ...well(0, 1)])))
-    expect(cut.sentences.at(-1)).toBe('The recording is not whole: it was not closed.')
+    expect(cut.sentences.at(-1)).toBe('The recording is incomplete: it was not closed.')
   })
 })

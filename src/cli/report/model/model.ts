@@ -6,7 +6,7 @@ import { problemsOf } from './problems.js'
 import { type Summary, sentencesOf, summaryOf } from './summary.js'
 import { type Throughput, throughputOf } from './throughput.js'
 
-/** Everything that a report says, before it is drawn. */
+/** All data of a report, before it is rendered. */
 export type Model = {
   readonly book: Book
   readonly problems: readonly Problem[]

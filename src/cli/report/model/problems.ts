@@ -4,13 +4,13 @@ import { type End, endOf, gapEnd } from './ends.js'
 import { PROBLEMS, type Problem, type ProblemKind } from './problem.js'
 import { counted } from './words.js'
 
-/** Everything that went wrong, was put right or was called off, in order of time, and how each of it ended. */
+/** Finds all problems, repairs and cancellations with their ends, ordered by time. */
 export function problemsOf(book: Book): readonly Problem[] {
   const found: Problem[] = []
-  // What is told of one transaction again and again is one row.
+  // Repeated events of one transaction share a row.
   const repeated = new Map<string, Problem>()
   const filledAfterGap = new Set<string>()
-  // Holds and absences that are not over yet.
+  // Holds and outages that have not ended yet.
   const lasting = new Map<string, Problem>()
 
   for (const event of book.events) {
@@ -21,7 +21,7 @@ export function problemsOf(book: Book): readonly Problem[] {
     }
     const place = `${event.lane} ${event.nonce}`
     if (kind === 'gap') filledAfterGap.add(place)
-    // The end of a gap that is in the list, not one more problem.
+    // The event ends a listed gap, and is not another problem.
     if (kind === 'gapFilled' && filledAfterGap.has(place)) continue
     const key = repeatsAs(kind, event)
     const known = key === undefined ? undefined : repeated.get(key)
@@ -57,7 +57,7 @@ function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
 
 function repeatsAs(kind: ProblemKind, { lane, id, error }: ReportEvent): string | undefined {
   if (kind === 'error') return `${kind} ${lane} ${error?.code} ${error?.message}`
-  // One that stands still twice stood still: a foreign nonce twice are two nonces.
+  // A transaction that is stuck twice is one problem; two foreign nonces are two problems.
   const once = ['rebroadcast', 'stuck', 'feeCeiling', 'unresolved', 'replaced'].includes(kind)
   return once && id !== undefined ? `${kind} ${lane} ${id}` : undefined
 }
@@ -74,7 +74,7 @@ function begin(book: Book, kind: ProblemKind, event: ReportEvent): Problem {
 
 function whatOf(kind: ProblemKind, event: ReportEvent): string {
   const { reason, detail, endpoint, said, waitingFor, error } = event
-  // The first names it, and a sentence of the lane or of the endpoint says more.
+  // The name of the endpoint, the reason or the error, followed by the detail.
   const named = endpoint ?? reason ?? waitingFor ?? (kind === 'error' ? error?.message : undefined)
   const more = endpoint === undefined ? detail : (reason ?? (said === undefined ? undefined : `"${said}"`))
   return [PROBLEMS[kind].what, named, more].filter((part) => part !== undefined).join(': ')
@@ -87,7 +87,7 @@ function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent):
   return `${kind} ${lane} ${endpoint ?? reason}`
 }
 
-/** `released` ends the hold of that reason, `up` and `reader` the time in which that endpoint was away. */
+/** `released` ends the hold with the same reason; `up` and `reader` end the outage of the endpoint. */
 function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
   const isUp = event.event === 'endpoint' && BACK.has(event.change ?? '')
   if (event.event !== 'released' && !isUp) return
@@ -103,7 +103,7 @@ function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
   }
 }
 
-/** What is wrong with the recording itself. */
+/** Problems of the recording itself. */
 function ofTheRecording(book: Book): readonly Problem[] {
   const { lives, dropped, torn, startedAt = 0 } = book
   const at = (kind: ProblemKind, time: number, times: number, what = PROBLEMS[kind].what): Problem => ({
@@ -120,7 +120,7 @@ function ofTheRecording(book: Book): readonly Problem[] {
   })
   return [
     ...dropped.map((one) =>
-      at('dropped', one.at, 1, `${counted(one.count, 'event')} missing: the recorder had no room`),
+      at('dropped', one.at, 1, `${counted(one.count, 'event')} missing: the recorder's buffer was full`),
     ),
     ...(torn > 0 ? [at('torn', startedAt, torn)] : []),
     ...lives.filter(({ closed }) => !closed).map((life) => at('cutOff', life.at, 1)),

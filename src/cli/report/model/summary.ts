@@ -5,7 +5,7 @@ import type { Problem, ProblemKind, ProblemState } from './problem.js'
 import type { Throughput } from './throughput.js'
 import { counted, duration, number, short } from './words.js'
 
-/** What came of a recording, in numbers. The object that `--json` prints is made of it. */
+/** Figures of a recording. `--json` prints this object. */
 export type Summary = {
   readonly startedAt: number | null
   readonly endedAt: number | null
@@ -14,7 +14,7 @@ export type Summary = {
   readonly transactions: { readonly sent: number } & Readonly<Record<Outcome, number>>
   readonly gaps: Readonly<Record<'found' | 'filled' | 'open', number>>
   readonly latencyMs: Latency['spreads']
-  /** The most in any second, and over the time from the first to the last. */
+  /** Maximum in any second, and mean from the first to the last acceptance. */
   readonly acceptedPerSecond: Readonly<Record<'peak' | 'mean', number>>
   readonly problems: readonly ProblemGroup[]
   readonly recording: Readonly<
@@ -22,7 +22,7 @@ export type Summary = {
   > & { readonly packages: readonly string[] }
 }
 
-/** All of one kind. */
+/** All problems of one kind. */
 export type ProblemGroup = {
   readonly kind: ProblemKind
   readonly rows: number
@@ -72,7 +72,7 @@ export function summaryOf(
       open: 0,
     }
     for (const history of all) {
-      // What reverted is sealed as well.
+      // A reverted transaction also counts as sealed.
       if (isSealed(history)) counts.sealed++
       if (history.outcome !== 'sealed') counts[history.outcome]++
     }
@@ -106,7 +106,7 @@ function groupsOf(problems: readonly Problem[]): readonly ProblemGroup[] {
     .sort((a, b) => b.states.open - a.states.open || b.rows - a.rows)
 }
 
-/** The same in sentences, for the top of the page. */
+/** The figures as sentences, for the top of the page. */
 export function sentencesOf(summary: Summary): readonly string[] {
   const { transactions: all, lanes, recording } = summary
   if (all.sent === 0) return [emptySentence(recording.events, lanes)]
@@ -122,8 +122,8 @@ export function sentencesOf(summary: Summary): readonly string[] {
 
 function emptySentence(events: number, lanes: readonly string[]): string {
   const heard =
-    events === 0 ? 'No event was recorded' : `${counted(events, 'event')}, and none of a transaction`
-  return lanes.length === 0 ? `${heard}: nobody was followed.` : `${heard} ${fromLanes(lanes)}.`
+    events === 0 ? 'No event was recorded' : `${counted(events, 'event')}, but none of a transaction`
+  return lanes.length === 0 ? `${heard}: the recorder followed no sender.` : `${heard} ${fromLanes(lanes)}.`
 }
 
 function fromLanes(lanes: readonly string[]): string {
@@ -133,7 +133,7 @@ function fromLanes(lanes: readonly string[]): string {
 }
 
 function outcomes(all: Summary['transactions']): string {
-  const reverted = all.reverted > 0 ? ` (${number(all.reverted)} of them known to have reverted)` : ''
+  const reverted = all.reverted > 0 ? ` (${number(all.reverted)} of which reverted)` : ''
   const rest = [
     [all.failed, 'failed'],
     [all.cancelled, all.cancelled === 1 ? 'was cancelled' : 'were cancelled'],
@@ -150,12 +150,12 @@ function outcomes(all: Summary['transactions']): string {
 
 function gapSentence({ found, open }: Summary['gaps']): string {
   if (found === 0) return 'No gap was found.'
-  const end = open === 0 ? 'all of them filled' : `${number(open)} of them not filled until the end`
+  const end = open === 0 ? 'all filled' : `${number(open)} not filled by the end`
   return `${counted(found, 'gap')} found, ${found === 1 && open === 0 ? 'and filled' : end}.`
 }
 
 function rateSentence({ acceptedPerSecond: { peak, mean } }: Summary): string {
-  return peak === 0 ? '' : `${number(mean)} a second were accepted, ${number(peak)} at the most.`
+  return peak === 0 ? '' : `${number(mean)} per second were accepted, at most ${number(peak)}.`
 }
 
 function latencySentence(spreads: Latency['spreads']): string {
@@ -172,5 +172,5 @@ function missingSentence({ dropped, tornLines, notClosed }: Summary['recording']
     ...(tornLines > 0 ? [`${counted(tornLines, 'line')} cut off`] : []),
     ...(notClosed > 0 ? ['it was not closed'] : []),
   ]
-  return parts.length === 0 ? '' : `The recording is not whole: ${parts.join(', ')}.`
+  return parts.length === 0 ? '' : `The recording is incomplete: ${parts.join(', ')}.`
 }

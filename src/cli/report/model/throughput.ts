@@ -3,7 +3,7 @@ import { firstAt, type History } from './history.js'
 export const THROUGHPUT_STAGES = ['sent', 'accepted', 'sealed'] as const
 export type ThroughputStage = (typeof THROUGHPUT_STAGES)[number]
 
-/** How many came to each stage per second, in bins of the same width. */
+/** Transactions per second for each stage, in bins of equal width. */
 export type Throughput = {
   readonly startedAt: number
   readonly binMs: number
@@ -12,7 +12,7 @@ export type Throughput = {
 
 const EVENTS = { sent: 'queued', accepted: 'accepted', sealed: 'sealed' } as const
 const BINS_MAX = 600
-// Widths that are easy to read, in milliseconds.
+// Readable bin widths, in milliseconds.
 const WIDTHS = [1, 2, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((seconds) => seconds * 1_000)
 
 export function throughputOf(histories: readonly History[], startedAt: number, endedAt: number): Throughput {

@@ -12,7 +12,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-/** Two figures of what matters: `240 ms`, `1.4 s`, `12 min 5 s`. */
+/** Two significant parts: `240 ms`, `1.4 s`, `12 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)} ms`
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`
@@ -29,12 +29,12 @@ function pair(ms: number, large: number, largeName: string, small: number, small
   return rest === 0 ? first : `${first} ${rest} ${smallName}`
 }
 
-/** An address or a hash, by its ends. */
+/** An address or a hash, shortened to its ends. */
 export function short(hex: string): string {
   return hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-4)}` : hex
 }
 
-/** What it was, what that means for the transaction, and why. */
+/** Code and fate of the error, then its message. */
 export function errorText({ code, fate, message }: RecordedError): string {
   const label = [code, fate].filter((part) => part !== undefined).join(', ')
   return label === '' ? message : `${label}: ${message}`

@@ -11,7 +11,7 @@ import { type EChartsCoreOption, type EChartsType, init, use } from 'echarts/cor
 import { CanvasRenderer } from 'echarts/renderers'
 import type { Colours } from './colours.js'
 
-// The parts that are used, and no others: the page carries them.
+// Only the used components, because the page contains their code.
 use([
   BarChart,
   CustomChart,
@@ -28,7 +28,7 @@ use([
 
 export type Chart = EChartsType
 
-/** A chart that fills its element, is drawn anew when that changes its size, and says what it shows to who cannot see. */
+/** A chart that fills its element, resizes with it, and has a label for screen readers. */
 export function createChart(place: HTMLElement, label: string): Chart {
   place.setAttribute('role', 'img')
   place.setAttribute('aria-label', label)
@@ -37,7 +37,7 @@ export function createChart(place: HTMLElement, label: string): Chart {
   return chart
 }
 
-/** What all charts have in common: no motion, the page's font, quiet axes. */
+/** Common options of all charts: no animation, the page's font, subdued axes. */
 export function baseOption(colours: Colours): EChartsCoreOption {
   return {
     animation: false,

@@ -1,4 +1,4 @@
-/** Colours by their names in the page's style. */
+/** Returns a colour by its name in the page's style. */
 export type Colours = (name: string) => string
 
 export function readColours(): Colours {
@@ -6,7 +6,7 @@ export function readColours(): Colours {
   return (name) => style.getPropertyValue(`--${name}`).trim()
 }
 
-/** The button that goes from light to dark and back; the charts are drawn anew in the other colours. */
+/** The button that switches between light and dark. The charts are then redrawn. */
 export function themeButton(button: HTMLElement, changed: () => void): void {
   const system = matchMedia('(prefers-color-scheme: dark)')
   const root = document.documentElement

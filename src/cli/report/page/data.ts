@@ -9,7 +9,7 @@ export type Entry = {
 }
 export type Attempt = { readonly hash: string; readonly fees: PayloadFees; readonly at: number }
 
-/** One transaction, as the page works with it. */
+/** One transaction in the unpacked form of the page. */
 export type Transaction = {
   readonly index: number
   readonly id: string
@@ -110,7 +110,7 @@ function unpackProblem(
   }
 }
 
-/** The nonce that it stands at, or stood at last. */
+/** The current or last nonce of the transaction. */
 export function nonceOf({ entries }: Transaction): number | undefined {
   return entries.at(-1)?.nonce
 }

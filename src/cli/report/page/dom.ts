@@ -2,8 +2,8 @@ type Attributes = Readonly<Record<string, string | number | boolean | undefined>
 export type Child = Node | string | number | undefined
 
 /**
- * Makes an element. Text goes in as text, whatever it holds: ids, messages and reasons are whatever somebody wrote, and
- * nothing on the page is made of markup.
+ * Creates an element. Children are inserted as text, never as markup: ids, messages and reasons may contain
+ * anything.
  */
 export function element<tag extends keyof HTMLElementTagNameMap>(
   tag: tag,

@@ -5,7 +5,7 @@ import { after, clockTime, day } from './time.js'
 
 const SKETCH_MAX = 12
 
-/** What of a transaction's history goes beside the pointer. */
+/** The short history beside the pointer. */
 export function historySketch(transaction: Transaction, data: Data): Node {
   const { id, entries, attempts, outcome } = transaction
   const started = entries[0]?.at ?? data.startedAt
@@ -27,7 +27,7 @@ export function historySketch(transaction: Transaction, data: Data): Node {
     element('strong', {}, id),
     element('div', {}, [nonceText(transaction), outcome, ...(hash ? [short(hash)] : [])].join(' · ')),
     element('table', {}, element('tbody', {}, ...rows)),
-    more > 0 ? element('div', { class: 'count' }, `and ${more} more: click for all`) : undefined,
+    more > 0 ? element('div', { class: 'count' }, `and ${more} more: click to show all`) : undefined,
   )
 }
 
@@ -36,7 +36,7 @@ function nonceText(transaction: Transaction): string {
   return nonce === undefined ? 'no nonce' : `nonce ${nonce}`
 }
 
-/** The whole of it, in a place of its own. */
+/** Shows the complete history in its panel. */
 export function showHistory(place: HTMLElement, transaction: Transaction, data: Data): void {
   const { id, entries, attempts, outcome, lane } = transaction
   const close = button('Close', '', () => {
@@ -72,7 +72,7 @@ function entriesTable(entries: readonly Entry[], first: number): Node {
       element('td', { class: 'name' }, noteOf(note)),
     ),
   )
-  return table('What was told of it', ['time', 'after', 'event', 'nonce', ''], rows)
+  return table('Events', ['time', 'after', 'event', 'nonce', ''], rows)
 }
 
 function noteOf(note: string | undefined): Child {
@@ -93,12 +93,12 @@ function attemptsTable(attempts: readonly Attempt[], first: number): Node {
       ),
     ),
   )
-  return table('Attempts', ['after', 'hash', 'fees, gwei a gas'], rows)
+  return table('Attempts', ['after', 'hash', 'fees, gwei per gas'], rows)
 }
 
 const FEE_NAMES: Readonly<Record<string, string>> = {
   gasPrice: 'price',
-  maxFeePerGas: 'at most',
+  maxFeePerGas: 'maximum',
   maxPriorityFeePerGas: 'tip',
 }
 
@@ -106,7 +106,7 @@ function feeName(name: string): string {
   return FEE_NAMES[name] ?? name
 }
 
-/** Wei as gwei, to the last digit that counts. */
+/** Wei as gwei, without trailing zeros. */
 export function gwei(wei: string): string {
   const digits = wei.padStart(10, '0')
   const whole = digits.slice(0, -9)

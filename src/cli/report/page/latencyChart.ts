@@ -6,12 +6,12 @@ import { element } from './dom.js'
 
 const STAGES = ['accepted', 'preconfirmed', 'sealed'] as const
 
-/** The histogram; bars of one bin stand side by side, and a line marks the median of each. */
+/** The histogram: the bars of a bin stand side by side, and a line marks the median of each stage. */
 export function drawLatency(place: HTMLElement, data: Data): ((colours: Colours) => void) | undefined {
   const { edgesMs } = data.histogram
   if (edgesMs.length === 0) {
     place.classList.remove('chart')
-    place.append(element('p', { class: 'empty' }, 'No transaction was followed from its send to a stage.'))
+    place.append(element('p', { class: 'empty' }, 'No transaction has both a recorded send and a stage.'))
     return undefined
   }
   const chart = createChart(place, `Latency histogram: ${medians(data)}`)
@@ -70,7 +70,7 @@ function binOf(edgesMs: readonly number[], ms: number): number {
   return Math.max(0, (above < 0 ? edgesMs.length - 1 : above) - 1)
 }
 
-/** The same as a table. */
+/** The same data as a table. */
 export function spreadTable({ spreads }: Data): Node | undefined {
   const rows = STAGES.flatMap((stage) => {
     const spread = spreads[stage]

@@ -11,7 +11,7 @@ import { drawTools } from './tools.js'
 
 type Draw = (colours: Colours) => void
 
-/** Everything on the page that its data brings about. A page without transactions has fewer places to fill. */
+/** Draws all parts of the page. A page without transactions has fewer elements to fill. */
 function start(data: Data): void {
   const draws = [nonces(data), fill('latency', (place) => drawLatency(place, data))]
   fill('spreads', (place) => place.append(...[spreadTable(data)].filter((node) => node !== undefined)))
@@ -44,7 +44,7 @@ function nonces(data: Data): Draw | undefined {
   })
 }
 
-/** Shown beside the chart, and come to by who chose it in a table. */
+/** Shows a transaction's history beside the chart, scrolls to it, and focuses it. */
 function choose(transaction: Transaction, data: Data): void {
   fill('history', (place) => {
     showHistory(place, transaction, data)

@@ -13,10 +13,13 @@ export type NonceChart = {
 
 type Span = { readonly from: number; readonly to: number }
 
-// Below it the legend takes two lines.
+// Below this width in pixels the legend takes two lines.
 const WIDE = 520
 
-/** Nonces against time. What is drawn follows the zoom, so that it is quick with any number of transactions. */
+/**
+ * Nonces over time. Only the zoomed range is drawn, so that the chart is fast with any number of
+ * transactions.
+ */
 export function createNonceChart(
   place: HTMLElement,
   data: Data,
@@ -39,7 +42,8 @@ export function createNonceChart(
     )
     rows = rowsInView(inView, marked)
     const holds = ({ at }: Problem) => at >= span.from && at <= span.to
-    // The nonces of that time: a moment of a long run would be a flat line among all of them.
+    // The axis covers the nonces of the visible time: a short part of a long run would otherwise be a flat
+    // line.
     chart.setOption({ yAxis: boundsOf(inView), series: nonceSeries(data, lane, rows, holds, colours) })
   }
 
@@ -77,7 +81,7 @@ export function busiestLane({ transactions, lanes }: Data): number {
 }
 
 function labelOf({ transactions }: Data): string {
-  return `Chart of ${number(transactions.length)} transactions: the nonce of each against the time of each of its stages. The tables below hold what went wrong.`
+  return `Chart of ${number(transactions.length)} transactions: nonce over time, with the stages of each transaction. The tables below list the problems.`
 }
 
 function frame(data: Data, span: Span, isWide: boolean, colours: Colours): Parameters<Chart['setOption']>[0] {
@@ -91,11 +95,11 @@ function frame(data: Data, span: Span, isWide: boolean, colours: Colours): Param
       type: 'value',
       minInterval: 1,
       ...axis(colours),
-      // The ends are the data's, and stand too close to round numbers.
+      // The first and last labels are arbitrary numbers, too close to round ones.
       axisLabel: { color: colours('quiet'), showMinLabel: false, showMaxLabel: false },
     },
     dataZoom: [
-      // The wheel alone is the page's.
+      // The wheel without a key scrolls the page.
       { ...zoom, type: 'inside', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true },
       { ...zoom, ...slider(colours) },
     ],
@@ -121,7 +125,7 @@ function slider(colours: Colours): Record<string, unknown> {
   }
 }
 
-/** The time that is shown now. */
+/** The visible time range. */
 function spanOf(chart: Chart): Span | undefined {
   const [zoom] = (chart.getOption() as { dataZoom?: readonly Record<string, unknown>[] }).dataZoom ?? []
   const [from, to] = [Number(zoom?.startValue), Number(zoom?.endValue)]

@@ -5,7 +5,7 @@ import type { Data, Problem, Transaction } from './data.js'
 import { PHASES, type PhaseName, phasesOf } from './phases.js'
 import { thinned } from './view.js'
 
-/** Bars grow as a transaction comes along: a stage is known by its thickness where its colour is not. */
+/** Bars grow with the stage, so that the thickness also identifies the stage without colours. */
 const SHARE: Readonly<Record<PhaseName, number>> = {
   queued: 0.25,
   signed: 0.5,
@@ -13,16 +13,16 @@ const SHARE: Readonly<Record<PhaseName, number>> = {
   preconfirmed: 1,
 }
 const BAR_MAX = 14
-// Rows of fewer pixels are drawn without gaps: thicknesses and gaps would be a pattern that says nothing.
+// Rows below this height in pixels are drawn without gaps, because gaps would form a meaningless pattern.
 const ROW_DENSE = 4
-// Of what is in view: more of them would cover what they are about. Zooming in comes to all.
+// Limits of the marks in view: more would cover the bars. Zooming in shows all.
 const [MARKS_FEW, MARKS_MAX] = [60, { fault: 500, repair: 200 }]
 
 const CROSS =
   'path://M0,1.5 L1.5,0 L5,3.5 L8.5,0 L10,1.5 L6.5,5 L10,8.5 L8.5,10 L5,6.5 L1.5,10 L0,8.5 L3.5,5 Z'
 const bar = (share: number) => `path://M0,${5 - share * 5} h16 v${share * 10} h-16 z`
 
-/** Names in the legend, in its order, with what stands for each. */
+/** Legend entries in order, with their symbols. */
 export const LEGEND = [
   ...PHASES.map((stage) => ({ name: stage as string, icon: bar(SHARE[stage]) })),
   { name: 'sealed', icon: 'circle' },
@@ -31,7 +31,7 @@ export const LEGEND = [
   { name: 'repair', icon: 'diamond' },
 ]
 
-/** The series for the transactions that are in view. */
+/** The series for the transactions in view. */
 export function nonceSeries(
   data: Data,
   lane: number,
@@ -80,7 +80,7 @@ function dots(name: string, symbol: string, symbolSize: number, colours: Colours
 
 type Side = 'x' | 'y' | 'width' | 'height'
 
-/** @param opacity what only waits stands back */
+/** @param opacity lower for the waiting stage, which recedes */
 function renderBar(share: number, opacity: number): CustomSeriesRenderItem {
   return (params, api) => {
     const nonce = Number(api.value(2))
@@ -88,7 +88,7 @@ function renderBar(share: number, opacity: number): CustomSeriesRenderItem {
     const [to = 0] = api.coord([api.value(1), nonce])
     const row = (api.size?.([0, 1]) as number[] | undefined)?.[1] ?? 1
     const thick = row < ROW_DENSE ? row : Math.min(BAR_MAX, row * 0.82) * share
-    // On whole pixels: halves of them would be drawn as stripes.
+    // Rounded to whole pixels: fractions would be drawn as stripes.
     const top = Math.round(middle - thick / 2)
     const height = Math.max(1, Math.round(middle + thick / 2) - top)
     const { x, y, width, height: tall } = params.coordSys as unknown as Record<Side, number>
@@ -101,7 +101,7 @@ function renderBar(share: number, opacity: number): CustomSeriesRenderItem {
   }
 }
 
-/** What went wrong at a nonce and what was done about it; what goes for the whole lane is a band or a line. */
+/** Marks of problems and repairs at nonces. Problems of the whole lane are a band or a line. */
 function marks(
   data: Data,
   lane: number,
@@ -117,7 +117,7 @@ function marks(
       MARKS_MAX[role],
     ).map(({ at, nonce }) => [at, nonce])
   const [faults, repairs] = [atNonces('fault'), atNonces('repair')] as [number[][], number[][]]
-  // Many of them stand close: smaller ones cover less of what is behind.
+  // Many marks are close together: smaller ones cover less.
   const size = (marks: readonly unknown[]) => (marks.length > MARKS_FEW ? 6 : 9)
   return [
     {

@@ -29,7 +29,7 @@ function barsOf(...entries: readonly (readonly [number, string, number?])[]): st
 }
 
 describe('the bars of a transaction', () => {
-  test('are its stages, one after the other, at its nonce', () => {
+  test('show its stages in order, at its nonce', () => {
     expect(
       barsOf([0, 'queued'], [5, 'signed', 7], [9, 'accepted', 7], [20, 'preconfirmed', 7], [90, 'sealed', 7]),
     ).toEqual([
@@ -41,7 +41,7 @@ describe('the bars of a transaction', () => {
     ])
   })
 
-  test('go on at the nonce that it comes to when something else takes its own', () => {
+  test('continue at the new nonce after a foreign transaction took the old one', () => {
     expect(
       barsOf([0, 'queued'], [5, 'signed', 7], [30, 'foreign', 7], [50, 'signed', 9], [90, 'sealed', 9]),
     ).toEqual([
@@ -53,7 +53,7 @@ describe('the bars of a transaction', () => {
     ])
   })
 
-  test('begin anew when its block leaves the chain', () => {
+  test('start again when its block leaves the chain', () => {
     expect(barsOf([0, 'accepted', 7], [10, 'sealed', 7], [20, 'reorged', 7], [40, 'sealed', 7])).toEqual([
       'accepted at 7, 0 to 10',
       'accepted at 7, 20 to 40',
@@ -62,12 +62,12 @@ describe('the bars of a transaction', () => {
     ])
   })
 
-  test('last until the end where it is open, and are none where it has no nonce', () => {
+  test('last until the end for an open transaction, and are absent without a nonce', () => {
     expect(barsOf([0, 'accepted', 7], [5, 'rebroadcast', 7])).toEqual(['accepted at 7, 0 to 10000'])
     expect(barsOf([0, 'queued'], [5, 'failed'])).toEqual([])
   })
 
-  test('are never longer than nothing where a clock was set back', () => {
+  test('have no negative length if a clock was set back', () => {
     expect(barsOf([10, 'signed', 1], [0, 'accepted', 1], [5, 'sealed', 1])).toEqual([
       'signed at 1, 10 to 10',
       'accepted at 1, 0 to 5',
@@ -79,12 +79,12 @@ describe('the bars of a transaction', () => {
 describe('the rows that are drawn', () => {
   const all = Array.from({ length: 1_000 }, (_, nonce) => transaction([nonce, 'signed', nonce]))
 
-  test('are all that are in view, where there are few', () => {
+  test('are all rows in view, up to the limit', () => {
     const some = all.filter((_, index) => index >= 500 && index < 550)
     expect(rowsInView(some, new Set(), 100)).toEqual(some)
   })
 
-  test('are those that went wrong and others evenly, where there are many', () => {
+  test('are the rows with problems and an even selection of the others, above the limit', () => {
     const marked = new Set(all.slice(0, 10))
     const rows = rowsInView(all, marked, 100)
     expect(rows).toHaveLength(100)
@@ -103,7 +103,7 @@ test.each([
   expect(gwei(wei)).toBe(text)
 })
 
-test('times after another are told in two figures, with their sign', () => {
+test('shows time differences in two parts, with their sign', () => {
   expect([0, 999, 1_400, 65_000, 3_600_000, -20].map(after)).toEqual([
     '+0 ms',
     '+999 ms',
@@ -114,7 +114,7 @@ test('times after another are told in two figures, with their sign', () => {
   ])
 })
 
-test('a transaction is found by its id, its hash, its nonce or a part of its id', () => {
+test('finds a transaction by its id, its hash, its nonce or a part of its id', () => {
   const [one, two] = [
     { ...transaction([0, 'signed', 12]), id: '7' },
     { ...transaction([0, 'signed', 7]), id: 'Payment-2', attempts: [] },

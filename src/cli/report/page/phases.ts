@@ -1,10 +1,10 @@
 import type { Transaction } from './data.js'
 
-/** Stages that last: from being told of until the next one. */
+/** Stages with a duration: from their event until the next one. */
 export const PHASES = ['queued', 'signed', 'accepted', 'preconfirmed'] as const
 export type PhaseName = (typeof PHASES)[number]
 
-/** A transaction stood at this stage, at this nonce, for this long. */
+/** A stage of a transaction at a nonce, with its start and end. */
 export type Phase = {
   readonly stage: PhaseName
   readonly nonce: number
@@ -12,14 +12,14 @@ export type Phase = {
   readonly to: number
 }
 
-/** Where a transaction came to rest: in a sealed block, or at an end without one. */
+/** The final point of a transaction: sealed, or ended without a block. */
 export type Rest = { readonly kind: 'sealed' | 'ended'; readonly at: number; readonly nonce: number }
 
 const ENDS: ReadonlySet<string> = new Set(['failed', 'cancelled', 'superseded'])
 
 /**
- * The bars of one transaction. What waits for a nonce is drawn at the one that it comes to; what has none to the end is
- * not drawn. What is still open lasts until the end of the recording.
+ * The bars of one transaction. A transaction that waits for a nonce is drawn at its later nonce; one that
+ * never gets a nonce is not drawn. An open transaction lasts until the end of the recording.
  */
 export function phasesOf({ entries }: Transaction, endedAt: number): { phases: Phase[]; rests: Rest[] } {
   const phases: Phase[] = []
@@ -47,7 +47,7 @@ export function phasesOf({ entries }: Transaction, endedAt: number): { phases: P
   return { phases, rests }
 }
 
-/** What waits comes to the nonce that it is told of next. */
+/** The nonce that a waiting transaction gets next. */
 function nonceAfter(entries: Transaction['entries'], index: number): number | undefined {
   return entries.slice(index).find(({ event, nonce }) => event !== 'foreign' && nonce !== undefined)?.nonce
 }
@@ -56,8 +56,8 @@ function stageAfter(event: string, stage: PhaseName | undefined): PhaseName | 's
   if ((PHASES as readonly string[]).includes(event)) return event as PhaseName
   if (event === 'sealed') return 'sealed'
   if (ENDS.has(event)) return 'ended'
-  // Something else has its nonce: it waits for another.
+  // A foreign transaction has its nonce: it waits for another one.
   if (event === 'foreign') return 'queued'
-  // Its block is gone, its bytes are not.
+  // Its block left the chain, but the network may still have its bytes.
   return event === 'reorged' ? 'accepted' : stage
 }

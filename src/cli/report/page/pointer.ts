@@ -10,10 +10,10 @@ type Parts = {
   readonly choose: (transaction: Transaction) => void
 }
 
-// Pixels: a row may be one of them tall, and a finger is no needle.
+// Tolerance in pixels: a row may be one pixel tall, and a finger is not that precise.
 const REACH = { down: 9, across: 14 }
 
-/** Shows the history of the transaction that is nearest to the pointer, and chooses it on a click. */
+/** Shows the history of the transaction nearest to the pointer, and selects it on a click. */
 export function followPointer({ chart, place, data, rows, choose }: Parts): void {
   const tip = document.createElement('div')
   tip.id = 'tip'
@@ -46,7 +46,7 @@ export function followPointer({ chart, place, data, rows, choose }: Parts): void
   addEventListener('scroll', hide, { passive: true })
 }
 
-/** Beside the pointer, on the side that has room. */
+/** Places the tip beside the pointer, on the side with room. */
 function move(tip: HTMLElement, { left, top }: DOMRect, offsetX: number, offsetY: number): void {
   const [x, y] = [left + offsetX, top + offsetY]
   const { width, height } = tip.getBoundingClientRect()
@@ -65,7 +65,7 @@ function nearest(
   if (!chart.containPixel('grid', [x, y])) return undefined
   const pixelOf = (nonce: number) => Number(chart.convertToPixel({ yAxisIndex: 0 }, nonce))
   const nonceAt = (pixel: number) => Number(chart.convertFromPixel({ yAxisIndex: 0 }, pixel))
-  // Asked once: of all rows, few are within reach.
+  // The range is converted once, because only few rows are within reach.
   const [low, high] = [nonceAt(y + REACH.down), nonceAt(y - REACH.down)]
   let best: Transaction | undefined
   let least = 1
@@ -81,7 +81,7 @@ function nearest(
   return best
 }
 
-/** Pixels from the nearer end of its bars; 0 above them. */
+/** Distance in pixels to the nearer end of the bars; 0 between the ends. */
 function beside(chart: Chart, { entries, outcome }: Transaction, data: Data, x: number): number {
   const pixelOf = (at: number) => Number(chart.convertToPixel({ xAxisIndex: 0 }, at))
   const first = entries[0]?.at ?? 0

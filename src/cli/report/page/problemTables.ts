@@ -8,17 +8,19 @@ const ROWS_AT_ONCE = 100
 type Column = {
   readonly name: string
   readonly class: string
-  /** What it is sorted by. */
+  /** Sort key of the column. */
   readonly by: (problem: Problem) => number | string
   readonly cell: (problem: Problem) => Child
 }
 
 export type ProblemTables = { readonly groups: Node; readonly rows: Node }
 
-/** The kinds, with how many of each ended how; and below each one by itself. A kind that is clicked is shown alone. */
+/**
+ * The kinds with the number of each end state, and below them each problem. Clicking a kind filters the list.
+ */
 export function problemTables(data: Data, choose: (transaction: Transaction) => void): ProblemTables {
   if (data.problems.length === 0) {
-    return { groups: element('p', { class: 'empty' }, 'Nothing went wrong.'), rows: element('div') }
+    return { groups: element('p', { class: 'empty' }, 'There was no problem.'), rows: element('div') }
   }
   const columns = columnsOf(data, choose)
   const rows = element('div')
@@ -38,8 +40,8 @@ export function problemTables(data: Data, choose: (transaction: Transaction) => 
     const shownAll = data.problems.length === data.problemsInAll
     const of = shownAll
       ? ''
-      : ` The page holds ${number(data.problems.length)} of ${number(data.problemsInAll)}.`
-    const only = kind === undefined ? 'Each by itself.' : `Only ${kind}.`
+      : ` The page shows ${number(data.problems.length)} of ${number(data.problemsInAll)}.`
+    const only = kind === undefined ? 'All problems.' : `Only ${kind}.`
     const all = kind === undefined ? undefined : button('Show all kinds', 'link', () => pick(undefined))
     return element('p', { class: 'hint' }, `${only}${of} `, all)
   }
@@ -122,7 +124,7 @@ function columnsOf(data: Data, choose: (transaction: Transaction) => void): read
         transaction === undefined ? undefined : button(transaction.id, 'link', () => choose(transaction)),
     },
     {
-      name: 'what went wrong',
+      name: 'problem',
       class: 'name',
       by: ({ what }) => what,
       cell: ({ what, times }) => (times > 1 ? `${what} (${number(times)} times)` : what),
@@ -140,7 +142,7 @@ function columnsOf(data: Data, choose: (transaction: Transaction) => void): read
 }
 
 function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node {
-  const names = ['kind', 'what it means', 'cases', 'times', 'mended', 'ended', 'told', 'open']
+  const names = ['kind', 'what it means', 'cases', 'times', 'mended', 'ended', 'reported', 'open']
   const head = names.map((name, index) =>
     element('th', { scope: 'col', class: index === 1 ? 'wide' : index > 1 ? 'number' : '' }, name),
   )
@@ -165,8 +167,8 @@ function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node
     )
   })
   const caption =
-    'Of the cases: mended, as it should be again; ended, with the transaction; told, with nothing to follow; open, nothing more was told.'
-  // Above the table and not in it, where it would be as wide as that is.
+    'States: mended: the normal state is restored; ended: the transaction ended; reported: no further event is expected; open: no later event was recorded.'
+  // Above the table, because text inside it would widen the table.
   const words = element('p', { class: 'hint', id: 'group-words' }, caption)
   const table = element(
     'div',

@@ -3,7 +3,7 @@ import { axis, baseOption, type Chart, createChart, legend, tooltip } from './ch
 import type { Colours } from './colours.js'
 import type { Data } from './data.js'
 
-// Told apart by their strokes as well.
+// The lines also differ in their strokes.
 const LINES = [
   { stage: 'sent', colour: 'queued', stroke: 'dotted' },
   { stage: 'accepted', colour: 'accepted', stroke: 'dashed' },
@@ -14,7 +14,7 @@ export function drawThroughput(place: HTMLElement, data: Data): ((colours: Colou
   const { throughput } = data
   if (throughput === null) return undefined
   const peaks = LINES.map(({ stage }) => `${number(Math.max(0, ...throughput.perSecond[stage]))} ${stage}`)
-  const chart = createChart(place, `Throughput, at the most in a second: ${peaks.join(', ')}`)
+  const chart = createChart(place, `Throughput, maximum per second: ${peaks.join(', ')}`)
   return (colours) => chart.setOption(optionOf(throughput, colours), { notMerge: true })
 }
 
@@ -31,7 +31,7 @@ function optionOf(
       ...tooltip(colours),
       axisPointer: { type: 'line' },
       valueFormatter: (value: unknown) =>
-        Array.isArray(value) ? `${number(Math.round(Number(value[1]) * 10) / 10)} a second` : String(value),
+        Array.isArray(value) ? `${number(Math.round(Number(value[1]) * 10) / 10)} per second` : String(value),
     },
     xAxis: {
       type: 'time',
@@ -48,7 +48,7 @@ function optionOf(
       showSymbol: false,
       lineStyle: { color: colours(colour), type: stroke, width: stage === 'sealed' ? 2 : 1.7 },
       itemStyle: { color: colours(colour) },
-      // The last bin lasts as long as the others.
+      // The last bin is as wide as the others.
       data: [...perSecond[stage], perSecond[stage].at(-1) ?? 0].map((rate, bin) => [
         startedAt + bin * binMs,
         rate,

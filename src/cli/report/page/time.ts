@@ -2,7 +2,7 @@ import { duration } from '../model/words.js'
 
 const two = (value: number) => String(value).padStart(2, '0')
 
-/** The reader's own time of day, to the millisecond. */
+/** Local time of day, to the millisecond. */
 export function clockTime(at: number): string {
   const date = new Date(at)
   const ms = String(date.getMilliseconds()).padStart(3, '0')

@@ -2,7 +2,7 @@ import { short } from '../model/words.js'
 import { type Data, nonceOf, type Transaction } from './data.js'
 import { element } from './dom.js'
 
-/** A choice of the lane, where there are several, and a search for a transaction. */
+/** A lane selector, if there are several lanes, and a search for a transaction. */
 export function drawTools(
   place: HTMLElement,
   data: Data,
@@ -38,13 +38,16 @@ function search(data: Data, choose: (transaction: Transaction) => void): Node {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     const found = find(data, input.value.trim())
-    answer.textContent = found === undefined && input.value !== '' ? 'None here.' : ''
+    answer.textContent = found === undefined && input.value !== '' ? 'Not found.' : ''
     if (found) choose(found)
   })
   return element('span', { style: 'display: contents' }, form, answer)
 }
 
-/** By what somebody has at hand. An id goes before a nonce: ids may be numbers. */
+/**
+ * Finds a transaction by id, hash, nonce or a part of its id. An id takes precedence over a nonce, because
+ * ids may be numbers.
+ */
 export function find({ transactions }: Data, text: string): Transaction | undefined {
   if (text === '') return undefined
   const wanted = text.toLowerCase()

@@ -1,11 +1,11 @@
 import type { Transaction } from './data.js'
 
-/** Rows that are drawn at once: more than a screen has lines tell nothing more. */
+/** Maximum rows to draw: more rows than lines on a screen add no information. */
 const ROWS_MAX = 1_500
 
 /**
- * Of the transactions in view, those that are drawn: all where there are few, else those that something went wrong with
- * and others evenly between. Zooming in comes to all of them.
+ * Selects the transactions to draw: all in view if they are few, else the ones with problems and an even
+ * selection of the others. Zooming in shows all.
  */
 export function rowsInView(
   inView: readonly Transaction[],

@@ -4,7 +4,7 @@ import type { SenderEvents } from '../../../types/index.js'
 
 export type EventName = keyof SenderEvents
 
-/** One event as it stands in a file: anybody may have written it, so each field was looked at. */
+/** One event of a file. The file is untrusted, so each field was checked. */
 export type ReportEvent = {
   readonly at: number
   readonly event: EventName
@@ -19,7 +19,7 @@ export function isKnown(event: string): event is EventName {
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The fields that are what they should be; others are left out. */
+/** Keeps the valid fields and drops the others. */
 export function toEvent(at: number, event: EventName, lane: string, raw: Fields): ReportEvent {
   return {
     at,

@@ -1,17 +1,17 @@
 import { StringDecoder } from 'node:string_decoder'
 
-// Far above what an event takes: a file without line breaks is not read into memory as a whole.
+// Far above the length of an event, so that a file without line breaks is not read into memory as a whole.
 const LINE_LENGTH_MAX = 1_048_576
 
 export type Line = {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number
   readonly text: string
-  /** The file ended in the middle of it, as far as can be told. */
+  /** Whether the file ended in the middle of the line, as far as is known. */
   readonly unended: boolean
 }
 
-/** The lines of a stream, one by one, without their breaks. One that is longer than any of ours is cut. */
+/** The lines of a stream without their line breaks. An overlong line is cut. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   const decoder = new StringDecoder('utf8')
   let rest = ''

@@ -5,7 +5,7 @@ import { CLOSED, HEADER, itemsOf, LANE, textOf, told, well } from '../report.fix
 const kinds = async (text: string, size?: number) => (await itemsOf(text, size)).map(({ kind }) => kind)
 
 describe('a recording is read', () => {
-  test('line by line, wherever its chunks end', async () => {
+  test('line by line, for any chunk size', async () => {
     const text = textOf([HEADER, ...well(0, 1, 'ünïcode-✓'), CLOSED])
     for (const size of [1, 7, 100_000]) {
       const items = await itemsOf(text, size)
@@ -14,38 +14,38 @@ describe('a recording is read', () => {
     }
   })
 
-  test('with every event that a sender can tell of', async () => {
+  test('with every event of a sender', async () => {
     const text = textOf([HEADER, ...eventNames.map((event) => told(1, event))])
     expect(await kinds(text)).toEqual(['life', ...eventNames.map(() => 'event')])
   })
 
-  test('as it was rotated away by others: without a beginning', async () => {
+  test('without a header, after a log rotation', async () => {
     expect(await kinds(textOf(well(0, 1)))).toEqual(Array(5).fill('event'))
   })
 
-  test('with several lives in it', async () => {
+  test('with several recorder sessions', async () => {
     expect(await kinds(textOf([HEADER, CLOSED, HEADER]))).toEqual(['life', 'closed', 'life'])
   })
 
-  test('where it is empty', async () => {
+  test('if it is empty', async () => {
     expect(await kinds('')).toEqual([])
     expect(await kinds('\n')).toEqual([])
   })
 })
 
-describe('a recording that is not whole is read as far as it goes', () => {
-  test('a last line that was cut off', async () => {
+describe('an incomplete recording is read as far as possible', () => {
+  test('with a truncated last line', async () => {
     const text = textOf([HEADER, told(1, 'held')])
     for (const cut of [text.length - 5, textOf([HEADER]).length + 1])
       expect(await kinds(text.slice(0, cut))).toEqual(['life', 'torn'])
     expect(await kinds('{"at":17')).toEqual(['torn'])
   })
 
-  test('a line that was cut off before the next life', async () => {
+  test('with a truncated line before the next session', async () => {
     expect(await kinds(textOf([HEADER, '{"at":1,"ev', HEADER]))).toEqual(['life', 'torn', 'life'])
   })
 
-  test('events of a newer minor version, and fields that are not what they should be', async () => {
+  test('with events of a newer minor version, and invalid fields', async () => {
     const newer = { ...HEADER, version: '1.7' }
     const odd = told(2, 'sealed', {
       id: 7,
@@ -62,29 +62,25 @@ describe('a recording that is not whole is read as far as it goes', () => {
   })
 })
 
-describe('a file that is no recording is an error that names the line', () => {
+describe('an error names the invalid line of a file that is not a recording', () => {
   test.each([
     ['prose', 'hello\n', 1],
     ['another JSONL', '{"level":30,"time":1,"msg":"x"}\n', 1],
-    ["somebody else's events", '{"at":1,"event":"click"}\n', 1],
+    ['events of another program', '{"at":1,"event":"click"}\n', 1],
     ['a JSON document', '{\n  "a": 1\n}\n', 1],
     ['one line without an end', 'x'.repeat(3_000_000), 1],
-    [
-      'a recording with something in it',
-      textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]),
-      3,
-    ],
-    ['a last line that is whole and makes no sense', textOf([HEADER, told(1, 'held'), 'garbage']), 3],
-    ['a line of a list', textOf([HEADER, '[1]', told(1, 'held')]), 2],
-    ['an event of no lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
-    ['a header of something else', textOf([{ ...HEADER, format: 'x' }]), 1],
+    ['a recording with a foreign line', textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]), 3],
+    ['a complete but invalid last line', textOf([HEADER, told(1, 'held'), 'garbage']), 3],
+    ['a line with an array', textOf([HEADER, '[1]', told(1, 'held')]), 2],
+    ['an event without a lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
+    ['a header of another format', textOf([{ ...HEADER, format: 'x' }]), 1],
   ])('%s', async (_, text, line) => {
-    await expect(itemsOf(text)).rejects.toThrow(new RegExp(`^line ${line} is not one of a recording: `))
+    await expect(itemsOf(text)).rejects.toThrow(new RegExp(`^line ${line} is not a line of a recording: `))
   })
 
   test('another major version', async () => {
     await expect(itemsOf(textOf([{ ...HEADER, version: '2.0' }]))).rejects.toThrow(
-      /^line 1 begins a recording of version "2\.0", and this command reads version 1/,
+      /^line 1 begins a recording of version "2\.0", but this command reads version 1/,
     )
   })
 })

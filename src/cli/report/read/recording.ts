@@ -2,31 +2,31 @@ import { RECORDING_FORMAT, RECORDING_VERSION } from '../../../recorder/schema.js
 import { count, type Fields, isFields, isKnown, type ReportEvent, text, toEvent } from './event.js'
 import { type Line, linesOf } from './lines.js'
 
-/** What a line of a recording comes to. */
+/** Result of parsing a line of a recording. */
 export type Item =
   | { readonly kind: 'event'; readonly event: ReportEvent }
-  /** A recorder began, or went on in another file. */
+  /** A recorder started, or continued in another file. */
   | { readonly kind: 'life'; readonly at: number; readonly package: string | undefined }
   | { readonly kind: 'lane'; readonly at: number; readonly lane: string }
   | { readonly kind: 'dropped'; readonly at: number; readonly count: number }
   | { readonly kind: 'closed'; readonly at: number }
-  /** A name that this version does not know. */
+  /** An event name that this version does not know. */
   | { readonly kind: 'unknown'; readonly at: number }
-  /** Cut off in the middle. */
+  /** A truncated line. */
   | { readonly kind: 'torn' }
 
 const MAJOR = RECORDING_VERSION.split('.')[0]
-// The latest time that a Date can show.
+// The latest time that a Date can represent.
 const TIME_MS_MAX = 8.64e15
 
 /**
- * Reads a recording, one line after the other. A line that was cut off, by the end of the file or by the next life, is
- * passed over, and so are events of newer minor versions.
+ * Reads a recording line by line. It tolerates a line that was truncated by the end of the file or by a new
+ * session, and events of newer minor versions.
  *
- * @throws Error naming the line where it is no recording, or one of another major version
+ * @throws Error that names the line if the file is not a recording, or has another major version
  */
 export async function* readRecording(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
-  // A line that made no sense: forgiven where a new life begins below it.
+  // An invalid line, which is tolerated if a new session begins below it.
   let odd: Line | undefined
   for await (const queue of linesOf(chunks)) {
     if (queue.text.trim() === '') continue
@@ -57,7 +57,7 @@ function parse(line: string): Fields | undefined {
   }
 }
 
-/** Nothing but the beginning of a line of ours. */
+/** Whether the text can be the truncated start of a recorded line. */
 function looksCut(line: string): boolean {
   return '{"at":'.startsWith(line.slice(0, 6)) && line.length < 4_096
 }
@@ -80,7 +80,7 @@ function itemOf(raw: Fields, number: number): Item | undefined {
 function inLane(at: number, event: string, raw: Fields, number: number): Item | undefined {
   const lane = text(raw.lane)
   if (event === 'following' && lane !== undefined) return { kind: 'lane', at, lane }
-  // Anybody's log has events with times: what the file is must be plain from its first line.
+  // Any log may have events with times. The first line must identify the file as a recording.
   if (!isKnown(event)) return number === 1 && lane === undefined ? undefined : { kind: 'unknown', at }
   return lane === undefined ? undefined : { kind: 'event', event: toEvent(at, event, lane, raw) }
 }
@@ -90,19 +90,19 @@ function lifeOf(at: number, raw: Fields, number: number): Item | undefined {
   const version = text(raw.version) ?? ''
   if (version.split('.')[0] !== MAJOR) {
     throw new Error(
-      `line ${number} begins a recording of version ${show(version)}, and this command reads version ${MAJOR}: use the package that wrote it.`,
+      `line ${number} begins a recording of version ${show(version)}, but this command reads version ${MAJOR}: use the package version that wrote it.`,
     )
   }
   return { kind: 'life', at, package: text(raw.package) }
 }
 
 function foreign({ number, text: line }: Line): Error {
-  return new Error(`line ${number} is not one of a recording: ${show(line)}`)
+  return new Error(`line ${number} is not a line of a recording: ${show(line)}`)
 }
 
 const SHOWN_MAX = 60
 
-/** A piece of a file that anybody wrote: short, without what a terminal would act on. */
+/** An excerpt of an untrusted file: short, and without terminal escapes. */
 function show(value: string): string {
   return JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}…` : value)
 }

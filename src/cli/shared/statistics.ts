@@ -1,11 +1,11 @@
-/** As `percentile`, of values that are sorted already. */
+/** Like `percentile`, for sorted values. */
 export function percentileOfSorted(sorted: readonly number[], share: number): number | undefined {
   return sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1]
 }
 
 /**
- * The value below or at which `share` of the values lie: the smallest one that satisfies it (nearest rank), so that
- * it is a value that was measured. Undefined for no values.
+ * The smallest value at or below which the given share of the values lies (nearest rank), so that the result
+ * is a measured value. Undefined without values.
  */
 export function percentile(values: readonly number[], share: number): number | undefined {
   return percentileOfSorted(
@@ -14,7 +14,7 @@ export function percentile(values: readonly number[], share: number): number | u
   )
 }
 
-/** Rounded to `digits` after the point. */
+/** Rounds to `digits` decimals. */
 export function rounded(value: number, digits: number): number {
   const scale = 10 ** digits
   return Math.round(value * scale) / scale

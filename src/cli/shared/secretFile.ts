@@ -1,10 +1,13 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Refusal } from './program.js'
 
-/** The option that names a file. */
+/** The option that names the file. */
 export type FileOption = '--key-file' | '--keystore' | '--mnemonic-file' | '--password-file'
 
-/** A secret that others on the machine may read is none. Windows has no such modes. @throws Refusal */
+/**
+ * Reads a secret, and refuses a file that other users may read. Windows has no file modes.
+ * @throws Refusal
+ */
 export async function readSecret(option: FileOption, path: string): Promise<string> {
   const mode = await fileMode(option, path)
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
@@ -14,18 +17,20 @@ export async function readSecret(option: FileOption, path: string): Promise<stri
   return contents(path)
 }
 
-/** A file that others may read. @throws Refusal */
+/** Reads a file that other users may read. @throws Refusal */
 export async function readPublic(option: FileOption, path: string): Promise<string> {
   await fileMode(option, path)
   return contents(path)
 }
 
-/** @throws Refusal where it is no file. Its name is not shown then: the secret itself may have been given for it */
+/**
+ * @throws Refusal if the path is not a file. The path is not shown then, because it may be the secret itself
+ */
 async function fileMode(option: FileOption, path: string): Promise<number> {
   const found = await stat(path).catch(() => undefined)
   if (found?.isFile()) return found.mode
   throw new Refusal(
-    `${option} expects the path of a file, and there is none. What was given is not shown: it may be a secret.`,
+    `${option} expects the path of a file, and found none. The given value is not shown: it may be a secret.`,
   )
 }
 

@@ -15,7 +15,10 @@ export type SignatureRow = {
   readonly s: Hex
 }
 
-/** A signed transaction as a pool looks at it: everything but its sender, which costs a signature recovery. */
+/**
+ * A signed transaction with all fields that a pool reads, except its sender, which needs a signature
+ * recovery.
+ */
 export type DecodedTx = {
   readonly raw: Hex
   readonly hash: Hex
@@ -35,9 +38,9 @@ export type DecodedTx = {
 }
 
 /**
- * Takes signed bytes apart. Undefined for what is no transaction of a kind the devnet runs: blob transactions are
- * not supported, since a chain of this kind does not carry them. What viem refuses to parse (a tip above the fee
- * cap, say) is not decoded either.
+ * Decodes signed bytes. Returns undefined for an unsupported transaction type: chains of this kind do not
+ * carry blob transactions. A transaction that viem refuses to parse (a tip above the fee cap, for example) is
+ * not decoded either.
  */
 export function decodeTx(raw: unknown): DecodedTx | undefined {
   if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) return undefined
@@ -82,7 +85,7 @@ function decoded(raw: Hex): DecodedTx | undefined {
   }
 }
 
-/** Legacy signatures carry v: 27 or 28, or since EIP-155 chain id × 2 + 35 or 36. Both are odd for parity 0. */
+/** Legacy signatures carry v: 27 or 28, or with EIP-155 chain id × 2 + 35 or 36. Odd values mean parity 0. */
 function parityOf(v: bigint | undefined): number {
   return v === undefined || v % 2n === 1n ? 0 : 1
 }

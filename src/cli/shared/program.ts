@@ -1,25 +1,26 @@
-import { redactTyped } from '../errors/redact.js'
-import { systemClock } from '../platform/clock.js'
+import { systemClock } from '../../clock.js'
+import { redactTyped } from '../../errors/redact.js'
 
 /**
- * What a command ends with. `failed`: something did not come about, and the output says what. `badOptions`: nothing was
- * begun. `refused`: the file, its journal or the answer at the prompt forbids it, and nothing was sent. `interrupted`:
- * stopped by the user; what had been sent is in the journal.
+ * Exit codes of a command. `failed`: the command did not succeed, and its output gives the reason.
+ * `badOptions`: nothing was started. `refused`: the file, its journal or the answer at the prompt forbids the
+ * run, and nothing was sent. `interrupted`: the user stopped the run; the journal has everything that was
+ * sent.
  */
 export const EXIT = { held: 0, failed: 1, badOptions: 2, refused: 3, interrupted: 130 } as const
 
-/** Ends a command before it begins: shown without a stack. */
+/** Ends a command before it sends anything. Printed without a stack. */
 export class Refusal extends Error {
   override name = 'Refusal'
 }
 
-/** What the command line asks for. */
+/** Result of parsing the command line. */
 export type Parsed<options> =
   | { readonly kind: 'run'; readonly options: options }
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'bad'; readonly message: string }
 
-/** Runs what was asked for, or says what can be. The exit code. */
+/** Runs the command, or prints its help or the error. Resolves to the exit code. */
 export async function answer<options>(
   parsed: Parsed<options>,
   command: string,
@@ -39,22 +40,25 @@ export async function answer<options>(
   }
 }
 
-/** Resolves once the pipe has it: ending the process earlier would cut the text. */
+/** Resolves once the pipe has accepted the text: an earlier exit would truncate it. */
 export function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
   })
 }
 
-/** A run that has not ended by then never will. */
+/** Ends a run that is stuck: a healthy run has ended by then. */
 export function endAfter(timeMs: number): void {
   systemClock.setTimer(() => {
-    process.stderr.write(`The run is stuck: no end after ${Math.round(timeMs / 1_000)} s.\n`)
+    process.stderr.write(`The run is stuck: it did not end within ${Math.round(timeMs / 1_000)} s.\n`)
     process.exit(EXIT.failed)
   }, timeMs)
 }
 
-/** Ends the process with that code, whatever is open still. `what` failed where there is none. */
+/**
+ * Ends the process with the exit code, even with open handles. `what` names the command in the message of an
+ * error.
+ */
 export function endWith(code: Promise<number>, what: string, shown: 'message' | 'stack'): void {
   code.then(
     (ended) => process.exit(ended),

@@ -1,8 +1,8 @@
-/** Nonces that nothing waits at. */
+/** Nonces without a transaction. */
 export type Missing = {
-  /** How many there are. A node may name any nonce: no list is as long as that. */
+  /** Total number. A node may report any nonce, so the list is limited. */
   readonly count: number
-  /** The lowest of them, `LISTED_MAX` at most. */
+  /** The lowest missing nonces, at most `LISTED_MAX`. */
   readonly lowest: readonly number[]
 }
 
@@ -10,7 +10,7 @@ export const LISTED_MAX = 1_024
 
 export const NOTHING_MISSING: Missing = { count: 0, lowest: [] }
 
-/** Those from `first` up to, and without, `end` that are not among `taken`, which is in order. */
+/** The nonces from `first` to `end` (exclusive) that are absent from `taken`, which is in ascending order. */
 export function missingIn(first: number, end: number, taken: readonly number[]): Missing {
   const lowest: number[] = []
   let count = 0
@@ -30,7 +30,7 @@ export function missingIn(first: number, end: number, taken: readonly number[]):
 
 const SHOWN_MAX = 8
 
-/** `3, 4, 7`, or the first few of many. */
+/** `3, 4, 7`, or the first few of many with the total. */
 export function missingText({ count, lowest }: Missing): string {
   if (count <= SHOWN_MAX) return lowest.join(', ')
   return `${lowest.slice(0, SHOWN_MAX).join(', ')}, … (${count.toLocaleString('en')} in all)`

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { missingBelow } from './fill/command.js'
-import { holesOf } from './inspect/look.js'
-import type { Waiting } from './inspect/pool.js'
-import { LISTED_MAX, missingIn, missingText } from './missing.js'
-import { Refusal } from './program.js'
+import { holesOf } from '../inspect/look.js'
+import type { Waiting } from '../inspect/pool.js'
+import { LISTED_MAX, missingIn, missingText } from '../shared/missing.js'
+import { Refusal } from '../shared/program.js'
+import { missingBelow } from './command.js'
 
 const HUGE = Number.MAX_SAFE_INTEGER - 1
 const waitingAt = (...nonces: readonly number[]) => nonces.map((nonce) => ({ nonce }) as Waiting)
 
 describe('the nonces that are missing', () => {
-  test('are those in between that are not taken', () => {
+  test('are the untaken nonces of the range', () => {
     const nonces = fc.uniqueArray(fc.nat(60)).map((all) => all.sort((a, b) => a - b))
     fc.assert(
       fc.property(fc.nat(60), fc.nat(60), nonces, (first, end, taken) => {
@@ -21,7 +21,7 @@ describe('the nonces that are missing', () => {
     )
   })
 
-  test('are counted and not listed where there are many, whatever a node says', () => {
+  test('are counted and not listed if there are many', () => {
     const { count, lowest } = missingIn(7, HUGE, [9, 1_000_000_001])
     expect(count).toBe(HUGE - 7 - 2)
     expect(lowest).toHaveLength(LISTED_MAX)
@@ -31,7 +31,7 @@ describe('the nonces that are missing', () => {
     )
   })
 
-  test('are none where nothing waits, and none below a count', () => {
+  test('are empty without a pending transaction, and below the count', () => {
     expect(holesOf(3, 3, undefined).count).toBe(0)
     expect(holesOf(3, HUGE, waitingAt(5)).count).toBe(0)
   })
@@ -43,7 +43,7 @@ describe('the nonces to fill', () => {
     return { waiting, counts: { latest, pending, finalized: 0, safe: 0 }, holes: lowest, holesCount: count }
   }
 
-  test('are those below what the pool shows, or up to the one that is named', () => {
+  test('end below the highest pooled nonce, or at --to', () => {
     expect(missingBelow(look(waitingAt(5, 8)), undefined).lowest).toEqual([3, 4, 6, 7])
     expect(missingBelow(look(waitingAt(5, 8)), 6).lowest).toEqual([3, 4, 6])
     expect(missingBelow(look(undefined), 5).lowest).toEqual([3, 4, 5])
@@ -51,7 +51,7 @@ describe('the nonces to fill', () => {
     expect(() => missingBelow(look(undefined), undefined)).toThrow(Refusal)
   })
 
-  test('are as many as a node says, without a list of them', () => {
+  test('are counted without a list if the node reports a huge nonce', () => {
     expect(missingBelow(look(waitingAt(HUGE)), undefined)).toMatchObject({ count: HUGE - 3 })
     expect(missingBelow(look(undefined), HUGE).count).toBe(HUGE - 2)
     expect(missingBelow(look(waitingAt(HUGE)), 4).lowest).toEqual([3, 4])

@@ -1,19 +1,19 @@
 import { SingleBar } from 'cli-progress'
-import { type Clock, systemClock } from '../platform/clock.js'
+import { type Clock, systemClock } from '../../clock.js'
 
 export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined }
 
-/** Where a run stands, on standard error: standard output belongs to the report. */
+/** Progress of a run, on standard error. Standard output is reserved for the report. */
 export type Progress = {
-  /** A line of its own: what is being done now. */
+  /** Prints a line, for example the current step. */
   say(text: string): void
-  /** Shows how many of `total` are done, and what `shown` says beside it, until `stop`. */
+  /** Shows the number of finished items of `total`, and the text of `shown`, until `stop`. */
   start(total: number, shown: () => { readonly done: number; readonly text: string }): void
   stop(): void
 }
 
 const DRAW_MS = 100
-// Into a file or a pipe a bar would be thousands of lines.
+// In a file or a pipe, a bar would become thousands of lines.
 const LINE_MS = 5_000
 
 export function createProgress(stream: ProgressStream, clock: Clock = systemClock): Progress {

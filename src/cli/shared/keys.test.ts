@@ -22,7 +22,7 @@ async function file(name: string, text: string, mode: number): Promise<string> {
   return path
 }
 
-test('a key comes from the environment, from a file of its owner alone, or from a keystore', async () => {
+test('reads a key from the environment, from a file that only its owner can read, or from a keystore', async () => {
   expect((await openAccount(keySource({}), { TXLANE_PRIVATE_KEY: KEY })).address).toBe(address)
   expect((await openAccount(keySource({ keyEnv: 'MINE' }), { MINE: KEY.slice(2) })).address).toBe(address)
   const keyFile = await file('key', `${KEY}\n`, 0o600)
@@ -37,7 +37,7 @@ test('a key comes from the environment, from a file of its owner alone, or from 
   await expect(openAccount(keySource({ keystore, passwordFile: wrong }), {})).rejects.toThrow('does not open')
 })
 
-test('a file that others may read is refused, and its contents are never shown', async () => {
+test('refuses a key file that others may read, and never shows its contents', async () => {
   const open = await file('open', KEY, 0o644)
   await expect(openAccount(keySource({ keyFile: open }), {})).rejects.toThrow(/mode 0644: others may read it/)
   const slip = await file('slip', `${KEY}5`, 0o600)
@@ -50,7 +50,7 @@ test('a file that others may read is refused, and its contents are never shown',
   )
 })
 
-test('a key is never an argument, and has one place', () => {
+test('refuses a key as an argument, and more than one source', () => {
   expect(() => keySource({ keyFile: KEY })).toThrow('--key-file names the place of the key')
   expect(() => keySource({ keyEnv: KEY.slice(2) })).toThrow('--key-env names the place of the key')
   expect(() => keySource({ keyEnv: 'A', keyFile: 'b' })).toThrow('Give one of')
@@ -64,7 +64,7 @@ test('a key is never an argument, and has one place', () => {
 const WORDS = 'test test test test test test test test test test test junk'
 
 describe('a mnemonic', () => {
-  test('gives the key at its first path, or at the one that is named, as viem derives it', async () => {
+  test('yields the key at the default path or at --hd-path, as viem derives it', async () => {
     const mnemonicFile = await file('words', `  ${WORDS.replaceAll(' ', '\n')}\n`, 0o600)
     for (const flags of [{ mnemonicFile }, { mnemonicEnv: 'MINE' }]) {
       const environment = { MINE: `${WORDS.toUpperCase()} ` }
@@ -82,7 +82,7 @@ describe('a mnemonic', () => {
     [WORDS.replace(' junk', ''), 'invalid mnemonic length'],
     ['', 'invalid mnemonic length'],
     [KEY, 'invalid mnemonic length'],
-  ])('that is wrong is refused for what is wrong, and no word of it is shown: %s', async (words, why) => {
+  ])('that is invalid is refused with the reason, and none of its words is shown: %s', async (words, why) => {
     const mnemonicFile = await file('words', words, 0o600)
     for (const flags of [{ mnemonicFile }, { mnemonicEnv: 'MINE' }]) {
       const error = await openAccount(keySource(flags), { MINE: words }).catch((thrown: Error) => thrown)
@@ -91,7 +91,7 @@ describe('a mnemonic', () => {
     }
   })
 
-  test('in a file that others may read, or in a variable that is not set, is refused', async () => {
+  test('is refused in a file that others may read, and in a variable that is not set', async () => {
     const open = await file('words', WORDS, 0o640)
     await expect(openAccount(keySource({ mnemonicFile: open }), {})).rejects.toThrow('others may read it')
     await expect(openAccount(keySource({ mnemonicEnv: 'MINE' }), {})).rejects.toThrow('is not set')
@@ -101,13 +101,13 @@ describe('a mnemonic', () => {
   })
 
   test.each(['m', '44/60', "m/44'/x", 'm/2147483648', "m/44'/60'/0'/0/", ' m/1', '7'])(
-    'has no key at a path that is none: %s',
+    'is refused with an invalid derivation path: %s',
     (hdPath) => {
       expect(() => keySource({ mnemonicEnv: 'MINE', hdPath })).toThrow('--hd-path expects a path such as')
     },
   )
 
-  test('alone has a path', () => {
+  test('is required for --hd-path', () => {
     expect(() => keySource({ hdPath: 'm/1' })).toThrow('--hd-path is for --mnemonic-env')
     expect(() => keySource({ keyFile: 'a', hdPath: 'm/1' })).toThrow('--hd-path is for --mnemonic-env')
   })
@@ -144,14 +144,14 @@ describe('a keystore', () => {
     expect(address).toBe('0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b')
   })
 
-  test('opens with a password that ends in a blank', async () => {
+  test('opens with a password that ends with a space', async () => {
     const scrypt = { N: 2 }
     const text = await encryptKeystoreJson({ address, privateKey: KEY }, 'open sesame ', { scrypt })
     expect((await open(text, 'open sesame \n')).address).toBe(address)
     await expect(open(text, 'open sesame\n')).rejects.toThrow('The password does not open')
   })
 
-  test('that is encrypted in another way, or damaged, is not taken for one with another password', async () => {
+  test('that is damaged or uses another encryption is not reported as a wrong password', async () => {
     const { crypto } = VECTOR
     const damaged: readonly (readonly [object, string])[] = [
       [{ ...VECTOR, crypto: { ...crypto, cipher: 'aes-256-gcm' } }, 'unsupported cipher'],
@@ -168,7 +168,7 @@ describe('a keystore', () => {
   })
 })
 
-test('without a terminal nobody is asked for a password', async () => {
+test('without a terminal the command refuses to prompt for a password', async () => {
   const keystore = await file(
     'keystore.json',
     await encryptKeystoreJson({ address, privateKey: KEY }, 'x', { scrypt: { N: 2 } }),

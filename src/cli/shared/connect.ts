@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Chain, type Client, createClient, defineChain, type HttpTransport, http } from 'viem'
 import { getChainId } from 'viem/actions'
-import { redactUrl } from '../errors/redact.js'
+import { redactUrl } from '../../errors/redact.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
 
@@ -10,13 +10,16 @@ const RPC_ENV = 'TXLANE_RPC_URL'
 export type RpcFlags = { readonly rpc?: string }
 
 export function rpcFlag(command: Command): Command {
-  return command.option('--rpc <url>', `the node, over HTTP (default: the environment variable ${RPC_ENV})`)
+  return command.option('--rpc <url>', `HTTP URL of the node (default: the environment variable ${RPC_ENV})`)
 }
 
-/** @throws badOption where there is none, or it is no HTTP URL. Its value is not shown: keys stand in it */
+/**
+ * @throws badOption if the URL is missing or not an HTTP URL. The URL is never printed, because it may
+ * contain an API key.
+ */
 export function rpcUrl(flags: RpcFlags, environment: Readonly<Record<string, string | undefined>>): string {
   const url = flags.rpc ?? environment[RPC_ENV]
-  if (url === undefined) throw badOption(`Which node? Give --rpc URL, or set ${RPC_ENV}.`)
+  if (url === undefined) throw badOption(`The URL of a node is missing. Give --rpc URL, or set ${RPC_ENV}.`)
   if (!isHttpUrl(url)) throw badOption('--rpc expects a URL that begins with http:// or https://.')
   return url
 }
@@ -32,11 +35,11 @@ export function isHttpUrl(text: string): boolean {
 export type Connection = {
   readonly client: Client<HttpTransport, Chain>
   readonly chain: Chain
-  /** Origin and chain: what may be printed. */
+  /** Origin and chain: safe to print. */
   readonly name: string
 }
 
-/** Batches reads: a file has thousands of lines. @throws Refusal where the node does not answer */
+/** Batches reads, because a file may have thousands of lines. @throws Refusal if the node does not answer */
 export async function connect(url: string): Promise<Connection> {
   const transport = http(url, { batch: true, retryCount: 2 })
   const id = await getChainId(createClient({ transport })).catch(() => {
@@ -50,10 +53,10 @@ export async function connect(url: string): Promise<Connection> {
   }
 }
 
-// Those who share these ids have nothing else in common.
+// Unrelated local chains share these ids.
 const DEVELOPMENT = new Set([1_337, 31_337])
 
-/** viem's own, with what it knows of fees and formats, else a plain one. */
+/** viem's chain definition if viem knows the id, with its fee and format settings, else a minimal one. */
 async function chainOf(id: number, url: string): Promise<Chain> {
   const found = DEVELOPMENT.has(id) ? undefined : await knownChain(id)
   if (found) return found
@@ -65,7 +68,7 @@ async function chainOf(id: number, url: string): Promise<Chain> {
   })
 }
 
-/** There are a thousand of them: looked at only where one may be it. */
+/** `viem/chains` has about a thousand chains, so it is loaded only for ids that may be in it. */
 async function knownChain(id: number): Promise<Chain | undefined> {
   const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
   return Object.values((await import('viem/chains')) as Record<string, unknown>).find(isIt)

@@ -1,12 +1,13 @@
 import { type Command, CommanderError, InvalidArgumentError, type OptionValues } from 'commander'
-import { redactTyped } from '../errors/redact.js'
+import { redactTyped } from '../../errors/redact.js'
 import type { Parsed } from './program.js'
 
 export const SEED_MAX = 2 ** 31 - 1
 
 /**
- * Reads the command line; never throws and never ends the process. `take` makes the options of what was given, and
- * throws `badOption` where it does not fit together. `operands`: what was given without a name.
+ * Parses the command line. It never throws for bad options and never ends the process. `take` builds the
+ * options from the flags and the operands (arguments without a name), and throws `badOption` for an invalid
+ * combination.
  */
 export function readCommandLine<given extends OptionValues, options>(
   command: Command,
@@ -33,7 +34,7 @@ export function readCommandLine<given extends OptionValues, options>(
   }
 }
 
-/** Parses a number of digits alone. */
+/** Parses a decimal whole number. */
 export function whole(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -44,7 +45,7 @@ export function whole(min: number, max: number): (text: string) => number {
   }
 }
 
-/** Its message is all that is shown, without the value that was given. */
+/** An error for a bad option. Only its message is printed, never the given value. */
 export function badOption(message: string): CommanderError {
   return new CommanderError(2, 'badOption', message)
 }

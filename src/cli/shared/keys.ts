@@ -1,13 +1,16 @@
 import type { Command } from 'commander'
 import { type Hex, isHex, type LocalAccount } from 'viem'
-import { nativeAccount } from '../signer/index.js'
+import { nativeAccount } from '../../signer/index.js'
 import { badOption } from './commandLine.js'
 import { type KeystorePlace, openKeystore } from './keystore.js'
 import { HD_PATH, keyOfMnemonic } from './mnemonic.js'
 import { Refusal } from './program.js'
 import { readSecret } from './secretFile.js'
 
-/** Where a command finds the key. Never the key itself: what stands in the command line is seen by everybody. */
+/**
+ * Source of the key. The key itself is never an argument, because other users of the machine can read command
+ * lines.
+ */
 export type KeySource =
   | { readonly kind: 'environment'; readonly name: string }
   | { readonly kind: 'file'; readonly path: string }
@@ -31,23 +34,25 @@ export function keyFlags(command: Command): Command {
   return command
     .option('--key-env <name>', `environment variable that holds the private key (default: ${KEY_ENV})`)
     .option('--key-file <path>', 'file with the private key, readable by its owner only (mode 0600)')
-    .option('--keystore <path>', 'encrypted keystore file; its password is asked for')
+    .option('--keystore <path>', 'encrypted keystore file; the command prompts for its password')
     .option(
       '--password-file <path>',
-      'file with the password of the keystore (mode 0600), in place of the prompt',
+      'file with the password of the keystore (mode 0600), instead of the prompt',
     )
     .option('--mnemonic-env <name>', 'environment variable that holds a mnemonic')
     .option('--mnemonic-file <path>', 'file with a mnemonic, readable by its owner only (mode 0600)')
     .option(
       '--hd-path <path>',
-      `which key of the mnemonic; the last number is the index (default: ${HD_PATH})`,
+      `derivation path of the key; the last number is the index (default: ${HD_PATH})`,
     )
 }
 
-/** A private key, or as many words as a mnemonic has at least: what slipped into the place of a name. */
+/**
+ * A private key, or at least as many words as the shortest mnemonic: a secret given where a name is expected.
+ */
 const SECRET = /[0-9a-f]{64}|(?:\S+\s+){11}\S/i
 
-/** @throws badOption where two places are named, or where a name looks like a secret */
+/** @throws badOption if two sources are given, or if a name looks like a secret */
 export function keySource(flags: KeyFlags): KeySource {
   const { keyEnv, keyFile, keystore, passwordFile, mnemonicEnv, mnemonicFile } = flags
   const places = {
@@ -73,7 +78,7 @@ export function keySource(flags: KeyFlags): KeySource {
   return { kind: 'environment', name: keyEnv ?? KEY_ENV }
 }
 
-// BIP-32: an index has 31 bits, and a mark where it is hardened.
+// BIP-32: an index has 31 bits, plus a mark for a hardened one.
 const INDEX_MAX = 2 ** 31 - 1
 
 function hdPathOf({ hdPath, mnemonicEnv, mnemonicFile }: KeyFlags): string {
@@ -85,7 +90,10 @@ function hdPathOf({ hdPath, mnemonicEnv, mnemonicFile }: KeyFlags): string {
   throw badOption(`--hd-path expects a path such as ${HD_PATH}.`)
 }
 
-/** The account, signing natively where it can. @throws Refusal that says what to do, and never shows what it read */
+/**
+ * Opens the account, with native signing if available.
+ * @throws Refusal that says how to proceed and never shows the secret
+ */
 export async function openAccount(
   source: KeySource,
   environment: Readonly<Record<string, string | undefined>>,
@@ -101,11 +109,11 @@ async function readKey(
     case 'environment': {
       const key = keyOf(environment[source.name])
       if (key) return key
-      // A name under which nothing is set may be the key itself.
+      // If the variable is not set, its name may be the key itself.
       const isShown = source.name === KEY_ENV || environment[source.name] !== undefined
       const variable = isShown ? source.name : 'that --key-env names'
       throw new Refusal(
-        `The environment variable ${variable} holds no private key (32 bytes of hex). --key-file, --keystore and --mnemonic-file are other places for it.`,
+        `The environment variable ${variable} holds no private key (32 bytes of hex). Other sources are --key-file, --keystore and --mnemonic-file.`,
       )
     }
     case 'file': {

@@ -1,13 +1,13 @@
 import type { Hex } from 'viem'
 import { Refusal } from './program.js'
 
-/** The first account of a mnemonic (BIP-44, coin 60), as wallets and devnets derive it. */
+/** The derivation path of a mnemonic's first account (BIP-44, coin 60), as used by wallets and devnets. */
 export const HD_PATH = "m/44'/60'/0'/0/0"
 
 /**
- * The key at a path of a mnemonic: 12 to 24 words of the English list of BIP-39, without a passphrase.
+ * Derives the key of a mnemonic at a path: 12 to 24 words of the English BIP-39 list, without a passphrase.
  *
- * @param place what holds it, for errors; no error shows a word of it
+ * @param place name of the source for error messages; no error shows a word of the mnemonic
  * @throws Refusal
  */
 export async function keyOfMnemonic(words: string, hdPath: string, place: string): Promise<Hex> {
@@ -16,7 +16,7 @@ export async function keyOfMnemonic(words: string, hdPath: string, place: string
   try {
     return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(phrase), hdPath).privateKey as Hex
   } catch (error) {
-    // ethers says which rule is broken, and at which word, by its place alone.
+    // ethers reports the violated rule, and the position of an invalid word instead of the word.
     const { shortMessage } = error as { shortMessage?: unknown }
     const why = typeof shortMessage === 'string' ? shortMessage : 'it cannot be read'
     throw new Refusal(`${place} holds no mnemonic (12 to 24 English words, BIP-39): ${why}.`)

@@ -7,8 +7,8 @@ const account = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const common = { chainId: 31_337, nonce: 3, gas: 50_000n, value: 7n, to: account.address } as const
 const fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 9n }
 
-describe('taking signed bytes apart', () => {
-  test('every kind gives its hash, its fields, and a digest that recovers to the sender', async () => {
+describe('decoding signed bytes', () => {
+  test('every transaction type decodes to its hash, its fields, and a digest that recovers to the sender', async () => {
     const authorization = await account.signAuthorization({ chainId: 1, address: account.address, nonce: 4 })
     const raws = [
       await account.signTransaction({ ...common, type: 'legacy', gasPrice: 100n }),
@@ -40,7 +40,7 @@ describe('taking signed bytes apart', () => {
     }
   })
 
-  test('bytes that are no signed transaction are undefined', () => {
+  test('bytes that are not a signed transaction decode to undefined', () => {
     for (const raw of [undefined, 7, '', '0x', '0xzz', '0x02c0', `0x02${'ff'.repeat(40)}`]) {
       expect(decodeTx(raw)).toBeUndefined()
     }

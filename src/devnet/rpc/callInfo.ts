@@ -1,7 +1,7 @@
-import { type DecodedTx, decodeTx } from '../pool/decode.js'
+import { type DecodedTx, decodeTx } from './decode.js'
 import type { RpcRequest } from './rpcTypes.js'
 
-/** A call of a client's. Its signed transaction is taken apart at most once, and only when somebody asks. */
+/** A call of a client. Its signed transaction is decoded at most once, and only on demand. */
 export type CallInfo = RpcRequest & { transaction(): DecodedTx | undefined }
 
 const SENDS = new Set(['eth_sendRawTransaction', 'eth_sendRawTransactionSync'])

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import type { Clock } from '../platform/clock.js'
+import type { Clock } from '../../clock.js'
 import { createProgress, type ProgressStream } from './progress.js'
 
 const SHOWN = { done: 5, text: 'accepted 8, sealed 4 of 10' }
@@ -16,7 +16,7 @@ function sink(isTTY: boolean): { stream: ProgressStream; text(): string } {
   return { stream: Object.assign(stream, { isTTY, columns: 120 }), text: () => written }
 }
 
-/** Its timers fire when told to. */
+/** A clock whose timers fire on demand. */
 function handClock() {
   const timers = new Set<() => void>()
   const clock: Clock = {
@@ -35,7 +35,7 @@ function handClock() {
   return { clock, fire, open: () => timers.size }
 }
 
-test('into a pipe it writes whole lines with what is said, and nothing after it was stopped', () => {
+test('writes messages and whole progress lines into a pipe, and nothing after stop', () => {
   const { stream, text } = sink(false)
   const { clock, fire, open } = handClock()
   const progress = createProgress(stream, clock)
@@ -48,7 +48,7 @@ test('into a pipe it writes whole lines with what is said, and nothing after it 
   expect(open()).toBe(0)
 })
 
-test('on a terminal it draws a bar, and what is said', () => {
+test('draws a bar with the progress text on a terminal', () => {
   const { stream, text } = sink(true)
   const { clock, open } = handClock()
   const progress = createProgress(stream, clock)

@@ -3,7 +3,10 @@ import { createColors } from 'picocolors'
 
 export type Colors = ReturnType<typeof createColors>
 
-/** Colours for standard output. picocolors by itself colours pipes under CI, and knows no stream. */
+/**
+ * Colours for standard output. By default picocolors also colours pipes in CI, and does not look at the
+ * stream.
+ */
 export function colors(): Colors {
   return createColors(wantsColors())
 }
@@ -13,14 +16,14 @@ function wantsColors(): boolean {
   return Boolean(process.env.FORCE_COLOR) || (process.stdout.isTTY && process.env.TERM !== 'dumb')
 }
 
-/** A table without lines: names to the left, and what they are. */
+/** A two-column table without lines: names on the left, values on the right. */
 export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
   const table = new Table({ chars: NO_LINES, style: { 'padding-left': 0, 'padding-right': 2, head: [] } })
   table.push(...rows.map(([name, value]) => [name, value]))
   return `${trimmed(table.toString())}\n`
 }
 
-/** A table with a head and no lines between its rows. */
+/** A table with a header and no lines between its rows. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({
     head: [...head],
@@ -53,7 +56,7 @@ const NO_LINES = Object.fromEntries(
   ].map((name) => [name, '']),
 )
 
-/** JSON for people's programs: wei and the like as decimal strings. */
+/** JSON for scripts: bigint values as decimal strings. */
 export function json(value: unknown): string {
   return `${JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? each.toString() : each))}\n`
 }

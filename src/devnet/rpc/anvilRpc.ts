@@ -1,12 +1,15 @@
 import { Agent, request } from 'node:http'
-import { TxlaneError } from '../errors/base.js'
-import { redactForeign } from '../errors/redact.js'
-import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './serve/rpcTypes.js'
+import { TxlaneError } from '../../errors/base.js'
+import { redactForeign } from '../../errors/redact.js'
+import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './rpcTypes.js'
 
-/** The gateway's own line to the child: kept-alive connections, batches, no retries. */
+/** The gateway's own connection to anvil: kept-alive connections, batches, no retries. */
 export type AnvilRpc = {
   batch(calls: readonly RpcRequest[]): Promise<readonly RpcReply[]>
-  /** One call whose failure is the devnet's own fault. @throws TxlaneError `UNSUPPORTED` with anvil's words. */
+  /**
+   * Makes one call whose failure is the devnet's own fault.
+   * @throws TxlaneError `UNSUPPORTED` with anvil's message.
+   */
   call(method: string, params?: readonly unknown[]): Promise<unknown>
   close(): void
 }

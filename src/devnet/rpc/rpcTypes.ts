@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 
-/** A JSON object as it stands on the wire: quantities are hex strings. */
+/** A JSON object in wire format: quantities are hex strings. */
 export type RpcObject = Record<string, unknown>
 
 export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
@@ -17,7 +17,7 @@ export function fail(code: number, message: string, data?: unknown): RpcReply {
   return { error: data === undefined ? { code, message } : { code, message, data } }
 }
 
-/** The code geth gives to nearly every failure of a call or of a send. */
+/** The code that geth returns for nearly every failed call or send. */
 export const SERVER_ERROR = -32000
 export const INVALID_PARAMS = -32602
 export const METHOD_NOT_FOUND = -32601
@@ -31,7 +31,7 @@ export function isObject(value: unknown): value is RpcObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A quantity or a hash of an answer of the child's, which is trusted to have the shape that anvil documents. */
+/** A quantity or a hash of one of anvil's results, which is trusted to have the documented shape. */
 export function text(object: RpcObject, key: string): Hex {
   return object[key] as Hex
 }
