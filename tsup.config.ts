@@ -1,10 +1,10 @@
 import { defineConfig, type Options } from 'tsup'
-import { pageBuild } from './src/cli/report/pageBuild.js'
+import { pageBuild } from './tools/report/pageBuild.js'
 
 const shared: Options = {
   entry: {
     index: 'src/index.ts',
-    'devnet/index': 'src/devnet/index.ts',
+    'devnet/index': 'tools/devnet/index.ts',
     'ethers/index': 'src/ethers/index.ts',
     'kms/index': 'src/kms/index.ts',
     'opentelemetry/index': 'src/opentelemetry/index.ts',
@@ -49,7 +49,7 @@ export default defineConfig([
   },
   {
     ...shared,
-    entry: { 'cli/main': 'src/cli/main.ts' },
+    entry: { 'cli/main': 'tools/cli/main.ts' },
     format: 'esm',
     // Bundled into the command line, so that users of the library do not install its dependencies.
     noExternal: ['cli-progress', 'cli-table3', 'commander', 'csv-parse', 'ethers', 'picocolors'],

@@ -1,5 +1,5 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endWith, write } from '../src/cli/shared/program.js'
+import { answer, EXIT, endWith, write } from '../tools/cli/shared/program.js'
 import { wantsColors } from '../test/support/wantsColors.js'
 import { writeCharts } from './chart.js'
 import { type BenchOptions, parseOptions } from './options.js'

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { badOption, readCommandLine, whole } from '../src/cli/shared/commandLine.js'
-import type { Parsed } from '../src/cli/shared/program.js'
+import { badOption, readCommandLine, whole } from '../tools/cli/shared/commandLine.js'
+import type { Parsed } from '../tools/cli/shared/program.js'
 import { isPartName, PART_NAMES, type PartName } from './claims/delivery/names.js'
 import { CLAIM_NAMES, type ClaimName, isClaimName } from './claims/index.js'
 

@@ -1,4 +1,4 @@
-import { within } from '../../src/cli/demo/within.js'
+import { within } from '../../tools/cli/demo/within.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { atLeast, ratioOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'

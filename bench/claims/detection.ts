@@ -1,6 +1,6 @@
 import { createWalletClient, type Hex, http, type LocalAccount, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import type { Tx } from '../../src/index.js'
 import { nativeAccount } from '../../src/signer/index.js'
 import { pause } from '../../test/support/pause.js'

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { nativeAccount } from '../../src/signer/index.js'
 import { pause } from '../../test/support/pause.js'
 import { signerOf } from './bare.js'

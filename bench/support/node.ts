@@ -1,8 +1,8 @@
 import { type Address, type Chain, defineChain, type Hex, hexToNumber, keccak256, toHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { createPlainRpc, type PlainRpc } from '../../src/cli/demo/plainRpc.js'
-import { findAnvil } from '../../src/devnet/anvilPath.js'
-import { startAnvil } from '../../src/devnet/anvilProcess.js'
+import { createPlainRpc, type PlainRpc } from '../../tools/cli/demo/plainRpc.js'
+import { findAnvil } from '../../tools/devnet/anvilPath.js'
+import { startAnvil } from '../../tools/devnet/anvilProcess.js'
 import { pause } from '../../test/support/pause.js'
 
 export type Node = AsyncDisposable & {

@@ -1,4 +1,4 @@
-import { within } from '../../src/cli/demo/within.js'
+import { within } from '../../tools/cli/demo/within.js'
 import { systemClock } from '../../src/platform/clock.js'
 
 // Three times the duration of the slowest subject on a small machine: a turn without an end by then is stuck.

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { within } from '../../src/cli/demo/within.js'
+import { within } from '../../tools/cli/demo/within.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'

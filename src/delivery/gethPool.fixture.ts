@@ -1,9 +1,9 @@
-import { createGethPool as createModel } from '../devnet/geth/gethPool.js'
+import { createGethPool as createModel } from '../../tools/devnet/geth/gethPool.js'
 import {
   GETH_LIMITS,
   type GethLimits as ModelLimits,
   type PoolTransaction,
-} from '../devnet/geth/poolTypes.js'
+} from '../../tools/devnet/geth/poolTypes.js'
 
 /**
  * The model of geth's pool, reduced to nonces of equal price. `reorganise` runs some time after an answer.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runsOf } from '../../test/support/runsOf.js'
-import { seededRandom } from '../devnet/faults/seeded.js'
+import { seededRandom } from '../../tools/devnet/faults/seeded.js'
 import { type Endpoint, saturate } from './provider.fixture.js'
 import { createRequestBudget } from './requestBudget.js'
 

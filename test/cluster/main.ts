@@ -1,5 +1,5 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, endWith, write } from '../../src/cli/shared/program.js'
+import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
 import { wantsColors } from '../support/wantsColors.js'
 import { openServer } from '../sweep/place.js'
 import { type ClusterOptions, parseOptions } from './options.js'

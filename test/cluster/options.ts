@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
-import { badOption, readCommandLine, SEED_MAX, whole } from '../../src/cli/shared/commandLine.js'
-import type { Parsed } from '../../src/cli/shared/program.js'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../../tools/cli/shared/commandLine.js'
+import type { Parsed } from '../../tools/cli/shared/program.js'
 import { connectionString } from '../sweep/connectionString.js'
 
 export type ClusterOptions = {

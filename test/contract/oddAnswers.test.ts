@@ -1,6 +1,6 @@
 import { createClient, fallback, http, publicActions } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { getBlockByNumber } from '../../src/rpc/methods/getBlockByNumber.js'
 import { getBlockReceipts } from '../../src/rpc/methods/getBlockReceipts.js'

@@ -1,6 +1,6 @@
 import { type Client, createClient, type Hex, http, type LocalAccount } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { startAnvil } from '../support/anvil.js'
 import { answering, type CallAnswer, type ScriptedCall, startScriptedServer } from './scriptedServer.js'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import { npmScript } from '../support/npmScript.js'
 import { waitingIn } from '../sweep/chain.js'

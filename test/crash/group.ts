@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { PlainRpc } from '../../src/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { deriveRandom } from '../sim/random.js'
 import { type Answer, isAnswer, kindOf, saysEnded } from '../sweep/answers.js'

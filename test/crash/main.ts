@@ -1,5 +1,5 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, endWith, write } from '../../src/cli/shared/program.js'
+import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
 import { wantsColors } from '../support/wantsColors.js'
 import { type CrashOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'

@@ -1,5 +1,5 @@
-import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
-import { startDevnet } from '../../src/devnet/index.js'
+import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { REVERTER, REVERTER_CODE } from '../sweep/asks.js'

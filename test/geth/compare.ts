@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RESUBMIT_FIRST_MS } from '../../src/devnet/geth/localTracker.js'
+import { RESUBMIT_FIRST_MS } from '../../tools/devnet/geth/localTracker.js'
 import { type Random, systemClock } from '../../src/platform/clock.js'
 import { createRandom } from '../sim/random.js'
 import { pause } from '../support/pause.js'

@@ -1,5 +1,5 @@
 import type { Hex, LocalAccount } from 'viem'
-import { GETH_LIMITS } from '../../src/devnet/geth/poolTypes.js'
+import { GETH_LIMITS } from '../../tools/devnet/geth/poolTypes.js'
 import { createRandom, shuffle } from '../sim/random.js'
 import { FUNDS_WEI } from './drawSequence.js'
 import type { NodeFlags, Sequence, Step } from './sequence.js'

@@ -1,10 +1,10 @@
 import { type Address, type Hex, recoverAddress, serializeSignature, size } from 'viem'
-import type { Random } from '../../src/clock.js'
-import { createGethPool } from '../../src/devnet/geth/gethPool.js'
-import { createLocalTracker } from '../../src/devnet/geth/localTracker.js'
-import type { GethHead, PoolTransaction } from '../../src/devnet/geth/poolTypes.js'
-import { costOf, refusedByItself, refusedByRpc, slotsOf } from '../../src/devnet/pool/poolRules.js'
-import { type DecodedTx, decodeTx, type SignatureRow } from '../../src/devnet/rpc/decode.js'
+import type { Random } from '../../src/platform/clock.js'
+import { createGethPool } from '../../tools/devnet/geth/gethPool.js'
+import { createLocalTracker } from '../../tools/devnet/geth/localTracker.js'
+import type { GethHead, PoolTransaction } from '../../tools/devnet/geth/poolTypes.js'
+import { costOf, refusedByItself, refusedByRpc, slotsOf } from '../../tools/devnet/pool/poolRules.js'
+import { type DecodedTx, decodeTx, type SignatureRow } from '../../tools/devnet/rpc/decode.js'
 import { shuffle } from '../sim/random.js'
 import {
   type ChainHead,

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { readCommandLine, SEED_MAX, whole } from '../../src/cli/shared/commandLine.js'
-import type { Parsed } from '../../src/cli/shared/program.js'
+import { readCommandLine, SEED_MAX, whole } from '../../tools/cli/shared/commandLine.js'
+import type { Parsed } from '../../tools/cli/shared/program.js'
 import { KNOWN_SEQUENCES, RECORDED_SEEDS } from './knownSequences.js'
 
 export type GethOptions = {

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { GethLimits } from '../../src/devnet/geth/poolTypes.js'
+import type { GethLimits } from '../../tools/devnet/geth/poolTypes.js'
 
 /** How the node is started. */
 export type NodeFlags = {

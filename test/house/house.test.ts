@@ -55,7 +55,7 @@ house('values are imported downwards only, and not from siblings', importsPointD
     ['src/platform/clock.ts', "import { a } from './ledger/a.js'", 'imports src/ledger/a.ts'],
     ['src/viem/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
     ['src/sender/a.ts', "export * from '../index.js'", 'imports src/index.ts'],
-    ['src/sender/a.ts', "import '../devnet/index.js'", 'imports src/devnet/index.ts'],
+    ['src/sender/a.ts', "import '../devnet/index.js'", 'imports tools/devnet/index.ts'],
     ['src/devnet/a.ts', "import { a } from '../rpc/port.js'", 'imports src/rpc/port.ts'],
     ['src/viem/b.ts', "import { a } from '../signer/a.js'", 'imports src/signer/a.ts'],
     ['src/recorder/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
@@ -93,7 +93,7 @@ house(
   nothingButTheCliKnowsTheDevnet,
   {
     broken: [
-      ['src/sender/a.ts', "import type { Devnet } from '../devnet/index.js'", 'imports src/devnet/index.ts'],
+      ['src/sender/a.ts', "import type { Devnet } from '../devnet/index.js'", 'imports tools/devnet/index.ts'],
     ],
     fine: [['src/cli/a.ts', "import type { Devnet } from '../devnet/index.js'"]],
   },
@@ -186,7 +186,7 @@ house(
         "import { a } from 'viem/actions'\nimport { Mutex } from 'async-mutex'\nimport p from 'p-queue'",
       ],
       ['src/index.ts', "import type { Server } from 'node:http'\nexport const a = { process: 1 }.process"],
-      ['src/devnet/index.ts', "import { readFileSync } from 'node:fs'"],
+      ['tools/devnet/index.ts', "import { readFileSync } from 'node:fs'"],
     ],
   },
 )
@@ -236,7 +236,7 @@ describe('the rules look at the whole of the code', () => {
 
   it('reads production code and tests alike', () => {
     expect(paths).toContain('src/api/sender/sender.ts')
-    expect(paths).toContain('src/devnet/index.ts')
+    expect(paths).toContain('tools/devnet/index.ts')
     expect(paths).toContain('test/house/house.test.ts')
   })
 

@@ -177,9 +177,9 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/outbox/webhook.ts',
   'src/recorder/recorder.ts',
   'src/kms/service.ts',
-  'src/devnet/faults/faults.ts',
-  'src/devnet/start.ts',
-  'src/cli/send/command.ts',
+  'tools/devnet/faults/faults.ts',
+  'tools/devnet/start.ts',
+  'tools/cli/send/command.ts',
 ])
 
 export const elapsedTimeIsMonotonic: Rule = (sources) =>

@@ -1,6 +1,6 @@
 import { type Hex, keccak256, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import {
   createNonceAllocator,
   createSender,

@@ -1,6 +1,6 @@
 import { keccak256, type LocalAccount } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createNonceAllocator, createSender, memoryStore } from '../../src/index.js'
 import { sign } from './devnetSupport.js'
 

@@ -7,8 +7,8 @@ import { encryptKeystoreJson } from 'ethers'
 import { type Hex, parseGwei } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { accountKey } from '../../src/devnet/accounts.js'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { accountKey } from '../../tools/devnet/accounts.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 
@@ -19,7 +19,7 @@ const [ANNA, BOB] = [
 
 const SLIP_ACCOUNT = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', privateKey: accountKey(1) }
 
-const program = bundledChild(new URL('../../src/cli/main.ts', import.meta.url))
+const program = bundledChild(new URL('../../tools/cli/main.ts', import.meta.url))
 let devnet: Devnet
 let folder: string
 const children = new Set<ChildProcess>()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Abi, type Address, concat, type Hex, type LocalAccount, numberToHex, pad } from 'viem'
 import { expect } from 'vitest'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import {
   createNonceAllocator,
   createSender,

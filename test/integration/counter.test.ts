@@ -1,6 +1,6 @@
 import { type Address, type Hex, numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createNonceAllocator, memoryStore, storageNonce } from '../../src/index.js'
 
 let devnet: Devnet

@@ -9,7 +9,7 @@ import {
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, memoryStore, type Sender, type Tx, type TxRequest } from '../../src/index.js'
 import { compileDelegate } from '../support/delegate.js'
 import { rpc } from './devnetSupport.js'

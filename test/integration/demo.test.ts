@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 import { npmScript } from '../support/npmScript.js'
@@ -9,7 +9,7 @@ import { npmScript } from '../support/npmScript.js'
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const STORM_MS = 300_000
 
-const program = bundledChild(new URL('../../src/cli/main.ts', import.meta.url))
+const program = bundledChild(new URL('../../tools/cli/main.ts', import.meta.url))
 
 function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
   const env = { ...process.env, ...environment }

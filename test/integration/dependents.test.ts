@@ -1,6 +1,6 @@
 import { createWalletClient, type Hex, http, pad } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import {
   createSender,
   createSenderPool,

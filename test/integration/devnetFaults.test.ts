@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { type Devnet, type FaultRule, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, type FaultRule, startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, post, rpc, send, sent, sign } from './devnetSupport.js'
 
 const manual = { mode: 'manual' } as const

@@ -1,6 +1,6 @@
 import { getContractAddress, type Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, DEPLOY, rpc, sent } from './devnetSupport.js'
 
 type Block = { number: Hex; hash: Hex; parentHash: Hex; gasUsed: Hex; transactions: Hex[]; timestamp: Hex }

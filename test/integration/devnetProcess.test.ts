@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import { rpc } from './devnetSupport.js'
 

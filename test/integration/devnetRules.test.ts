@@ -1,6 +1,6 @@
 import { type Hex, keccak256 } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, GWEI, post, rpc, send, sent, sign } from './devnetSupport.js'
 
 const message = (answer: { error?: { message: string } }) => answer.error?.message

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, DEPLOY, GWEI, rpc, sent } from './devnetSupport.js'
 
 type Block = {

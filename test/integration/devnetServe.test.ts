@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createPublicClient, createTestClient, type Hex, http, webSocket } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, post, rpc, sent, sign } from './devnetSupport.js'
 
 const manual = { mode: 'manual' } as const

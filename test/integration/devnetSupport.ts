@@ -1,5 +1,5 @@
 import type { Hex, LocalAccount, TransactionSerializableEIP1559 } from 'viem'
-import type { Devnet } from '../../src/devnet/index.js'
+import type { Devnet } from '../../tools/devnet/index.js'
 
 export type RpcBody = {
   id?: unknown

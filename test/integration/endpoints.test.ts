@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createClient, type Hex, http, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, memoryStore, type Sender, type SenderParameters } from '../../src/index.js'
 import { rpc } from './devnetSupport.js'
 

@@ -1,5 +1,5 @@
 import { type Contract, ContractFactory, type InterfaceAbi, JsonRpcProvider } from 'ethers'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { type LaneSigner, type LaneSignerOptions, laneSigner } from '../../src/ethers/index.js'
 import { createSender, memoryStore, type Sender } from '../../src/index.js'
 import { compile } from '../support/compile.js'

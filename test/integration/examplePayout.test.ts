@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Address, type Hex, pad, parseEther, toHex } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { readRows } from '../../examples/payout/rows.js'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
 import { pause } from '../support/pause.js'
 

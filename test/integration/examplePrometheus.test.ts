@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
 import { freePort } from '../support/freePort.js'
 

@@ -1,6 +1,6 @@
 import { createWalletClient, encodeErrorResult, type Hex, http, parseAbi, publicActions } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, laneActions, type Sender } from '../../src/index.js'
 import { GWEI, rpc, sign } from './devnetSupport.js'
 

@@ -1,7 +1,7 @@
 import { createPublicClient, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createLanes, createSenderPool, memoryStore, type SenderPool, type Store } from '../../src/index.js'
 import { rpc } from './devnetSupport.js'
 

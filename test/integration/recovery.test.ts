@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import { keccak256 } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { rpc, sign } from './devnetSupport.js'

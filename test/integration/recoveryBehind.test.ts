@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import type { LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { byHand, expirePostgres } from './recoveryPostgres.js'

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import Libsql from 'libsql'
 import type { LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import {

@@ -1,5 +1,5 @@
 import { type Chain, createClient, http, type LocalAccount } from 'viem'
-import { createAccounts } from '../../src/devnet/accounts.js'
+import { createAccounts } from '../../tools/devnet/accounts.js'
 import { createSender, isTxlaneError } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { transfer } from './recoverySupport.js'

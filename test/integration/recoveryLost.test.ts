@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { type Hex, keccak256, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { type PgPool, postgresStore } from '../../src/store/postgres/index.js'
 import { type CutProxy, startCutProxy } from '../support/cutProxy.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'

@@ -6,8 +6,8 @@ import {
   type LocalAccount,
 } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { childContract, ledgerContract } from '../../src/cli/demo/contracts/artifact.js'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { childContract, ledgerContract } from '../../tools/cli/demo/contracts/artifact.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import {
   createSender,
   type Item,

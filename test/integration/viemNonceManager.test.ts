@@ -1,7 +1,7 @@
 import { createWalletClient, type Hex, http, type LocalAccount, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, createViemNonceManager, type ViemNonceManager } from '../../src/index.js'
 import { rpc } from './devnetSupport.js'
 

@@ -1,7 +1,7 @@
 import { KMS } from '@aws-sdk/client-kms'
 import { parseEther, recoverMessageAddress, verifyTypedData } from 'viem'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender } from '../../src/index.js'
 import { awsKmsAccount } from '../../src/kms/index.js'
 import { startLocalKms } from './emulator/localKms.js'

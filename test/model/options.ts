@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
-import { readCommandLine, whole } from '../../src/cli/shared/commandLine.js'
-import type { Parsed } from '../../src/cli/shared/program.js'
+import { readCommandLine, whole } from '../../tools/cli/shared/commandLine.js'
+import type { Parsed } from '../../tools/cli/shared/program.js'
 import { LONG_SCOPES, SCOPES } from './scopes.js'
 import type { Scope } from './world.js'
 

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { readCommandLine } from '../../src/cli/shared/commandLine.js'
-import type { Parsed } from '../../src/cli/shared/program.js'
+import { readCommandLine } from '../../tools/cli/shared/commandLine.js'
+import type { Parsed } from '../../tools/cli/shared/program.js'
 import { cases } from './cases/index.js'
 import { NODE_NAMES, type NodeName } from './nodes/description.js'
 

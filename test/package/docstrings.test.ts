@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const files = (config as Options[]).flatMap(({ entry }) => Object.values(entry as Record<string, string>))
 // The command line is no module that somebody imports.
 const entries = [...new Set(files)]
-  .filter((file) => !file.startsWith('src/cli/'))
+  .filter((file) => !file.startsWith('tools/cli/'))
   .map((file) => join(ROOT, file))
 
 const program = ts.createProgram(entries, {
@@ -30,7 +30,7 @@ const hasSentence = (symbol: ts.Symbol) => symbol.getDocumentationComment(checke
 function placeOf(node: ts.Node): string {
   const file = node.getSourceFile()
   const { line } = file.getLineAndCharacterOfPosition(node.getStart())
-  return `${file.fileName.replace(/.*\/src\//, 'src/')}:${line + 1}`
+  return `${file.fileName.replace(/.*\/(src|tools)\//, '$1/')}:${line + 1}`
 }
 
 /** One sentence before a variant of a union goes for all its members: a comment, `|`, the variant. */

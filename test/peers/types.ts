@@ -1,5 +1,5 @@
 import type { Address, Chain, Hex, LocalAccount } from 'viem'
-import type { Devnet, DevnetOptions, Faults } from '../../src/devnet/index.js'
+import type { Devnet, DevnetOptions, Faults } from '../../tools/devnet/index.js'
 
 /** What a caller wants to happen once. What it carries (`to`, `data`, `value`) is unique to it, so that the chain tells. */
 export type Payment = {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { checkRun, type ReportedItem, type Verdict } from '../../src/cli/demo/check.js'
-import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
-import { walkChain } from '../../src/cli/demo/walk.js'
-import { createWorkload } from '../../src/cli/demo/workload.js'
-import { startDevnet } from '../../src/devnet/index.js'
+import { checkRun, type ReportedItem, type Verdict } from '../../tools/cli/demo/check.js'
+import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
+import { walkChain } from '../../tools/cli/demo/walk.js'
+import { createWorkload } from '../../tools/cli/demo/workload.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import type { Answer, LaneRun, Order } from './protocol.js'
 
 // Run as a process of its own: the chain and the books of the check must not be part of the memory that is measured.

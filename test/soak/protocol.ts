@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
-import type { ReportedItem, Verdict } from '../../src/cli/demo/check.js'
-import type { StartPoint } from '../../src/cli/demo/walk.js'
-import type { GasLimits } from '../../src/cli/demo/workload.js'
+import type { ReportedItem, Verdict } from '../../tools/cli/demo/check.js'
+import type { StartPoint } from '../../tools/cli/demo/walk.js'
+import type { GasLimits } from '../../tools/cli/demo/workload.js'
 
 /** What of one key's run the check has to know. What was asked follows from it, and need not be sent. */
 export type LaneRun = {

@@ -1,6 +1,6 @@
 import { type Address, defineChain, type Hash, type Hex } from 'viem'
-import { findAnvil } from '../../src/devnet/anvilPath.js'
-import { startAnvil as startProcess } from '../../src/devnet/anvilProcess.js'
+import { findAnvil } from '../../tools/devnet/anvilPath.js'
+import { startAnvil as startProcess } from '../../tools/devnet/anvilProcess.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { call, type Port } from '../../src/rpc/port.js'
 import { createHttpPort } from '../../src/rpc/transports/http.js'

@@ -9,7 +9,7 @@ const PROGRAMS = [
   'examples/payout/payout.ts',
   'examples/prometheus/main.ts',
   'examples/relayer/server.ts',
-  'src/cli/main.ts',
+  'tools/cli/main.ts',
   'test/cluster/child/main.ts',
   'test/contract/postgresStarter.ts',
   'test/contract/sqliteWorker.ts',

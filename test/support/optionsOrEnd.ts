@@ -1,4 +1,4 @@
-import { answer, type Parsed } from '../../src/cli/shared/program.js'
+import { answer, type Parsed } from '../../tools/cli/shared/program.js'
 
 /** What to run with. Where there is nothing to run says why, or what there is, and ends the process. */
 export async function optionsOrEnd<options>(parsed: Parsed<options>, command: string): Promise<options> {

@@ -1,6 +1,6 @@
 import { type Address, type Hex, hexToNumber } from 'viem'
-import type { PlainRpc } from '../../src/cli/demo/plainRpc.js'
-import { type ExecutedTx, walkBlocks } from '../../src/cli/demo/walk.js'
+import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
+import { type ExecutedTx, walkBlocks } from '../../tools/cli/demo/walk.js'
 
 /** What the chain says of one account. */
 export type ChainFacts = {

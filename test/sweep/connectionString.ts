@@ -1,4 +1,4 @@
-import { badOption } from '../../src/cli/shared/commandLine.js'
+import { badOption } from '../../tools/cli/shared/commandLine.js'
 
 /** Parses `--postgres`. One that is none is not shown: it may hold a password. */
 export function connectionString(text: string): string {

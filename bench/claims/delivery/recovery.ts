@@ -1,6 +1,6 @@
 import { type Hex, hexToNumber } from 'viem'
-import { createPlainRpc } from '../../../src/cli/demo/plainRpc.js'
-import { within } from '../../../src/cli/demo/within.js'
+import { createPlainRpc } from '../../../tools/cli/demo/plainRpc.js'
+import { within } from '../../../tools/cli/demo/within.js'
 import type { Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { startNodeProxy } from '../../../test/support/nodeProxy.js'

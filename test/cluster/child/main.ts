@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { createClient, http } from 'viem'
-import { createAccounts } from '../../../src/devnet/accounts.js'
+import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { createSender, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { chainOf, openStore } from '../../sweep/opening.js'

@@ -1,5 +1,5 @@
 import { type Address, type Hex, keccak256, slice, toHex } from 'viem'
-import { within } from '../../../src/cli/demo/within.js'
+import { within } from '../../../tools/cli/demo/within.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'

@@ -1,4 +1,4 @@
-import { walkBlocks } from '../../../src/cli/demo/walk.js'
+import { walkBlocks } from '../../../tools/cli/demo/walk.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { deriveRandom } from '../../sim/random.js'
 import { pause } from '../../support/pause.js'

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { accountKey } from '../../../src/devnet/accounts.js'
+import { accountKey } from '../../../tools/devnet/accounts.js'
 import { bundleChild } from '../../support/bundleChild.js'
 import { type HookReceiver, startHookReceiver } from '../../support/hookReceiver.js'
 import { relayerFiles } from '../../support/relayer.js'

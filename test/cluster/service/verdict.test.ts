@@ -1,6 +1,6 @@
 import { pad } from 'viem'
 import { expect, test } from 'vitest'
-import type { ExecutedTx } from '../../../src/cli/demo/walk.js'
+import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
 import type { WebhookPayload } from '../../../src/outbox/index.js'
 import { wantedOf } from './requests.js'
 import { type Evidence, verdictOf } from './verdict.js'

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { ExecutedTx } from '../../../src/cli/demo/walk.js'
+import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
 import type { WebhookPayload } from '../../../src/outbox/index.js'
 import type { Wanted } from './requests.js'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createClient, http } from 'viem'
-import { createAccounts } from '../../../src/devnet/accounts.js'
+import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { isTxlaneError } from '../../../src/errors/base.js'
 import { createNonceAllocator, createSender, memoryStore, type Sender } from '../../../src/index.js'
 import { pause } from '../../support/pause.js'

@@ -20,7 +20,7 @@ export const payouts: NodeCase = {
   quick: true,
   async run(setting) {
     await using running = await setting.start({ mode: 'plain' })
-    await using program = await bundleChild(new URL('../../../src/cli/main.ts', import.meta.url))
+    await using program = await bundleChild(new URL('../../../tools/cli/main.ts', import.meta.url))
     const fresh = await freshAccount(running)
     const folder = await mkdtemp(join(tmpdir(), 'txlane-payouts-'))
     try {

@@ -1,4 +1,4 @@
-import type { PlainRpc } from '../../../src/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
 
 const INDEXING = 'transaction indexing is in progress'
 

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { FaultHandle, FaultRule } from '../../../src/devnet/index.js'
+import type { FaultHandle, FaultRule } from '../../../tools/devnet/index.js'
 import type { Asked, PaymentFields, Stage, World } from '../types.js'
 
 export const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']

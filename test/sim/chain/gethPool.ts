@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
-import { createGethPool } from '../../../src/devnet/geth/gethPool.js'
-import { createLocalTracker } from '../../../src/devnet/geth/localTracker.js'
-import { GETH_LIMITS, type GethHead, type PoolTransaction } from '../../../src/devnet/geth/poolTypes.js'
+import { createGethPool } from '../../../tools/devnet/geth/gethPool.js'
+import { createLocalTracker } from '../../../tools/devnet/geth/localTracker.js'
+import { GETH_LIMITS, type GethHead, type PoolTransaction } from '../../../tools/devnet/geth/poolTypes.js'
 import type { Clock, Random } from '../../../src/platform/clock.js'
 import { chance } from '../random.js'
 import type { SimTransaction } from '../transaction.js'
@@ -30,7 +30,7 @@ type Entry = PoolTransaction & { readonly hash: SimTransaction['hash']; readonly
 // How long after an answer the pool is reorganised, at most, where it is not at once.
 const REORGANISE_MS_MAX = 5
 
-/** The model of geth's pool on a simulated chain: `src/devnet/geth`, which is compared with a running geth. */
+/** The model of geth's pool on a simulated chain: `tools/devnet/geth`, which is compared with a running geth. */
 export function createGethSimPool(options: GethSimPoolOptions): Pool {
   const { clock, random, limits, gappedMax, executableMax } = options
   let { state } = options

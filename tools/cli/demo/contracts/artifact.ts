@@ -1,0 +1,60 @@
+// Generated from Ledger.sol by `npx tsx tools/cli/demo/contracts/compile.ts && npm run format`.
+
+export const ledgerContract = {
+  abi: [
+    { inputs: [], stateMutability: 'nonpayable', type: 'constructor' },
+    { inputs: [{ internalType: 'uint256', name: 'item', type: 'uint256' }], name: 'Refused', type: 'error' },
+    {
+      inputs: [{ internalType: 'uint256', name: 'item', type: 'uint256' }],
+      name: 'mark',
+      outputs: [],
+      stateMutability: 'nonpayable',
+      type: 'function',
+    },
+    {
+      inputs: [{ internalType: 'uint256', name: 'item', type: 'uint256' }],
+      name: 'markAndRevert',
+      outputs: [],
+      stateMutability: 'nonpayable',
+      type: 'function',
+    },
+    {
+      inputs: [{ internalType: 'uint256', name: 'item', type: 'uint256' }],
+      name: 'marks',
+      outputs: [{ internalType: 'uint256', name: 'times', type: 'uint256' }],
+      stateMutability: 'view',
+      type: 'function',
+    },
+    {
+      inputs: [],
+      name: 'total',
+      outputs: [{ internalType: 'uint256', name: '', type: 'uint256' }],
+      stateMutability: 'view',
+      type: 'function',
+    },
+  ],
+  bytecode:
+    '0x6080604052348015600f57600080fd5b50600080805260205260017fad3228b676f7d3cd4284a5443f17f1962b36e491b30a40b2405849e597ba5fb581905580556101918061004f6000396000f3fe608060405234801561001057600080fd5b506004361061004c5760003560e01c80631f44f6e6146100515780632ddbd13a1461008357806344d4a71b1461008c578063b69766c2146100a1575b600080fd5b61007161005f366004610151565b60006020819052908152604090205481565b60405190815260200160405180910390f35b61007160015481565b61009f61009a366004610151565b6100b4565b005b61009f6100af366004610151565b610111565b60008181526020819052604081208054600192906100d390849061016a565b9250508190555060018060008282546100ec919061016a565b909155505060405163590a515160e01b81526004810182905260240160405180910390fd5b600081815260208190526040812080546001929061013090849061016a565b925050819055506001806000828254610149919061016a565b909155505050565b60006020828403121561016357600080fd5b5035919050565b8082018082111561018b57634e487b7160e01b600052601160045260246000fd5b9291505056',
+} as const
+
+export const childContract = {
+  abi: [
+    {
+      inputs: [
+        { internalType: 'contract Ledger', name: 'ledger', type: 'address' },
+        { internalType: 'uint256', name: 'item_', type: 'uint256' },
+      ],
+      stateMutability: 'nonpayable',
+      type: 'constructor',
+    },
+    {
+      inputs: [],
+      name: 'item',
+      outputs: [{ internalType: 'uint256', name: '', type: 'uint256' }],
+      stateMutability: 'view',
+      type: 'function',
+    },
+  ],
+  bytecode:
+    '0x60a060405234801561001057600080fd5b5060405161014c38038061014c83398101604081905261002f91610095565b6080819052604051635b4bb36160e11b8152600481018290526001600160a01b0383169063b69766c290602401600060405180830381600087803b15801561007657600080fd5b505af115801561008a573d6000803e3d6000fd5b5050505050506100cf565b600080604083850312156100a857600080fd5b82516001600160a01b03811681146100bf57600080fd5b6020939093015192949293505050565b60805160656100e760003960006031015260656000f3fe6080604052348015600f57600080fd5b506004361060285760003560e01c8063f2a4a82e14602d575b600080fd5b60537f000000000000000000000000000000000000000000000000000000000000000081565b60405190815260200160405180910390f3',
+} as const

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs'
+import { type Address, type Hash, toHex } from 'viem'
+import { NO_GENESIS } from '../../../src/chain/endpoints/chainOf.js'
+import { fromStored } from '../../../src/lane/transaction/stored.js'
+import { keptReason, summaryOf } from '../../../src/lane/transaction/waitingFor.js'
+import { sqliteStore } from '../../../src/store/sqlite/index.js'
+import type { LaneKey, Store, StoredTransaction } from '../../../src/types/store.js'
+import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../../src/types/index.js'
+import type { Connection } from '../shared/connect.js'
+import { Refusal } from '../shared/program.js'
+
+/** Why transactions of one account have not progressed, from the reasons that the sending process stored. */
+export type KeptReasons = {
+  readonly store: string
+  /** Number of waiting transactions, the reason of the first one, and the number per reason. */
+  readonly count: number
+  readonly waiting: LaneSnapshot['waiting']
+  /** Why the lane reserves no nonces, with the cause and the remedy, as far as transactions wait for that. */
+  readonly holds: readonly { readonly reason: HoldReason; readonly detail: string | undefined }[]
+  /** The first transactions with a stored reason, or that wait for an operator. Others wait behind them. */
+  readonly transactions: readonly KeptReason[]
+}
+
+type KeptReason = {
+  readonly id: string
+  readonly stage: Stage
+  readonly nonce: number | undefined
+  readonly hash: Hash | undefined
+  readonly waitingFor: WaitReason
+}
+
+const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
+const PAGE = 500
+const SHOWN_MAX = 8
+
+/** @throws Refusal if the file does not exist: opening a store would create it */
+export async function keptReasons(
+  connection: Connection,
+  path: string,
+  address: Address,
+): Promise<KeptReasons> {
+  if (!existsSync(path)) throw new Refusal(`There is no store at ${path}.`)
+  const store = sqliteStore({ path })
+  try {
+    return reasonsIn(path, await unsealedIn(store, await keysOf(connection, address)))
+  } finally {
+    await store.close()
+  }
+}
+
+/** The possible keys of the lane. The store is only queried, so that it does not create a lane. */
+async function keysOf({ client, chain }: Connection, address: Address): Promise<readonly LaneKey[]> {
+  const first = await client
+    .request({ method: 'eth_getBlockByNumber', params: [toHex(0), false] })
+    .catch(() => null)
+  const names = first?.hash ? [first.hash, NO_GENESIS] : [NO_GENESIS]
+  const lower = address.toLowerCase() as Address
+  return names.map((genesisHash) => ({ chainId: chain.id, genesisHash, address: lower }))
+}
+
+async function unsealedIn(store: Store, keys: readonly LaneKey[]): Promise<readonly StoredTransaction[]> {
+  const found: StoredTransaction[] = []
+  for (const key of keys)
+    for (const stage of UNSEALED) {
+      let cursor: string | undefined
+      do {
+        const page = await store.list([key], { stage, limit: PAGE, cursor })
+        found.push(...page.items)
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    }
+  return found
+}
+
+export function reasonsIn(store: string, stored: readonly StoredTransaction[]): KeptReasons {
+  const all = stored.map((one) => fromStored(one)).map((one) => [one, keptReason(one)] as const)
+  const holds = new Map<HoldReason, string | undefined>()
+  const kept = all.flatMap(([{ id, stage, nonce, hash, waiting, sequence }, waitingFor]) =>
+    waitingFor === undefined || !(waitingFor === waiting || waitingFor.operator)
+      ? []
+      : [{ id, stage, nonce, hash, waitingFor, sequence }],
+  )
+  for (const { waitingFor } of kept)
+    if (waitingFor.for === 'hold')
+      for (const reason of waitingFor.holds) holds.set(reason, waitingFor.details?.[reason])
+  return {
+    store,
+    count: all.length,
+    waiting: summaryOf(all),
+    holds: [...holds].map(([reason, detail]) => ({ reason, detail })),
+    transactions: kept
+      .sort((a, b) => order(a) - order(b) || a.sequence - b.sequence)
+      .slice(0, SHOWN_MAX)
+      .map(({ sequence: _, ...one }) => one),
+  }
+}
+
+const order = ({ nonce }: { readonly nonce: number | undefined }) => nonce ?? Number.MAX_SAFE_INTEGER
+
+/** Whether only an operator can end one of the waits. */
+export function needsPerson({ transactions, waiting }: KeptReasons): boolean {
+  return waiting.head?.operator === true || transactions.some(({ waitingFor }) => waitingFor.operator)
+}
+
+export function keptText({ store, count, waiting, holds, transactions }: KeptReasons): string {
+  if (count === 0) return `\nNo transaction waits in ${store}.\n`
+  const by = Object.entries(waiting.by).map(([reason, amount]) => `${reason} ${amount}`)
+  const { head } = waiting
+  const shown =
+    transactions.length > 0 || head === undefined
+      ? transactions
+      : [{ ...head, stage: undefined, waitingFor: head }]
+  return [
+    `\n${count.toLocaleString('en')} in ${store} wait for: ${by.join(', ')}\n`,
+    ...holds.map(({ reason, detail }) => `Held: ${reason}${detail === undefined ? '' : `. ${detail}`}\n`),
+    ...shown.map(
+      ({ id, stage, waitingFor }) =>
+        `  ${id}${stage === undefined ? '' : ` (${stage})`}: ${waitingFor.sentence} Since ${new Date(waitingFor.sinceMs).toISOString()}.\n`,
+    ),
+  ].join('')
+}

@@ -1,0 +1,107 @@
+import { isTxlaneError } from '../../../src/errors/base.js'
+import type { Landed, Sender, Tx, TxlaneError } from '../../../src/index.js'
+import type { RowResult, RowStatus } from './results.js'
+import type { Row } from './rows.js'
+
+export type SendRun = {
+  readonly counts: { queued: number; accepted: number; preconfirmed: number; sealed: number; failed: number }
+  /** Resolves when each line has ended, or when the sender was closed. In file order. */
+  readonly results: Promise<readonly RowResult[]>
+}
+
+/**
+ * Sends each row under its id. A row that an earlier run sent is found by the id, and only followed. A row
+ * that could not be sent (fate `notExecuted`) starts again under the same id. A reverted row is sent again
+ * under the next attempt id, on request. Rows are paid in order: a row that cannot be prepared for now delays
+ * the later ones, until it is sent or fails permanently.
+ */
+export function sendRows(
+  sender: Sender,
+  rows: readonly Row[],
+  options: { readonly retryReverted: boolean; readonly fresh: boolean; readonly stopped: () => boolean },
+): SendRun {
+  const counts = { queued: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
+  const results: (RowResult | undefined)[] = rows.map(() => undefined)
+
+  async function* items() {
+    for (const row of rows) {
+      if (options.stopped()) return
+      const attempt = options.fresh ? { id: row.id } : await attemptAt(sender, row, options.retryReverted)
+      counts.queued++
+      yield { ...attempt, request: row.request, order: 'strict' as const }
+    }
+  }
+
+  async function run(): Promise<readonly RowResult[]> {
+    const off = sender.on('preconfirmed', () => void counts.preconfirmed++)
+    try {
+      const sent = sender.sendMany(items() as never, {
+        until: 'sealed',
+        onProgress: (progress) =>
+          Object.assign(counts, { accepted: progress.accepted, sealed: progress.sealed }),
+      })
+      for await (const result of sent) {
+        const row = rows[result.index] as Row
+        results[result.index] = result.ok
+          ? landedResult(row, result.tx, result.landed)
+          : endedResult(row, result.error)
+        if (results[result.index]?.status !== 'paid') counts.failed++
+      }
+    } finally {
+      off()
+    }
+    return rows.map((row, index) => results[index] ?? { row, status: 'open' })
+  }
+
+  return { counts, results: run() }
+}
+
+/**
+ * The row's attempt to send or follow: the last one, restarted if it failed, or a new one if it reverted and
+ * a retry was requested.
+ */
+async function attemptAt(
+  sender: Sender,
+  row: Row,
+  retryReverted: boolean,
+): Promise<{ readonly id: string; readonly again?: true }> {
+  const idOf = (attempt: number) => (attempt === 1 ? row.id : `${row.id}~${attempt}`)
+  let attempt = 1
+  let last: Tx | undefined
+  for (let tx = await sender.get(idOf(1)); tx !== undefined; tx = await sender.get(idOf(++attempt))) last = tx
+  if (last === undefined || (retryReverted && (await isReverted(last)))) return { id: idOf(attempt) }
+  return last.stage === 'failed' ? { id: last.id, again: true } : { id: last.id }
+}
+
+async function isReverted(tx: Tx): Promise<boolean> {
+  const executed = tx.stage === 'sealed' || tx.stage === 'safe' || tx.stage === 'finalized'
+  return executed && (await tx.wait('sealed')).status === 'reverted'
+}
+
+function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
+  const { receipt } = landed ?? {}
+  return {
+    row,
+    status: landed?.status === 'reverted' ? 'reverted' : 'paid',
+    nonce: tx.nonce,
+    hash: landed?.hash ?? tx.hash,
+    blockNumber: receipt?.blockNumber,
+    gasUsed: receipt?.gasUsed,
+  }
+}
+
+function endedResult(row: Row, told: TxlaneError): RowResult {
+  // If an earlier run ended the transaction, the cause has the actual end.
+  const error = told.code === 'ENDED' && isTxlaneError(told.cause) ? told.cause : told
+  const { nonce, hash } = error.tx ?? {}
+  return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
+}
+
+function statusOf({ code, fate }: TxlaneError): RowStatus {
+  if (code === 'CANCELLED' || code === 'SUPERSEDED') return 'cancelled'
+  if (code === 'UNRESOLVED') return 'unresolved'
+  // Another process reports the execution: its status is unknown.
+  if (fate === 'executed') return 'paid'
+  // A row that was only queued when the run stopped is in the journal; the next run continues with it.
+  return fate === 'notExecuted' && code !== 'CLOSED' ? 'failed' : 'open'
+}

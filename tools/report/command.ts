@@ -1,0 +1,79 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { badOption, readCommandLine } from '../cli/shared/commandLine.js'
+import { answer, EXIT, type Parsed, write } from '../cli/shared/program.js'
+import { renderPage } from './html.js'
+import { buildModel, type Model } from './model/model.js'
+import { pageScript } from './pageScript.js'
+import { readRecording } from './read/recording.js'
+import { checkWritable, nameOf, writeReport } from './write.js'
+
+export type ReportOptions = {
+  /** Path of the recording. */
+  readonly input: string
+  readonly out: string
+  readonly json: boolean
+  readonly force: boolean
+}
+
+type Raw = { readonly out?: string; readonly json: boolean; readonly force: boolean }
+
+/** Parses the command line. It never throws for bad options and never ends the process. */
+export function parseReport(argv: readonly string[]): Parsed<ReportOptions> {
+  const command = createCommand()
+  return readCommandLine(command, argv, ({ out, json, force }: Raw) => {
+    const [file = ''] = command.args
+    const input = resolve(file)
+    const target = resolve(out ?? `${input.replace(/\.jsonl$/, '')}.html`)
+    if (json && out !== undefined) throw badOption('--json prints to standard output: use it without --out.')
+    if (target === input) throw badOption('--out names the recording itself.')
+    return { input, out: target, json, force }
+  })
+}
+
+function createCommand(): Command {
+  return new Command('txlane report')
+    .description(
+      'Makes an HTML page of a recording (see recordTo of txlane/recorder): nonces over time, latency, throughput, and ' +
+        'problems with their ends. The page loads no other resource. Exit code 0 when it is written, 1 ' +
+        'when the recording cannot be read, 2 for bad options.',
+    )
+    .argument('<recording>', 'a file written by recordTo')
+    .option('--out <file>', "path of the page (default: the recording's path with .html)")
+    .option(
+      '--json',
+      'print the figures as one JSON object on standard output instead of writing a page',
+      false,
+    )
+    .option('--force', 'overwrite a file that is not a report', false)
+}
+
+/** Makes the report, and prints its path. Resolves to the exit code. */
+export async function runReport(options: ReportOptions): Promise<number> {
+  // Checked first, because reading a large recording takes a while.
+  if (!options.json) await checkWritable(options)
+  const model = await modelOf(options.input)
+  if (options.json) {
+    await write(`${JSON.stringify(model.summary)}\n`)
+    return EXIT.held
+  }
+  const page = renderPage({ title: nameOf(options.input), model, script: await pageScript() })
+  await writeReport(options.out, page)
+  await write(`${options.out}\n`)
+  return EXIT.held
+}
+
+async function modelOf(input: string): Promise<Model> {
+  try {
+    return await buildModel(readRecording(createReadStream(input)))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${nameOf(input)}: ${reason}`)
+  }
+}
+
+/** `txlane report`: makes a page of a recording. */
+export function report(argv: readonly string[]): Promise<number> {
+  return answer(parseReport(argv), 'txlane report', runReport)
+}

@@ -1,0 +1,41 @@
+import type { RecordedError } from '../../../src/recorder/schema.js'
+
+/** `1,234`. */
+export function number(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** `1 gap`, `2 gaps`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`
+}
+
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
+
+/** Two significant parts: `240 ms`, `1.4 s`, `12 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < SECOND) return `${Math.round(ms)} ms`
+  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`
+  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`
+  if (ms < HOUR) return pair(ms, MINUTE, 'min', SECOND, 's')
+  return ms < DAY ? pair(ms, HOUR, 'h', MINUTE, 'min') : pair(ms, DAY, 'd', HOUR, 'h')
+}
+
+function pair(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const smalls = Math.round(ms / small)
+  const perLarge = large / small
+  const rest = smalls % perLarge
+  const first = `${number(Math.floor(smalls / perLarge))} ${largeName}`
+  return rest === 0 ? first : `${first} ${rest} ${smallName}`
+}
+
+/** An address or a hash, shortened to its ends. */
+export function short(hex: string): string {
+  return hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-4)}` : hex
+}
+
+/** Code and fate of the error, then its message. */
+export function errorText({ code, fate, message }: RecordedError): string {
+  const label = [code, fate].filter((part) => part !== undefined).join(', ')
+  return label === '' ? message : `${label}: ${message}`
+}
