@@ -125,5 +125,5 @@ function endOf(transaction: Transaction): AbortSignal {
 }
 
 export function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
-  return txError(transaction, 'DEPENDENCY', 'notExecuted', 'What it depends on did not come about.', cause)
+  return txError(transaction, 'DEPENDENCY', 'notExecuted', 'A transaction that it depends on did not succeed.', cause)
 }

@@ -262,7 +262,7 @@ export function createIntake(parts: {
     }
     failed(
       transaction,
-      txError(transaction, 'TOO_LATE', 'notExecuted', 'What it was to replace has landed or ended.'),
+      txError(transaction, 'TOO_LATE', 'notExecuted', 'The transaction that it was to replace has landed or ended.'),
     )
   }
 

@@ -4,59 +4,71 @@ import { before, createRank, type QueueEntry, type Rank, SMALL } from './rank.js
 export type { QueueEntry } from './rank.js'
 
 /**
- * Who takes a nonce next: the highest priority first; of one priority the groups in turns, by their weights; of one group
- * the first to come. An entry that may not go yet keeps its place: later entries of its priority and group wait behind it,
- * others do not.
+ * Decides which transaction takes the next nonce. The highest priority goes first. Within a priority the
+ * groups take turns by their weights. Within a group the first to arrive goes first. An entry that may not go
+ * yet keeps its place: later entries of its priority and group wait behind it, others do not.
  *
- * The turns are those of start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996): each entry that goes puts the next
- * turn of its group off by one over its weight, and a group that comes anew begins where the others are. A group without
- * entries saves up no turns.
+ * The turns are those of start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996). Each entry that goes
+ * delays the next turn of its group by one divided by the group's weight. A group that starts anew begins at
+ * the current turn, and a group without entries saves up no turns.
  */
 export type PendingQueue<T extends QueueEntry> = {
-  /** Takes its place. One that is in the line already stays there, and `mayGo` is what is said now. @default true */
+  /**
+   * Adds the entry at its place. An entry that is in the queue already stays there, and only its `mayGo`
+   * changes. @default true
+   */
   add(entry: T, mayGo?: boolean): void
-  /** Takes it out, wherever it stands. */
+  /** Removes the entry from any place. */
   remove(entry: T): void
-  /** The first that may go. */
+  /** The first entry that may go. */
   peek(): T | undefined
   shift(): T | undefined
-  /** Whether another entry stands before it, or would where it is not in the line. */
+  /** Whether another entry is ahead of this one, or would be if this one were in the queue. */
   isBehind(entry: T): boolean
-  /** What it waits behind: the first of its priority and group, or the first of all that may go. */
+  /**
+   * The entry that this one waits behind: the first of its priority and group, or the first of all that may
+   * go.
+   */
   ahead(entry: T): T | undefined
   /** No entry of a closed group goes. Entries of other groups do not wait for it. */
   close(group: string): void
   reopen(group: string): void
   readonly closed: ReadonlySet<string>
-  /** Those that may not go yet included. */
+  /** Includes the entries that may not go yet. */
   readonly size: number
-  /** Those that may go as soon as it is their turn. */
+  /** Yields the entries that may go as soon as it is their turn. */
   [Symbol.iterator](): Iterator<T>
 }
 
-/** So many are kept although they are empty: an idle lane makes none anew for each transaction. */
+/**
+ * This many empty tiers and ranks are kept, so that an idle lane does not create them again for each
+ * transaction.
+ */
 const KEPT = 8
 
 /** The groups of one priority. */
 type Tier<T> = {
   readonly ranks: Map<string | undefined, Rank<T>>
-  /** The turn that came last. */
+  /** The turn of the last entry that went. */
   turn: number
   size: number
-  /** With so many ranks those that nobody needs are dropped. */
+  /** With more ranks than this, the unneeded ones are removed. */
   pruneAt: number
 }
 
-/** An entry that was the first of its rank, and might go. */
+/** An entry that was the first of its rank and could go when it was offered. */
 type Candidate<T> = { readonly entry: T; readonly turn: number }
 
-/** `weightOf`: above 0; how many entries of a group go while one of a group of weight 1 does. */
+/**
+ * Creates an empty queue. `weightOf` returns a number above 0: how many entries of the group go for each
+ * entry of a group with weight 1.
+ */
 export function createPendingQueue<T extends QueueEntry>(
   weightOf: (group: string | undefined) => number = () => 1,
 ): PendingQueue<T> {
   const tiers = new Map<number, Tier<T>>()
   const closed = new Set<string>()
-  // The first of each rank where it may go, beside some that are so no more.
+  // The first entry of each rank, if it may go. Outdated candidates stay until they come to the top.
   let next = createHeap<Candidate<T>>(goesBefore)
   let size = 0
   let rankCount = 0
@@ -108,7 +120,7 @@ export function createPendingQueue<T extends QueueEntry>(
       }
   }
 
-  /** The turn of its group, or the turn that a new group would get. */
+  /** The turn of the entry's group, or the turn that a new group would get. */
   function turnOf(entry: T): number {
     const tier = tiers.get(entry.priority)
     const rank = tier?.ranks.get(entry.group)
@@ -138,7 +150,7 @@ export function createPendingQueue<T extends QueueEntry>(
     if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) prune(tier)
   }
 
-  /** The tier is empty: the next entry of any group starts at the first turn. */
+  /** Resets an empty tier, so that the next entry of any group starts at the first turn. */
   function clear(priority: number, tier: Tier<T>): void {
     tier.turn = 0
     if (tiers.size > KEPT || tier.ranks.size > KEPT) {
@@ -147,7 +159,7 @@ export function createPendingQueue<T extends QueueEntry>(
     } else for (const rank of tier.ranks.values()) rank.turn = 0
   }
 
-  /** Forgets each empty group whose turn has passed: a new rank would have the same turn. */
+  /** Forgets the empty groups whose turn has passed. A new rank would get the same turn. */
   function prune(tier: Tier<T>): void {
     for (const [group, rank] of tier.ranks) {
       if (rank.members.size > 0 || rank.turn > tier.turn) continue

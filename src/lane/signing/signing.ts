@@ -392,7 +392,7 @@ function overCeiling(transaction: Transaction, ceiling: FeeCeiling): TxlaneError
     transaction,
     'REJECTED',
     'notExecuted',
-    `Replacing what was sent at nonce ${transaction.nonce} takes more than the fee ceiling of ${ceiling.maxFeePerGas} wei.`,
+    `Replacing the transaction at nonce ${transaction.nonce} takes more than the fee ceiling of ${ceiling.maxFeePerGas} wei.`,
   )
 }
 
