@@ -22,36 +22,45 @@ import { createEnqueueBatcher } from './enqueueBatcher.js'
 import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
 import { randomId } from './randomId.js'
 
-/** Who takes it on. */
+/** Receives the transactions that are admitted: the leader's intake, or a standby. */
 export type AdmissionListener = {
-  /** It is new here; in the turn in which that was found out. */
+  /** The transaction is new here. Called in the same event-loop turn in which that was found. */
   readonly onAdmitting: (transaction: Transaction) => void
-  /** It is kept in the store, and to be sent. */
+  /** The transaction is persisted in the store and must be sent. */
   readonly onAdmitted: (transaction: Transaction, options: SendOptions) => void
-  /** It turned out that it is not to be sent. */
+  /** The transaction must not be sent after all. */
   readonly onRejected: (transaction: Transaction) => void
-  /** Its caller was told `inFlight`: where the store has the transaction, it is to be sent. */
+  /** The caller got an error with fate `inFlight`. If the store has the transaction, it must be sent. */
   readonly onInDoubt: (id: string) => void
 }
 
-/** Who takes it on, and who asked for that. */
+/** The listener that receives the transaction, and the caller that requested it. */
 export type AdmissionParties = { readonly listener: AdmissionListener; readonly caller: Caller }
 
-/** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
+/**
+ * Turns requests into transactions of the lane, in a leader and in a standby. One id stands for one
+ * transaction in every process.
+ */
 export type Admission = {
-  /** Tells once it is kept in the store; where its id was known, of what became of that. */
+  /**
+   * Admits a request. Calls the caller back once the transaction is persisted in the store, or with the
+   * existing transaction if its id is known.
+   */
   admit(request: TxRequest, options: SendOptions, target: AdmissionTarget, takers: AdmissionParties): void
-  /** Nothing is taken on any more. */
+  /** Admits no more requests. */
   close(): void
-  /** Resolves when the store has answered for what is being kept, and it is known here; undefined where nothing is. */
+  /**
+   * Resolves when the store has answered the current `enqueue` and the results are known here. Undefined if
+   * no `enqueue` is running.
+   */
   readonly keeping: Promise<void> | undefined
-  /** The order of arrival of one more transaction. */
+  /** Returns the sequence number (order of arrival) for one more transaction. */
   nextSequence(): number
-  /** One of this place in the order is known. */
+  /** A transaction with this sequence number is known: later ones get higher numbers. */
   seen(sequence: number): void
 }
 
-/** What is being kept, and for whom. */
+/** A transaction that is being persisted, and the parties to notify. */
 type Entry = {
   readonly transaction: Transaction
   readonly options: SendOptions
@@ -64,7 +73,7 @@ type Unknown = { readonly argument: string; readonly id: string }
 const CLOSED = 'The sender was closed before it was sent.'
 const NOWHERE: readonly Address[] = []
 const NONE: readonly Unknown[] = []
-/** For so long a store that could not be read counts as one that cannot. */
+/** For this long after a failed read the store counts as unreadable. */
 const UNREADABLE_MS = 1_000
 
 export function createAdmission(parts: {
@@ -74,7 +83,7 @@ export function createAdmission(parts: {
   readonly random: Random
   readonly clock: Clock
   readonly authorities: SignAuthorities
-  /** Another lane of the chain is open in this process. */
+  /** Whether the lane of this address on the same chain is open in this process. */
   readonly isOpen: (address: Address) => boolean
 }): Admission {
   const { session, random, clock, authorities: signAuthorities } = parts
@@ -85,7 +94,7 @@ export function createAdmission(parts: {
   let probing: Promise<unknown> | undefined
   let unreadableUntilMs = 0
 
-  /** Not an async function: there is one call for every `send`, and most have nothing to ask first. */
+  /** Not an async function: each `send` calls it, and most calls have nothing to await. */
   function admit(
     request: TxRequest,
     options: SendOptions,
@@ -113,7 +122,10 @@ export function createAdmission(parts: {
     }
   }
 
-  /** What it comes after has to be in the store, and those whose delegations it carries sign them. */
+  /**
+   * Awaits the checks that need the store or other signers: the predecessors in `after` must be in the store,
+   * and other accounts sign their delegations.
+   */
   async function admitAsking(
     asked: {
       readonly transaction: Transaction
@@ -126,7 +138,8 @@ export function createAdmission(parts: {
     takers: AdmissionParties,
   ): Promise<void> {
     const { transaction, unknown, others, excess, request } = asked
-    // What was sent before by the same id may have been taken: its blocks had more room, its group a higher ceiling.
+    // An earlier send with the same id may have been admitted, when blocks had more gas or the ceiling of its
+    // group was higher.
     if (excess && !(await isKept(options.id))) throw excess
     if (unknown.length > 0) await checkKnown(unknown, options.id)
     if (!others || transactions.has(transaction.id)) return take(transaction, options, takers)
@@ -135,7 +148,7 @@ export function createAdmission(parts: {
     )
   }
 
-  /** In one turn: what is not known yet is from here on. */
+  /** Runs in one event-loop turn. From here on the transaction is known in this process. */
   function take(
     transaction: Transaction,
     options: SendOptions,
@@ -162,12 +175,17 @@ export function createAdmission(parts: {
     return undefined
   }
 
-  /** Whether the id stands for a transaction that ended without execution, and the caller asked for `again`. */
+  /**
+   * Whether the id stands for a transaction that ended without execution, and the caller asked for `again`.
+   */
   function beginsAnew({ transaction, options }: Entry, { fresh, transaction: stored }: Enqueued): boolean {
     return !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction)
   }
 
-  /** Begins the id anew. Of several callers at once the store lets one do it, and answers the others with that one. */
+  /**
+   * Restarts the id. If several callers do that at once, the store accepts one and answers the others with
+   * its transaction.
+   */
   async function restart(entry: Entry, ended: StoredTransaction): Promise<void> {
     entry.transaction.life = (ended.life ?? 0) + 1
     await parts.store.restart(toStored(entry.transaction), ended).then(
@@ -190,16 +208,17 @@ export function createAdmission(parts: {
       throw error
     }
     seen(transaction.sequence)
-    // What was kept and never taken up (its answer was lost) is taken up now.
+    // If the transaction was persisted but never picked up, because the answer of the store was lost, it is
+    // picked up now.
     if (enqueued.transaction.stage === 'queued') listener.onAdmitted(transaction, options)
     else listener.onRejected(transaction)
     return transaction
   }
 
-  /** Another account has it, which sends it, or did. */
+  /** Another account sends the transaction, or has sent it. */
   function elsewhere({ transaction, listener }: Entry, stored: StoredTransaction): Transaction {
     checkSame(stored, transaction)
-    // The pool asks the lane that has it.
+    // If that lane is open here, the sender pool asks that lane.
     const stray = parts.isOpen(stored.lane.address) ? undefined : session.handedOff?.take(transaction, stored)
     if (stray === undefined) throw conflict(stored, transaction)
     forget(transaction)
@@ -219,7 +238,10 @@ export function createAdmission(parts: {
     caller.failed(error)
   }
 
-  /** Where nobody can tell whether the store took it, a later life may find it there and send it. */
+  /**
+   * If it is unknown whether the store has the transaction, the fate is `inFlight`: a later process may find
+   * and send it.
+   */
   async function storeError(
     transaction: Transaction,
     options: SendOptions,
@@ -231,7 +253,10 @@ export function createAdmission(parts: {
     return txError(transaction, 'STORE', isThere ? 'inFlight' : 'notExecuted', message, cause)
   }
 
-  /** Of a store that cannot be read either this is asked once in a while, however many it refuses. */
+  /**
+   * A store that cannot be read either is asked only once per `UNREADABLE_MS`, however many transactions it
+   * refuses.
+   */
   async function mayBeThere(id: string): Promise<boolean> {
     if (probing) await probing
     if (clock.now() < unreadableUntilMs) return true
@@ -248,7 +273,10 @@ export function createAdmission(parts: {
     return found
   }
 
-  /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
+  /**
+   * The transaction was not admitted. Other callers may have found it by its id meanwhile, and their waits
+   * must end too.
+   */
   function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
     end(transaction, error, clock)
     forget(transaction)
@@ -256,7 +284,9 @@ export function createAdmission(parts: {
     return error
   }
 
-  /** The id stands for an ended transaction. Callers who found this one by its id meanwhile get that end too. */
+  /**
+   * The id stands for an ended transaction. Callers that found this one by its id meanwhile get the same end.
+   */
   function endedBefore(transaction: Transaction, stored: StoredTransaction): TxlaneError {
     checkSame(stored, transaction)
     refresh(transaction, stored)
@@ -265,17 +295,20 @@ export function createAdmission(parts: {
     return endedError(fromStored(stored))
   }
 
-  /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
+  /**
+   * The store knows the id from an earlier time or another process. Waits for this transaction now wait for
+   * the stored one.
+   */
   function become(transaction: Transaction, stored: StoredTransaction): void {
     checkSame(stored, transaction)
-    // Its first caller wanted it private, with the gas that this takes.
+    // The first caller made it private and set the gas that a private transaction needs.
     if (stored.private && !transaction.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
       transaction.sequence = stored.sequence
       transaction.life = stored.life
       return
     }
-    // What was told of it meanwhile is newer than an answer that was long on its way.
+    // The stage was updated meanwhile, and is newer than this delayed answer.
     if (transaction.stage !== 'queued') return
     refresh(transaction, stored)
     if (!hasEnded(stored.stage)) return
@@ -290,7 +323,7 @@ export function createAdmission(parts: {
   function conflict(stored: StoredTransaction, transaction: Transaction): TxlaneError {
     const error = idConflict(fromStored(stored), transaction)
     const { tx } = error
-    // Of the transaction that the id stands for: that of this one would say how it ended.
+    // `tx` describes the transaction that the id stands for. This one's description would say how it ended.
     return Object.assign(refused(transaction, error), { tx })
   }
 
@@ -299,8 +332,8 @@ export function createAdmission(parts: {
   }
 
   /**
-   * What it is to come after has to be known before it, so that nothing can wait for itself in a circle. Answers with
-   * the ids that nobody here knows.
+   * Checks that each predecessor in `after` was known before the transaction, so that there can be no cycle.
+   * Returns the ids that this process does not know.
    */
   function checkAfter({ id, replaces }: Transaction, after: readonly unknown[]): Unknown[] {
     const unknown: Unknown[] = []
@@ -322,7 +355,7 @@ export function createAdmission(parts: {
   async function checkKnown(unknown: readonly Unknown[], own: string | undefined): Promise<void> {
     for (const { argument, id } of unknown) {
       if (await isKept(id)) continue
-      // What was sent before by the same id may have outlived the records of what it came after.
+      // An earlier send with the same id may have outlived the records of its predecessors.
       if (await isKept(own)) return
       const expected = 'the id of a transaction that was sent before, on this chain and in this store'
       throw invalid(argument, id, expected)
@@ -343,7 +376,7 @@ export function createAdmission(parts: {
       id: options.id ?? randomId(random),
       lane: key,
       request,
-      // An id of our own making meets no second request: only the caller's need one.
+      // A generated id is not used for a second request, so only ids of callers need a fingerprint.
       fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(key.address, request),
       sequence: ++sequence,
       priority: options.priority ?? 0,
@@ -384,7 +417,7 @@ function same(known: Transaction, asked: Transaction): Transaction {
   throw idConflict(known, asked)
 }
 
-/** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
+/** A caller's own id may be in the store from an earlier process, which may have sent the transaction. */
 function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
   return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
 }

@@ -5,20 +5,22 @@ import { getCode, getStorageAt } from '../../rpc/methods/state.js'
 import type { Limits } from '../../types/index.js'
 import { hasReached, type Needs, type Transaction } from '../transaction/transaction.js'
 
-/** Whether what transactions bring about (`deploys`, `effect`) stands in pre-confirmed state. */
+/** Watches the pre-confirmed state for the declared effects of transactions (`deploys`, `effect`). */
 export type EffectWatcher = {
   /**
-   * Notes of one that is about to be sent for the first time that it is missing yet: what stands already would tell
-   * nothing. Undefined where there is nothing to note.
+   * Records, before the first send, whether the effect is still missing. An effect that is present already
+   * would prove nothing. Undefined if there is nothing to record.
    */
   recordBaseline(transaction: Transaction): Promise<void> | undefined
-  /** `seen` resolves once it stands, and never where that tells nothing. */
+  /** `seen` resolves once the effect is present. It never resolves if the effect proves nothing. */
   watch(transaction: Transaction): { readonly seen: Promise<void>; stop(): void }
 }
 
-/** Nothing may be kept from being sent for long by what only makes others faster. */
+/**
+ * Limit for the baseline read. The read only makes dependents faster, so it must not delay the send for long.
+ */
 const NOTE_MS = 1_000
-/** How often at least it is looked for what stands nowhere yet. */
+/** Longest pause between looks while no effect is present yet. */
 const LOOK_MS_MAX = 4_000
 
 export function createEffectWatcher(context: {
@@ -45,7 +47,10 @@ export function createEffectWatcher(context: {
     return code !== '0x' && value === effect?.value.toLowerCase()
   }
 
-  /** Some nodes show there what they believe that their pool will do, which nobody has promised. */
+  /**
+   * Whether the pending state counts as pre-confirmed. The pending state of some nodes is only a guess from
+   * their own pool.
+   */
   function promised(): boolean {
     const { pending, pendingState } = endpointPool.reader.profile.current()
     return (pending === 'preconfirmed' || pending === 'latest') && pendingState !== false
@@ -60,7 +65,7 @@ export function createEffectWatcher(context: {
           for (const seen of watched.get(one) ?? []) seen()
       }),
     )
-    // What cannot be read now is asked again; the block shows it too, in its time.
+    // A failed read is repeated. The sealed block will show the effect too.
     if (looks.some(({ status }) => status === 'rejected')) pauses.failed()
     else pauses.fruitless()
   }

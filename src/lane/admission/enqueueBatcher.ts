@@ -2,38 +2,46 @@ import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
 import type { Enqueued, Store, StoredTransaction } from '../../types/store.js'
 
-/** Keeps what came in while the store was busy with one call. */
+/** Persists new transactions in batches: all that arrive during one call to the store share the next call. */
 export type EnqueueBatcher<entry> = {
-  /** Resolves when whoever gave the entry has been told what became of it. */
+  /** Resolves when the callbacks for the entry have run. */
   enqueue(transaction: StoredTransaction, entry: entry): Promise<void>
-  /** Resolves when the store has answered, and those who wait for it know; undefined where it is not asked. */
+  /**
+   * Resolves when the store has answered the current call and the callbacks have run. Undefined if no call is
+   * running.
+   */
   readonly asked: Promise<void> | undefined
-  /** The store is asked to keep nothing more. */
+  /** Makes no more calls to the store. */
   close(): void
 }
 
-/** Who is told of each entry. Neither may throw. */
+/** Callbacks for each entry. They must not throw. */
 export type EnqueueCallbacks<entry> = {
   /**
-   * It is in the store; undefined where the keeper was closed before the store was asked. Resolves when that has been told,
-   * where it is not told at once.
+   * The entry is in the store. `enqueued` is undefined if the batcher was closed before the call to the
+   * store. The result resolves when the entry is handled, or is undefined if it is handled already.
    */
   readonly kept: (entry: entry, enqueued: Enqueued | undefined) => Promise<void> | undefined
-  /** The store did not take it. Resolves when that has been told. */
+  /** The store did not accept the entry. Resolves when that is handled. */
   readonly failed: (entry: entry, error: unknown) => Promise<void>
 }
 
-/** As many as one call to the store keeps: a burst costs few commits, and none of them is long. */
+/** Maximum entries per call to the store: a burst takes few commits, and no commit takes long. */
 const BATCH_MAX = 500
 
-/** What one call to the store takes. One promise for all of it: thousands may be sent in one turn. */
+/**
+ * The entries of one call to the store. They share one promise, because thousands may be sent in one
+ * event-loop turn.
+ */
 type Batch<entry> = {
   readonly transactions: StoredTransaction[]
   readonly entries: entry[]
   readonly answered: Promise<readonly Enqueued[]>
-  /** Resolves when all have been told. */
+  /** Resolves when all callbacks have run. */
   readonly told: Promise<void>
-  /** The store is asked now; with nothing, where it is not to be asked any more. */
+  /**
+   * Makes the call to the store. A batcher that was closed passes a function that answers with no results.
+   */
   readonly ask: (enqueue: Store['enqueue']) => void
 }
 
@@ -54,7 +62,8 @@ export function createEnqueueBatcher<entry>(
         running = false
         return
       }
-      // Its first bytes leave while the last of a burst is still to be kept.
+      // A timer between two batches lets the first bytes of a burst leave while its last transactions are
+      // still to be persisted.
       cancelBreath = clock.setTimer(run, 0)
     })
   }
@@ -84,7 +93,7 @@ export function createEnqueueBatcher<entry>(
       batch.entries.push(entry)
       if (!running && !closed) {
         running = true
-        // A microtask later: what is sent in the same turn is kept together.
+        // Runs in a microtask, so that all sends of one event-loop turn share a batch.
         queueMicro(run)
       }
       return batch.told

@@ -11,11 +11,14 @@ type InboxContext = {
   readonly closed: boolean
 }
 
-/** Takes in what other processes left in the store for the holder of the lane: transactions, and wishes. */
+/** Reads the transactions and commands that other processes wrote to the store for the owner of the lane. */
 export type Inbox = {
-  /** Wishes up to this one were done: the next write deletes them. */
+  /** The commands up to this sequence number are done; the next write deletes them. */
   readonly commandsDoneUpTo: number
-  /** This process left one there itself: the next in line need not be asked for. */
+  /**
+   * This process stored the transaction with this sequence number itself. If it is the next one, it need not
+   * be read.
+   */
   own(sequence: number): void
   stop(): void
 }
@@ -26,14 +29,14 @@ const LOOK_AGAIN_MS = 2_000
 export function createInbox(
   context: InboxContext,
   options: {
-    /** What was there already when the lane was read. */
+    /** The highest sequence number that was read when the lane was opened. */
     readonly after: number
-    /** The store is about to be asked: what it says may be old by the time it is taken. */
+    /** Called before each read: the answer may be out of date by the time it is handled. */
     readonly asking: () => void
     readonly take: (stored: StoredTransaction) => Promise<void> | void
     readonly wish: (id: string, wish: Wish) => void
     readonly failed: (error: unknown) => void
-    /** A look now and then is no unfinished work. */
+    /** The clock for occasional polls, which must not keep the process alive. */
     readonly background: Clock
   },
 ): Inbox {
@@ -46,14 +49,14 @@ export function createInbox(
     read,
     failed: options.failed,
   })
-  // The highest place in the order that the store told of; where it told none, beyond all.
+  // The highest sequence number in a notification of the store; infinity if a notification had none.
   let told = 0
   let waits = false
   const unwatch = store.watch(lane.key, (sequence = Number.POSITIVE_INFINITY) => {
     told = Math.max(told, sequence)
     const { keeping } = admission
     if (keeping === undefined) return lookIfNew()
-    // What this process leaves there itself is known as soon as the store has answered.
+    // Transactions that this process is storing itself are known as soon as the store has answered.
     if (waits) return
     waits = true
     void keeping.then(() => {
@@ -72,7 +75,7 @@ export function createInbox(
     while (!context.closed && (await page())) {}
   }
 
-  /** True while there may be more. */
+  /** Reads one page. True if there may be more. */
   async function page(): Promise<boolean> {
     options.asking()
     const { transactions, wishes } = await store.arrivals(lane.key, after, PAGE)

@@ -42,59 +42,76 @@ type IntakeContext = {
   readonly closed: boolean
 }
 
-/** Where transactions come in, and where those that have no nonce yet go out again. */
+/** Admits transactions to the leader. Ends or hands over transactions without a nonce. */
 export type Intake = {
-  /** Queued transactions: they have no nonce and have not ended. */
+  /** Number of queued transactions: they have no nonce and have not ended. */
   readonly open: number
-  /** Those of a group. */
+  /** Number of queued transactions of a group. */
   queuedOf(group: string): number
-  /** The error for so many more of a group, one by default; undefined where they are taken on. */
+  /** The error if `more` transactions of a group (one by default) have no room, else undefined. */
   refusal(group: string | undefined, more?: number): TxlaneError | undefined
-  /** Tells once it is kept in the store; of the one that is there already where the id is known. */
+  /**
+   * Adds a request. Calls the caller back once the transaction is persisted, or with the existing one if the
+   * id is known.
+   */
   add(request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void
-  /** It has neither a nonce nor an end, and is not left to others. */
+  /**
+   * Whether the transaction is queued here: it has no nonce, has not ended and has not been left to other
+   * processes.
+   */
   waits(transaction: Transaction): boolean
-  /** Its caller does not want it any more. Nothing where it is known that it is on its way. */
+  /** The caller aborts it. Does nothing if it is known to be in flight. */
   abort(transaction: Transaction): void
-  /** It has a nonce. */
+  /** The transaction with this id has a nonce now. */
   bound(id: string): void
-  /** It has none any more. */
+  /** The transaction lost its nonce and is queued again. */
   again(transaction: Transaction): void
   /**
-   * It, or what it replaced, has executed at the nonce, which was believed lost: it neither waits nor stays bound elsewhere.
-   * Where a block shows that it executed elsewhere, that counts: it is not bound at the nonce.
+   * The transaction, or the one that it replaced, has executed at the nonce, which was believed lost. It is
+   * taken from the queue, and its bindings to other nonces are released. If a block shows that it executed
+   * elsewhere, that counts, and it is not bound at this nonce.
    */
   reclaim(transaction: Transaction, nonce: number): void
-  /** Prepared, and to go to the nonce of what it replaces. */
+  /** Moves a prepared replacement to the nonce of the transaction that it replaces. */
   place(transaction: Transaction): void
-  /** Ends one that has no nonce. */
+  /** Ends a transaction without a nonce. */
   failed(transaction: Transaction, error: TxlaneError): void
-  /** It is about to get a nonce: ends it where its deadline has passed, whether or not its timer has fired. */
+  /**
+   * Called before the transaction gets a nonce. Ends it if its deadline has passed, whether or not its timer
+   * has fired.
+   */
   due(transaction: Transaction): void
   /**
-   * Ends one for which nothing is journaled. False where bytes may be out already: a commit in flight counts.
+   * Ends a transaction without journaled bytes. False if bytes may have been sent already; a commit in flight
+   * counts.
    */
   remove(transaction: Transaction, error: TxlaneError): boolean
-  /** Asks for a cancel of one that is journaled; the answer comes with the chain's verdict. */
+  /** Requests the cancellation of a journaled transaction. The answer comes with its outcome on chain. */
   askEnd(transaction: Transaction): void
-  /** It waits here, and goes to another lane of its pool with the next write. */
+  /** Hands a queued transaction over to another lane of its pool, with the next write. */
   hand(transaction: Transaction, to: LaneKey): void
-  /** It is another lane's by now. */
+  /** The transaction belongs to another lane now. */
   left(transaction: Transaction): void
   forget(transaction: Transaction): void
-  /** Knows again what was read from the store. */
+  /** Registers a transaction that was read from the store. */
   restore(transaction: Transaction): void
-  /** The store is about to be asked for what arrived: what ends from now on may still be queued in its answer. */
+  /**
+   * Called before the store is asked for arrivals. A transaction that ends from now on may still be queued in
+   * the answer.
+   */
   asking(): void
-  /** Another process left it in the store for this one to send. Nothing where it is known already. */
+  /** Another process stored the transaction for this lane. Does nothing if it is known already. */
   arrived(stored: StoredTransaction): Promise<void>
-  /** Somebody here has it, who read in the store that it is queued. It comes with what arrives, or has come and ended. */
+  /**
+   * A caller of this process has the transaction, read as queued from the store. It arrives through the
+   * inbox, or has arrived and ended.
+   */
   met(transaction: Transaction): void
-  /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
+  /** Resumes the transaction. With a nonce it goes on by itself, without one it is queued. */
   resume(transaction: Transaction): void
   /**
-   * From now on nothing is taken on. What has no nonce ends, or stays in a store that outlives this process, for
-   * whoever works the lane next.
+   * Admits nothing from now on. Transactions without a nonce end, or stay in a durable store for the next
+   * leader.
    */
   close(): void
 }
@@ -109,21 +126,22 @@ export function createIntake(parts: {
   preparer: Preparer
   nonceAssigner: NonceAssigner
   groups: GroupPolicy | undefined
-  /** Nothing stands above this nonce but what its own tuples use. */
+  /** Whether no nonce above this one is in use, except those of its own tuples. */
   isTop(nonce: number): boolean
-  /** It takes a nonce, maybe before others that were called earlier. */
+  /** The transaction takes a nonce, maybe before earlier calls. */
   taken(transaction: Transaction): void
-  /** It has its place in the order of arrival. */
+  /** A transaction was persisted with this sequence number. */
   kept(sequence: number): void
-  /** It ended without execution. */
+  /** The transaction ended without execution. */
   ended(transaction: Transaction): void
 }): Intake {
   const { context, queue, preparer, nonceAssigner } = parts
   const { lane, session, admission, transactions, events, limits, clock, store } = context
   const queued = new GroupedSet()
-  // On transactions that are worked here: others are known to somebody in this process, and no more.
+  // Marks the transactions that this intake owns. Others are only known to a caller of this process.
   const me = {}
-  // Forgotten since the store was asked last, with their places: its answer may be from before.
+  // Ids (with sequence numbers) that were forgotten since the last read of the store, whose answer may be
+  // older.
   const forgotten = new Map<string, number>()
   const deadlines = createWallDeadlines({ clock, due: expire })
   let closed = false
@@ -168,7 +186,7 @@ export function createIntake(parts: {
     return stored && fromStored(stored)
   }
 
-  /** A deadline that the caller set. Where another process takes the lane over, it is that one's to keep. */
+  /** Arms the caller's deadline. If another process becomes the leader, that process enforces it. */
   function arm(transaction: Transaction): void {
     const { expiresAtMs } = transaction
     if (expiresAtMs === undefined) return
@@ -180,14 +198,17 @@ export function createIntake(parts: {
     giveUp(transaction, 'EXPIRED', 'It expired.', transaction.onExpiry === 'cancel')
   }
 
-  /** Not journaled: removed. Journaled: the pending `send` is told, the work goes on. */
+  /**
+   * Removes the transaction if it is not journaled. Otherwise the pending `send` rejects, and the work goes
+   * on.
+   */
   function giveUp(
     transaction: Transaction,
     code: 'EXPIRED' | 'ABORTED',
     message: string,
     cancel: boolean,
   ): void {
-    // The lane that it goes to gives it up.
+    // The lane that receives the transaction ends it.
     if (context.closed || context.handedOff.has(transaction)) return
     if (remove(transaction, txError(transaction, code, 'notExecuted', message))) return
     const still = `${message} Its bytes were journaled: it may still execute.`
@@ -195,7 +216,7 @@ export function createIntake(parts: {
     if (cancel) askEnd(transaction)
   }
 
-  /** Row 21. What was replaced already ends by itself: a cancel of it must not reach its replacement. */
+  /** Row 21. A transaction that was replaced ends by itself; cancelling it must not hit its replacement. */
   function askEnd(transaction: Transaction): void {
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     if (slot === undefined || lastClaim(slot) !== transaction.id) return
@@ -217,17 +238,17 @@ export function createIntake(parts: {
   }
 
   function failed(transaction: Transaction, error: TxlaneError): void {
-    // What a lane that was given away finds out is not its to tell.
+    // A lane that lost its lease must not report outcomes.
     if (hasFailed(transaction) || context.closed) return
     queued.delete(transaction)
     queue.remove(transaction)
     endWith(context, transaction, error, forget)
-    // At once: all that ends with it is in the store with one write.
+    // Called at once, so that one write stores all transactions that end with this one.
     parts.ended(transaction)
     nonceAssigner.run()
   }
 
-  /** Row 22, unless what was to be replaced has meanwhile gone another way. */
+  /** Row 22, unless the transaction to replace has meanwhile changed its state. */
   function place(transaction: Transaction): void {
     const { replaces } = transaction
     const nonce = replaces?.nonce
@@ -249,7 +270,7 @@ export function createIntake(parts: {
     }
     if (slot?.state === 'reserved' && slot.claim === replaces.id) {
       const superseded = txError(replaces, 'SUPERSEDED', 'notExecuted', 'Its replacement took its place.')
-      // A commit under way counts as journaled: its answer decides, and then this is asked again.
+      // A commit in flight counts as journaled. Its answer decides, so try again afterwards.
       if (!remove(replaces, superseded)) return void lane.journal.flushed().then(() => place(transaction))
     }
     if (queued.has(replaces)) {
@@ -275,7 +296,7 @@ export function createIntake(parts: {
     forgotten.set(transaction.id, transaction.sequence)
   }
 
-  /** It stays in the store for whoever works the lane next. */
+  /** Leaves the transaction in the store for the next leader of the lane. */
   function leave(transaction: Transaction): void {
     queued.delete(transaction)
     queue.remove(transaction)
@@ -295,9 +316,9 @@ export function createIntake(parts: {
     if (stored.stage !== 'queued' || isMine(stored)) return
     const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
     if (closed || context.closed || isMine(stored)) return
-    // Somebody here may have sent it, or asked for it, before the lane came into this process, or in another lane.
+    // A caller of this process may have it already: from before the lane opened here, or from another lane.
     const former = transactions.get(stored.id)
-    // One that ended is not this one: it began anew, in another process.
+    // If that one ended, another process has restarted the id, and this is another transaction.
     const here = former && !hasFailed(former) ? former : session.adopt(stored)
     const transaction = here ?? { ...fromStored(stored), replaces }
     if (here) refresh(here, stored)
@@ -315,7 +336,7 @@ export function createIntake(parts: {
 
   const isMine = ({ id, sequence }: StoredTransaction): boolean => {
     const here = transactions.get(id)
-    // What has left for another lane may come back, to another place.
+    // A transaction that was handed to another lane may come back with another sequence number.
     if ((forgotten.get(id) ?? -1) >= sequence) return true
     return here?.owner === me && !(hasFailed(here) && here.sequence < sequence)
   }

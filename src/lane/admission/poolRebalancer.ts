@@ -15,17 +15,22 @@ type PoolRebalancerContext = {
   readonly closed: boolean
 }
 
-/** What waits at a key that sends nothing goes to another lane of its pool, one that can pay for it. */
+/**
+ * Moves queued transactions from a lane that sends nothing to another lane of its pool that can pay for them.
+ */
 export type PoolRebalancer = {
-  /** More may be known of the money here and there: what can go, goes. */
+  /** Balances may have changed: moves every transaction that can move. */
   look(): void
-  /** It cannot be paid here. `later`: it may be, elsewhere. */
+  /**
+   * Tries to move a transaction that this account cannot pay for. `later`: another lane may turn out to be
+   * able to pay.
+   */
   tryMoveToFundedLane(transaction: Transaction): MoveResult
 }
 
 export type MoveResult = 'gone' | 'later' | 'never'
 
-/** Held by one of these, the lane sends nothing of what waits. */
+/** With one of these holds the lane sends no queued transaction. */
 const IDLE: readonly HoldReason[] = ['starved', 'blocked', 'paused', 'jump', 'deepReorg', 'feeBudget']
 
 export function createPoolRebalancer(parts: {
@@ -36,13 +41,14 @@ export function createPoolRebalancer(parts: {
 }): PoolRebalancer {
   const { context, queue } = parts
   const { lane, session } = context
-  // What was handed to others last is not in their books yet: they are asked again once it is.
+  // True until the last handed-over transactions are written. Only then do the other lanes count them, and
+  // can be asked again.
   let handing = false
 
   function offer(transaction: Transaction, placeFor: FindFundedLane): MoveResult {
     if (!isAnyones(transaction)) return 'never'
     const { gas, pooled = [] } = transaction
-    // Without its gas it is only known to cost more than its value: it is tried at each account once.
+    // Without its gas only the value is known as a lower bound of the cost, so each account is tried once.
     const to = placeFor(attemptCostBound(context, transaction), gas === undefined ? pooled : [])
     if (to === undefined) return 'never'
     if (to === 'later') return 'later'
@@ -72,7 +78,7 @@ export function createPoolRebalancer(parts: {
   }
 }
 
-/** Nothing of it depends on the account that sends it, and nothing of it was ever signed. */
+/** Whether any account may send it: it does not depend on its sender, and was never signed. */
 function isAnyones({
   pooled,
   hash,

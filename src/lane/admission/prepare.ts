@@ -32,31 +32,34 @@ type PrepareContext = {
 }
 
 /**
- * Everything that can fail before a nonce is taken: the gas estimate or simulation, and what the transaction waits
- * for. A p-queue keeps the order and the bound of those for which a node is asked.
+ * Runs everything that can fail before a nonce is taken: the wait for predecessors, then the gas estimate or
+ * simulation. A p-queue orders and bounds the requests to the node.
  */
 export type Preparer = {
-  /** Resolves nothing: `ready` or `failed` is called when it is known. */
+  /** Starts the preparation. `ready` or `failed` is called with the result. */
   add(transaction: Transaction): void
-  /** A sealed block joined: estimates that reverted on what was in flight are tried again. */
+  /** A new sealed block: repeats the estimates that reverted on the state of transactions in flight. */
   newHead(): void
-  /** More may be pre-confirmed: what waits for no more than that goes on. */
+  /** More may be pre-confirmed: continues the transactions that wait for just that. */
   ticked(): void
   readonly size: number
-  /** Those for which there was no money, when they were asked about last. */
+  /** The transactions that the account could not pay for at their last estimate. */
   readonly awaitingFunds: readonly Transaction[]
-  /** Those of them that are not to wait, where all that had a nonce when they stepped aside is in sealed blocks. */
+  /**
+   * The transactions of `awaitingFunds` that must not wait, once every nonce from before they stepped aside
+   * is in a sealed block.
+   */
   readonly unpaid: readonly Transaction[]
   /**
-   * It stands ready, and the account cannot pay for it: its gas is estimated once more now and then, since one answer may
-   * have been far too high.
+   * The transaction is ready, but the account cannot pay for it. Its gas is estimated again now and then,
+   * since one answer may have been far too high.
    */
   short(transaction: Transaction): void
-  /** The account cannot pay for it: it steps aside until there may be money. */
+  /** The account cannot pay for the transaction: it steps aside until there may be money. */
   setAside(transaction: Transaction, funds: Extract<WaitCause, { for: 'funds' }>): void
-  /** There may be money for those that stepped aside. */
+  /** There may be money for the transactions that stepped aside. */
   moneyCame(): void
-  /** It is not prepared here any more. */
+  /** Stops the preparation of the transaction in this lane. */
   drop(transaction: Transaction): void
 }
 
@@ -66,57 +69,61 @@ export type PrepareOptions = {
   readonly simulate: boolean
   readonly gasMultiplier: number
   readonly weightOf: (group: string | undefined) => number
-  /** Whether another one that has no nonce yet goes before it. */
+  /** Whether another transaction without a nonce goes before this one. */
   readonly isBehind: (transaction: Transaction) => boolean
   readonly conditions: (transaction: Transaction) => Promise<void> | undefined
-  /** What is to be noted before it can be sent. */
+  /** Records the baseline of the declared effect before the transaction can be sent. */
   readonly note: (transaction: Transaction) => Promise<void> | undefined
   readonly sequences: Pick<Sequences, 'enter' | 'before' | 'waits'>
   readonly sequenceGas: SequenceGas
   readonly ready: (transaction: Transaction) => void
-  /** It takes its place in the order of the calls, before it is ready. */
+  /** The transaction takes its place in the order of the calls, before it is ready. */
   readonly enter: (transaction: Transaction) => void
-  /** Its preparation has to be repeated, or waits for others: what was called after it may go on. */
+  /** The preparation has to be repeated, or waits for other transactions. Later calls may go on. */
   readonly stepAside: (transaction: Transaction, cause: WaitCause) => void
-  /** It is known to cost more than the account has. */
+  /** Whether the transaction is known to cost more than the account has. */
   readonly isBeyond: (transaction: Transaction) => boolean
   readonly failed: (transaction: Transaction, error: TxlaneError) => void
-  /** There is no money for it here: another lane may take it. */
+  /** Tries to move the transaction to another lane, because this account cannot pay for it. */
   readonly tryMoveToFundedLane: (transaction: Transaction) => MoveResult
 }
 
 const RETRIES_MAX = 8
 const RETRY_MS = 100
 const RETRY_MS_MAX = 3_000
-/** Between two estimates of one that the account cannot pay for. */
+/** Between two estimates of transactions that the account cannot pay for. */
 const SHORT_MS = 10_000
 
 export function createPreparer(options: PrepareOptions): Preparer {
   const { context, estimator } = options
   const { endpointPool } = context
-  // Made on first use: an idle lane costs nothing.
   let shortUntilMs = Number.NEGATIVE_INFINITY
-  // What is asked again, by the moment when.
+  // Estimates to repeat, by the time at which they are due.
   const retries = new Map<number, (() => void)[]>()
+  // Created with the first estimate, so that an idle lane costs nothing.
   let queue: PQueue<InstanceType<FairQueueClass>, FairOptions> | undefined
   const parked = new Map<Transaction, Parked>()
-  // Not asked about at all before what they follow shows: the answer would be about another state.
+  // Transactions that are not estimated before their predecessor is visible: the answer would be about
+  // another state.
   const following = new Set<Transaction>()
-  // At which head the conditions of a transaction were met: a replica may be behind with what met them.
+  // The head at which the conditions of a transaction were met. A replica may lag behind the state that met
+  // them.
   const metAt = new WeakMap<Transaction, number>()
-  // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
+  // Estimates under way. Transactions that wait for conditions are not included: they may wait for one of
+  // these.
   const asking = new Set<Transaction>()
-  // By transaction: the nonces below this one may change its estimate. Noted once no queued transaction goes before it.
+  // By transaction: the transactions below this nonce may change its estimate. Recorded once no queued
+  // transaction goes before it.
   const changedBelow = new WeakMap<Transaction, number>()
   const answers = createAnswers(context, (transaction) => context.closed || hasFailed(transaction))
 
-  /** Nothing to wait for where no node is asked. */
+  /** Returns undefined if no node has to be asked. */
   function run(transaction: Transaction): Promise<void> | undefined {
     if (hasFailed(transaction)) return undefined
     options.sequences.enter(transaction)
     const waiting = options.conditions(transaction)
     if (waiting !== undefined) {
-      // Its place in the queue of questions is given up: what it waits for may stand behind it.
+      // Gives up its place in the queue of estimates, because its predecessor may be behind it.
       options.stepAside(transaction, { for: 'condition', after: afterOf(transaction) })
       void waiting.then(
         () => met(transaction),
@@ -136,7 +143,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   const headNumber = () => endpointPool.tracker.head?.number ?? 0
 
   function prepare(transaction: Transaction, tries = 0): Promise<void> | undefined {
-    // It came from a process with other endpoints than this one has.
+    // The transaction came from a process with other endpoints.
     if (transaction.private && !hasPrivateEndpoint(context.endpointPool)) {
       options.failed(transaction, noPrivateWay(transaction))
       return undefined
@@ -173,12 +180,12 @@ export function createPreparer(options: PrepareOptions): Preparer {
     take(transaction, estimate, tries)
   }
 
-  /** A private one has its gas given, and a simulation would show it to who is read. */
+  /** A private transaction brings its gas, and a simulation would reveal it to the reader endpoint. */
   function asks({ request, private: isPrivate }: Transaction): boolean {
     return request.gas === undefined || (options.simulate && !isPrivate)
   }
 
-  /** Undefined where it cannot be told before what goes before it in its sequence shows. */
+  /** Undefined if the estimate is impossible until its predecessors in the sequence are visible. */
   async function ask(transaction: Transaction): Promise<Estimate | undefined> {
     const { request } = transaction
     const from = context.lane.key.address
@@ -200,7 +207,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
         return options.ready(transaction)
       case 'reverted':
       case 'funds':
-        // It may depend on what is on its way: what it would do is known for certain only after that.
+        // The transaction may depend on earlier ones; its effect is certain only after those.
         if (mayDepend(transaction) || waitsForMoney(transaction, estimate))
           return park(transaction, causeOf(estimate, 1))
         if (estimate.kind === 'funds' && waitsForRelief(transaction, estimate)) return
@@ -212,7 +219,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     }
   }
 
-  /** Given gas stays as it is; an estimate is multiplied, and never beyond what a block has room for. */
+  /** Gas set by the caller stays unchanged. An estimate is multiplied, but not beyond the gas of a block. */
   function gasOf({ request }: Transaction, estimate: bigint): bigint {
     if (request.gas !== undefined) return request.gas
     const gas = scaled(estimate, options.gasMultiplier)
@@ -225,7 +232,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       case 'words':
         return repeated(transaction, estimate)
       case 'absurd':
-        // It decides nothing, however often it comes: the pause is what bounds it.
+        // An absurd answer never decides; only the pause between retries bounds its cost.
         return retry(transaction, Math.min(tries, RETRIES_MAX - 1), estimate)
       case 'silence':
         if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
@@ -235,7 +242,9 @@ export function createPreparer(options: PrepareOptions): Preparer {
     }
   }
 
-  /** The node answers in words that are not known: three times the same, at different blocks, is its last word. */
+  /**
+   * The node answers with an unknown message. The same message three times, at different blocks, is final.
+   */
   function repeated(transaction: Transaction, estimate: Unknown): void {
     const answer = answers.note(transaction, quoteOf(estimate.cause))
     if (answer.times < ANSWERS_MAX) {
@@ -247,7 +256,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     options.failed(transaction, refused(transaction, estimate.cause, said))
   }
 
-  /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
+  /** Whether an earlier transaction, in flight or queued, may change the answer. */
   function mayDepend(transaction: Transaction): boolean {
     if (mayLag(transaction)) return true
     const isBehind = options.isBehind(transaction) || [...asking].some((one) => goesBefore(one, transaction))
@@ -255,11 +264,14 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const { book } = context.lane
     const below = changedBelow.get(transaction) ?? book.cursor
     changedBelow.set(transaction, below)
-    // The cursor falls where the highest nonce is given back.
+    // The cursor falls when the highest nonce is given back.
     return book.coveredTo < Math.min(below, book.cursor)
   }
 
-  /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */
+  /**
+   * Whether its conditions were met by pre-confirmed state at most one block ago, which another replica may
+   * not show yet.
+   */
   function mayLag(transaction: Transaction): boolean {
     const met = metAt.get(transaction)
     return met !== undefined && headNumber() <= met + 1
@@ -286,7 +298,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const { clock, limits, random } = context
     const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + random() / 2)
     const afterMs = Math.max(usual, Math.min(estimate.retryAfterMs ?? 0, limits.restMsMax))
-    // Those that are due in the same tenth of a second share a timer, and so a request.
+    // Retries that are due in the same tenth of a second share a timer, and so a request.
     const atMs = Math.ceil((clock.now() + afterMs) / RETRY_MS) * RETRY_MS
     const again = () => void prepare(transaction, tries + 1)
     const others = retries.get(atMs)
@@ -326,7 +338,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   return {
     add(transaction) {
-      // What takes another's place has no place of its own.
+      // A replacement has no place of its own in the order.
       const isPlaced = transaction.replaces === undefined
       if (isPlaced && (asks(transaction) || transaction.needs !== undefined)) options.enter(transaction)
       if (!asks(transaction)) return void run(transaction)
@@ -388,10 +400,10 @@ export function createPreparer(options: PrepareOptions): Preparer {
   }
 }
 
-/** Why it stepped aside; and below which nonce all had been given away then. */
+/** Whether it waits for money, and the nonce below which all had been assigned when it stepped aside. */
 type Parked = { readonly isAwaitingFunds: boolean; readonly cursor: number }
 
-/** No gas for now. */
+/** An estimate that gave no gas. */
 type Unmet = Extract<Estimate, { cause: Error }>
 type Unknown = Extract<Estimate, { kind: 'unknown' }>
 

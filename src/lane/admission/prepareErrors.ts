@@ -10,7 +10,7 @@ export function refused(transaction: Transaction, cause: Error, said: string): T
 }
 
 export function unanswered(transaction: Transaction, cause: Error): TxlaneError {
-  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate got no usable answer.', cause)
 }
 
 export function noPrivateWay(transaction: Transaction): TxlaneError {

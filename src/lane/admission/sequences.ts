@@ -21,30 +21,41 @@ type SequencesContext = {
 }
 
 /**
- * Keeps sequences in their order: each transaction takes a nonce after the one that it follows, and is journaled no
- * sooner, or ends with it. What is journaled of a sequence is its beginning: neither a signature that fails nor a crash
- * leaves one behind whose place is taken.
+ * Keeps sequences in their order. Each transaction takes a nonce after its predecessor, is journaled no
+ * sooner than it, and ends with it. The journaled part of a sequence is always its beginning: if a signature
+ * fails or the process crashes, no transaction is left behind whose place has been taken.
  */
 export type Sequences = {
-  /** It is known here: from now on it ends where what it follows ends. */
+  /** The transaction is known here. From now on it ends if its predecessor ends. */
   enter(transaction: Transaction): void
-  /** Prepared: whether it may go in line now. Otherwise it is let in as soon as it may. */
+  /**
+   * Whether a prepared transaction may join the pending queue now. Otherwise it is added as soon as it may.
+   */
   mayGo(transaction: Transaction): boolean
-  /** Whether it may take the next nonce: none below that of what it follows, which a hole may be. */
+  /**
+   * Whether the transaction may take the next nonce, which may be a hole: the nonce must be above its
+   * predecessor's.
+   */
   canReserve(transaction: Transaction): boolean
-  /** Resolves when the bytes of what it follows are handed to the journal, or never will be; undefined: they are. */
+  /**
+   * Resolves when the predecessor's bytes were handed to the journal, or never will be. Undefined if there is
+   * nothing to wait for.
+   */
   waitForPredecessor(transaction: Transaction): Promise<void> | undefined
-  /** Its bytes were handed to the journal. */
+  /** The bytes of the transaction were handed to the journal. */
   markJournaled(transaction: Transaction): void
-  /** A nonce was given to one, which lets in what follows it, or taken back. */
+  /** A nonce was assigned, which admits the successor, or taken back. */
   moved(before: Slot | undefined, after: Slot): void
-  /** It has no nonce any more: what follows it waits again, and gives its own back where nothing of it is journaled. */
+  /**
+   * The transaction lost its nonce. Its successor waits again, and gives its own nonce back if none of its
+   * bytes are journaled.
+   */
   unbound(id: string): void
-  /** It ended without execution. */
+  /** The transaction ended without execution. */
   ended(transaction: Transaction): void
-  /** Those before it that no state shows yet, in their order. */
+  /** Its predecessors that are not visible in any state yet, in their order. */
   before(transaction: Transaction): readonly Transaction[]
-  /** There are such. */
+  /** Whether its predecessor is not visible in any state yet. */
   waits(transaction: Transaction): boolean
 }
 
@@ -58,10 +69,11 @@ export type SequenceParts = {
 
 export function createSequences(context: SequencesContext, parts: SequenceParts): Sequences {
   const { transactions, clock, store, lane } = context
-  // By the id of what they follow, until they are journaled themselves.
+  // Successors by the id of their predecessor, until they are journaled themselves.
   const next = new Map<string, Transaction>()
   const held = new Set<Transaction>()
-  // Reserved, and handed to the journal; and who waits for that, by the id of what is waited for.
+  // Ids of reserved transactions whose bytes were handed to the journal; and the waits for that, by the same
+  // id.
   const handed = new Set<string>()
   const turns = new Map<string, (() => void)[]>()
 
@@ -87,8 +99,8 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
   }
 
   /**
-   * What it follows was not known here: it has ended, or is final. Somebody may just be sending it again, by its id:
-   * that changes nothing of its end, and nobody tells of it.
+   * The predecessor is not known here: it has ended, or is final. A caller may just be sending it again by
+   * its id. That does not change its end, and emits no event about it.
    */
   async function look(transaction: Transaction, id: string): Promise<void> {
     const stored = await store.find(lane.key, { id })
@@ -101,7 +113,7 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     if (transaction.ready) admit(transaction)
   }
 
-  /** It is about to arrive. */
+  /** The predecessor is about to arrive. */
   function lookLater(transaction: Transaction, id: string): void {
     clock.setTimer(() => void look(transaction, id).catch(failed(transaction, id)), LOOK_AGAIN_MS)
   }
@@ -137,7 +149,7 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     if (own?.needs?.follows !== undefined) leave(own)
   }
 
-  /** It has a nonce, and no bytes of it have come to the journal. */
+  /** Whether it has a nonce, but none of its bytes were handed to the journal. */
   function isUnsent({ id, nonce }: Transaction): boolean {
     const slot = nonce === undefined ? undefined : lane.book.get(nonce)
     return slot?.state === 'reserved' && slot.claim === id && !handed.has(id)
@@ -174,7 +186,7 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     waitForPredecessor(transaction) {
       const before = followed(transaction)
       if (before === undefined || !isUnsent(before)) return undefined
-      // A signature that was given up may still be under way, beside the one for the next nonce.
+      // A list, because an abandoned signature may still be under way, beside the one for the next nonce.
       return new Promise((resolve) => void turns.set(before.id, [...(turns.get(before.id) ?? []), resolve]))
     },
     markJournaled({ id }) {
@@ -193,7 +205,7 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     unbound,
     ended({ id }) {
       const transaction = next.get(id)
-      // A turn of its own for each, however long the sequence.
+      // One microtask per transaction, so that a long sequence does not recurse.
       if (transaction !== undefined) queueMicro(() => fail(transaction, endedText(id)))
     },
     before(transaction) {
@@ -209,7 +221,7 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     },
   }
 
-  /** State at `pending` holds what it did. */
+  /** Whether the state at `pending` includes its effects. */
   function isShown(transaction: Transaction): boolean {
     const { nonce } = transaction
     return hasReached(transaction, 'preconfirmed') || (nonce !== undefined && nonce < lane.book.coveredTo)

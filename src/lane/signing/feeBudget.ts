@@ -21,28 +21,29 @@ type FeeBudgetContext = {
 }
 
 /**
- * Holds the lane while its next transaction could bring the fees above `fees.budget`. What is in flight counts with the
- * most that it can cost; what has landed by its receipt, or with its gas limit at the price of its block.
+ * Holds the lane while its next transaction could raise the fees above `fees.budget`. A transaction in flight
+ * counts with its maximum cost. A landed one counts with its receipt, or else with its gas limit at the price
+ * of its block.
  */
 export type FeeBudgetGuard = {
-  /** Whether so much more may be spent. Where it may not, the lane is held. */
+  /** Whether `feesWei` more may be spent. If not, the lane is held. */
   allows(feesWei: bigint): boolean
-  /** A nonce was reserved for what may cost so much in fees. */
+  /** A nonce was reserved for a transaction with at most these fees. */
   reserved(nonce: number, feesWei: bigint): void
   moved(nonce: number, before: Slot | undefined, after: Slot): void
-  /** The block whose transactions are told next. */
+  /** The block of the `moved` calls that follow. */
   sealing(block: SealedBlock): void
-  /** Somebody read it, and it fits. */
+  /** A valid receipt was read. */
   receipt(receipt: TransactionReceipt): void
-  /** The window slid, or the budget is another one. */
+  /** Checks the hold again: the window has moved, or the budget has changed. */
   look(): void
-  /** An operator has seen the hold: what was spent does not count any more. What is in flight does. */
+  /** An operator accepts the spending: landed transactions no longer count, transactions in flight do. */
   accept(): void
-  /** Undefined where nothing is bounded. */
+  /** Spending and limit per window. Undefined without a budget. */
   readonly windows: LaneSnapshot['feeBudget']
 }
 
-/** What was spent before the lane was taken up, by time of this process. */
+/** Spending from before this process opened the lane, in the clock of this process. */
 export type SpentBefore = { readonly wei: bigint; readonly atMs: number }
 
 type Landed = { readonly minute: number; readonly wei: bigint }
@@ -69,7 +70,10 @@ export function createFeeBudget(
     return given.filter((limit): limit is readonly [Window, bigint] => limit[1] !== undefined)
   }
 
-  /** Without a budget nothing is counted. What is open, or may be undone, when one is set counts from then on. */
+  /**
+   * Starts or stops the count: without a budget nothing is counted. When a budget is set, open slots count
+   * from then on, and so do slots that a reorg may still undo.
+   */
   function count(): void {
     const isBounded = limits().length > 0
     if (isBounded === isCounting) return
@@ -101,7 +105,9 @@ export function createFeeBudget(
   const mostOf = (attempts: readonly Attempt[]): bigint =>
     attempts.map((attempt) => attemptFees(context, attempt)).reduce((a, b) => (a > b ? a : b), 0n)
 
-  /** Told again with its verdict, and where another transaction turns out to have used it. */
+  /**
+   * Called again for the final outcome, and if the nonce turns out to have been used by another transaction.
+   */
   function land(nonce: number, was: Slot | undefined, slot: Used): void {
     const known = landed.get(nonce)
     if (was?.state !== 'used') {
@@ -112,7 +118,7 @@ export function createFeeBudget(
     }
   }
 
-  /** By its gas limit. What somebody else sent was not paid for here. */
+  /** The fees at the gas limit. A foreign transaction cost this account nothing. */
   function spentBy(slot: Used): bigint {
     if (slot.by.kind === 'unproven') return mostOf(slot.attempts)
     const attempt = slot.attempts.find(({ hash }) => hash === hashOf(slot))
@@ -132,7 +138,7 @@ export function createFeeBudget(
     landed.delete(nonce)
   }
 
-  /** Which limit so much more would pass, in words. */
+  /** Describes the limit that `feesWei` more would exceed, if any. */
   function excess(feesWei: bigint): string | undefined {
     for (const [window, limitWei] of limits()) {
       const spentWei = spending.in(window, clock.now())
@@ -152,7 +158,7 @@ export function createFeeBudget(
       return true
     }
     lane.holds.add('feeBudget', detail)
-    // Once a minute while it is held: nothing else may happen there.
+    // Checked once a minute while the lane is held, because no other event may occur.
     timer ??= clock.setTimer(() => {
       timer = undefined
       look()
@@ -209,7 +215,10 @@ const hashOf = ({ by }: Used) => (by.kind === 'unproven' ? undefined : by.hash)
 
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i
 
-/** The OP stack's receipts have an `l1Fee`: a number where the chain's definition knows it, else as the node wrote it. */
+/**
+ * The fees in a receipt. The OP stack adds `l1Fee`: a bigint if viem's chain definition parses it, otherwise
+ * the node's hex string.
+ */
 function paidIn(receipt: object): bigint | undefined {
   const { gasUsed, effectiveGasPrice, l1Fee } = receipt as Record<string, unknown>
   if (typeof gasUsed !== 'bigint' || typeof effectiveGasPrice !== 'bigint') return undefined

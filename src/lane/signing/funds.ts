@@ -24,56 +24,62 @@ type FundsContext = {
 }
 
 /**
- * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
- * backpressure: the balance changes when they land. What costs more than the account has steps aside for what can be
- * paid. Only where the head, or nothing of what waits, can be paid, and no other endpoint shows that it can, the lane is
- * starved.
+ * Compares the maximum cost of the lane's transactions with the balance. While some are in flight, a shortage
+ * is backpressure: the balance changes when they land. A transaction that costs more than the account has
+ * steps aside for cheaper ones. The lane is starved only if the lowest nonce, or every queued transaction,
+ * cannot be paid, and no other endpoint shows otherwise.
  */
 export type Funds = {
-  /** It costs more than the account has, in flight or not, and no endpoint shows otherwise. */
+  /**
+   * Whether this costs more than the account has, regardless of transactions in flight, and no endpoint shows
+   * otherwise.
+   */
   isBeyond(costWei: bigint): boolean
-  /** Whether `costWei` more can be paid besides what is in flight. Asks for the balance when it seems not. */
+  /**
+   * Whether `costWei` more can be paid besides the transactions in flight. If it seems not, the balance is
+   * read.
+   */
   afford(costWei: bigint): boolean
-  /** A nonce was reserved for something that may cost this much. */
+  /** A nonce was reserved for a transaction with this maximum cost. */
   reserved(nonce: number, costWei: bigint): void
-  /** A slot moved: what it may cost is counted while it is unfinished. */
+  /** A slot changed. Its maximum cost counts while it is open. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
-  /** A node said that the account cannot pay. */
+  /** A node refused a transaction for lack of funds. */
   refused(): void
   balance(wei: bigint): void
   /** Whether the balance is to be read with the next tick. */
   readonly wanted: boolean
   readonly balanceWei: bigint | undefined
-  /** What did not fit beside all that is in flight. */
+  /** The cost that did not fit besides the transactions in flight. */
   readonly shortWei: bigint | undefined
-  /** What all that is in flight and in line may cost at most. */
+  /** Maximum cost of everything in flight or queued, in wei. */
   readonly owedWei: bigint
-  /** What is left of the balance beside that; undefined while it is not known. */
+  /** Balance minus that, in wei; undefined until the balance was read. */
   readonly spareWei: bigint | undefined
-  /** True where what is known of the balance may be out of date: it is read with the next tick. */
+  /** Requests a read of the balance with the next tick if the last one may be out of date; true if so. */
   weigh(): boolean
 }
 
-/** The transactions that cost more than the account has, or may: in line, or aside. */
+/** The transactions that cost, or may cost, more than the account has: queued or aside. */
 export type AwaitingFunds = {
   /**
-   * Ends those that are not to wait for money and cost so much, once nothing that was sent before them may bring some.
-   * `headWei`: what is in flight costs more than there is, and all wait behind it.
+   * Ends the transactions that must not wait for money and cost too much, once no earlier transaction may
+   * still bring some. `headWei`: the lowest nonce costs more than the balance, and all wait behind it.
    */
   unpaid(isBeyond: (costWei: bigint) => boolean, headWei: bigint | undefined): void
-  /** One that waits in line, or stepped aside, is to wait for money. */
+  /** Whether a transaction, queued or aside, waits for money. */
   readonly isAny: boolean
-  /** The lane waits for money for this one, and nothing of it is signed. */
+  /** The lane waits for money for this transaction, which is not signed yet. */
   short(first: Transaction): void
-  /** Those that stepped aside since there was no money for them. */
+  /** The transactions that stepped aside for lack of money. */
   readonly aside: readonly Transaction[]
-  /** There may be money for them. */
+  /** There may be money for them now. */
   moneyCame(): void
-  /** What can be paid may go, where others step aside. */
+  /** Transactions that can be paid may go, as others step aside. */
   payable(): void
 }
 
-/** For so long a reading is as good as a new one. */
+/** A reading of this age is as good as a new one. */
 const FRESH_MS = 1_000
 
 export function createFunds(
@@ -84,12 +90,12 @@ export function createFunds(
   const costs = new NonceMap<bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
-  // What did not fit, and how much it would have taken: 0 while all is well.
+  // The cost that did not fit; 0 while everything fits.
   let missingWei = 0n
   let refusedByNode = false
   let asked = false
   let balanceAtMs = Number.NEGATIVE_INFINITY
-  // The lowest cost that no endpoint shows the account to have.
+  // The lowest cost for which no endpoint shows enough balance.
   let beyondWei: bigint | undefined
   const elsewhere = createShortageCheck(context, judge)
 
@@ -105,7 +111,7 @@ export function createFunds(
 
   const costOf = (transaction: Transaction) => attemptCostBound(context, transaction)
 
-  /** Of the next in line. Where none is, of the cheapest that stepped aside. */
+  /** The cost of the next queued transaction; if the queue is empty, of the cheapest one aside. */
   function firstCost(): bigint | undefined {
     const first = queue.peek()
     if (first) return costOf(first)
@@ -126,21 +132,22 @@ export function createFunds(
   function judge(): void {
     if (balanceWei === undefined) return
     forgetBeyond(balanceWei)
-    // What did not fit may have been cancelled, or have gone elsewhere.
+    // The transaction that did not fit may have been cancelled, or moved to another lane.
     if (missingWei > 0n || queue.size === 0) missingWei = firstCost() ?? 0n
-    // The head pays first. What waits behind it and fits the balance goes when others have landed.
+    // The lowest nonce pays first. A transaction behind it that fits the balance goes when others have
+    // landed.
     const head = headCost()
     const isHead = head > balanceWei
     const needed = isHead ? head : missingWei
     const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
-    // What is being paid for already has its price.
+    // The price of the lowest nonce is signed already.
     if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: isHead })) return
     if (!short) elsewhere.forget()
     if (short && !isHead) proveBeyond(needed)
-    // What lands may bring money.
+    // A landing transaction may bring money.
     const isAlone = isHead || committed === 0n
     waiting().unpaid(isBeyond, short && isHead ? needed : undefined)
-    // Where what waited failed, or can be paid in part, there is nothing to be held for.
+    // No reason for a hold if the waiting transactions failed, or some of them can be paid.
     const held = short && isAlone && (isHead || (waiting().isAny && !isAnyPayable(balanceWei)))
     const first = queue.peek()
     if (held && !isHead && first) waiting().short(first)
@@ -161,7 +168,7 @@ export function createFunds(
 
   const isBeyond = (costWei: bigint): boolean => beyondWei !== undefined && costWei >= beyondWei
 
-  /** The account has so much by now: those that stepped aside may be paid. */
+  /** The balance has grown: the transactions aside may be paid. */
   function forgetBeyond(balance: bigint): void {
     if (beyondWei === undefined || balance < beyondWei) return
     beyondWei = undefined
@@ -200,7 +207,7 @@ export function createFunds(
       const cost = costs.get(nonce)
       if (cost === undefined) return
       set(nonce, 0n)
-      // It landed, so at most this much is gone; what exactly is read when it begins to matter.
+      // It landed, so at most this amount is spent. The exact balance is read when it begins to matter.
       if (after.state === 'used' && balanceWei !== undefined) {
         balanceWei = balanceWei > cost ? balanceWei - cost : 0n
       }

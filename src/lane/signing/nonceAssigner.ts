@@ -26,16 +26,16 @@ type NonceAssignerContext = {
   readonly closed: boolean
 }
 
-/** Moves transactions from the line to nonces, as fast as the window, the money and the signer allow. */
+/** Assigns nonces to queued transactions, as fast as the window, the money and the signer allow. */
 export type NonceAssigner = {
-  /** Something changed that may let one more through. */
+  /** Called after any change that may admit another transaction. */
   run(): void
 }
 
-/** After a market that brought no answer; doubled each time. */
+/** Pause after a failed read of the market price, doubled each time. */
 const FEES_RETRY_MS = 300
 const FEES_RETRY_MS_MAX = 3_000
-/** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
+/** Per concurrent signature, this many may wait for the journal, which takes all of them in one write. */
 const UNJOURNALED = 8
 
 export function createNonceAssigner(options: {
@@ -44,21 +44,21 @@ export function createNonceAssigner(options: {
   signing: Signing
   funds: Funds
   budget: Pick<FeeBudgetGuard, 'allows' | 'reserved'>
-  /** Whether it may take the next nonce now: some go alone. */
+  /** Whether the transaction may take the next nonce now. Some transactions have to go alone. */
   admits: (transaction: Transaction) => boolean
-  /** It is next: ends it where its deadline has passed. */
+  /** The transaction is next. Ends it if its deadline has passed. */
   due: (transaction: Transaction) => void
-  /** Whether one more may be handed out. */
+  /** Whether one more nonce may be assigned. */
   hasRoom: () => boolean
-  /** How much groups may have in flight. */
+  /** The bounds of transactions in flight per group. */
   bounds: Pick<GroupBounds, 'admits' | 'closeFull' | 'reserved'>
-  /** The account has less than it costs: others go on before it. */
+  /** The transaction costs more than the account has: others go first. */
   setAside: (transaction: Transaction, costWei: bigint) => void
-  /** It ends without a nonce. */
+  /** The transaction ends without a nonce. */
   failed: (transaction: Transaction, error: TxlaneError) => void
-  /** Resolves when what is known of the chain is not older than a few blocks; undefined where it is not. */
+  /** Resolves when the known chain state is not older than a few blocks; undefined if it is fresh already. */
   fresh: () => Promise<void> | undefined
-  /** A bug of ours: told, and the lane goes on as well as it can. */
+  /** Reports a bug of this library. The lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): NonceAssigner {
   const { context, queue, signing, funds, bounds, budget } = options
@@ -68,10 +68,13 @@ export function createNonceAssigner(options: {
   let again = false
   let retryingFees = false
   let feeFailures = 0
-  // For transactions like this one, by their preset, what the market asks for is known in this turn.
+  // The market price for transactions with the preset of this one was read in this turn.
   let asked: Transaction | undefined
 
-  /** What no node takes within its ceiling gets no nonce: nothing of it was sent, and its caller hears of it. */
+  /**
+   * Ends transactions whose ceiling is below the minimum of every node. They get no nonce: nothing was sent,
+   * and the caller gets an error.
+   */
   function refuseDear(): void {
     for (let first = queue.peek(); first?.ready; first = queue.peek()) {
       const aboveCeiling = signing.dear(first)
@@ -86,17 +89,17 @@ export function createNonceAssigner(options: {
     bounds.closeFull()
     refuseDear()
     if (!mayReserve()) return
-    // What is being signed leaves, and answers are taken in, before more is signed.
+    // The current signatures leave, and answers are processed, before more are signed.
     if (signing.whole) await signing.whole
-    // What is there already is not awaited: a lane that was idle sends at once.
+    // Known values are not awaited, so that an idle lane sends at once.
     const looking = options.fresh()
     if (looking) await looking
     const first = queue.peek()
     const asks = first !== undefined && !fees.known(first)
-    // However often something else changes: the market is asked again when its pause is over.
+    // Other changes do not shorten the pause before the next read of the market price.
     if (asks && retryingFees) return
     try {
-      // Once a block, for the lane: what is signed in between goes by the same answer.
+      // Once a block, for the whole lane. Signatures in between use the same answer.
       if (asks) await fees.market(undefined, first.feePreset)
       feeFailures = 0
     } catch (error) {
@@ -107,7 +110,7 @@ export function createNonceAssigner(options: {
     if (turn) await turn
   }
 
-  // Made once, as what is made for each turn is compiled anew each time.
+  // Created once: a closure per turn would be compiled again each time.
   function reserveAll(): void {
     while (reserveNext()) {}
   }
@@ -128,7 +131,9 @@ export function createNonceAssigner(options: {
     )
   }
 
-  /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
+  /**
+   * Reserves the nonce last. Everything that can fail ran before, so a reserved nonce is nearly always used.
+   */
   function reserveNext(): boolean {
     bounds.closeFull()
     const transaction = queue.peek()
@@ -149,7 +154,7 @@ export function createNonceAssigner(options: {
       options.setAside(transaction, cost)
       return true
     }
-    // Whether it is only backpressure is seen with the next reading of the balance.
+    // The next reading of the balance shows whether this is only backpressure.
     if (!funds.afford(cost) || !budget.allows(feesWei)) return false
     queue.shift()
     const nonce = lane.next()
@@ -172,7 +177,7 @@ export function createNonceAssigner(options: {
   }
 
   function run(): void {
-    // What comes to the line later runs it anew.
+    // A transaction that joins the queue later calls `run` again.
     if (queue.size === 0) return
     if (running) {
       again = true

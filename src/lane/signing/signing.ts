@@ -45,20 +45,26 @@ type SigningContext = {
   blockedAt: number
 }
 
-/** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
+/**
+ * Turns the signatures that the table requests into journaled bytes: first attempts, replacements, bumps and
+ * no-ops.
+ */
 export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> &
   Pick<SigningGroup, 'whole'> & {
-    /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
+    /** Signs the claim's first attempt at this nonce, which outbids the attempts of earlier claims there. */
     claim(nonce: number, claim: string, token: number): void
     noop(nonce: number, token: number): void
     bump(nonce: number, token: number, underbids: number): void
-    /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
+    /**
+     * Number of signatures under way. Signed bytes that wait for the journal do not count, because one write
+     * may take a whole window.
+     */
     readonly signatures: number
-    /** Of these and of what is signed, those that are not journaled. */
+    /** Number of jobs that are not journaled yet, signed or not. */
     readonly open: number
-    /** Resolves when none is under way and none waits. */
+    /** Resolves when no job is open. */
     idle(): Promise<void>
-    /** The account's code is another one: what a self-transfer takes is asked anew. */
+    /** The account's code has changed: the gas of a self-transfer is estimated again. */
     codeChanged(): void
   }
 
@@ -67,29 +73,33 @@ type Job = {
   readonly kind: Kind
   readonly nonce: number
   readonly token: number
-  /** It is no signature under way any more. */
+  /** The signature is done. */
   isSigned: boolean
 } & (
   | { readonly kind: 'claim'; readonly claim: string }
   | { readonly kind: 'noop' }
   | { readonly kind: 'bump'; readonly underbids: number }
 )
-/** What is to be signed: of a transaction, or a no-op. */
+/** The content and fees to sign, for a transaction or a no-op. */
 type Order = { readonly claim: string | undefined; readonly content: Content; readonly offer: Fees }
 
-// A self-transfer costs 21,000 (yellow paper, G_transaction); where the account has code, more: asked, not assumed.
+// A self-transfer costs 21,000 gas (yellow paper, G_transaction), and more if the account has code. So it is
+// estimated; this is the fallback.
 const NOOP_GAS_FIXED = 100_000n
 const SIGN_RETRY_MS = 500
 const SIGN_RETRY_MS_MAX = 10_000
 
 export type SigningParts = {
-  /** Resolves when the predecessor in a sequence is handed to the journal, or never will be; undefined where it is. */
+  /**
+   * Resolves when the predecessor's bytes were handed to the journal, or never will be. Undefined if there is
+   * nothing to wait for.
+   */
   readonly waitForPredecessor: (transaction: Transaction) => Promise<void> | undefined
   /** The bytes of the transaction were handed to the journal. */
   readonly markJournaled: (transaction: Transaction) => void
-  /** One more may be signed. */
+  /** Called when another transaction may be signed. */
   readonly freed: () => void
-  /** The next in line for a nonce. */
+  /** The next transaction in the queue. */
   readonly waiting: () => Transaction | undefined
   readonly estimator: Pick<GasEstimator, 'estimate'>
 }
@@ -99,7 +109,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   const { freed } = parts
   const ceilings = createCeilings(context, parts.waiting)
   const offers = createOffers(context, ceilings)
-  // The token of the newest job of a kind at each nonce: the table may ask for the same signature twice.
+  // The token of the newest job of a kind at each nonce, because the table may request the same signature
+  // twice.
   const running: Readonly<Record<Kind, NonceMap<number>>> = {
     claim: new NonceMap(),
     noop: new NonceMap(),
@@ -128,7 +139,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   async function run(job: Job): Promise<void> {
     let isHanded = false
     try {
-      // What is known already is not awaited, here and below: there is one of these for every transaction.
+      // Known values are not awaited, here and below, because this runs for every transaction.
       const asked = orderOf(job)
       const order = asked instanceof Promise ? await asked : asked
       isHanded = order !== undefined && (await make(job, order))
@@ -155,8 +166,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   }
 
   /**
-   * Signs and commits; true where the journal has it, which says what became of it. Only then is the table told: bytes
-   * that are not journaled do not exist (P6).
+   * Signs and commits. True if the journal has the bytes; it then calls `journaled` with the result. The
+   * table is informed only then: bytes that are not journaled do not exist (P6).
    */
   async function make(job: Job, { claim, content, offer }: Order): Promise<boolean> {
     const { nonce, token } = job
@@ -211,11 +222,11 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
       lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
       return
     }
-    // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
+    // A bump or a no-op that could not be signed is requested again when the nonce is stuck the next time.
     reportError(context, error)
   }
 
-  /** Its callers were told that it is on its way: one failure of the signer does not end it. */
+  /** Its callers know it as sent, so one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
     const failures = transaction.signerPause?.failures ?? 0
     const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** failures)
@@ -224,9 +235,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
 
-  // --- what is signed ----------------------------------------------------------------------------------------
 
-  /** Undefined where nothing is to be signed any more. */
+  /** Undefined if there is nothing to sign any more. */
   function orderOf(job: Job): Order | undefined | Promise<Order | undefined> {
     switch (job.kind) {
       case 'claim':
@@ -243,7 +253,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   function claimed({ nonce, claim }: Extract<Job, { kind: 'claim' }>): Order | undefined | Promise<Order> {
     const transaction = context.transactions.get(claim)
     if (transaction === undefined) return undefined
-    // A caller who named fees since then wants those (row 19, of what the lane had given up).
+    // Fees that the caller has set since then take precedence (row 19, for a transaction that the lane had
+    // given up).
     const given = transaction.requestedBump?.fees ?? explicitFees(transaction.request)
     if (transaction.requestedBump) transaction.requestedBump = undefined
     return given ? claimedAt(nonce, transaction, given) : claimedAtMarket(nonce, transaction)
@@ -265,7 +276,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     if (slot === undefined || slot.attempts.length === 0)
       return { claim: transaction.id, content, offer: first }
     const ceiling = ceilings.transaction(transaction, slot)
-    // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
+    // The attempts at a freed nonce were refused for good (row 14). Outbidding them is a precaution, if it
+    // can be paid.
     const offer =
       offers.above(slot, { market: first, ceiling: atLeast(ceiling, first) }) ??
       (slot.state === 'reserved' ? first : undefined)
@@ -300,10 +312,10 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
       market: named ?? (await fees.market(ceiling, transaction?.feePreset)),
       ceiling,
       underbids,
-      // Fees that a caller named are offered as they are, unless the pool refused as much.
+      // Fees that a caller set are offered unchanged, unless the pool refused them.
       baseFee: named === undefined || underbids > 0 ? fees.baseFee() : undefined,
     })
-    // How often it may be bumped by itself does not bind its caller.
+    // The limit of automatic bumps does not apply to bumps by the caller.
     if (offer === undefined || (hurry === undefined && ceilings.bumpedOut(slot))) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
       else block(context, nonce)
@@ -313,7 +325,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     return { claim: newest.claim, content: { request, gas: newest.gas }, offer }
   }
 
-  /** Asked once: what a self-transfer takes depends on the account's code, which changes rarely. */
+  /** Estimated once: the gas of a self-transfer depends on the account's code, which changes rarely. */
   function estimateNoop(): Promise<bigint> {
     noopGas ??= askNoopGas().catch(() => {
       noopGas = undefined
@@ -329,13 +341,16 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     return estimate.gas
   }
 
-  /** So many at once: a broken lane must not empty the account on no-ops before anybody looks (P9). */
+  /**
+   * Waits for one of the `fillsMax` places: a broken lane must not empty the account on no-ops before an
+   * operator looks (P9).
+   */
   async function fillTurn(): Promise<void> {
     if (fillsOpen < limits.fillsMax) fillsOpen++
     else await new Promise<void>((turn) => fills.push(turn))
   }
 
-  /** The turn is handed on, or free. */
+  /** Passes the place on, or frees it. */
   function fillOver(): void {
     const next = fills.shift()
     if (next) next()
@@ -372,16 +387,16 @@ function noopRequest(address: Hex): TxRequest {
   return { to: address, value: 0n } as TxRequest
 }
 
-/** A type that was asked for and knows no fee cap pays the cap as its gas price. */
+/** The fees in the form of the requested type. A type without a fee cap pays the cap as its gas price. */
 function inTypeOf(request: TxRequest, market: Fees): Fees {
   const { type } = request as { type?: string | undefined }
-  // EIP-7702 knows no gas price: it is both fees.
+  // EIP-7702 has no gas price: it becomes both fees.
   if (tuplesOf(request).length > 0 && 'gasPrice' in market)
     return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: market.gasPrice }
   return type === 'legacy' || type === 'eip2930' ? { gasPrice: feeCap(market) } : market
 }
 
-/** Fees that the caller named for a first attempt may stand above the ceiling of automatic bumps. */
+/** Fees that the caller set for a first attempt may exceed the ceiling of automatic bumps. */
 function atLeast(ceiling: FeeCeiling, fees: Fees): FeeCeiling {
   const cap = 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
   return cap > ceiling.maxFeePerGas ? { maxFeePerGas: cap } : ceiling
