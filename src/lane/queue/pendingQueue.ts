@@ -1,5 +1,6 @@
 import { createHeap } from '../../ledger/heap.js'
-import { before, createRank, type QueueEntry, type Rank, SMALL } from './rank.js'
+import { before, type QueueEntry, SMALL } from './rank.js'
+import { createTiers } from './tiers.js'
 
 export type { QueueEntry } from './rank.js'
 
@@ -40,22 +41,6 @@ export type PendingQueue<T extends QueueEntry> = {
   [Symbol.iterator](): Iterator<T>
 }
 
-/**
- * This many empty tiers and ranks are kept, so that an idle lane does not create them again for each
- * transaction.
- */
-const KEPT = 8
-
-/** The groups of one priority. */
-type Tier<T> = {
-  readonly ranks: Map<string | undefined, Rank<T>>
-  /** The turn of the last entry that went. */
-  turn: number
-  size: number
-  /** With more ranks than this, the unneeded ones are removed. */
-  pruneAt: number
-}
-
 /** An entry that was the first of its rank and could go when it was offered. */
 type Candidate<T> = { readonly entry: T; readonly turn: number }
 
@@ -66,34 +51,14 @@ type Candidate<T> = { readonly entry: T; readonly turn: number }
 export function createPendingQueue<T extends QueueEntry>(
   weightOf: (group: string | undefined) => number = () => 1,
 ): PendingQueue<T> {
-  const tiers = new Map<number, Tier<T>>()
+  const tiers = createTiers<T>()
+  const { byPriority, tierOf, rankIn, rankOf, turnOf } = tiers
   const closed = new Set<string>()
   // The first entry of each rank, if it may go. Outdated candidates stay until they come to the top.
   let next = createHeap<Candidate<T>>(goesBefore)
   let size = 0
-  let rankCount = 0
-
-  function tierOf(priority: number): Tier<T> {
-    let tier = tiers.get(priority)
-    if (tier === undefined) {
-      tier = { ranks: new Map(), turn: 0, size: 0, pruneAt: SMALL }
-      tiers.set(priority, tier)
-    }
-    return tier
-  }
-
-  function rankIn(tier: Tier<T>, group: string | undefined): Rank<T> {
-    let rank = tier.ranks.get(group)
-    if (rank === undefined) {
-      rank = createRank<T>(tier.turn)
-      tier.ranks.set(group, rank)
-      rankCount++
-    } else if (rank.members.size === 0 && rank.turn < tier.turn) rank.turn = tier.turn
-    return rank
-  }
 
   const isClosed = (group: string | undefined) => group !== undefined && closed.has(group)
-  const rankOf = ({ priority, group }: T) => tiers.get(priority)?.ranks.get(group)
 
   function mayBeNext(entry: T): boolean {
     const rank = rankOf(entry)
@@ -107,26 +72,17 @@ export function createPendingQueue<T extends QueueEntry>(
 
   function offer(entry: T | undefined): void {
     if (entry === undefined || !mayBeNext(entry)) return
-    if (next.size > SMALL + 2 * rankCount) makeAnew()
+    if (next.size > SMALL + 2 * tiers.rankCount) rebuild()
     else next.push({ entry, turn: turnOf(entry) })
   }
 
-  function makeAnew(): void {
+  function rebuild(): void {
     next = createHeap<Candidate<T>>(goesBefore)
-    for (const { ranks } of tiers.values())
+    for (const { ranks } of byPriority.values())
       for (const { members, first, turn } of ranks.values()) {
         const entry = first()
         if (entry !== undefined && members.get(entry) && !isClosed(entry.group)) next.push({ entry, turn })
       }
-  }
-
-  /** The turn of the entry's group, or the turn that a new group would get. */
-  function turnOf(entry: T): number {
-    const tier = tiers.get(entry.priority)
-    const rank = tier?.ranks.get(entry.group)
-    return rank === undefined || rank.members.size === 0
-      ? Math.max(rank?.turn ?? 0, tier?.turn ?? 0)
-      : rank.turn
   }
 
   function top(): Candidate<T> | undefined {
@@ -138,38 +94,19 @@ export function createPendingQueue<T extends QueueEntry>(
   }
 
   function remove(entry: T): void {
-    const tier = tiers.get(entry.priority)
+    const tier = byPriority.get(entry.priority)
     const rank = tier?.ranks.get(entry.group)
     if (tier === undefined || !rank?.members.has(entry)) return
     size--
     tier.size--
     const wasFirst = rank.first() === entry
     rank.remove(entry)
-    if (tier.size === 0) return clear(entry.priority, tier)
+    if (tier.size === 0) return tiers.clear(entry.priority, tier)
     if (wasFirst) offer(rank.first())
-    if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) prune(tier)
+    if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) tiers.prune(tier)
   }
 
-  /** Resets an empty tier, so that the next entry of any group starts at the first turn. */
-  function clear(priority: number, tier: Tier<T>): void {
-    tier.turn = 0
-    if (tiers.size > KEPT || tier.ranks.size > KEPT) {
-      rankCount -= tier.ranks.size
-      tiers.delete(priority)
-    } else for (const rank of tier.ranks.values()) rank.turn = 0
-  }
-
-  /** Forgets the empty groups whose turn has passed. A new rank would get the same turn. */
-  function prune(tier: Tier<T>): void {
-    for (const [group, rank] of tier.ranks) {
-      if (rank.members.size > 0 || rank.turn > tier.turn) continue
-      tier.ranks.delete(group)
-      rankCount--
-    }
-    tier.pruneAt = Math.max(SMALL, 2 * tier.ranks.size)
-  }
-
-  function first(entry: T): T | undefined {
+  function ahead(entry: T): T | undefined {
     const own = rankOf(entry)?.first()
     if (own !== undefined && before(own, entry)) return own
     const one = top()
@@ -202,23 +139,23 @@ export function createPendingQueue<T extends QueueEntry>(
       remove(entry)
       return entry
     },
-    ahead: first,
+    ahead,
     isBehind(entry) {
-      if (first(entry) !== undefined) return true
-      for (const [priority, tier] of tiers) if (priority > entry.priority && tier.size > 0) return true
+      if (ahead(entry) !== undefined) return true
+      for (const [priority, tier] of byPriority) if (priority > entry.priority && tier.size > 0) return true
       return false
     },
     close: (group) => void closed.add(group),
     closed,
     reopen(group) {
       if (!closed.delete(group)) return
-      for (const { ranks } of tiers.values()) offer(ranks.get(group)?.first())
+      for (const { ranks } of byPriority.values()) offer(ranks.get(group)?.first())
     },
     get size() {
       return size
     },
     *[Symbol.iterator]() {
-      for (const { ranks } of tiers.values())
+      for (const { ranks } of byPriority.values())
         for (const { members } of ranks.values()) for (const [entry, mayGo] of members) if (mayGo) yield entry
     },
   }

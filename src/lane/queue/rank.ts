@@ -56,7 +56,7 @@ export function createRank<T extends QueueEntry>(turn: number): Rank<T> {
     return undefined
   }
 
-  function makeAnew(): void {
+  function rebuild(): void {
     inOrder = [...members.keys()].sort((a, b) => a.sequence - b.sequence)
     at = 0
     others = createHeap<T>(before)
@@ -75,8 +75,8 @@ export function createRank<T extends QueueEntry>(turn: number): Rank<T> {
     },
     remove(entry) {
       members.delete(entry)
-      const held = inOrder.length - at + others.size
-      if (held > SMALL && members.size * 2 < held) makeAnew()
+      const stored = inOrder.length - at + others.size
+      if (stored > SMALL && members.size * 2 < stored) rebuild()
     },
     first() {
       const a = firstInOrder()
