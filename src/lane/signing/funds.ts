@@ -1,15 +1,14 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import type { Limits } from '../../types/index.js'
-import { openMove } from '../queue/openMove.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { attemptCost, attemptCostBound } from './cost.js'
 import type { FeeOracle } from './feeOracle.js'
+import { createOpenCosts } from './openCosts.js'
+import { createQueuedCosts } from './queuedCosts.js'
 import { createShortageCheck } from './shortageCheck.js'
 
 type FundsContext = {
@@ -82,154 +81,120 @@ export type AwaitingFunds = {
 /** A reading of this age is as good as a new one. */
 const FRESH_MS = 1_000
 
+/** The lowest cost for which no endpoint shows enough balance. */
+type BeyondBalance = {
+  isBeyond(costWei: bigint): boolean
+  prove(costWei: bigint): void
+  /** True if the balance has grown to the lowest cost, which is then forgotten. */
+  isCovered(balanceWei: bigint): boolean
+}
+
+function createBeyondBalance(): BeyondBalance {
+  let lowestWei: bigint | undefined
+  return {
+    isBeyond: (costWei) => lowestWei !== undefined && costWei >= lowestWei,
+    prove(costWei) {
+      if (lowestWei === undefined || costWei < lowestWei) lowestWei = costWei
+    },
+    isCovered(balanceWei) {
+      if (lowestWei === undefined || balanceWei < lowestWei) return false
+      lowestWei = undefined
+      return true
+    },
+  }
+}
+
 export function createFunds(
   context: FundsContext,
   queue: PendingQueue<Transaction>,
   waiting: () => AwaitingFunds,
 ): Funds {
-  const costs = new NonceMap<bigint>()
-  let committed = 0n
+  const { clock } = context
+  const { book, holds } = context.lane
+  const { tracker } = context.endpointPool
+  const open = createOpenCosts(context)
+  const queued = createQueuedCosts(context, queue, () => waiting().aside)
+  const beyond = createBeyondBalance()
+  const { isBeyond } = beyond
+  const shortage = createShortageCheck(context, judge)
   let balanceWei: bigint | undefined
+  let balanceAtMs = Number.NEGATIVE_INFINITY
+  let isWanted = false
   // The cost that did not fit; 0 while everything fits.
   let missingWei = 0n
   let refusedByNode = false
-  let asked = false
-  let balanceAtMs = Number.NEGATIVE_INFINITY
-  // The lowest cost for which no endpoint shows enough balance.
-  let beyondWei: bigint | undefined
-  const elsewhere = createShortageCheck(context, judge)
-
-  function set(nonce: number, cost: bigint): void {
-    committed += cost - (costs.get(nonce) ?? 0n)
-    if (cost === 0n) costs.delete(nonce)
-    else costs.set(nonce, cost)
-  }
-
-  function headCost(): bigint {
-    return costs.get(context.lane.book.floor) ?? 0n
-  }
-
-  const costOf = (transaction: Transaction) => attemptCostBound(context, transaction)
-
-  /** The cost of the next queued transaction; if the queue is empty, of the cheapest one aside. */
-  function firstCost(): bigint | undefined {
-    const first = queue.peek()
-    if (first) return costOf(first)
-    return waiting()
-      .aside.map(costOf)
-      .reduce<bigint | undefined>(
-        (least, cost) => (least === undefined || cost < least ? cost : least),
-        undefined,
-      )
-  }
-
-  function owedWei(): bigint {
-    let owed = committed
-    for (const one of queue) owed += costOf(one)
-    return owed
-  }
 
   function judge(): void {
     if (balanceWei === undefined) return
-    forgetBeyond(balanceWei)
+    // The balance has grown: the transactions aside may be paid.
+    if (beyond.isCovered(balanceWei)) waiting().moneyCame()
     // The transaction that did not fit may have been cancelled, or moved to another lane.
-    if (missingWei > 0n || queue.size === 0) missingWei = firstCost() ?? 0n
+    if (missingWei > 0n || queue.size === 0) missingWei = queued.first() ?? 0n
     // The lowest nonce pays first. A transaction behind it that fits the balance goes when others have
     // landed.
-    const head = headCost()
-    const isHead = head > balanceWei
-    const needed = isHead ? head : missingWei
-    const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
+    const headWei = open.at(book.floor)
+    const isHead = headWei > balanceWei
+    const needed = isHead ? headWei : missingWei
+    const isShort = needed > balanceWei && (missingWei > 0n || refusedByNode)
     // The price of the lowest nonce is signed already.
-    if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: isHead })) return
-    if (!short) elsewhere.forget()
-    if (short && !isHead) proveBeyond(needed)
+    if (isShort && !shortage.confirms({ needed, balanceWei, isPriced: isHead })) return
+    if (!isShort) shortage.forget()
+    if (isShort && !isHead) beyond.prove(needed)
     // A landing transaction may bring money.
-    const isAlone = isHead || committed === 0n
-    waiting().unpaid(isBeyond, short && isHead ? needed : undefined)
+    const isAlone = isHead || open.totalWei === 0n
+    waiting().unpaid(isBeyond, isShort && isHead ? needed : undefined)
     // No reason for a hold if the waiting transactions failed, or some of them can be paid.
-    const held = short && isAlone && (isHead || (waiting().isAny && !isAnyPayable(balanceWei)))
+    const isStarved =
+      isShort && isAlone && (isHead || (waiting().isAny && !queued.isAnyPayable(balanceWei)))
     const first = queue.peek()
-    if (held && !isHead && first) waiting().short(first)
-    if (held) context.lane.holds.add('starved')
-    else context.lane.holds.lift('starved')
-    if ((short && isAlone && !held) || committed + missingWei <= balanceWei) settled()
-    if (short && !held) waiting().payable()
+    if (isStarved && !isHead && first) waiting().short(first)
+    if (isStarved) holds.add('starved')
+    else holds.lift('starved')
+    if ((isShort && isAlone && !isStarved) || open.totalWei + missingWei <= balanceWei) {
+      missingWei = 0n
+      refusedByNode = false
+    }
+    if (isShort && !isStarved) waiting().payable()
   }
 
-  function isAnyPayable(wei: bigint): boolean {
-    for (const one of queue) if (costOf(one) <= wei) return true
-    return false
-  }
-
-  function proveBeyond(wei: bigint): void {
-    if (beyondWei === undefined || wei < beyondWei) beyondWei = wei
-  }
-
-  const isBeyond = (costWei: bigint): boolean => beyondWei !== undefined && costWei >= beyondWei
-
-  /** The balance has grown: the transactions aside may be paid. */
-  function forgetBeyond(balance: bigint): void {
-    if (beyondWei === undefined || balance < beyondWei) return
-    beyondWei = undefined
-    waiting().moneyCame()
-  }
-
-  function settled(): void {
-    missingWei = 0n
-    refusedByNode = false
-  }
+  const owedWei = () => open.totalWei + queued.total()
 
   return {
     isBeyond,
     afford(costWei) {
-      if (balanceWei === undefined || committed + costWei <= balanceWei) {
+      if (balanceWei === undefined || open.totalWei + costWei <= balanceWei) {
         missingWei = 0n
         return true
       }
       missingWei = costWei
-      context.endpointPool.tracker.wake()
+      tracker.wake()
       return false
     },
-    reserved: set,
+    reserved: open.reserved,
     moved(nonce, before, after) {
-      const move = openMove(before, after)
-      if (move === 'same') return
-      if (move === 'attempts') {
-        let most = 0n
-        for (const attempt of after.attempts) {
-          const cost = attemptCost(context, attempt)
-          if (cost > most) most = cost
-        }
-        set(nonce, most)
-        return
-      }
-      const cost = costs.get(nonce)
-      if (cost === undefined) return
-      set(nonce, 0n)
+      const closedWei = open.moved(nonce, before, after)
       // It landed, so at most this amount is spent. The exact balance is read when it begins to matter.
-      if (after.state === 'used' && balanceWei !== undefined) {
-        balanceWei = balanceWei > cost ? balanceWei - cost : 0n
-      }
+      if (closedWei > 0n && after.state === 'used' && balanceWei !== undefined)
+        balanceWei = balanceWei > closedWei ? balanceWei - closedWei : 0n
     },
     refused() {
       refusedByNode = true
-      context.endpointPool.tracker.wake()
+      tracker.wake()
     },
     balance(wei) {
-      asked = false
+      isWanted = false
       balanceWei = wei
-      balanceAtMs = context.clock.now()
+      balanceAtMs = clock.now()
       judge()
     },
     get wanted() {
       return (
-        asked ||
+        isWanted ||
         missingWei > 0n ||
         refusedByNode ||
         waiting().aside.length > 0 ||
-        context.lane.holds.has('starved') ||
-        context.lane.holds.has('blocked')
+        holds.has('starved') ||
+        holds.has('blocked')
       )
     },
     get balanceWei() {
@@ -245,9 +210,9 @@ export function createFunds(
       return balanceWei === undefined ? undefined : balanceWei - owedWei()
     },
     weigh() {
-      if (context.clock.now() - balanceAtMs < FRESH_MS) return false
-      asked = true
-      context.endpointPool.tracker.wake()
+      if (clock.now() - balanceAtMs < FRESH_MS) return false
+      isWanted = true
+      tracker.wake()
       return true
     },
   }
