@@ -1,30 +1,22 @@
-import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { TxlaneError } from '../../errors/base.js'
-import type { Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
-import type { Repeats } from '../../platform/repeats.js'
-import { reportError } from '../../platform/reportError.js'
-import type { Limits } from '../../types/index.js'
 import type { GroupBounds } from '../queue/groupBounds.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { attemptFeesBound } from './cost.js'
 import type { FeeBudgetGuard } from './feeBudget.js'
-import type { FeeOracle } from './feeOracle.js'
 import type { Funds } from './funds.js'
+import { createMarketReads, type MarketReadsContext } from './marketReads.js'
+import {
+  createReservationGate,
+  type ReservationGateContext,
+  type ReservationGateParts,
+} from './reservationGate.js'
 import type { Signing } from './signing.js'
 
-type NonceAssignerContext = {
-  readonly lane: Lane
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly errors: Repeats<Error>
-  readonly fees: FeeOracle
-  signer: LocalAccount | undefined
-  readonly closed: boolean
-}
+type NonceAssignerContext = MarketReadsContext & ReservationGateContext & { readonly lane: Lane }
 
 /** Assigns nonces to queued transactions, as fast as the window, the money and the signer allow. */
 export type NonceAssigner = {
@@ -32,44 +24,33 @@ export type NonceAssigner = {
   run(): void
 }
 
-/** Pause after a failed read of the market price, doubled each time. */
-const FEES_RETRY_MS = 300
-const FEES_RETRY_MS_MAX = 3_000
-/** Per concurrent signature, this many may wait for the journal, which takes all of them in one write. */
-const UNJOURNALED = 8
-
-export function createNonceAssigner(options: {
-  context: NonceAssignerContext
-  queue: PendingQueue<Transaction>
-  signing: Signing
-  funds: Funds
-  budget: Pick<FeeBudgetGuard, 'allows' | 'reserved'>
-  /** Whether the transaction may take the next nonce now. Some transactions have to go alone. */
-  admits: (transaction: Transaction) => boolean
+type NonceAssignerOptions = ReservationGateParts & {
+  readonly context: NonceAssignerContext
+  readonly queue: PendingQueue<Transaction>
+  readonly signing: Signing
+  readonly funds: Funds
+  readonly budget: Pick<FeeBudgetGuard, 'allows' | 'reserved'>
+  readonly bounds: Pick<GroupBounds, 'admits' | 'closeFull' | 'reserved'>
   /** The transaction is next. Ends it if its deadline has passed. */
-  due: (transaction: Transaction) => void
-  /** Whether one more nonce may be assigned. */
-  hasRoom: () => boolean
-  /** The bounds of transactions in flight per group. */
-  bounds: Pick<GroupBounds, 'admits' | 'closeFull' | 'reserved'>
+  readonly due: (transaction: Transaction) => void
   /** The transaction costs more than the account has: others go first. */
-  setAside: (transaction: Transaction, costWei: bigint) => void
+  readonly setAside: (transaction: Transaction, costWei: bigint) => void
   /** The transaction ends without a nonce. */
-  failed: (transaction: Transaction, error: TxlaneError) => void
+  readonly failed: (transaction: Transaction, error: TxlaneError) => void
   /** Resolves when the known chain state is not older than a few blocks; undefined if it is fresh already. */
-  fresh: () => Promise<void> | undefined
+  readonly fresh: () => Promise<void> | undefined
   /** Reports a bug of this library. The lane goes on as well as it can. */
-  broken: (error: unknown) => void
-}): NonceAssigner {
+  readonly broken: (error: unknown) => void
+}
+
+export function createNonceAssigner(options: NonceAssignerOptions): NonceAssigner {
   const { context, queue, signing, funds, bounds, budget } = options
-  const { lane, clock, limits, fees } = context
+  const { lane } = context
+  const mayReserve = createReservationGate(context, options)
+  const market = createMarketReads(context, run)
   let scheduled = false
   let running = false
   let again = false
-  let retryingFees = false
-  let feeFailures = 0
-  // The market price for transactions with the preset of this one was read in this turn.
-  let asked: Transaction | undefined
 
   /**
    * Ends transactions whose ceiling is below the minimum of every node. They get no nonce: nothing was sent,
@@ -88,47 +69,22 @@ export function createNonceAssigner(options: {
   async function turn(): Promise<void> {
     bounds.closeFull()
     refuseDear()
-    if (!mayReserve()) return
+    const next = queue.peek()
+    if (next === undefined || !mayReserve(next)) return
     // The current signatures leave, and answers are processed, before more are signed.
     if (signing.whole) await signing.whole
     // Known values are not awaited, so that an idle lane sends at once.
     const looking = options.fresh()
     if (looking) await looking
-    const first = queue.peek()
-    const asks = first !== undefined && !fees.known(first)
-    // Other changes do not shorten the pause before the next read of the market price.
-    if (asks && retryingFees) return
-    try {
-      // Once a block, for the whole lane. Signatures in between use the same answer.
-      if (asks) await fees.market(undefined, first.feePreset)
-      feeFailures = 0
-    } catch (error) {
-      return retryFees(error)
-    }
-    asked = asks ? first : undefined
-    const turn = lane.exclusiveNow(reserveAll)
-    if (turn) await turn
+    const isRead = market.before(queue.peek())
+    if (!(typeof isRead === 'boolean' ? isRead : await isRead)) return
+    const reserving = lane.exclusiveNow(reserveAll)
+    if (reserving) await reserving
   }
 
   // Created once: a closure per turn would be compiled again each time.
   function reserveAll(): void {
     while (reserveNext()) {}
-  }
-
-  function mayReserve(): boolean {
-    const first = queue.peek()
-    return (
-      first !== undefined &&
-      options.admits(first) &&
-      bounds.admits(first) &&
-      !lane.holds.any &&
-      !context.closed &&
-      // A lane that an allocator opened has no key until a sender joins it.
-      context.signer !== undefined &&
-      signing.signatures < limits.signMax &&
-      signing.open < UNJOURNALED * limits.signMax &&
-      options.hasRoom()
-    )
   }
 
   /**
@@ -137,14 +93,13 @@ export function createNonceAssigner(options: {
   function reserveNext(): boolean {
     bounds.closeFull()
     const transaction = queue.peek()
-    if (transaction === undefined || !mayReserve()) return false
+    if (transaction === undefined || !mayReserve(transaction)) return false
     options.due(transaction)
     if (hasFailed(transaction)) {
       queue.remove(transaction)
       return true
     }
-    const isAsked = asked !== undefined && asked.feePreset === transaction.feePreset
-    if (!isAsked && !fees.known(transaction)) {
+    if (!market.isKnown(transaction)) {
       again = true
       return false
     }
@@ -164,16 +119,6 @@ export function createNonceAssigner(options: {
     budget.reserved(nonce, feesWei)
     lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
     return true
-  }
-
-  function retryFees(error: unknown): void {
-    reportError(context, error)
-    retryingFees = true
-    const pauseMs = Math.min(FEES_RETRY_MS_MAX, FEES_RETRY_MS * 2 ** feeFailures++)
-    clock.setTimer(() => {
-      retryingFees = false
-      run()
-    }, pauseMs)
   }
 
   function run(): void {
