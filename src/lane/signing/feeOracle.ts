@@ -7,13 +7,13 @@ import {
   feeCap,
   transactionCeiling,
 } from '../../ledger/fees.js'
-import { atFloor, beyond, loweredBy, NO_FLOOR, type PriceFloor, raisedBy } from '../../ledger/priceFloor.js'
 import type { Clock } from '../../platform/clock.js'
 import type { FeePreset, Limits } from '../../types/index.js'
 import { ceilingOf, type FeeSettings } from '../session/feeSettings.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './explicitFees.js'
 import { createMarketPrice, type MarketPrice } from './marketPrice.js'
+import { createNodeMinimum } from './nodeMinimum.js'
 import { isLess, offerAt, type Price, presetPrices, suggestedPrices } from './prices.js'
 
 /**
@@ -68,12 +68,6 @@ export type FeeOracle = {
 
 const CEILING_FACTOR = 10n
 const BUMPS_MAX = 12
-/**
- * For at least this long after a refusal that no bump within the ceiling can cure, no such transaction is
- * offered.
- */
-const HOPELESS_KEPT_MS = 10_000
-const HOPELESS_KEPT_BLOCKS = 4
 
 export function createFeeOracle(options: {
   endpointPool: EndpointPool
@@ -92,8 +86,7 @@ export function createFeeOracle(options: {
   let estimated: FeeCeiling | undefined
   // The ceiling was derived from a price that was not checked against a verified block.
   let isTentative = false
-  let floor: PriceFloor = NO_FLOOR
-  let confirmedAtMs = Number.NEGATIVE_INFINITY
+  const minimum = createNodeMinimum(endpointPool.tracker, clock)
 
   function priceOf(source: typeof suggested): MarketPrice {
     const known = (price: Price, isBlind: boolean) => {
@@ -129,15 +122,9 @@ export function createFeeOracle(options: {
     return fees && { maxFeePerGas: CEILING_FACTOR * feeCap(fees) }
   }
 
-  /**
-   * Raises the fees to the floor. A floor above the ceiling is ignored, since it is no reason to offer the
-   * ceiling.
-   */
-  function floored(fees: Fees, within?: FeeCeiling): Fees {
-    if (floor === NO_FLOOR) return fees
-    const nowMs = clock.now()
-    const { maxFeePerGas } = within ?? transactionCeiling(laneCeiling(), rule)
-    return beyond(floor, maxFeePerGas, nowMs) === undefined ? atFloor(fees, floor, nowMs) : fees
+  function raised(fees: Fees, within?: FeeCeiling): Fees {
+    if (!minimum.isKnown) return fees
+    return minimum.raise(fees, within ?? transactionCeiling(laneCeiling(), rule))
   }
 
   function laneCeiling(): FeeCeiling {
@@ -176,7 +163,7 @@ export function createFeeOracle(options: {
       const market = marketOf(preset)
       const fees = offerAt(await market.read(), preset, baseFee())
       if (fees === undefined) throw new Error('the newest block has no base fee any more')
-      return floored(fees, within)
+      return raised(fees, within)
     },
     known({ request, feePreset }) {
       const market = marketOf(presetOf(feePreset))
@@ -192,23 +179,13 @@ export function createFeeOracle(options: {
       const preset = presetOf(own)
       const price = marketOf(preset).last ?? plain.last ?? presets?.last
       const fees = price && offerAt(price, preset, baseFee())
-      return fees && floored(fees)
+      return fees && raised(fees)
     },
     laneCeiling,
-    refused(offered, needs, again) {
-      const nowMs = clock.now()
-      if (again) confirmedAtMs = nowMs
-      floor = raisedBy(floor, { offered, needs, baseFee: baseFee(), nowMs })
-    },
-    taken(offered) {
-      if (floor !== NO_FLOOR) floor = loweredBy(floor, offered)
-    },
-    beyond: ({ maxFeePerGas }) => beyond(floor, maxFeePerGas, clock.now()),
-    hopeless({ maxFeePerGas }) {
-      const nowMs = clock.now()
-      const keptMs = Math.max(HOPELESS_KEPT_MS, HOPELESS_KEPT_BLOCKS * (endpointPool.tracker.blockMs ?? 0))
-      return nowMs - confirmedAtMs <= keptMs ? beyond(floor, maxFeePerGas, nowMs) : undefined
-    },
+    refused: minimum.refused,
+    taken: minimum.taken,
+    beyond: minimum.beyond,
+    hopeless: minimum.hopeless,
     rule,
     bumpsMax: bump?.attemptsMax ?? BUMPS_MAX,
     baseFee,
