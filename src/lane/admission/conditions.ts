@@ -127,5 +127,11 @@ function endOf(transaction: Transaction): AbortSignal {
 }
 
 export function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
-  return txError(transaction, 'DEPENDENCY', 'notExecuted', 'A transaction that it depends on did not succeed.', cause)
+  return txError(
+    transaction,
+    'DEPENDENCY',
+    'notExecuted',
+    'A transaction that it depends on did not succeed.',
+    cause,
+  )
 }

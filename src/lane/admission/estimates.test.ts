@@ -20,20 +20,23 @@ describe('an estimate that fails permanently with an unknown message', () => {
     'return data out of bounds',
     'invalid code: must not begin with 0xef',
     'point is not on curve',
-  ])('%s: after three equal answers at different blocks it is rejected with the message of the node', async (words) => {
-    await using lane = await openLane()
-    lane.script = onEstimate(() => refuses(words))
-    const startMs = lane.clock.now()
-    const error = await lane.rejection(lane.sender.send(call(1)))
-    expect(error).toMatchObject({
-      code: 'PREPARE_REVERTED',
-      fate: 'notExecuted',
-      details: `sim said: ${words}`,
-    })
-    expect(asked(lane)).toBe(3)
-    expect(lane.clock.now() - startMs).toBeLessThan(9_000)
-    expect(lane.sent).toEqual([])
-  })
+  ])(
+    '%s: after three equal answers at different blocks it is rejected with the message of the node',
+    async (words) => {
+      await using lane = await openLane()
+      lane.script = onEstimate(() => refuses(words))
+      const startMs = lane.clock.now()
+      const error = await lane.rejection(lane.sender.send(call(1)))
+      expect(error).toMatchObject({
+        code: 'PREPARE_REVERTED',
+        fate: 'notExecuted',
+        details: `sim said: ${words}`,
+      })
+      expect(asked(lane)).toBe(3)
+      expect(lane.clock.now() - startMs).toBeLessThan(9_000)
+      expect(lane.sent).toEqual([])
+    },
+  )
 
   test('on a chain without new blocks a pause separates the answers', async () => {
     await using lane = await openLane({ chain: { rules: 'latest', blockTimeMs: 1_000_000_000 } })
@@ -136,15 +139,18 @@ describe('gas below the intrinsic cost of the transaction', () => {
     ],
     ['an authorization', { to: TO, authorize: [{ contractAddress: TO }] }, 46_000n],
   ]
-  test.each(LEAST)('%s: INVALID at once, with nothing sent; the exact minimum is accepted', async (_, request, least) => {
-    await using lane = await openLane()
-    const error = await lane.rejection(lane.sender.send({ ...request, gas: least - 1n } as TxRequest))
-    expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
-    expect(error.message).toContain(`request.gas: expected at least ${least}`)
-    expect([lane.sent, lane.events('queued')]).toEqual([[], []])
-    const given = { ...request, gas: least } as TxRequest
-    await lane.settle(lane.sender.send(given, { until: 'queued' }))
-  })
+  test.each(LEAST)(
+    '%s: INVALID at once, with nothing sent; the exact minimum is accepted',
+    async (_, request, least) => {
+      await using lane = await openLane()
+      const error = await lane.rejection(lane.sender.send({ ...request, gas: least - 1n } as TxRequest))
+      expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
+      expect(error.message).toContain(`request.gas: expected at least ${least}`)
+      expect([lane.sent, lane.events('queued')]).toEqual([[], []])
+      const given = { ...request, gas: least } as TxRequest
+      await lane.settle(lane.sender.send(given, { until: 'queued' }))
+    },
+  )
 
   test('the floor of EIP-7623 applies only if a header shows Prague', async () => {
     const data = `0x${'ff'.repeat(100)}`

@@ -41,9 +41,7 @@ export function createGasRequests(options: GasRequestOptions): GasRequests {
       const from = lane.key.address
       const before = sequences.before(transaction)
       if (before.length > 0) return options.sequenceGas(before, transaction)
-      return request.gas === undefined
-        ? estimator.estimate(request, from)
-        : estimator.simulate(request, from)
+      return request.gas === undefined ? estimator.estimate(request, from) : estimator.simulate(request, from)
     },
     limitOf({ request }, estimate) {
       if (request.gas !== undefined) return request.gas

@@ -125,10 +125,7 @@ export function createPersistence(parts: {
 }
 
 /** Whether the id stands for a transaction that ended without execution, and the caller asked for `again`. */
-function isRestart(
-  { transaction, options }: Persisting,
-  { fresh, transaction: stored }: Enqueued,
-): boolean {
+function isRestart({ transaction, options }: Persisting, { fresh, transaction: stored }: Enqueued): boolean {
   return !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction)
 }
 

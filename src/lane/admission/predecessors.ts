@@ -38,7 +38,11 @@ export function createPredecessors(
         if (given === undefined) continue
         const { chainId, genesisHash } = given.lane
         if (chainId !== key.chainId || genesisHash !== key.genesisHash)
-          throw invalid(argument, of, `a transaction of chain ${key.chainId}; this one is of chain ${chainId}`)
+          throw invalid(
+            argument,
+            of,
+            `a transaction of chain ${key.chainId}; this one is of chain ${chainId}`,
+          )
       }
       return unknown
     },

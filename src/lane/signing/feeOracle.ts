@@ -94,14 +94,8 @@ export function createFeeOracle(options: {
       estimated = ceilingAt(price)
       isTentative = isBlind
     }
-    return createMarketPrice({
-      endpointPool,
-      source,
-      clock,
-      beside: endpointPool.dataFees.sample,
-      known,
-      failed,
-    })
+    const beside = endpointPool.dataFees.sample
+    return createMarketPrice({ endpointPool, source, clock, beside, known, failed })
   }
 
   const baseFee = () => endpointPool.tracker.newest?.baseFeePerGas

@@ -144,8 +144,7 @@ export function createFunds(
     const isAlone = isHead || open.totalWei === 0n
     waiting().unpaid(isBeyond, isShort && isHead ? needed : undefined)
     // No reason for a hold if the waiting transactions failed, or some of them can be paid.
-    const isStarved =
-      isShort && isAlone && (isHead || (waiting().isAny && !queued.isAnyPayable(balanceWei)))
+    const isStarved = isShort && isAlone && (isHead || (waiting().isAny && !queued.isAnyPayable(balanceWei)))
     const first = queue.peek()
     if (isStarved && !isHead && first) waiting().short(first)
     if (isStarved) holds.add('starved')
