@@ -58,12 +58,12 @@ export function createAuthorizationBarrier(context: {
     return slot?.state === 'used' && slot.by.kind === 'claim' ? tuplesOf(slot.by.claim) : 0
   }
 
-  const isKept = (nonce: number): boolean => {
+  const isReserved = (nonce: number): boolean => {
     const slot = book.get(nonce)
     return slot?.state === 'outside' && slot.origin === 'seeded'
   }
 
-  function keep(carrier: number, count: number): void {
+  function reserve(carrier: number, count: number): void {
     for (let nonce = carrier + 1; nonce <= carrier + count; nonce++) {
       const slot = book.get(nonce)
       if (slot === undefined || slot.state === 'hole') lane.apply(nonce, { type: 'seeded' })
@@ -73,27 +73,27 @@ export function createAuthorizationBarrier(context: {
   /** Releases from the top down, so that the cursor goes down too. */
   function release(carrier: number, from: number): void {
     for (let nonce = carrier + (carriers.get(carrier) ?? 0); nonce >= from; nonce--)
-      if (isKept(nonce)) lane.apply(nonce, { type: 'released' })
+      if (isReserved(nonce)) lane.apply(nonce, { type: 'released' })
   }
 
   function review(carrier: number): void {
     if (!carriers.has(carrier)) return
     const slot = book.get(carrier)
     const count = tuplesAt(slot)
-    const kept = carriers.get(carrier) ?? 0
-    if (slot?.state === 'live' && count > kept) {
+    const reserved = carriers.get(carrier) ?? 0
+    if (slot?.state === 'live' && count > reserved) {
       carriers.set(carrier, count)
-      return keep(carrier, count)
+      return reserve(carrier, count)
     }
     // It is not known yet which nonces the tuples used.
-    if (count > 0 && !(isUsed(slot) && allKnown(carrier, kept))) return
+    if (count > 0 && !(isUsed(slot) && allKnown(carrier, reserved))) return
     release(carrier, carrier + 1)
     carriers.delete(carrier)
     if (carriers.size === 0) holds.lift('authorizing')
   }
 
-  function allKnown(carrier: number, kept: number): boolean {
-    for (let nonce = carrier + 1; nonce <= carrier + kept; nonce++) if (isKept(nonce)) return false
+  function allKnown(carrier: number, reserved: number): boolean {
+    for (let nonce = carrier + 1; nonce <= carrier + reserved; nonce++) if (isReserved(nonce)) return false
     return true
   }
 
@@ -103,7 +103,8 @@ export function createAuthorizationBarrier(context: {
       return nonce + (carriers.get(nonce) ?? 0) + 1 >= book.cursor
     },
     isReservedForTuple(nonce) {
-      for (const [carrier, kept] of carriers) if (nonce > carrier && nonce <= carrier + kept) return true
+      for (const [carrier, reserved] of carriers)
+        if (nonce > carrier && nonce <= carrier + reserved) return true
       return false
     },
     carrierBlock(nonce) {
@@ -119,11 +120,12 @@ export function createAuthorizationBarrier(context: {
       const open = after.state === 'reserved' || after.state === 'live'
       if ((open || after.state === 'used') && !carriers.has(nonce) && tuplesAt(after) > 0) {
         // A transaction that was read from the store may have used all of its nonces long ago.
-        if (after.state === 'used' && !isKept(nonce + 1)) return
+        if (after.state === 'used' && !isReserved(nonce + 1)) return
         carriers.set(nonce, after.state === 'used' ? tuplesAt(after) : 0)
         holds.add('authorizing')
       }
-      for (const [carrier, kept] of carriers) if (nonce >= carrier && nonce <= carrier + kept) review(carrier)
+      for (const [carrier, reserved] of carriers)
+        if (nonce >= carrier && nonce <= carrier + reserved) review(carrier)
     },
     count(latest, head) {
       for (const carrier of [...carriers.keys()]) {

@@ -40,7 +40,7 @@ export function createConditions(
   /**
    * Waits for a predecessor in this lane, in another lane of this process, or in another or earlier process.
    */
-  async function come(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
+  async function waitFor(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
     const here = typeof one === 'string' ? context.transactions.get(one) : transactionOf(one)
     if (here === undefined) return stored(one as string, needs, signal)
     const tx = typeof one === 'string' ? context.txOf(here) : one
@@ -82,7 +82,7 @@ export function createConditions(
     const { needs } = transaction
     if (needs?.after === undefined || needs.after.length === 0) return undefined
     const signal = endOf(transaction)
-    const all = needs.after.map((one) => come(one, needs, signal))
+    const all = needs.after.map((one) => waitFor(one, needs, signal))
     return Promise.all(all).then(
       () => {},
       (error: unknown) => {

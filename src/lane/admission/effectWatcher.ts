@@ -19,7 +19,7 @@ export type EffectWatcher = {
 /**
  * Limit for the baseline read. The read only makes dependents faster, so it must not delay the send for long.
  */
-const NOTE_MS = 1_000
+const BASELINE_MS = 1_000
 /** Longest pause between looks while no effect is present yet. */
 const LOOK_MS_MAX = 4_000
 
@@ -37,7 +37,7 @@ export function createEffectWatcher(context: {
     maxMs: LOOK_MS_MAX,
   })
 
-  async function stands({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
+  async function isPresent({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
     const { port } = endpointPool.reader
     const at = { block: 'pending', timeoutMs } as const
     const [code, value] = await Promise.all([
@@ -51,17 +51,17 @@ export function createEffectWatcher(context: {
    * Whether the pending state counts as pre-confirmed. The pending state of some nodes is only a guess from
    * their own pool.
    */
-  function promised(): boolean {
+  function isPreconfirmedState(): boolean {
     const { pending, pendingState } = endpointPool.reader.profile.current()
     return (pending === 'preconfirmed' || pending === 'latest') && pendingState !== false
   }
 
   async function look(): Promise<void> {
     const out = [...watched.keys()].filter((one) => one.needs?.missing && hasReached(one, 'signed'))
-    if (!promised() || out.length === 0) return
+    if (!isPreconfirmedState() || out.length === 0) return
     const looks = await Promise.allSettled(
       out.map(async (one) => {
-        if (await stands(one.needs ?? {}, limits.readTimeoutMs))
+        if (await isPresent(one.needs ?? {}, limits.readTimeoutMs))
           for (const seen of watched.get(one) ?? []) seen()
       }),
     )
@@ -83,13 +83,13 @@ export function createEffectWatcher(context: {
 
   return {
     recordBaseline(transaction) {
-      const { needs, hash, previouslySigned: rebound } = transaction
+      const { needs, hash, previouslySigned } = transaction
       if (needs?.deploys === undefined && needs?.effect === undefined) return undefined
-      if (needs.missing !== undefined || hash !== undefined || rebound) return undefined
+      if (needs.missing !== undefined || hash !== undefined || previouslySigned) return undefined
       if (endpointPool.reader.profile.current().pending === 'absent') return undefined
-      return stands(needs, Math.min(NOTE_MS, limits.readTimeoutMs)).then(
-        (there) => {
-          transaction.needs = { ...needs, missing: !there }
+      return isPresent(needs, Math.min(BASELINE_MS, limits.readTimeoutMs)).then(
+        (isThere) => {
+          transaction.needs = { ...needs, missing: !isThere }
           context.changed.add(transaction)
         },
         () => {},

@@ -38,7 +38,7 @@ type Batch<entry> = {
   readonly entries: entry[]
   readonly answered: Promise<readonly Enqueued[]>
   /** Resolves when all callbacks have run. */
-  readonly told: Promise<void>
+  readonly handled: Promise<void>
   /**
    * Makes the call to the store. A batcher that was closed passes a function that answers with no results.
    */
@@ -48,30 +48,30 @@ type Batch<entry> = {
 export function createEnqueueBatcher<entry>(
   store: Pick<Store, 'enqueue'>,
   clock: Pick<Clock, 'setTimer'>,
-  tell: EnqueueCallbacks<entry>,
+  callbacks: EnqueueCallbacks<entry>,
 ): EnqueueBatcher<entry> {
   const waiting: Batch<entry>[] = []
   let running = false
   let closed = false
-  let cancelBreath: CancelTimer | undefined
+  let cancelYield: CancelTimer | undefined
   let asked: Promise<void> | undefined
 
   function run(): void {
-    void keepNext().finally(() => {
+    void persistNext().finally(() => {
       if (waiting.length === 0) {
         running = false
         return
       }
       // A timer between two batches lets the first bytes of a burst leave while its last transactions are
       // still to be persisted.
-      cancelBreath = clock.setTimer(run, 0)
+      cancelYield = clock.setTimer(run, 0)
     })
   }
 
-  async function keepNext(): Promise<void> {
+  async function persistNext(): Promise<void> {
     const batch = waiting.shift()
     if (batch === undefined) return
-    asked = batch.answered.then(nobody, nobody)
+    asked = batch.answered.then(ignore, ignore)
     batch.ask((transactions) => store.enqueue(transactions))
     await asked
     asked = undefined
@@ -80,8 +80,8 @@ export function createEnqueueBatcher<entry>(
   function open(): Batch<entry> {
     const last = waiting.at(-1)
     if (last !== undefined && last.transactions.length < BATCH_MAX) return last
-    const batch = createBatch(tell)
-    if (closed) batch.ask(nothing)
+    const batch = createBatch(callbacks)
+    if (closed) batch.ask(enqueueNothing)
     else waiting.push(batch)
     return batch
   }
@@ -96,34 +96,34 @@ export function createEnqueueBatcher<entry>(
         // Runs in a microtask, so that all sends of one event-loop turn share a batch.
         queueMicro(run)
       }
-      return batch.told
+      return batch.handled
     },
     get asked() {
       return asked
     },
     close() {
       closed = true
-      cancelBreath?.()
-      for (const batch of waiting.splice(0)) batch.ask(nothing)
+      cancelYield?.()
+      for (const batch of waiting.splice(0)) batch.ask(enqueueNothing)
     },
   }
 }
 
-function tellEach<entry>(
+function notifyEach<entry>(
   entries: readonly entry[],
   all: readonly Enqueued[],
   kept: EnqueueCallbacks<entry>['kept'],
 ): Promise<unknown> | undefined {
   let later: Promise<void>[] | undefined
   for (const [index, entry] of entries.entries()) {
-    const told = kept(entry, all[index])
-    if (told) later = [...(later ?? []), told]
+    const handled = kept(entry, all[index])
+    if (handled) later = [...(later ?? []), handled]
   }
   return later && Promise.all(later)
 }
 
-const nobody = () => {}
-const nothing: Store['enqueue'] = async () => []
+const ignore = () => {}
+const enqueueNothing: Store['enqueue'] = async () => []
 
 function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<entry> {
   const transactions: StoredTransaction[] = []
@@ -138,9 +138,9 @@ function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<en
       }
     }
   })
-  const told = answered.then(
-    async (all) => void (await tellEach(entries, all, kept)),
+  const handled = answered.then(
+    async (all) => void (await notifyEach(entries, all, kept)),
     async (error: unknown) => void (await Promise.all(entries.map((entry) => failed(entry, error)))),
   )
-  return { transactions, entries, answered, told, ask }
+  return { transactions, entries, answered, handled, ask }
 }

@@ -42,7 +42,7 @@ export function createInbox(
 ): Inbox {
   const { store, lane, admission } = context
   let after = options.after
-  let wished = 0
+  let commandsDone = 0
   const poller = createPoller({
     clock: () => options.background,
     everyMs: () => LOOK_AGAIN_MS,
@@ -50,24 +50,24 @@ export function createInbox(
     failed: options.failed,
   })
   // The highest sequence number in a notification of the store; infinity if a notification had none.
-  let told = 0
-  let waits = false
+  let notifiedUpTo = 0
+  let isWaiting = false
   const unwatch = store.watch(lane.key, (sequence = Number.POSITIVE_INFINITY) => {
-    told = Math.max(told, sequence)
+    notifiedUpTo = Math.max(notifiedUpTo, sequence)
     const { keeping } = admission
     if (keeping === undefined) return lookIfNew()
     // Transactions that this process is storing itself are known as soon as the store has answered.
-    if (waits) return
-    waits = true
+    if (isWaiting) return
+    isWaiting = true
     void keeping.then(() => {
-      waits = false
+      isWaiting = false
       lookIfNew()
     })
   })
 
   function lookIfNew(): void {
-    if (told <= after) return
-    told = 0
+    if (notifiedUpTo <= after) return
+    notifiedUpTo = 0
     poller.pollNow()
   }
 
@@ -82,7 +82,7 @@ export function createInbox(
     if (context.closed) return false
     for (const stored of transactions) await options.take(stored)
     for (const { id, wish } of wishes) options.wish(id, wish)
-    wished = Math.max(wished, wishes.at(-1)?.sequence ?? 0)
+    commandsDone = Math.max(commandsDone, wishes.at(-1)?.sequence ?? 0)
     after = Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
     return transactions.length + wishes.length >= PAGE
   }
@@ -90,7 +90,7 @@ export function createInbox(
   poller.pollNow()
   return {
     get commandsDoneUpTo() {
-      return wished
+      return commandsDone
     },
     own(sequence) {
       if (sequence === after + 1) after = sequence

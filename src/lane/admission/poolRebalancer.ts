@@ -43,28 +43,28 @@ export function createPoolRebalancer(parts: {
   const { lane, session } = context
   // True until the last handed-over transactions are written. Only then do the other lanes count them, and
   // can be asked again.
-  let handing = false
+  let isHandingOff = false
 
   function offer(transaction: Transaction, placeFor: FindFundedLane): MoveResult {
-    if (!isAnyones(transaction)) return 'never'
+    if (!isMovable(transaction)) return 'never'
     const { gas, pooled = [] } = transaction
     // Without its gas only the value is known as a lower bound of the cost, so each account is tried once.
     const to = placeFor(attemptCostBound(context, transaction), gas === undefined ? pooled : [])
     if (to === undefined) return 'never'
     if (to === 'later') return 'later'
     parts.intake().hand(transaction, to)
-    if (!handing) {
+    if (!isHandingOff) {
       lane.journal.touch(() => {
-        handing = false
+        isHandingOff = false
       })
     }
-    handing = true
+    isHandingOff = true
     return 'gone'
   }
 
   return {
     look() {
-      if (handing || session.rebalancing === undefined) return
+      if (isHandingOff || session.rebalancing === undefined) return
       const isIdle = session.rebalancing.isLeaving || IDLE.some((reason) => lane.holds.has(reason))
       const waiting = [...(isIdle ? queue : []), ...parts.preparer().awaitingFunds]
       if (waiting.length === 0) return
@@ -73,21 +73,16 @@ export function createPoolRebalancer(parts: {
     },
     tryMoveToFundedLane(transaction) {
       if (session.rebalancing === undefined || context.closed) return 'never'
-      return handing && isAnyones(transaction) ? 'later' : offer(transaction, session.rebalancing.places())
+      return isHandingOff && isMovable(transaction)
+        ? 'later'
+        : offer(transaction, session.rebalancing.places())
     },
   }
 }
 
 /** Whether any account may send it: it does not depend on its sender, and was never signed. */
-function isAnyones({
-  pooled,
-  hash,
-  previouslySigned: rebound,
-  replaces,
-  request,
-  needs,
-}: Transaction): boolean {
-  if (pooled === undefined || hash !== undefined || rebound || replaces !== undefined) return false
+function isMovable({ pooled, hash, previouslySigned, replaces, request, needs }: Transaction): boolean {
+  if (pooled === undefined || hash !== undefined || previouslySigned || replaces !== undefined) return false
   if (request.authorize !== undefined) return false
   return needs?.deploys === undefined && needs?.effect === undefined && needs?.follows === undefined
 }

@@ -40,7 +40,7 @@ export function createOrder(
   // By priority: transactions that stepped aside and for which `reordered` was not emitted since. Some of
   // them may be back in the queue.
   const aside = new Map<number, Heap<Transaction>>()
-  const untold = new WeakSet<Transaction>()
+  const unreported = new WeakSet<Transaction>()
 
   function asideOf(priority: number): Heap<Transaction> {
     const found = aside.get(priority) ?? createHeap<Transaction>((a, b) => a.sequence < b.sequence)
@@ -52,7 +52,7 @@ export function createOrder(
     enter: (transaction) => queue.add(transaction, false),
     ready(transaction) {
       reasons.delete(transaction)
-      untold.delete(transaction)
+      unreported.delete(transaction)
       queue.add(transaction)
     },
     stepAside(transaction, cause) {
@@ -61,8 +61,8 @@ export function createOrder(
       reasons.set(transaction, reasonOf(cause, sinceMs))
       if (transaction.order === 'strict') return queue.add(transaction, false)
       queue.remove(transaction)
-      if (untold.has(transaction)) return
-      untold.add(transaction)
+      if (unreported.has(transaction)) return
+      unreported.add(transaction)
       asideOf(transaction.priority).push(transaction)
     },
     taken(by) {
@@ -74,7 +74,7 @@ export function createOrder(
         first = heap.peek()
       ) {
         heap.pop()
-        if (!untold.delete(first) || hasFailed(first)) continue
+        if (!unreported.delete(first) || hasFailed(first)) continue
         const waitingFor = reasons.get(first)
         if (waitingFor) events.emit('reordered', { tx: txOf(first), by: txOf(by), waitingFor })
       }

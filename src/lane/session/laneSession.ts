@@ -130,10 +130,10 @@ export function createLaneSession(options: {
   })
   closing.listen(errors.stop)
   const operations = () => session.operations as TxOperations
-  const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
+  const handlesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
     createTxHandles({ chain: endpointPool.chain, address: key.address, clock, closing, ...by })
-  const faces = facesBy({ operations, waiting: () => session.waiting })
-  const txOf = faces.of
+  const handles = handlesBy({ operations, waiting: () => session.waiting })
+  const txOf = handles.of
   let waits = 0
 
   function begin(): void {
@@ -192,7 +192,7 @@ export function createLaneSession(options: {
       })
     },
     rebindTx: (transaction, by) =>
-      facesBy({ operations: () => by.operations, waiting: () => by.waiting }).take(transaction),
+      handlesBy({ operations: () => by.operations, waiting: () => by.waiting }).take(transaction),
     adopt({ id, pooled = [] }) {
       for (const address of pooled) {
         const before = options.beside(address)
@@ -200,7 +200,7 @@ export function createLaneSession(options: {
         if (before === undefined || transaction === undefined) continue
         before.transactions.delete(id)
         session.transactions.set(id, transaction)
-        if (transaction.handle) faces.take(transaction)
+        if (transaction.handle) handles.take(transaction)
         before.left?.(transaction)
         return transaction
       }

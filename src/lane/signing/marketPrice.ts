@@ -56,9 +56,9 @@ export function createMarketPrice(options: {
   let last: Price | undefined
   let lastHead: BlockRef | undefined
   let lastAtMs = 0
-  let heardAtMs = 0
+  let answeredAtMs = 0
   let asking: Promise<Price> | undefined
-  let besides = false
+  let isScheduled = false
   let failures = 0
   let notBeforeMs = Number.NEGATIVE_INFINITY
 
@@ -76,7 +76,7 @@ export function createMarketPrice(options: {
     last = price
     lastHead = head
     lastAtMs = atMs
-    heardAtMs = clock.now()
+    answeredAtMs = clock.now()
   }
 
   function isFresh(): boolean {
@@ -90,7 +90,7 @@ export function createMarketPrice(options: {
   /** A tip combines with the base fee of every block, for a limited time. */
   function isTipKept({ kind }: Price): boolean {
     const hasBaseFee = endpointPool.tracker.newest?.baseFeePerGas !== undefined
-    return kind === 'tips' && hasBaseFee && clock.now() - heardAtMs <= TIP_KEPT_MS
+    return kind === 'tips' && hasBaseFee && clock.now() - answeredAtMs <= TIP_KEPT_MS
   }
 
   /**
@@ -120,10 +120,10 @@ export function createMarketPrice(options: {
 
   /** Reads in the background, after the transactions that are about to be sent. */
   function askBeside(older: Price): void {
-    if (isFresh() || asking !== undefined || besides || clock.now() < notBeforeMs) return
-    besides = true
+    if (isFresh() || asking !== undefined || isScheduled || clock.now() < notBeforeMs) return
+    isScheduled = true
     clock.setTimer(() => {
-      besides = false
+      isScheduled = false
       void asked(older)
     }, 0)
   }

@@ -71,7 +71,7 @@ export function createOffers(
       // Uses the same computation as bumps and no-ops. If they differed, a bump could be requested and never
       // happen.
       const within = (most: FeeCeiling) => above(slot, { market: newest.fees, ceiling: most }) !== undefined
-      const aboveCeiling = dearOf(fees.beyond(ceiling), ceiling)
+      const aboveCeiling = aboveCeilingOf(fees.beyond(ceiling), ceiling)
       const atCeiling = ceilings.bumpedOut(slot) || !within(ceiling) || aboveCeiling !== undefined
       const reached = noops.maxFeePerGas >= (fees.baseFee() ?? 0n) && fees.beyond(noops) === undefined
       return { atCeiling, fillable: within(noops) && reached, aboveCeiling }
@@ -80,12 +80,15 @@ export function createOffers(
       // Fees that the caller set are offered regardless of known minimums.
       if (explicitFees(transaction.request) ?? transaction.callerBumpFees) return undefined
       const ceiling = ceilings.transaction(transaction, undefined)
-      return dearOf(fees.hopeless(ceiling), ceiling)
+      return aboveCeilingOf(fees.hopeless(ceiling), ceiling)
     },
   }
 }
 
-function dearOf(neededWei: bigint | undefined, { maxFeePerGas }: FeeCeiling): AboveCeiling | undefined {
+function aboveCeilingOf(
+  neededWei: bigint | undefined,
+  { maxFeePerGas }: FeeCeiling,
+): AboveCeiling | undefined {
   return neededWei === undefined ? undefined : { neededWei, ceilingWei: maxFeePerGas }
 }
 
