@@ -21,7 +21,7 @@ import { createPredecessors, type UnknownPredecessor } from './predecessors.js'
 import { createSequenceNumbers } from './sequenceNumbers.js'
 import { createStoreFailures } from './storeFailures.js'
 
-export type { AdmissionListener, AdmissionParties } from './admissionListener.js'
+export type { AdmissionListener } from './admissionListener.js'
 
 /**
  * Turns requests into transactions of the lane, in a leader and in a standby. One id stands for one

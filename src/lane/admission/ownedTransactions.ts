@@ -1,7 +1,10 @@
 import type { StoredTransaction } from '../../types/store.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 
-/** The transactions that this intake works. Others in `transactions` are only known to a caller of this process. */
+/**
+ * The transactions that this intake works. Others in `transactions` are only known to a caller of this
+ * process.
+ */
 export type OwnedTransactions = {
   mark(transaction: Transaction): void
   /** Marks the transaction, and makes it known by its id. */

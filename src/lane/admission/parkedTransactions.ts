@@ -12,7 +12,9 @@ export type ParkedContext = {
 export type ParkedTransactions = {
   /** The transaction waits for the next sealed block, or for money. */
   park(transaction: Transaction, cause: WaitCause): void
-  /** The transaction waits until its predecessor is visible: an earlier estimate would be about another state. */
+  /**
+   * The transaction waits until its predecessor is visible: an earlier estimate would be about another state.
+   */
   follow(transaction: Transaction): void
   /** The transaction waits neither for a block nor for money. */
   unpark(transaction: Transaction): void
@@ -22,7 +24,7 @@ export type ParkedTransactions = {
   readonly following: ReadonlySet<Transaction>
   /** All of them. */
   readonly all: readonly Transaction[]
-  /** The transactions that wait for money, including those that have failed since. */
+  /** The transactions that wait for money. Some may have failed since. */
   readonly forFunds: readonly Transaction[]
   /** See `Preparer`. */
   readonly unpaid: readonly Transaction[]

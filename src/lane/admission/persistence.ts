@@ -50,7 +50,10 @@ export function createPersistence(parts: {
     return undefined
   }
 
-  /** Restarts the id. If several callers do that at once, the store answers all with the first one's transaction. */
+  /**
+   * Restarts the id. If several callers do that at once, the store answers all with the first one's
+   * transaction.
+   */
   async function restart(entry: Persisting, ended: StoredTransaction): Promise<void> {
     entry.transaction.life = (ended.life ?? 0) + 1
     await store.restart(toStored(entry.transaction), ended).then(

@@ -10,7 +10,9 @@ import { idConflict, isSameRequest } from './idConflict.js'
 export type Rejections = {
   /** Ends the transaction with the error. Waits of callers that found it by its id meanwhile end too. */
   reject(transaction: Transaction, error: TxlaneError): TxlaneError
-  /** The id stands for an ended transaction. Callers that found this one by its id meanwhile get the same end. */
+  /**
+   * The id stands for an ended transaction. Callers that found this one by its id meanwhile get the same end.
+   */
   endedBefore(transaction: Transaction, stored: StoredTransaction): TxlaneError
   /** @throws TxlaneError `ID_CONFLICT` if the id stands for another request */
   assertSame(stored: StoredTransaction, transaction: Transaction): void

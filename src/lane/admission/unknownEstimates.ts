@@ -50,7 +50,9 @@ export function createUnknownEstimates(
     scheduleRetry(tries, retryAfterMs, () => parts.prepare(transaction, tries + 1))
   }
 
-  /** The node answers with an unknown message. The same message three times, at different blocks, is final. */
+  /**
+   * The node answers with an unknown message. The same message three times, at different blocks, is final.
+   */
   function countAnswer(transaction: Transaction, { cause }: UnknownEstimate): void {
     const answer = answers.note(transaction, quoteOf(cause))
     if (answer.times < ANSWERS_MAX) {

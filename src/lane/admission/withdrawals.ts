@@ -24,7 +24,9 @@ export type WithdrawalsContext = {
 export type Withdrawals = {
   /** Ends a transaction without a nonce. */
   fail(transaction: Transaction, error: TxlaneError): void
-  /** Ends a transaction without journaled bytes. False if bytes may have been sent; a commit in flight counts. */
+  /**
+   * Ends a transaction without journaled bytes. False if bytes may have been sent; a commit in flight counts.
+   */
   remove(transaction: Transaction, error: TxlaneError): boolean
   /** Requests the cancellation of a journaled transaction. */
   cancel(transaction: Transaction): void
@@ -54,7 +56,10 @@ export function createWithdrawals(
     giveUp(transaction, 'EXPIRED', 'It expired.', transaction.onExpiry === 'cancel')
   }
 
-  /** Removes the transaction if it is not journaled. Otherwise the pending `send` rejects, and the work goes on. */
+  /**
+   * Removes the transaction if it is not journaled. Otherwise the pending `send` rejects, and the work goes
+   * on.
+   */
   function giveUp(
     transaction: Transaction,
     code: 'EXPIRED' | 'ABORTED',

@@ -16,7 +16,9 @@ export type Tiers<T extends QueueEntry> = {
   readonly rankCount: number
   /** The tier of the priority, created if it does not exist. */
   tierOf(priority: number): Tier<T>
-  /** The rank of the group, created if it does not exist. A group that starts anew begins at the current turn. */
+  /**
+   * The rank of the group, created if it does not exist. A group that starts anew begins at the current turn.
+   */
   rankIn(tier: Tier<T>, group: string | undefined): Rank<T>
   rankOf(entry: T): Rank<T> | undefined
   /** The turn of the entry's group, or the turn that a new group would get. */

@@ -17,7 +17,10 @@ export type ClaimOrdersContext = {
   readonly transactions: ReadonlyMap<string, Transaction>
 }
 
-/** Returns the function that prices the first attempt of a claim. Undefined if there is nothing to sign any more. */
+/**
+ * Returns the function that prices the first attempt of a claim. Undefined if there is nothing to sign any
+ * more.
+ */
 export function createClaimOrders(
   { lane, fees, transactions }: ClaimOrdersContext,
   ceilings: Pick<Ceilings, 'transaction'>,

@@ -48,7 +48,9 @@ export function createFeeCount(
   const mostOf = (attempts: readonly Attempt[]): bigint =>
     attempts.map((attempt) => attemptFees(context, attempt)).reduce((a, b) => (a > b ? a : b), 0n)
 
-  /** Called again for the final outcome, and if the nonce turns out to have been used by another transaction. */
+  /**
+   * Called again for the final outcome, and if the nonce turns out to have been used by another transaction.
+   */
   function land(nonce: number, before: Slot | undefined, slot: Used): void {
     const known = landed.get(nonce)
     if (before?.state !== 'used') {

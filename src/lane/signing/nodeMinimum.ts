@@ -15,11 +15,17 @@ export type NodeMinimum = {
   hopeless(ceiling: FeeCeiling): bigint | undefined
   /** False while no refusal has revealed a minimum. */
   readonly isKnown: boolean
-  /** Raises the fees to the minimum. A minimum above the ceiling is ignored, since it is no reason to offer the ceiling. */
+  /**
+   * Raises the fees to the minimum. A minimum above the ceiling is ignored, since it is no reason to offer
+   * the ceiling.
+   */
   raise(fees: Fees, ceiling: FeeCeiling): Fees
 }
 
-/** For at least this long after a refusal that no bump within the ceiling can cure, no such transaction is offered. */
+/**
+ * For at least this long after a refusal that no bump within the ceiling can cure, no such transaction is
+ * offered.
+ */
 const HOPELESS_KEPT_MS = 10_000
 const HOPELESS_KEPT_BLOCKS = 4
 
