@@ -1,71 +1,62 @@
 import type { Address } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { resolvePrivate } from '../../chain/endpoints/privateEndpoints.js'
 import type { TxlaneError } from '../../errors/base.js'
-import { invalid } from '../../errors/invalid.js'
 import type { Clock, Random } from '../../platform/clock.js'
-import { hasEnded, hasEndedUnexecuted, mayRestart } from '../../store/ended.js'
 import type { SendOptions, TxRequest } from '../../types/index.js'
-import type { Enqueued, Store, StoredTransaction } from '../../types/store.js'
+import type { Store } from '../../types/store.js'
 import { feesAbove } from '../../validate/feeBounds.js'
 import { excessGas } from '../../validate/validate.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
-import type { AdmissionTarget, Caller } from '../transaction/caller.js'
-import { fromStored, refresh, toStored } from '../transaction/stored.js'
-import { begin, drop, end, settleEnd, type Transaction } from '../transaction/transaction.js'
-import { txError } from '../transaction/txError.js'
-import { transactionOf } from '../transaction/txInternals.js'
+import type { AdmissionTarget } from '../transaction/caller.js'
+import { toStored } from '../transaction/stored.js'
+import type { Transaction } from '../transaction/transaction.js'
+import type { AdmissionParties } from './admissionListener.js'
 import type { SignAuthorities } from './authorities.js'
-import { endedError } from './endedError.js'
 import { createEnqueueBatcher } from './enqueueBatcher.js'
-import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
-import { randomId } from './randomId.js'
+import { idConflict, isSameRequest } from './idConflict.js'
+import { createNewTransaction } from './newTransaction.js'
+import { closedBeforeSend, createPersistence, type Persisting } from './persistence.js'
+import { createPredecessors, type UnknownPredecessor } from './predecessors.js'
+import { createSequenceNumbers } from './sequenceNumbers.js'
+import { createStoreFailures } from './storeFailures.js'
 
-/** Who takes it on. */
-export type AdmissionListener = {
-  /** It is new here; in the turn in which that was found out. */
-  readonly onAdmitting: (transaction: Transaction) => void
-  /** It is kept in the store, and to be sent. */
-  readonly onAdmitted: (transaction: Transaction, options: SendOptions) => void
-  /** It turned out that it is not to be sent. */
-  readonly onRejected: (transaction: Transaction) => void
-  /** Its caller was told `inFlight`: where the store has the transaction, it is to be sent. */
-  readonly onInDoubt: (id: string) => void
-}
+export type { AdmissionListener } from './admissionListener.js'
 
-/** Who takes it on, and who asked for that. */
-export type AdmissionParties = { readonly listener: AdmissionListener; readonly caller: Caller }
-
-/** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
+/**
+ * Turns requests into transactions of the lane, in a leader and in a standby. One id stands for one
+ * transaction in every process.
+ */
 export type Admission = {
-  /** Tells once it is kept in the store; where its id was known, of what became of that. */
+  /**
+   * Admits a request. Calls the caller back once the transaction is persisted in the store, or with the
+   * existing transaction if its id is known.
+   */
   admit(request: TxRequest, options: SendOptions, target: AdmissionTarget, takers: AdmissionParties): void
-  /** Nothing is taken on any more. */
+  /** Admits no more requests. */
   close(): void
-  /** Resolves when the store has answered for what is being kept, and it is known here; undefined where nothing is. */
+  /**
+   * Resolves when the store has answered the current `enqueue` and the results are known here. Undefined if
+   * no `enqueue` is running.
+   */
   readonly keeping: Promise<void> | undefined
-  /** The order of arrival of one more transaction. */
+  /** Returns the sequence number (order of arrival) for one more transaction. */
   nextSequence(): number
-  /** One of this place in the order is known. */
+  /** A transaction with this sequence number is known: later ones get higher numbers. */
   seen(sequence: number): void
 }
 
-/** What is being kept, and for whom. */
-type Entry = {
+const NO_UNKNOWNS: readonly UnknownPredecessor[] = []
+
+/** A request that cannot be admitted before the store or another signer has answered. */
+type Unready = {
   readonly transaction: Transaction
-  readonly options: SendOptions
-  readonly listener: AdmissionListener
-  readonly caller: Caller
+  readonly request: TxRequest
+  readonly unknown: readonly UnknownPredecessor[]
+  /** Whether other accounts have to sign delegations. */
+  readonly hasAuthorities: boolean
+  readonly excess: TxlaneError | undefined
 }
-
-type Unknown = { readonly argument: string; readonly id: string }
-
-const CLOSED = 'The sender was closed before it was sent.'
-const NOWHERE: readonly Address[] = []
-const NONE: readonly Unknown[] = []
-/** For so long a store that could not be read counts as one that cannot. */
-const UNREADABLE_MS = 1_000
 
 export function createAdmission(parts: {
   readonly session: LaneSession
@@ -74,295 +65,92 @@ export function createAdmission(parts: {
   readonly random: Random
   readonly clock: Clock
   readonly authorities: SignAuthorities
-  /** Another lane of the chain is open in this process. */
+  /** Whether the lane of this address on the same chain is open in this process. */
   readonly isOpen: (address: Address) => boolean
 }): Admission {
-  const { session, random, clock, authorities: signAuthorities } = parts
+  const { session, endpointPool, store, random, clock, isOpen } = parts
   const { transactions, key } = session
-  const batcher = createEnqueueBatcher<Entry>(parts.store, clock, { kept, failed: notKept })
-  let sequence = 0
+  const sequences = createSequenceNumbers()
+  const newTransaction = createNewTransaction({
+    key,
+    endpointPool,
+    clock,
+    random,
+    nextSequence: sequences.next,
+  })
+  const predecessors = createPredecessors(session, isStored)
+  const storeFailure = createStoreFailures(store, key, clock)
+  const persistence = createPersistence({ session, store, clock, storeFailure, seen: sequences.seen, isOpen })
+  const batcher = createEnqueueBatcher<Persisting>(store, clock, persistence)
   let closed = false
-  let probing: Promise<unknown> | undefined
-  let unreadableUntilMs = 0
 
-  /** Not an async function: there is one call for every `send`, and most have nothing to ask first. */
+  /** Not an async function: each `send` calls it, and most calls have nothing to await. */
   function admit(
     request: TxRequest,
     options: SendOptions,
     target: AdmissionTarget,
-    takers: AdmissionParties,
+    parties: AdmissionParties,
   ): void {
     try {
-      const transaction = create(withTuples(request, key.address), options, target)
-      const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
-      const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
+      const transaction = newTransaction(withTuples(request, key.address), options, target)
+      const unknown =
+        options.after === undefined ? NO_UNKNOWNS : predecessors.unknownOf(transaction, options.after)
+      const hasAuthorities = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
       const excess =
-        excessGas(request, parts.endpointPool.chain, parts.endpointPool.tracker.newest) ??
+        excessGas(request, endpointPool.chain, endpointPool.tracker.newest) ??
         feesAbove(
           request,
           session.settings.groupCeiling(transaction.group)?.maxFeePerGas,
           'the ceiling of its group',
         )
-      const asksNothing = unknown.length === 0 && !others && excess === undefined
-      if (asksNothing || transactions.has(transaction.id)) return take(transaction, options, takers)
-      admitAsking({ transaction, unknown, others, excess, request }, options, takers).catch(
-        takers.caller.failed,
-      )
+      const isReady = unknown.length === 0 && !hasAuthorities && excess === undefined
+      if (isReady || transactions.has(transaction.id)) return persist(transaction, options, parties)
+      const unready = { transaction, request, unknown, hasAuthorities, excess }
+      admitUnready(unready, options, parties).catch(parties.caller.failed)
     } catch (error) {
-      takers.caller.failed(error)
+      parties.caller.failed(error)
     }
   }
 
-  /** What it comes after has to be in the store, and those whose delegations it carries sign them. */
-  async function admitAsking(
-    asked: {
-      readonly transaction: Transaction
-      readonly unknown: readonly Unknown[]
-      readonly others: boolean
-      readonly excess: TxlaneError | undefined
-      readonly request: TxRequest
-    },
+  /**
+   * Awaits the checks that need the store or other signers: the predecessors in `after` must be in the store,
+   * and other accounts sign their delegations.
+   */
+  async function admitUnready(
+    { transaction, request, unknown, hasAuthorities, excess }: Unready,
     options: SendOptions,
-    takers: AdmissionParties,
+    parties: AdmissionParties,
   ): Promise<void> {
-    const { transaction, unknown, others, excess, request } = asked
-    // What was sent before by the same id may have been taken: its blocks had more room, its group a higher ceiling.
-    if (excess && !(await isKept(options.id))) throw excess
-    if (unknown.length > 0) await checkKnown(unknown, options.id)
-    if (!others || transactions.has(transaction.id)) return take(transaction, options, takers)
-    await signAuthorities(transaction.request, request.authorize, (own) =>
-      take({ ...transaction, request: own }, options, takers),
+    // An earlier send with the same id may have been admitted, when blocks had more gas or the ceiling of its
+    // group was higher.
+    if (excess && !(await isStored(options.id))) throw excess
+    if (unknown.length > 0) await predecessors.assertStored(unknown, options.id)
+    if (!hasAuthorities || transactions.has(transaction.id)) return persist(transaction, options, parties)
+    await parts.authorities(transaction.request, request.authorize, (own) =>
+      persist({ ...transaction, request: own }, options, parties),
     )
   }
 
-  /** In one turn: what is not known yet is from here on. */
-  function take(
+  /** Runs in one event-loop turn. From here on the transaction is known in this process. */
+  function persist(
     transaction: Transaction,
     options: SendOptions,
     { listener, caller }: AdmissionParties,
   ): void {
     const known = transactions.get(transaction.id)
-    if (known) return caller.kept(same(known, transaction))
-    if (closed) throw closedBefore(transaction, options)
+    if (known) {
+      if (!isSameRequest(known, transaction)) throw idConflict(known, transaction)
+      return caller.kept(known)
+    }
+    if (closed) throw closedBeforeSend(transaction, options)
     transactions.set(transaction.id, transaction)
     listener.onAdmitting(transaction)
     if (options.again) transaction.again = true
     transaction.enqueuing = batcher.enqueue(toStored(transaction), { transaction, options, listener, caller })
   }
 
-  function kept(entry: Entry, enqueued: Enqueued | undefined): Promise<void> | undefined {
-    if (enqueued && beginsAnew(entry, enqueued)) return restart(entry, enqueued.transaction)
-    entry.transaction.enqueuing = undefined
-    drop(entry.transaction, 'again')
-    try {
-      entry.caller.kept(taken(entry, enqueued))
-    } catch (error) {
-      entry.caller.failed(error)
-    }
-    return undefined
-  }
-
-  /** Whether the id stands for a transaction that ended without execution, and the caller asked for `again`. */
-  function beginsAnew({ transaction, options }: Entry, { fresh, transaction: stored }: Enqueued): boolean {
-    return !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction)
-  }
-
-  /** Begins the id anew. Of several callers at once the store lets one do it, and answers the others with that one. */
-  async function restart(entry: Entry, ended: StoredTransaction): Promise<void> {
-    entry.transaction.life = (ended.life ?? 0) + 1
-    await parts.store.restart(toStored(entry.transaction), ended).then(
-      (enqueued) => kept(entry, enqueued),
-      (error: unknown) => notKept(entry, error),
-    )
-  }
-
-  function taken(entry: Entry, enqueued: Enqueued | undefined): Transaction {
-    const { transaction, options, listener } = entry
-    try {
-      if (enqueued === undefined) throw refused(transaction, closedBefore(transaction, options))
-      if (!enqueued.fresh && hasEndedUnexecuted(enqueued.transaction.stage))
-        throw endedBefore(transaction, enqueued.transaction)
-      if (enqueued.transaction.lane.address !== key.address) return elsewhere(entry, enqueued.transaction)
-      if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
-      else become(transaction, enqueued.transaction)
-    } catch (error) {
-      listener.onRejected(transaction)
-      throw error
-    }
-    seen(transaction.sequence)
-    // What was kept and never taken up (its answer was lost) is taken up now.
-    if (enqueued.transaction.stage === 'queued') listener.onAdmitted(transaction, options)
-    else listener.onRejected(transaction)
-    return transaction
-  }
-
-  /** Another account has it, which sends it, or did. */
-  function elsewhere({ transaction, listener }: Entry, stored: StoredTransaction): Transaction {
-    checkSame(stored, transaction)
-    // The pool asks the lane that has it.
-    const stray = parts.isOpen(stored.lane.address) ? undefined : session.handedOff?.take(transaction, stored)
-    if (stray === undefined) throw conflict(stored, transaction)
-    forget(transaction)
-    listener.onRejected(transaction)
-    return stray
-  }
-
-  function seen(known: number): void {
-    sequence = Math.max(sequence, known)
-  }
-
-  async function notKept({ transaction, options, listener, caller }: Entry, cause: unknown): Promise<void> {
-    const error = refused(transaction, await storeError(transaction, options, cause))
-    transaction.enqueuing = undefined
-    listener.onRejected(transaction)
-    if (error.fate === 'inFlight') listener.onInDoubt(transaction.id)
-    caller.failed(error)
-  }
-
-  /** Where nobody can tell whether the store took it, a later life may find it there and send it. */
-  async function storeError(
-    transaction: Transaction,
-    options: SendOptions,
-    cause: unknown,
-  ): Promise<TxlaneError> {
-    const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
-    const message = 'The store did not take the transaction.'
-    const isThere = unknown || (options.id !== undefined && (await mayBeThere(options.id)))
-    return txError(transaction, 'STORE', isThere ? 'inFlight' : 'notExecuted', message, cause)
-  }
-
-  /** Of a store that cannot be read either this is asked once in a while, however many it refuses. */
-  async function mayBeThere(id: string): Promise<boolean> {
-    if (probing) await probing
-    if (clock.now() < unreadableUntilMs) return true
-    const found = parts.store.find(key, { id }).then(
-      (stored) => stored !== undefined,
-      () => {
-        unreadableUntilMs = clock.now() + UNREADABLE_MS
-        return true
-      },
-    )
-    probing ??= found.finally(() => {
-      probing = undefined
-    })
-    return found
-  }
-
-  /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
-  function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
-    end(transaction, error, clock)
-    forget(transaction)
-    settleEnd(transaction)
-    return error
-  }
-
-  /** The id stands for an ended transaction. Callers who found this one by its id meanwhile get that end too. */
-  function endedBefore(transaction: Transaction, stored: StoredTransaction): TxlaneError {
-    checkSame(stored, transaction)
-    refresh(transaction, stored)
-    forget(transaction)
-    settleEnd(transaction)
-    return endedError(fromStored(stored))
-  }
-
-  /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
-  function become(transaction: Transaction, stored: StoredTransaction): void {
-    checkSame(stored, transaction)
-    // Its first caller wanted it private, with the gas that this takes.
-    if (stored.private && !transaction.private) refresh(transaction, stored)
-    if (stored.stage === 'queued') {
-      transaction.sequence = stored.sequence
-      transaction.life = stored.life
-      return
-    }
-    // What was told of it meanwhile is newer than an answer that was long on its way.
-    if (transaction.stage !== 'queued') return
-    refresh(transaction, stored)
-    if (!hasEnded(stored.stage)) return
-    forget(transaction)
-    settleEnd(transaction)
-  }
-
-  function checkSame(stored: StoredTransaction, transaction: Transaction): void {
-    if (!isSameRequest(stored, transaction)) throw conflict(stored, transaction)
-  }
-
-  function conflict(stored: StoredTransaction, transaction: Transaction): TxlaneError {
-    const error = idConflict(fromStored(stored), transaction)
-    const { tx } = error
-    // Of the transaction that the id stands for: that of this one would say how it ended.
-    return Object.assign(refused(transaction, error), { tx })
-  }
-
-  function forget(transaction: Transaction): void {
-    if (transactions.get(transaction.id) === transaction) transactions.delete(transaction.id)
-  }
-
-  /**
-   * What it is to come after has to be known before it, so that nothing can wait for itself in a circle. Answers with
-   * the ids that nobody here knows.
-   */
-  function checkAfter({ id, replaces }: Transaction, after: readonly unknown[]): Unknown[] {
-    const unknown: Unknown[] = []
-    for (const [index, one] of after.entries()) {
-      const argument = `options.after[${index}]`
-      const given = transactionOf(one)
-      const of = given?.id ?? (one as string)
-      if (of === id) throw invalid(argument, of, 'another transaction than itself')
-      if (of === replaces?.id) throw invalid(argument, of, 'another transaction than the one it replaces')
-      if (given === undefined && !transactions.has(of)) unknown.push({ argument, id: of })
-      if (given === undefined) continue
-      const { chainId, genesisHash } = given.lane
-      if (chainId !== key.chainId || genesisHash !== key.genesisHash)
-        throw invalid(argument, of, `a transaction of chain ${key.chainId}; this one is of chain ${chainId}`)
-    }
-    return unknown
-  }
-
-  async function checkKnown(unknown: readonly Unknown[], own: string | undefined): Promise<void> {
-    for (const { argument, id } of unknown) {
-      if (await isKept(id)) continue
-      // What was sent before by the same id may have outlived the records of what it came after.
-      if (await isKept(own)) return
-      const expected = 'the id of a transaction that was sent before, on this chain and in this store'
-      throw invalid(argument, id, expected)
-    }
-  }
-
-  async function isKept(id: string | undefined): Promise<boolean> {
-    return id !== undefined && (await parts.store.find(key, { id })) !== undefined
-  }
-
-  function create(request: TxRequest, options: SendOptions, target: AdmissionTarget): Transaction {
-    const { replaces, follows } = target
-    const { after, afterStage, afterStatus, deploys, effect } = options
-    const isPrivate = resolvePrivate(parts.endpointPool, request, options, replaces)
-    const needy =
-      after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
-    return begin({
-      id: options.id ?? randomId(random),
-      lane: key,
-      request,
-      // An id of our own making meets no second request: only the caller's need one.
-      fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(key.address, request),
-      sequence: ++sequence,
-      priority: options.priority ?? 0,
-      feeCeiling: options.feeCeiling,
-      feePreset: options.feePreset ?? replaces?.feePreset,
-      createdAtMs: clock.wallNow(),
-      expiresAtMs: options.expires?.atMs,
-      onExpiry: options.onExpiry ?? 'leave',
-      private: isPrivate ? true : undefined,
-      order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
-      starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
-      pooled: target.pooled ? NOWHERE : undefined,
-      group: options.group ?? replaces?.group,
-      needs: needy
-        ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
-        : undefined,
-      replaces,
-      replacesId: replaces?.id,
-    })
+  async function isStored(id: string | undefined): Promise<boolean> {
+    return id !== undefined && (await store.find(key, { id })) !== undefined
   }
 
   return {
@@ -374,17 +162,7 @@ export function createAdmission(parts: {
     get keeping() {
       return batcher.asked
     },
-    nextSequence: () => ++sequence,
-    seen,
+    nextSequence: sequences.next,
+    seen: sequences.seen,
   }
-}
-
-function same(known: Transaction, asked: Transaction): Transaction {
-  if (isSameRequest(known, asked)) return known
-  throw idConflict(known, asked)
-}
-
-/** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
-function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
-  return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
 }

@@ -11,7 +11,7 @@ const ID = 'rent of may'
 const send = (lane: SimLane, marker = 1, options: SendOptions = {}) =>
   lane.sender.send(transfer(marker), { id: ID, ...options })
 
-/** Its id stands for one that was cancelled before it had a nonce. */
+/** After this the id stands for a transaction that was cancelled before it had a nonce. */
 async function cancelled(lane: SimLane): Promise<Tx> {
   lane.sender.pause()
   const tx = await lane.settle(send(lane, 1, { until: 'queued' }))
@@ -22,7 +22,7 @@ async function cancelled(lane: SimLane): Promise<Tx> {
 }
 
 describe('an id whose transaction ended without execution', () => {
-  test.each(['queued', 'accepted'] as const)('is told as what it is, until %s', async (until) => {
+  test.each(['queued', 'accepted'] as const)('rejects a send with ENDED, until %s', async (until) => {
     await using lane = await openLane()
     await cancelled(lane)
     const error = await lane.rejection(send(lane, 1, { until }))
@@ -37,7 +37,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(lane.executed()).toEqual([])
   })
 
-  test('begins anew under its id where its caller says so', async () => {
+  test('restarts under the same id if the caller passes again: true', async () => {
     await using lane = await openLane()
     const former = await cancelled(lane)
     const tx = await lane.settle(send(lane, 1, { again: true }))
@@ -46,13 +46,13 @@ describe('an id whose transaction ended without execution', () => {
     expect(tx).not.toBe(former)
     expect(former.stage).toBe('cancelled')
     expect((await lane.settle(lane.sender.get(ID)))?.stage).toBe('sealed')
-    // What executed is what it is, however often it is asked for.
+    // A transaction that executed is never restarted.
     for (const again of [true, false])
       expect((await lane.settle(send(lane, 1, { again }))).hash).toBe(tx.hash)
     expect(lane.sent).toHaveLength(1)
   })
 
-  test('begins anew with the options of the new call, after a revert that was found before it was sent', async () => {
+  test('restarts with the options of the new call, after a revert in the estimate', async () => {
     await using lane = await openLane()
     lane.script = ({ method }) =>
       method === 'eth_estimateGas' ? refuses('execution reverted', 3) : undefined
@@ -66,7 +66,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(tx.toJSON().error).toBeUndefined()
   })
 
-  test('begins anew after a no-op took its nonce, and nothing of that nonce is its own', async () => {
+  test('restarts after a no-op took its nonce, and does not own that nonce any more', async () => {
     await using lane = await openLane()
     lane.script = ({ method }, tx) =>
       method === 'eth_sendRawTransaction' && tx?.valueWei !== 0n ? refuses('already known') : undefined
@@ -82,7 +82,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(anew.stage).toBe('finalized')
   })
 
-  test('is another request where it is one: ID_CONFLICT, and nothing begins', async () => {
+  test('rejects another request under the same id with ID_CONFLICT, and sends nothing', async () => {
     await using lane = await openLane()
     await cancelled(lane)
     for (const again of [true, false])
@@ -91,7 +91,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(lane.executed()).toEqual([])
   })
 
-  test('does not begin anew where its replacement took its place', async () => {
+  test('does not restart a transaction that was superseded by its replacement', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const tx = await lane.settle(send(lane, 1, { until: 'queued' }))
@@ -103,7 +103,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('begins anew once, of many calls at once, and all follow that one', async () => {
+  test('restarts once for many simultaneous calls, and all of them get the same transaction', async () => {
     await using lane = await openLane()
     await cancelled(lane)
     const calls = Array.from({ length: 10 }, () => send(lane, 1, { again: true, until: 'queued' }))
@@ -113,7 +113,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('begins anew as often as it ends', async () => {
+  test('restarts as often as it ends', async () => {
     await using lane = await openLane()
     await cancelled(lane)
     for (let life = 0; life < 3; life++) {
@@ -128,7 +128,7 @@ describe('an id whose transaction ended without execution', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('says so in sendMany, and lets a second run of a batch send what failed', async () => {
+  test('reports ENDED in sendMany, and a second run with again: true sends the failed items', async () => {
     await using lane = await openLane()
     await cancelled(lane)
     const run = async (again: boolean) => {
@@ -149,7 +149,7 @@ describe('an id whose transaction ended without execution', () => {
 })
 
 describe('several processes and accounts', () => {
-  test('a process that does not hold the lane begins it anew, and the leader sends it once', async () => {
+  test('a standby restarts the id, and the leader sends it once', async () => {
     await using processes = await openProcesses()
     const { lane } = processes
     const [leader, standby] = await processes.pair()
@@ -165,7 +165,7 @@ describe('several processes and accounts', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a pool begins it anew at another account, where its own was retired', async () => {
+  test('a sender pool restarts the id at another account after its own was retired', async () => {
     const store = { ...memoryStore({ now: () => 0 }), durable: true }
     await using pools = await openPools([ONE_ETHER, ONE_ETHER], { store })
     const { lane, pool } = pools

@@ -3,16 +3,19 @@ import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { Transaction } from '../transaction/transaction.js'
 
-/** The same answer so often, at different blocks, is the node's last word. */
+/** After this many equal answers at different blocks the answer is final. */
 export const ANSWERS_MAX = 3
 
 type Answer = { readonly words: string; readonly times: number; readonly at: Moment }
 
-/** What a node says, again and again, when it is asked to run a transaction. */
+/** Counts the repeated failures of a node to run a transaction. */
 export type Answers = {
-  /** Counts the words, where blocks or time went by since they were counted last. Other words begin anew. */
+  /**
+   * Counts the message, if blocks or time have passed since the last count. Another message restarts the
+   * count.
+   */
   note(transaction: Transaction, words: string): Answer
-  /** Asks again at the next block, or after a time where none comes. */
+  /** Calls `ask` at the next block, or after a time if no block comes. */
   again(transaction: Transaction, ask: () => void): void
   newHead(): void
   forget(transaction: Transaction): void

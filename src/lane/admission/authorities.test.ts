@@ -30,7 +30,7 @@ describe('an authorization of another account', () => {
   const sponsored = (marker: number, account: LocalAccount = OTHER) =>
     authorizing(marker, [{ contractAddress: DELEGATE, account }])
 
-  test('goes along with an ordinary transaction: nothing waits for it', async () => {
+  test('is sent like an ordinary transaction: no other transaction waits for it', async () => {
     await using lane = await open()
     const requests = [transfer(1), sponsored(2), transfer(3)]
     await lane.settle(Promise.all(requests.map((request) => lane.sender.send(request))))
@@ -39,7 +39,7 @@ describe('an authorization of another account', () => {
     expect(lane.events('held')).toEqual([])
   })
 
-  test('has the nonce that the account has at pending', async () => {
+  test('uses the pending nonce of the authority', async () => {
     await using lane = await open()
     const asked: unknown[] = []
     const account = {
@@ -58,7 +58,7 @@ describe('an authorization of another account', () => {
     await lane.settle(lane.sender.drain())
   })
 
-  test('of an account that has a lane in this process: refused while that lane is open', async () => {
+  test('is rejected while its account has an open lane in this process', async () => {
     await using lane = await open()
     const { lanes } = lane.environment.shared
     const name = `8453:${lane.chain.canonical[0]?.hash}:${OTHER.address.toLowerCase()}@store`
@@ -70,7 +70,7 @@ describe('an authorization of another account', () => {
     await lane.settle(lane.sender.drain())
   })
 
-  test('a second one while the first is under way is refused, and taken after it', async () => {
+  test('a second authorization is rejected while the first is under way, and accepted afterwards', async () => {
     await using lane = await open()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(sponsored(1)))
@@ -84,7 +84,7 @@ describe('an authorization of another account', () => {
     expect(lane.executed()).toEqual([1, 3])
   })
 
-  test('two sends in one turn: the second is refused', async () => {
+  test('of two sends in one event-loop turn the second is rejected', async () => {
     await using lane = await open()
     const all = await lane.settle(
       Promise.allSettled([1, 2].map((marker) => lane.sender.send(sponsored(marker)))),
@@ -93,7 +93,7 @@ describe('an authorization of another account', () => {
     await lane.settle(lane.sender.drain())
   })
 
-  test('the same id is the same transaction, and another delegation is another request', async () => {
+  test('the same id gets the same transaction, and another delegation is another request', async () => {
     await using lane = await open()
     const first = await lane.settle(lane.sender.send(sponsored(1), { id: 'a' }))
     expect(await lane.settle(lane.sender.send(sponsored(1), { id: 'a' }))).toBe(first)
@@ -102,7 +102,7 @@ describe('an authorization of another account', () => {
     await lane.settle(lane.sender.drain())
   })
 
-  test('one that signs with another key is refused before anything is sent', async () => {
+  test('an account that signs with another key is rejected before anything is sent', async () => {
     await using lane = await open()
     const liar = { ...OTHER, address: `0x${'22'.repeat(20)}` } as LocalAccount
     const error = await lane.rejection(lane.sender.send(sponsored(1, liar)))
@@ -110,7 +110,7 @@ describe('an authorization of another account', () => {
     expect(lane.sent).toEqual([])
   })
 
-  test('a node that does not tell its nonce: refused, nothing is queued', async () => {
+  test('the send is rejected if the node does not answer with the nonce of the authority', async () => {
     await using lane = await open()
     lane.script = ({ method, params }) =>
       method === 'eth_getTransactionCount' && params[0] === OTHER.address.toLowerCase()
@@ -124,14 +124,14 @@ describe('an authorization of another account', () => {
   })
 })
 
-describe('an authority of which the pool holds other transactions that never leave', () => {
+describe('an authority with other stuck transactions in the pool of the node', () => {
   const RESERVED = 'authority already reserved'
   const delegations = [
     { whose: 'another account', authorize: [{ contractAddress: DELEGATE, account: OTHER }] },
     { whose: 'the account of the lane, above a nonce that a reorg opened', authorize: [own] },
   ]
   test.each(delegations)(
-    '$whose: a no-op takes the nonce, the error has the words of the node, and the next one lands',
+    '$whose: a no-op takes the nonce, the error quotes the node, and the next transaction lands',
     async ({ authorize }) => {
       await using lane = await open()
       lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses(RESERVED) : undefined))

@@ -9,7 +9,10 @@ import { unsupported } from '../../validate/validate.js'
 import { checkTuple, signTuple, type Tuple, tuplesOf } from '../transaction/authorize.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 
-/** Signs the delegations of other accounts, then hands on the request that is to be kept, in the same turn. */
+/**
+ * Signs the delegations of other accounts, then calls `take` with the request to persist, in the same
+ * event-loop turn.
+ */
 export type SignAuthorities = <T>(
   asked: TxRequest,
   accounts: TxRequest['authorize'],
@@ -17,19 +20,20 @@ export type SignAuthorities = <T>(
 ) => Promise<T>
 
 /**
- * Whose nonce a tuple uses is known here only for accounts that nothing else in this process spends nonces of: of the
- * others it is said at once, since the chain would skip a stale tuple without a word.
+ * Signs with the authority's current nonce. That nonce is reliable only if nothing else in this process
+ * spends nonces of the account. For other accounts an error is thrown at once, because the chain would skip a
+ * stale tuple silently.
  */
 export function createAuthorities(parts: {
   readonly endpointPool: EndpointPool
   readonly key: LaneKey
   readonly transactions: ReadonlyMap<string, Transaction>
-  /** By name: what is open in this process. */
+  /** The lanes that are open in this process, by name. */
   readonly lanes: ReadonlyMap<string, unknown>
   readonly timeoutMs: number
 }): SignAuthorities {
   const { endpointPool, key } = parts
-  // Between its count being read and the transaction being known, an account is as good as under way.
+  // Accounts whose count was read, but whose transaction is not known yet. They count as under way.
   const signing = new Set<string>()
 
   return async (asked, accounts, take) => {

@@ -4,30 +4,36 @@ import { ownTuples } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 /**
- * Transactions that authorize for the lane's own account (EIP-7702) go alone: each of their tuples uses one nonce more,
- * and what stood there would be displaced. The rows are those that there are for nonces which others may use:
+ * Transactions that authorize for the lane's own account (EIP-7702) go alone. Each of their tuples uses one
+ * more nonce, and would displace a transaction at that nonce. The rows are the same as for nonces that others
+ * may use:
  *
- * - As soon as its bytes are journaled, the nonces of its tuples are `outside` (row 8): anyone may submit a tuple.
- * - That they are used shows the pair of blocks, like every use by what is no attempt of ours (row 25). In the block of
- *   the transaction itself it was the tuple, and nothing foreign.
- * - What is not used once the transaction is, or has given its nonce back, is a hole again (row 10), which the next
- *   transaction takes (row 1) or which comes down with the cursor (row 3). A tuple that is submitted later all the same
- *   is what any other use of a nonce is: evidence, `foreign`, another nonce (rows 25 and 31).
+ * - As soon as the bytes are journaled, the nonces of the tuples are `outside` (row 8): anyone may submit a
+ *   tuple.
+ * - Their use is proven by a pair of blocks, like any use of a nonce by something other than our attempts
+ *   (row 25). In the block of the transaction itself the tuple used it, and nothing foreign.
+ * - Nonces that are unused when the transaction has executed, or has given its nonce back, become holes again
+ *   (row 10). The next transaction takes them (row 1), or they disappear as the cursor goes down (row 3). A
+ *   tuple that is submitted later is treated like any other use of a nonce: evidence, `foreign`, another
+ *   nonce (rows 25 and 31).
  * - After a reorg the transaction is live again, and the nonces of its tuples are `outside` (row 28).
  *
- * So no promise rests on the barrier: it spares the lane the displacements.
+ * Correctness does not depend on the barrier; it only avoids displaced transactions.
  */
 export type AuthorizationBarrier = {
-  /** Whether it may take the next nonce: with all below it used, where it has to go alone. */
+  /**
+   * Whether the transaction may take the next nonce. If it has to go alone, all nonces below must be used
+   * first.
+   */
   canReserve(transaction: Transaction): boolean
-  /** Nothing stands above this nonce but what its own tuples use. */
+  /** Whether no nonce above this one is in use, except those of its own tuples. */
   isHighest(nonce: number): boolean
-  /** Kept for a tuple: no no-op is to take it. */
+  /** Whether the nonce is reserved for a tuple, so that no no-op may take it. */
   isReservedForTuple(nonce: number): boolean
-  /** The block with the transaction of ours whose tuple this nonce is for, where there is one. */
+  /** The block of our transaction whose tuple uses this nonce, if there is one. */
   carrierBlock(nonce: number): BlockRef | undefined
   moved(nonce: number, after: Slot): void
-  /** The `latest` count as a tick read it. */
+  /** Takes the `latest` count that a tick read. */
   count(latest: number, head: number): void
 }
 
@@ -37,7 +43,7 @@ export function createAuthorizationBarrier(context: {
 }): AuthorizationBarrier {
   const { lane, transactions } = context
   const { book, holds } = lane
-  /** How many nonces are kept above each transaction that is under way. */
+  /** The number of nonces that are reserved above each transaction that is under way. */
   const carriers = new Map<number, number>()
 
   const tuplesOf = (claim: string | undefined): number => {
@@ -45,49 +51,49 @@ export function createAuthorizationBarrier(context: {
     return request === undefined ? 0 : ownTuples(request)
   }
 
-  /** The most that anything which may land there uses. */
+  /** Largest number of authorization nonces used by any attempt that may still land at this nonce. */
   function tuplesAt(slot: Slot | undefined): number {
     if (slot?.state === 'reserved') return tuplesOf(slot.claim)
     if (slot?.state === 'live') return slot.claims.reduce((most, claim) => Math.max(most, tuplesOf(claim)), 0)
     return slot?.state === 'used' && slot.by.kind === 'claim' ? tuplesOf(slot.by.claim) : 0
   }
 
-  const isKept = (nonce: number): boolean => {
+  const isReserved = (nonce: number): boolean => {
     const slot = book.get(nonce)
     return slot?.state === 'outside' && slot.origin === 'seeded'
   }
 
-  function keep(carrier: number, count: number): void {
+  function reserve(carrier: number, count: number): void {
     for (let nonce = carrier + 1; nonce <= carrier + count; nonce++) {
       const slot = book.get(nonce)
       if (slot === undefined || slot.state === 'hole') lane.apply(nonce, { type: 'seeded' })
     }
   }
 
-  /** From the top, so that the cursor comes down with them. */
+  /** Releases from the top down, so that the cursor goes down too. */
   function release(carrier: number, from: number): void {
     for (let nonce = carrier + (carriers.get(carrier) ?? 0); nonce >= from; nonce--)
-      if (isKept(nonce)) lane.apply(nonce, { type: 'released' })
+      if (isReserved(nonce)) lane.apply(nonce, { type: 'released' })
   }
 
   function review(carrier: number): void {
     if (!carriers.has(carrier)) return
     const slot = book.get(carrier)
     const count = tuplesAt(slot)
-    const kept = carriers.get(carrier) ?? 0
-    if (slot?.state === 'live' && count > kept) {
+    const reserved = carriers.get(carrier) ?? 0
+    if (slot?.state === 'live' && count > reserved) {
       carriers.set(carrier, count)
-      return keep(carrier, count)
+      return reserve(carrier, count)
     }
-    // What the tuples used is not known yet.
-    if (count > 0 && !(isUsed(slot) && allKnown(carrier, kept))) return
+    // It is not known yet which nonces the tuples used.
+    if (count > 0 && !(isUsed(slot) && allKnown(carrier, reserved))) return
     release(carrier, carrier + 1)
     carriers.delete(carrier)
     if (carriers.size === 0) holds.lift('authorizing')
   }
 
-  function allKnown(carrier: number, kept: number): boolean {
-    for (let nonce = carrier + 1; nonce <= carrier + kept; nonce++) if (isKept(nonce)) return false
+  function allKnown(carrier: number, reserved: number): boolean {
+    for (let nonce = carrier + 1; nonce <= carrier + reserved; nonce++) if (isReserved(nonce)) return false
     return true
   }
 
@@ -97,13 +103,14 @@ export function createAuthorizationBarrier(context: {
       return nonce + (carriers.get(nonce) ?? 0) + 1 >= book.cursor
     },
     isReservedForTuple(nonce) {
-      for (const [carrier, kept] of carriers) if (nonce > carrier && nonce <= carrier + kept) return true
+      for (const [carrier, reserved] of carriers)
+        if (nonce > carrier && nonce <= carrier + reserved) return true
       return false
     },
     carrierBlock(nonce) {
       let below = nonce - 1
       let slot = book.get(below)
-      // What its earlier tuples used, or whoever else did.
+      // Skips the nonces that earlier tuples, or foreign transactions, used.
       while (slot?.state === 'used' && slot.by.kind === 'other') slot = book.get(--below)
       return slot !== undefined && below + tuplesAt(slot) >= nonce && slot.state === 'used'
         ? slot.at
@@ -112,18 +119,19 @@ export function createAuthorizationBarrier(context: {
     moved(nonce, after) {
       const open = after.state === 'reserved' || after.state === 'live'
       if ((open || after.state === 'used') && !carriers.has(nonce) && tuplesAt(after) > 0) {
-        // One that was read from the store may have used all of its nonces long ago.
-        if (after.state === 'used' && !isKept(nonce + 1)) return
+        // A transaction that was read from the store may have used all of its nonces long ago.
+        if (after.state === 'used' && !isReserved(nonce + 1)) return
         carriers.set(nonce, after.state === 'used' ? tuplesAt(after) : 0)
         holds.add('authorizing')
       }
-      for (const [carrier, kept] of carriers) if (nonce >= carrier && nonce <= carrier + kept) review(carrier)
+      for (const [carrier, reserved] of carriers)
+        if (nonce >= carrier && nonce <= carrier + reserved) review(carrier)
     },
     count(latest, head) {
       for (const carrier of [...carriers.keys()]) {
         const slot = book.get(carrier)
         if (slot?.state !== 'used' || slot.at === undefined || head <= slot.at.number) continue
-        // A block later the count would show what the block of the transaction used.
+        // One block later the count includes every nonce that the block of the transaction used.
         release(carrier, Math.max(carrier + 1, latest))
       }
     },

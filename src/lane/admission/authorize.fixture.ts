@@ -3,9 +3,9 @@ import { openLane, type SimLaneOptions, transfer } from '../../api/sender/simLan
 import type { TxRequest } from '../../types/index.js'
 
 export const DELEGATE = `0x${'de'.repeat(20)}` as const
-/** The code of an account that is delegated to it. */
+/** The code of an account that delegates to it. */
 export const DESIGNATOR = `0xef0100${DELEGATE.slice(2)}` as const
-/** A real key: what others sign is held against their account. */
+/** A real key, because the signatures of other accounts are verified. */
 export const OTHER_KEY = '11'.repeat(32)
 export const OTHER = privateKeyToAccount(`0x${OTHER_KEY}`)
 export const own = { contractAddress: DELEGATE }
@@ -15,5 +15,5 @@ export function authorizing(marker: number, authorize: TxRequest['authorize'] = 
   return { ...transfer(marker), gas: 200_000n, authorize } as TxRequest
 }
 
-/** On reth's rules, whose pending count tells little. */
+/** A lane on a chain with reth's rules, whose pending count is not informative. */
 export const open = (options: SimLaneOptions = {}) => openLane({ chain: { rules: 'reth' }, ...options })

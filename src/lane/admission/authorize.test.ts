@@ -17,7 +17,7 @@ const nonceOnChain = (lane: SimLane) => lane.chain.nextNonce(ACCOUNT)
 const sentNonces = (lane: SimLane) => lane.sent.map(({ nonce }) => nonce)
 
 describe('a transaction that authorizes for its own account', () => {
-  test('its tuples take the nonces after it, and the next transaction the one after those', async () => {
+  test('its tuples take the nonces after it, and the next transaction gets the nonce after those', async () => {
     await using lane = await open()
     const tx = await lane.settle(lane.sender.send(authorizing(1, [own, own])))
     const next = lane.sender.send(transfer(2), { until: 'queued' })
@@ -30,7 +30,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(lane.sent[0]?.authorizations).toBe(2)
   })
 
-  test('the nonces that its tuples use are no stranger’s, and leave no gap', async () => {
+  test('the nonces used by its tuples are neither foreign nor a gap', async () => {
     await using lane = await open()
     await lane.settle(lane.sender.send(authorizing(1)))
     await lane.settle(lane.sender.drain())
@@ -38,7 +38,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(await lane.snapshot()).toMatchObject({ floor: 2, cursor: 2, holes: [], holds: [] })
   })
 
-  test('it waits until all below it is used, and nothing is reserved above until a sealed block has it', async () => {
+  test('it waits until all lower nonces are used, and no higher nonce is reserved until it is sealed', async () => {
     await using lane = await open()
     const all = [transfer(1), transfer(2), authorizing(3), transfer(4)]
     const txs = await lane.settle(
@@ -57,7 +57,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(lane.events('released')).toEqual([{ reason: 'authorizing' }])
   })
 
-  test('the allocator hands out nothing above it either', async () => {
+  test('the allocator hands out no nonce above it either', async () => {
     await using lane = await open()
     lane.script = swallow(1)
     await lane.settle(lane.sender.send(authorizing(1)))
@@ -74,7 +74,7 @@ describe('a transaction that authorizes for its own account', () => {
     await lane.settle(allocator.close())
   })
 
-  test('a bump keeps its tuples, to the letter', async () => {
+  test('a bump keeps its tuples unchanged', async () => {
     let signatures = 0
     await using lane = await open()
     const { signAuthorization } = lane.account
@@ -96,7 +96,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(signatures).toBe(1)
   })
 
-  test('displaced, it is signed anew for its next nonce, tuples and all', async () => {
+  test('after a displacement it is signed again for its next nonce, including its tuples', async () => {
     await using lane = await open()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(authorizing(1)))
@@ -110,7 +110,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(lane.events('foreign')).toMatchObject([{ nonce: 0 }])
   })
 
-  test('cancelled, what was kept for its tuples goes to the next transaction', async () => {
+  test('after a cancellation the next transaction gets the nonces that were reserved for its tuples', async () => {
     await using lane = await open()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(authorizing(1)))
@@ -124,7 +124,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(lane.executed()).toEqual(['noop', 2])
   })
 
-  test('removed before it was journaled, it leaves nothing behind', async () => {
+  test('a removal before it was journaled leaves no reserved nonce behind', async () => {
     await using lane = await open({ signMs: () => 1_000 })
     const tx = await lane.settle(lane.sender.send(authorizing(1), { until: 'queued' }))
     await lane.until(() => tx.nonce === 0)
@@ -132,7 +132,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(await lane.snapshot()).toMatchObject({ floor: 0, cursor: 0, holds: [] })
   })
 
-  test('cancelled, and its tuple submitted by somebody else: foreign, and all of ours lands once', async () => {
+  test('a tuple that a stranger submits after the cancellation is foreign, and all own transactions land once', async () => {
     await using lane = await open()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(authorizing(1)))
@@ -141,17 +141,17 @@ describe('a transaction that authorizes for its own account', () => {
     const txs = await lane.settle(Promise.all([2, 3].map((marker) => lane.sender.send(transfer(marker)))))
     lane.chain.adjust({ address: ACCOUNT, nonces: 1, code: DESIGNATOR })
     await lane.settle(lane.sender.drain())
-    // The one that was displaced lands after the other.
+    // The displaced transaction lands after the other one.
     expect(new Set(lane.executed().filter((name) => typeof name === 'number'))).toEqual(new Set([2, 3]))
     expect(lane.events('foreign').length).toBeGreaterThan(0)
     expect(await lane.snapshot()).toMatchObject({ holes: [], holds: [], account: { kind: 'delegated' } })
     expect(txs.every((one) => one.stage === 'sealed')).toBe(true)
   })
 
-  test('nonces that the chain did not use a block later are given back', async () => {
+  test('nonces that are still unused one block later are released', async () => {
     await using lane = await open()
     const { signAuthorization } = lane.account
-    // An account that signs for another chain, and says that it did not: the chain skips the tuple.
+    // The account returns a wrong signature with correct fields, so the chain skips the tuple.
     Object.assign(lane.account, {
       signAuthorization: async (asked: Parameters<NonNullable<typeof signAuthorization>>[0]) => ({
         ...(await signAuthorization?.(asked)),
@@ -168,7 +168,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(await lane.snapshot()).toMatchObject({ floor: 2, cursor: 2, holes: [], holds: [] })
   })
 
-  test('refused for good, it frees its nonce and those of its tuples', async () => {
+  test('a permanent refusal frees its nonce and the nonces of its tuples', async () => {
     await using lane = await open()
     lane.script = onSend(({ authorizations }) =>
       authorizations > 0 ? refuses('invalid transaction v, r, s values') : undefined,
@@ -178,7 +178,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(await lane.snapshot()).toMatchObject({ floor: 0, cursor: 0, holes: [], holds: [] })
   })
 
-  test('a gap below it is filled by a no-op: it does not wait for ever', async () => {
+  test('a no-op fills a gap below it, so that it does not wait for ever', async () => {
     await using lane = await open()
     lane.script = onSend(({ gas }) =>
       gas === 21_001 ? refuses('invalid transaction v, r, s values') : undefined,
@@ -193,7 +193,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(lane.executed().filter((name) => typeof name === 'number')).toEqual([2, 3])
   })
 
-  test('a reorg takes it back, and it lands again with the nonces of its tuples', async () => {
+  test('after a reorg it lands again, with the nonces of its tuples', async () => {
     await using lane = await open({ lossDepth: 8 })
     const tx = await lane.settle(lane.sender.send(authorizing(1)))
     await lane.settle(tx.wait('sealed'))
@@ -207,7 +207,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
-  test('it replaces only what nothing stands above', async () => {
+  test('it may replace only the transaction at the highest nonce', async () => {
     await using lane = await open()
     lane.script = swallow(1, 2, 3)
     const txs = await lane.settle(Promise.all([1, 2].map((marker) => lane.sender.send(transfer(marker)))))
@@ -221,7 +221,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(nonceOnChain(lane)).toBe(3)
   })
 
-  test('replaced by another one, the nonces of either are kept', async () => {
+  test('a replacement reserves the nonces for the tuples of both transactions', async () => {
     await using lane = await open()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(authorizing(1)))
@@ -235,7 +235,7 @@ describe('a transaction that authorizes for its own account', () => {
 })
 
 describe('gas', () => {
-  test('is estimated with the delegated code in place, and each tuple paid for', async () => {
+  test('is estimated with the delegated code in place, plus the cost of each tuple', async () => {
     await using lane = await open()
     const { gas: _, ...request } = authorizing(1, [own, { contractAddress: zeroAddress }]) as TxRequest & {
       gas: bigint

@@ -4,10 +4,10 @@ import { openProcesses } from '../../api/sender/processes.fixture.js'
 import { swallow, transfer } from '../../api/sender/simLane.fixture.js'
 import { authorizing, DELEGATE, OTHER, OTHER_KEY, own } from './authorize.fixture.js'
 
-describe('a lane that changes hands', () => {
+describe('a lane that moves to another process', () => {
   const LEASE_MS = 10_000
 
-  test('whoever takes it over goes on with the bytes, and keeps the nonces of the tuples', async () => {
+  test('the new leader resends the same bytes, and keeps the nonces of the tuples reserved', async () => {
     await using world = await openProcesses({ chain: { rules: 'reth' } })
     const { lane } = world
     const [first, second] = await world.pair()
@@ -32,7 +32,7 @@ describe('a lane that changes hands', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('a guest sends them as well: the holder signs for the account, the guest for others', async () => {
+  test('a standby can send them: the leader signs for the account of the lane, the standby for other accounts', async () => {
     await using world = await openProcesses({ chain: { rules: 'reth' } })
     const { lane } = world
     const [, standby] = await world.pair()
@@ -57,7 +57,7 @@ describe('a lane that changes hands', () => {
     ).not.toContain(OTHER_KEY)
   })
 
-  test('a transaction that waited at a restart still has the tuples that others signed', async () => {
+  test('a transaction that was queued at a restart keeps the tuples that other accounts signed', async () => {
     await using world = await openProcesses({ chain: { rules: 'reth' } })
     const { lane } = world
     const first = world.start()

@@ -14,14 +14,14 @@ export function createAwaitingFunds(parts: {
   readonly queue: PendingQueue<Transaction>
   readonly preparer: Pick<Preparer, 'awaitingFunds' | 'unpaid' | 'short' | 'moneyCame'>
   readonly nonceAssigner: Pick<NonceAssigner, 'run'>
-  /** There is no money for it here: another lane may take it. */
+  /** Tries to move the transaction to another lane, because this account cannot pay for it. */
   readonly tryMoveToFundedLane: (transaction: Transaction) => MoveResult
   readonly failed: (transaction: Transaction, error: ReturnType<typeof txError>) => void
 }): AwaitingFunds {
   const { context, queue, preparer, nonceAssigner } = parts
   const { book } = context.lane
 
-  /** Where it is not to wait for money, and no other account of its pool has it. */
+  /** Ends a transaction that must not wait for funds, if no other account of its pool can pay for it. */
   function fail(transaction: Transaction, costWei: bigint): void {
     if (transaction.starved === undefined || parts.tryMoveToFundedLane(transaction) !== 'never') return
     const message = `The account cannot pay ${costWei} wei.`
@@ -30,7 +30,8 @@ export function createAwaitingFunds(parts: {
 
   return {
     unpaid(isBeyond, headWei) {
-      // Held for another one, the lane lets none of the line step aside.
+      // While the lane is held for the lowest nonce (`headWei`), no queued transaction steps aside, so all of
+      // them are checked.
       const isAlone = headWei !== undefined || book.floor >= book.cursor
       for (const transaction of [...(isAlone ? queue : []), ...preparer.unpaid]) {
         const costWei = attemptCostBound(context, transaction)

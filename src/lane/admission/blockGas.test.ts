@@ -17,7 +17,7 @@ const tooMuch = {
   ),
 }
 
-describe('more gas than a block has room for is refused before anything is kept', () => {
+describe('more gas than the limit of a block is rejected before anything is stored', () => {
   test.each([{}, { until: 'queued' }, { id: 'a' }, { id: 'a', until: 'queued' }] as const)(
     'send with %j',
     async (options) => {
@@ -30,7 +30,7 @@ describe('more gas than a block has room for is refused before anything is kept'
     },
   )
 
-  test('a replacement, and what goes in a sequence', async () => {
+  test('in a replacement, and in a sequence', async () => {
     await using lane = await openLane({ chain: { ...chain, rules: 'geth', blockTimeMs: 60_000 } })
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     expect(await lane.rejection(tx.replace(asking(10_000_001n, 2)))).toMatchObject(tooMuch)
@@ -39,7 +39,7 @@ describe('more gas than a block has room for is refused before anything is kept'
     expect(lane.sent).toHaveLength(1)
   })
 
-  test('an id that was sent before is what it was, however small blocks are by now', async () => {
+  test('a known id gets its old transaction, although blocks have become smaller', async () => {
     const store = memoryStore()
     await using lane = await openLane({ chain, store })
     await lane.settle(
@@ -57,7 +57,7 @@ describe('more gas than a block has room for is refused before anything is kept'
   })
 })
 
-test('a multiplied estimate asks for no more than a block has room for', async () => {
+test('a multiplied estimate does not exceed the gas limit of a block', async () => {
   await using lane = await openLane({ chain, gasMultiplier: 2 })
   lane.script = ({ method }) =>
     method === 'eth_estimateGas' ? { ok: true, result: `0x${(LIMIT - 1).toString(16)}` } : undefined

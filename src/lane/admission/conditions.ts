@@ -27,25 +27,27 @@ type ConditionsContext = {
 }
 
 /**
- * What has to be on the chain before a transaction is prepared: those that it comes after. `undefined` where it waits
- * for nothing; rejects with the error that ends it.
+ * Waits until the predecessors in `after` are on the chain, before a transaction is prepared. Returns
+ * undefined if there is nothing to wait for; rejects with the error that ends the transaction.
  */
 export function createConditions(
   context: ConditionsContext,
   effects: EffectWatcher,
 ): (transaction: Transaction) => Promise<void> | undefined {
-  /** One follower of each, however many wait for it. */
+  /** One follower per predecessor, shared by all transactions that wait for it. */
   const followedById = new Map<string, unknown>()
 
-  /** What it waits for, wherever it is: here, in another lane of this process, in another process or life. */
-  async function come(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
+  /**
+   * Waits for a predecessor in this lane, in another lane of this process, or in another or earlier process.
+   */
+  async function waitFor(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
     const here = typeof one === 'string' ? context.transactions.get(one) : transactionOf(one)
     if (here === undefined) return stored(one as string, needs, signal)
     const tx = typeof one === 'string' ? context.txOf(here) : one
     try {
       await settles(here, (...how) => tx.wait(...how), needs, signal)
     } catch (error) {
-      // Its own sender is gone. What becomes of it the store may still be told.
+      // The sender of the predecessor was closed, but the store may still learn its outcome.
       const closed = isTxlaneError(error) && error.code === 'CLOSED' && error.fate !== 'notExecuted'
       if (!closed || context.closed) throw error
       await stored(here.id, needs, signal)
@@ -63,7 +65,7 @@ export function createConditions(
     }
   }
 
-  /** By its hash and receipt, or by what it brings about: the first that tells. */
+  /** Resolves by its hash and receipt, or by its declared effect, whichever shows first. */
   async function settles(
     transaction: Transaction,
     wait: Wait,
@@ -80,7 +82,7 @@ export function createConditions(
     const { needs } = transaction
     if (needs?.after === undefined || needs.after.length === 0) return undefined
     const signal = endOf(transaction)
-    const all = needs.after.map((one) => come(one, needs, signal))
+    const all = needs.after.map((one) => waitFor(one, needs, signal))
     return Promise.all(all).then(
       () => {},
       (error: unknown) => {
@@ -90,7 +92,7 @@ export function createConditions(
   }
 }
 
-/** `wait` of one transaction. */
+/** The `wait` of one transaction. */
 type Wait = (stage: WaitStage, options: WaitOptions) => Promise<Landed>
 
 async function lands(
@@ -103,17 +105,17 @@ async function lands(
   }: { afterStage: WaitStage; afterStatus: Needs['afterStatus']; signal: AbortSignal },
 ): Promise<void> {
   let landed = await wait(afterStage, { signal }).catch((error: unknown) => {
-    // It executed, and nobody can show how.
+    // It executed, and no endpoint has its receipt.
     if (afterStatus === 'any' && isTxlaneError(error) && error.code === 'NO_RECEIPT') return undefined
     throw error
   })
   if (landed === undefined || afterStatus === 'any') return
-  // Not every endpoint serves receipts of what is pre-confirmed: there the sealed one tells.
+  // Not every endpoint serves receipts of pre-confirmed transactions. Then wait for the sealed one.
   if (landed.status === undefined) landed = await wait('sealed', { signal })
   if (landed.status === 'reverted') throw new Error(`The transaction ${id} reverted.`)
 }
 
-/** Aborts when the transaction ends, so that nothing of its waiting stays behind. */
+/** A signal that aborts when the transaction ends, so that none of its waits stays behind. */
 function endOf(transaction: Transaction): AbortSignal {
   const controller = new AbortController()
   const cancelTimers = transaction.cancelTimers
@@ -125,5 +127,11 @@ function endOf(transaction: Transaction): AbortSignal {
 }
 
 export function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
-  return txError(transaction, 'DEPENDENCY', 'notExecuted', 'What it depends on did not come about.', cause)
+  return txError(
+    transaction,
+    'DEPENDENCY',
+    'notExecuted',
+    'A transaction that it depends on did not succeed.',
+    cause,
+  )
 }

@@ -18,7 +18,7 @@ const ONE: Hex = `0x${'0'.repeat(63)}1`
 const withGas = (program: Program) => ({ ...programRequest(program), gas: 100_000n }) as TxRequest
 const call = (marker: number) => withGas({ kind: 'call', marker })
 const needing = (marker: number, needs: number) => withGas({ kind: 'dependent', marker, needs })
-/** What `call(marker)` brings about. */
+/** The effect of `call(marker)`. */
 const effectOf = (marker: number) => ({
   address: CONTRACT,
   slot: `0x${marker.toString(16)}` as Hex,
@@ -27,7 +27,7 @@ const effectOf = (marker: number) => ({
 
 const NOTHING: RpcReply = { ok: true, result: null }
 
-/** An endpoint that was seen to pre-confirm. */
+/** A lane with an endpoint that was observed to pre-confirm. */
 async function openWarm(options: SimLaneOptions = {}): Promise<SimLane> {
   const lane = await openLane(options)
   await lane.settle((await lane.settle(lane.sender.send(transfer(90)))).wait())
@@ -36,7 +36,7 @@ async function openWarm(options: SimLaneOptions = {}): Promise<SimLane> {
 
 const sealedNow = ({ chain }: SimLane) => chain.head.number
 
-test('what may depend on one that gave its nonce back is told that it reverts', async () => {
+test('a transaction is rejected as reverting after the transaction that it may depend on gave its nonce back', async () => {
   let signing = true
   await using lane = await openLane({ signMs: () => (signing ? 10_000 : 0) })
   const abort = new AbortController()
@@ -51,7 +51,7 @@ test('what may depend on one that gave its nonce back is told that it reverts', 
 })
 
 describe('after: at pre-confirmed speed', () => {
-  test('a dependent transaction goes out before the block of the first is sealed, and executes above it', async () => {
+  test('a dependent transaction is sent before the block of the first is sealed, and executes after it', async () => {
     await using lane = await openWarm()
     await lane.blocks(1)
     const before = sealedNow(lane)
@@ -63,7 +63,7 @@ describe('after: at pre-confirmed speed', () => {
     expect(lane.executed()).toEqual([90, 1, 2])
   })
 
-  test('a chain of them, all sent at once: each after the one before it', async () => {
+  test('a chain of dependent transactions, all sent at once, executes in order', async () => {
     await using lane = await openWarm()
     const ids = ['a', 'b', 'c', 'd']
     const sent = ids.map((id, index) =>
@@ -78,7 +78,7 @@ describe('after: at pre-confirmed speed', () => {
   })
 
   test.each(['cancel', 'replace'] as const)(
-    'a predecessor that a %s displaced is not pre-confirmed in its place',
+    'a predecessor that a %s displaced does not count as pre-confirmed',
     async (how) => {
       await using lane = await openWarm()
       const first = await lane.settle(lane.sender.send(call(1)))
@@ -92,7 +92,7 @@ describe('after: at pre-confirmed speed', () => {
     },
   )
 
-  test('a transaction that waits holds no nonce: others go by, and it counts as queued', async () => {
+  test('a waiting transaction has no nonce: others overtake it, and it counts as queued', async () => {
     await using lane = await openWarm({ limits: { queueMax: 2 } })
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1)))
@@ -108,7 +108,7 @@ describe('after: at pre-confirmed speed', () => {
     await lane.settle(second.wait())
   })
 
-  test('a transaction that waits can be cancelled and aborted, and expires, with nothing sent', async () => {
+  test('a waiting transaction can be cancelled, be aborted or expire, and nothing is sent', async () => {
     await using lane = await openWarm()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1)))
@@ -130,7 +130,7 @@ describe('after: at pre-confirmed speed', () => {
     expect(lane.executed()).toEqual([90, 1])
   })
 
-  test('an estimate on a replica that lags behind the predecessor is asked for again', async () => {
+  test('an estimate on a replica that lags behind the predecessor is repeated', async () => {
     await using lane = await openWarm()
     const first = await lane.settle(lane.sender.send(call(1)))
     lane.script = ({ method }) =>
@@ -146,8 +146,8 @@ describe('after: at pre-confirmed speed', () => {
   })
 })
 
-describe('after: what does not come about', () => {
-  test('a predecessor that is cancelled ends all that wait for it, one after the other', async () => {
+describe('after: a predecessor that does not succeed', () => {
+  test('a cancelled predecessor ends the whole chain of transactions that wait for it', async () => {
     await using lane = await openWarm()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1), { id: 'a' }))
@@ -159,7 +159,7 @@ describe('after: what does not come about', () => {
     expect(lane.executed()).toEqual([90, 'noop'])
   })
 
-  test('one of several that fails is enough, while the others are still on their way', async () => {
+  test('one failed predecessor of several is enough, while the others are still in flight', async () => {
     await using lane = await openWarm()
     lane.script = swallow(1)
     const slow = await lane.settle(lane.sender.send(call(1)))
@@ -171,7 +171,7 @@ describe('after: what does not come about', () => {
     expect(lane.executed()).toEqual([90, 1, 2])
   })
 
-  test('a replacement does not take the place of what it replaced', async () => {
+  test('a replacement does not count as the predecessor that it replaced', async () => {
     await using lane = await openWarm()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1)))
@@ -181,7 +181,7 @@ describe('after: what does not come about', () => {
     expect(await second).toMatchObject({ code: 'DEPENDENCY', fate: 'notExecuted' })
   })
 
-  test('one that reverted before it was named: at once; with any status it goes', async () => {
+  test('a predecessor that reverted earlier ends it at once, but not with afterStatus: any', async () => {
     await using lane = await openWarm()
     const first = await lane.settle(lane.sender.send(withGas({ kind: 'revert', marker: 1 }), { id: 'r' }))
     await lane.settle(first.wait('finalized'), 4_000_000)
@@ -192,10 +192,10 @@ describe('after: what does not come about', () => {
   })
 })
 
-describe('after: what cannot be is refused at once, with nothing sent', () => {
+describe('after: an impossible predecessor is rejected at once, and nothing is sent', () => {
   test.each([
     ['itself', { id: 'x', after: ['x'] }],
-    ['an id that nobody knows, so that no circle can be made', { id: 'x', after: ['y'] }],
+    ['an unknown id, so that there can be no cycle', { id: 'x', after: ['y'] }],
   ])('%s', async (_, options) => {
     await using lane = await openWarm()
     const error = await lane.rejection(lane.sender.send(transfer(1), options))
@@ -204,7 +204,7 @@ describe('after: what cannot be is refused at once, with nothing sent', () => {
     expect(await lane.settle(lane.sender.get('x'))).toBeUndefined()
   })
 
-  test('two that are sent at once and name each other', async () => {
+  test('two simultaneous sends that name each other', async () => {
     await using lane = await openWarm()
     const both = [
       lane.rejection(lane.sender.send(transfer(1), { id: 'x', after: ['y'] })),
@@ -213,7 +213,7 @@ describe('after: what cannot be is refused at once, with nothing sent', () => {
     expect((await Promise.all(both)).map(({ code }) => code)).toEqual(['INVALID', 'INVALID'])
   })
 
-  test('the transaction that it is to replace, and one of another chain', async () => {
+  test('the transaction that it replaces, and a transaction of another chain', async () => {
     await using lane = await openWarm()
     await using other = await openLane({ chain: { chainId: 7 } as never })
     lane.script = swallow(1)
@@ -227,7 +227,7 @@ describe('after: what cannot be is refused at once, with nothing sent', () => {
     await lane.settle(first.cancel())
   })
 
-  test('the same id again, after the records of what it came after are gone, is what it was', async () => {
+  test('a known id gets its old transaction, although the records of its predecessor are gone', async () => {
     await using lane = await openWarm()
     await lane.settle((await lane.settle(lane.sender.send(transfer(1), { id: 'x' }))).wait())
     const again = await lane.settle(lane.sender.send(transfer(1), { id: 'x', after: ['gone'] }))
@@ -235,14 +235,14 @@ describe('after: what cannot be is refused at once, with nothing sent', () => {
   })
 })
 
-describe('deploys and effect are said of the predecessor', () => {
-  /** The pending block is not shown; pre-confirmed state is. */
+describe('the predecessor declares deploys and effect', () => {
+  /** The endpoint hides the pending block, but not the pre-confirmed state. */
   const hidePending = (lane: SimLane) => {
     lane.script = ({ method, params }) =>
       method === 'eth_getBlockByNumber' && params[0] === 'pending' ? NOTHING : undefined
   }
 
-  test('a dependent transaction starts on the effect, where the pending block does not show the hash', async () => {
+  test('a dependent transaction starts on the effect if the pending block does not show the hash', async () => {
     await using lane = await openWarm()
     await lane.blocks(1)
     hidePending(lane)
@@ -255,7 +255,7 @@ describe('deploys and effect are said of the predecessor', () => {
     expect(lane.executed()).toEqual([90, 1, 2])
   })
 
-  test('a wait is settled, never a slot: the stage of the predecessor is told by blocks alone', async () => {
+  test('the effect settles the wait but not the slot: only blocks change the stage of the predecessor', async () => {
     await using lane = await openWarm()
     await lane.blocks(1)
     hidePending(lane)
@@ -264,7 +264,7 @@ describe('deploys and effect are said of the predecessor', () => {
     expect(lane.events('preconfirmed').filter(({ tx }) => tx === first)).toEqual([])
   })
 
-  test('an effect that stood there before tells nothing: the block does', async () => {
+  test('an effect that was present before proves nothing: the wait ends with the block', async () => {
     await using lane = await openWarm()
     await lane.settle((await lane.settle(lane.sender.send(call(1)))).wait())
     await lane.blocks(1)
@@ -279,7 +279,7 @@ describe('deploys and effect are said of the predecessor', () => {
     expect(lane.executed()).toEqual([90, 1, 5, 2])
   })
 
-  test('nothing is read for those that nothing waits for, but the one look before they are sent', async () => {
+  test('without dependents the effect is read only once, before the send', async () => {
     await using lane = await openWarm()
     const tx = await lane.settle(lane.sender.send(call(1), { effect: effectOf(1) }))
     await lane.settle(tx.wait())

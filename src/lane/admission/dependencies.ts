@@ -26,7 +26,7 @@ type DependenciesContext = {
   readonly closed: boolean
 }
 
-/** What transactions have to do with each other: those that come after others, and those in a sequence. */
+/** The parts for transactions that depend on others: `after` conditions and sequences. */
 export function createDependencies(
   context: DependenciesContext,
   parts: SequenceParts,

@@ -7,9 +7,9 @@ import type { Store, StoredTransaction } from '../../types/store.js'
 const LOOK_MS = 1_000
 
 /**
- * Looks in the store for transactions whose `enqueue` ended without a clear answer. The lane skips an arrival that this
- * process is keeping at that moment; where the answer is then lost, nobody else sends it. The store is asked for one id at
- * a time, and once a second while it does not answer.
+ * Looks up transactions whose `enqueue` ended without a clear answer. The inbox skips arrivals that this
+ * process is persisting at that moment, so if the answer is then lost, no other part would send the
+ * transaction. The store is asked for one id at a time, and once a second while it does not answer.
  */
 export function createDoubted(
   context: {

@@ -5,20 +5,22 @@ import { getCode, getStorageAt } from '../../rpc/methods/state.js'
 import type { Limits } from '../../types/index.js'
 import { hasReached, type Needs, type Transaction } from '../transaction/transaction.js'
 
-/** Whether what transactions bring about (`deploys`, `effect`) stands in pre-confirmed state. */
+/** Watches the pre-confirmed state for the declared effects of transactions (`deploys`, `effect`). */
 export type EffectWatcher = {
   /**
-   * Notes of one that is about to be sent for the first time that it is missing yet: what stands already would tell
-   * nothing. Undefined where there is nothing to note.
+   * Records, before the first send, whether the effect is still missing. An effect that is present already
+   * would prove nothing. Undefined if there is nothing to record.
    */
   recordBaseline(transaction: Transaction): Promise<void> | undefined
-  /** `seen` resolves once it stands, and never where that tells nothing. */
+  /** `seen` resolves once the effect is present. It never resolves if the effect proves nothing. */
   watch(transaction: Transaction): { readonly seen: Promise<void>; stop(): void }
 }
 
-/** Nothing may be kept from being sent for long by what only makes others faster. */
-const NOTE_MS = 1_000
-/** How often at least it is looked for what stands nowhere yet. */
+/**
+ * Limit for the baseline read. The read only makes dependents faster, so it must not delay the send for long.
+ */
+const BASELINE_MS = 1_000
+/** Longest pause between looks while no effect is present yet. */
 const LOOK_MS_MAX = 4_000
 
 export function createEffectWatcher(context: {
@@ -35,7 +37,7 @@ export function createEffectWatcher(context: {
     maxMs: LOOK_MS_MAX,
   })
 
-  async function stands({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
+  async function isPresent({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
     const { port } = endpointPool.reader
     const at = { block: 'pending', timeoutMs } as const
     const [code, value] = await Promise.all([
@@ -45,22 +47,25 @@ export function createEffectWatcher(context: {
     return code !== '0x' && value === effect?.value.toLowerCase()
   }
 
-  /** Some nodes show there what they believe that their pool will do, which nobody has promised. */
-  function promised(): boolean {
+  /**
+   * Whether the pending state counts as pre-confirmed. The pending state of some nodes is only a guess from
+   * their own pool.
+   */
+  function isPreconfirmedState(): boolean {
     const { pending, pendingState } = endpointPool.reader.profile.current()
     return (pending === 'preconfirmed' || pending === 'latest') && pendingState !== false
   }
 
   async function look(): Promise<void> {
     const out = [...watched.keys()].filter((one) => one.needs?.missing && hasReached(one, 'signed'))
-    if (!promised() || out.length === 0) return
+    if (!isPreconfirmedState() || out.length === 0) return
     const looks = await Promise.allSettled(
       out.map(async (one) => {
-        if (await stands(one.needs ?? {}, limits.readTimeoutMs))
+        if (await isPresent(one.needs ?? {}, limits.readTimeoutMs))
           for (const seen of watched.get(one) ?? []) seen()
       }),
     )
-    // What cannot be read now is asked again; the block shows it too, in its time.
+    // A failed read is repeated. The sealed block will show the effect too.
     if (looks.some(({ status }) => status === 'rejected')) pauses.failed()
     else pauses.fruitless()
   }
@@ -78,13 +83,13 @@ export function createEffectWatcher(context: {
 
   return {
     recordBaseline(transaction) {
-      const { needs, hash, previouslySigned: rebound } = transaction
+      const { needs, hash, previouslySigned } = transaction
       if (needs?.deploys === undefined && needs?.effect === undefined) return undefined
-      if (needs.missing !== undefined || hash !== undefined || rebound) return undefined
+      if (needs.missing !== undefined || hash !== undefined || previouslySigned) return undefined
       if (endpointPool.reader.profile.current().pending === 'absent') return undefined
-      return stands(needs, Math.min(NOTE_MS, limits.readTimeoutMs)).then(
-        (there) => {
-          transaction.needs = { ...needs, missing: !there }
+      return isPresent(needs, Math.min(BASELINE_MS, limits.readTimeoutMs)).then(
+        (isThere) => {
+          transaction.needs = { ...needs, missing: !isThere }
           context.changed.add(transaction)
         },
         () => {},

@@ -3,7 +3,9 @@ import { mayRestart } from '../../store/ended.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 
-/** The id stands for a transaction that ended without execution: `tx` is how, and the cause says why. */
+/**
+ * The error for an id whose transaction ended without execution. `tx` says how it ended, the cause says why.
+ */
 export function endedError(ended: Transaction): TxlaneError {
   const { id, stage, failure } = ended
   const how = failure === undefined ? '' : ` (${failure.code}: ${failure.shortMessage})`

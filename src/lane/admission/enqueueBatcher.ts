@@ -2,67 +2,76 @@ import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
 import type { Enqueued, Store, StoredTransaction } from '../../types/store.js'
 
-/** Keeps what came in while the store was busy with one call. */
+/** Persists new transactions in batches: all that arrive during one call to the store share the next call. */
 export type EnqueueBatcher<entry> = {
-  /** Resolves when whoever gave the entry has been told what became of it. */
+  /** Resolves when the callbacks for the entry have run. */
   enqueue(transaction: StoredTransaction, entry: entry): Promise<void>
-  /** Resolves when the store has answered, and those who wait for it know; undefined where it is not asked. */
+  /**
+   * Resolves when the store has answered the current call and the callbacks have run. Undefined if no call is
+   * running.
+   */
   readonly asked: Promise<void> | undefined
-  /** The store is asked to keep nothing more. */
+  /** Makes no more calls to the store. */
   close(): void
 }
 
-/** Who is told of each entry. Neither may throw. */
+/** Callbacks for each entry. They must not throw. */
 export type EnqueueCallbacks<entry> = {
   /**
-   * It is in the store; undefined where the keeper was closed before the store was asked. Resolves when that has been told,
-   * where it is not told at once.
+   * The entry is in the store. `enqueued` is undefined if the batcher was closed before the call to the
+   * store. The result resolves when the entry is handled, or is undefined if it is handled already.
    */
   readonly kept: (entry: entry, enqueued: Enqueued | undefined) => Promise<void> | undefined
-  /** The store did not take it. Resolves when that has been told. */
+  /** The store did not accept the entry. Resolves when that is handled. */
   readonly failed: (entry: entry, error: unknown) => Promise<void>
 }
 
-/** As many as one call to the store keeps: a burst costs few commits, and none of them is long. */
+/** Maximum entries per call to the store: a burst takes few commits, and no commit takes long. */
 const BATCH_MAX = 500
 
-/** What one call to the store takes. One promise for all of it: thousands may be sent in one turn. */
+/**
+ * The entries of one call to the store. They share one promise, because thousands may be sent in one
+ * event-loop turn.
+ */
 type Batch<entry> = {
   readonly transactions: StoredTransaction[]
   readonly entries: entry[]
   readonly answered: Promise<readonly Enqueued[]>
-  /** Resolves when all have been told. */
-  readonly told: Promise<void>
-  /** The store is asked now; with nothing, where it is not to be asked any more. */
+  /** Resolves when all callbacks have run. */
+  readonly handled: Promise<void>
+  /**
+   * Makes the call to the store. A batcher that was closed passes a function that answers with no results.
+   */
   readonly ask: (enqueue: Store['enqueue']) => void
 }
 
 export function createEnqueueBatcher<entry>(
   store: Pick<Store, 'enqueue'>,
   clock: Pick<Clock, 'setTimer'>,
-  tell: EnqueueCallbacks<entry>,
+  callbacks: EnqueueCallbacks<entry>,
 ): EnqueueBatcher<entry> {
   const waiting: Batch<entry>[] = []
   let running = false
   let closed = false
-  let cancelBreath: CancelTimer | undefined
+  let cancelYield: CancelTimer | undefined
   let asked: Promise<void> | undefined
 
   function run(): void {
-    void keepNext().finally(() => {
+    void persistNext().finally(() => {
       if (waiting.length === 0) {
         running = false
         return
       }
-      // Its first bytes leave while the last of a burst is still to be kept.
-      cancelBreath = clock.setTimer(run, 0)
+      // A timer between two batches lets the first bytes of a burst leave while its last transactions are
+      // still to be persisted.
+      cancelYield = clock.setTimer(run, 0)
     })
   }
 
-  async function keepNext(): Promise<void> {
+  async function persistNext(): Promise<void> {
     const batch = waiting.shift()
     if (batch === undefined) return
-    asked = batch.answered.then(nobody, nobody)
+    asked = batch.answered.then(ignore, ignore)
     batch.ask((transactions) => store.enqueue(transactions))
     await asked
     asked = undefined
@@ -71,8 +80,8 @@ export function createEnqueueBatcher<entry>(
   function open(): Batch<entry> {
     const last = waiting.at(-1)
     if (last !== undefined && last.transactions.length < BATCH_MAX) return last
-    const batch = createBatch(tell)
-    if (closed) batch.ask(nothing)
+    const batch = createBatch(callbacks)
+    if (closed) batch.ask(enqueueNothing)
     else waiting.push(batch)
     return batch
   }
@@ -84,37 +93,37 @@ export function createEnqueueBatcher<entry>(
       batch.entries.push(entry)
       if (!running && !closed) {
         running = true
-        // A microtask later: what is sent in the same turn is kept together.
+        // Runs in a microtask, so that all sends of one event-loop turn share a batch.
         queueMicro(run)
       }
-      return batch.told
+      return batch.handled
     },
     get asked() {
       return asked
     },
     close() {
       closed = true
-      cancelBreath?.()
-      for (const batch of waiting.splice(0)) batch.ask(nothing)
+      cancelYield?.()
+      for (const batch of waiting.splice(0)) batch.ask(enqueueNothing)
     },
   }
 }
 
-function tellEach<entry>(
+function notifyEach<entry>(
   entries: readonly entry[],
   all: readonly Enqueued[],
   kept: EnqueueCallbacks<entry>['kept'],
 ): Promise<unknown> | undefined {
   let later: Promise<void>[] | undefined
   for (const [index, entry] of entries.entries()) {
-    const told = kept(entry, all[index])
-    if (told) later = [...(later ?? []), told]
+    const handled = kept(entry, all[index])
+    if (handled) later = [...(later ?? []), handled]
   }
   return later && Promise.all(later)
 }
 
-const nobody = () => {}
-const nothing: Store['enqueue'] = async () => []
+const ignore = () => {}
+const enqueueNothing: Store['enqueue'] = async () => []
 
 function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<entry> {
   const transactions: StoredTransaction[] = []
@@ -129,9 +138,9 @@ function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<en
       }
     }
   })
-  const told = answered.then(
-    async (all) => void (await tellEach(entries, all, kept)),
+  const handled = answered.then(
+    async (all) => void (await notifyEach(entries, all, kept)),
     async (error: unknown) => void (await Promise.all(entries.map((entry) => failed(entry, error)))),
   )
-  return { transactions, entries, answered, told, ask }
+  return { transactions, entries, answered, handled, ask }
 }

@@ -13,29 +13,32 @@ const onEstimate =
 const asked = (lane: SimLane) =>
   lane.requests.flat().filter(({ method }) => method === 'eth_estimateGas').length
 
-describe('an estimate that fails for good, in words that are not known', () => {
+describe('an estimate that fails permanently with an unknown message', () => {
   test.each([
     'max code size exceeded',
     'gas uint64 overflow',
     'return data out of bounds',
     'invalid code: must not begin with 0xef',
     'point is not on curve',
-  ])('%s: three times at different blocks, and it ends with the words of the node', async (words) => {
-    await using lane = await openLane()
-    lane.script = onEstimate(() => refuses(words))
-    const startMs = lane.clock.now()
-    const error = await lane.rejection(lane.sender.send(call(1)))
-    expect(error).toMatchObject({
-      code: 'PREPARE_REVERTED',
-      fate: 'notExecuted',
-      details: `sim said: ${words}`,
-    })
-    expect(asked(lane)).toBe(3)
-    expect(lane.clock.now() - startMs).toBeLessThan(9_000)
-    expect(lane.sent).toEqual([])
-  })
+  ])(
+    '%s: after three equal answers at different blocks it is rejected with the message of the node',
+    async (words) => {
+      await using lane = await openLane()
+      lane.script = onEstimate(() => refuses(words))
+      const startMs = lane.clock.now()
+      const error = await lane.rejection(lane.sender.send(call(1)))
+      expect(error).toMatchObject({
+        code: 'PREPARE_REVERTED',
+        fate: 'notExecuted',
+        details: `sim said: ${words}`,
+      })
+      expect(asked(lane)).toBe(3)
+      expect(lane.clock.now() - startMs).toBeLessThan(9_000)
+      expect(lane.sent).toEqual([])
+    },
+  )
 
-  test('on a chain that makes no blocks time is what separates the answers', async () => {
+  test('on a chain without new blocks a pause separates the answers', async () => {
     await using lane = await openLane({ chain: { rules: 'latest', blockTimeMs: 1_000_000_000 } })
     lane.script = onEstimate(() => refuses('point is not on curve'))
     const startMs = lane.clock.now()
@@ -44,7 +47,7 @@ describe('an estimate that fails for good, in words that are not known', () => {
     expect([asked(lane), lane.clock.now() - startMs < 6_000]).toEqual([3, true])
   })
 
-  test('twice, and then it is estimated: it is sent', async () => {
+  test('is sent if the estimate succeeds after two failures', async () => {
     await using lane = await openLane()
     let answers = 0
     lane.script = onEstimate(() => (answers++ < 2 ? refuses('point is not on curve') : undefined))
@@ -53,7 +56,7 @@ describe('an estimate that fails for good, in words that are not known', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('numbers that differ are the same words; other words begin anew', async () => {
+  test('messages that differ only in numbers are equal; another message restarts the count', async () => {
     await using lane = await openLane()
     let answers = 0
     lane.script = onEstimate(() =>
@@ -63,7 +66,7 @@ describe('an estimate that fails for good, in words that are not known', () => {
     expect(error.details).toBe('sim said: no room at block 5')
   })
 
-  test('a timeout and an internal error are no words on the request: they end as no answer', async () => {
+  test('a timeout and an internal error do not count as an answer about the request', async () => {
     for (const reply of [TIMES_OUT, refuses('internal error'), refuses('point is not on curve', -32603)]) {
       await using lane = await openLane()
       lane.script = onEstimate(() => reply)
@@ -73,10 +76,10 @@ describe('an estimate that fails for good, in words that are not known', () => {
   })
 })
 
-describe('an estimate that cannot be: below what it costs before it runs, or above what a block has room for', () => {
+describe('an absurd estimate: below the intrinsic cost, or above the gas of a block', () => {
   const ABSURD = ['0x0', '0x1', '0x5207', '0x1c9c381', `0x${'f'.repeat(64)}`]
 
-  test.each(ABSURD)('%s for a while decides nothing: all twenty are sent', async (result) => {
+  test.each(ABSURD)('%s for a while ends no transaction: all twenty are sent', async (result) => {
     await using lane = await openLane()
     lane.script = onEstimate(() => ({ ok: true, result }))
     const sends = Array.from({ length: 20 }, (_, index) => lane.sender.send(call(index + 1)))
@@ -89,7 +92,7 @@ describe('an estimate that cannot be: below what it costs before it runs, or abo
   })
 
   test.each(ABSURD)(
-    '%s from the one that is read: another endpoint is asked, and it is sent at once',
+    '%s from the reader: another endpoint is asked, and the transaction is sent at once',
     async (result) => {
       await using several = await openSeveral(['both', 'both'])
       const { lane, sender, endpoints } = several
@@ -101,7 +104,7 @@ describe('an estimate that cannot be: below what it costs before it runs, or abo
     },
   )
 
-  test('a failure that another endpoint tells instead does not count: the first is asked again', async () => {
+  test('a failure at the other endpoint does not count: the reader is asked again', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [absurd, failing] = endpoints
@@ -113,7 +116,7 @@ describe('an estimate that cannot be: below what it costs before it runs, or abo
     expect(lane.executed()).toEqual([1])
   })
 
-  test('words are the answer of the endpoint that is read: no other one is asked', async () => {
+  test('an error message from the reader is an answer: no other endpoint is asked', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [first, second] = endpoints
@@ -123,7 +126,7 @@ describe('an estimate that cannot be: below what it costs before it runs, or abo
   })
 })
 
-describe('gas that is given below what the transaction costs before it runs', () => {
+describe('gas below the intrinsic cost of the transaction', () => {
   const TO = `0x${'11'.repeat(20)}` as const
   const LEAST: readonly (readonly [string, object, bigint])[] = [
     ['a transfer', { to: TO }, 21_000n],
@@ -136,17 +139,20 @@ describe('gas that is given below what the transaction costs before it runs', ()
     ],
     ['an authorization', { to: TO, authorize: [{ contractAddress: TO }] }, 46_000n],
   ]
-  test.each(LEAST)('%s: INVALID at once, nothing is sent; the least is taken', async (_, request, least) => {
-    await using lane = await openLane()
-    const error = await lane.rejection(lane.sender.send({ ...request, gas: least - 1n } as TxRequest))
-    expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
-    expect(error.message).toContain(`request.gas: expected at least ${least}`)
-    expect([lane.sent, lane.events('queued')]).toEqual([[], []])
-    const given = { ...request, gas: least } as TxRequest
-    await lane.settle(lane.sender.send(given, { until: 'queued' }))
-  })
+  test.each(LEAST)(
+    '%s: INVALID at once, with nothing sent; the exact minimum is accepted',
+    async (_, request, least) => {
+      await using lane = await openLane()
+      const error = await lane.rejection(lane.sender.send({ ...request, gas: least - 1n } as TxRequest))
+      expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
+      expect(error.message).toContain(`request.gas: expected at least ${least}`)
+      expect([lane.sent, lane.events('queued')]).toEqual([[], []])
+      const given = { ...request, gas: least } as TxRequest
+      await lane.settle(lane.sender.send(given, { until: 'queued' }))
+    },
+  )
 
-  test('the floor of EIP-7623 holds where a header shows Prague, and nowhere else', async () => {
+  test('the floor of EIP-7623 applies only if a header shows Prague', async () => {
     const data = `0x${'ff'.repeat(100)}`
     for (const [prague, code] of [
       [true, 'INVALID'],
@@ -180,7 +186,7 @@ describe('gas that is given below what the transaction costs before it runs', ()
   })
 })
 
-test('estimates that are asked again share their requests, however many there are', async () => {
+test('repeated estimates share their requests, however many there are', async () => {
   await using lane = await openLane()
   const requests = () =>
     lane.requests.filter((calls) => calls.some(({ method }) => method === 'eth_estimateGas'))
@@ -195,7 +201,7 @@ test('estimates that are asked again share their requests, however many there ar
   await lane.settle(Promise.all(sent))
 })
 
-test('one estimate that is far too high, and an account that cannot pay so much: it is asked again, and goes', async () => {
+test('an estimate that is too high for the balance is repeated, and the transaction is sent', async () => {
   await using lane = await openLane({ balanceWei: 10n ** 12n })
   let isHigh = true
   lane.script = onEstimate(() => (isHigh ? { ok: true, result: '0x1312d00' } : undefined))

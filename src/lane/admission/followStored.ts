@@ -31,21 +31,22 @@ type FollowStoredContext = {
 }
 
 export type Followed = {
-  /** Moves as the store and the chain tell; who waits for it is woken. */
+  /** Follows the store and the chain; its waiters are woken. */
   readonly transaction: Transaction
   stop(): void
 }
 
-/** How often the store is asked without a hint. */
+/** Interval of reads from the store without a notification. */
 const LOOK_MS = 1_000
-/** At most so often with hints: a lane at work is written many times a second. */
+/** Shortest interval with notifications: an active lane is written many times a second. */
 const REST_MS = 100
-/** How often at least the chain is asked whether it is pre-confirmed. */
+/** Longest pause between two checks whether it is pre-confirmed. */
 const PENDING_LOOK_MS_MAX = 4_000
 
 /**
- * Follows a transaction that is nobody's here: another process works its lane, another sender of this one, or an
- * earlier life ended it. The store tells its stages and its end; that it is pre-confirmed is asked of the chain.
+ * Follows a transaction that this sender does not work: another process or another sender of this process
+ * works its lane, or an earlier process ended it. The store shows its stages and its end; pre-confirmation is
+ * read from the chain.
  */
 export async function followStored(context: FollowStoredContext, id: string): Promise<Followed> {
   const { store, endpointPool, clock, limits, lane } = context
@@ -81,10 +82,13 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
     maxMs: PENDING_LOOK_MS_MAX,
   })
   let asked: Hash | undefined
-  // The store may go on to say what it said before.
+  // The hash that was shown as pre-confirmed. The store may still show the earlier stage.
   let shown: Hash | undefined
 
-  /** At the pace of the flashblocks at first: what is long under way is asked for seldom, the store tells the rest. */
+  /**
+   * Polls at the pace of the flashblocks at first. A transaction that stays pending is polled rarely, because
+   * the store reports the rest.
+   */
   function watchPending(): void {
     clock.setTimer(() => {
       if (!stopped && !hasReached(transaction, 'preconfirmed')) void lookPending().finally(watchPending)
@@ -99,7 +103,7 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
       endpointPool.reader.profile.current().pending !== 'preconfirmed'
     )
       return
-    // Other bytes are on their way.
+    // Other bytes were sent: start again at the fast pace.
     if (hash !== asked) pauses.reset()
     asked = hash
     const isThere = (await endpointPool.receipts.look(hash)) !== undefined

@@ -2,7 +2,7 @@ import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
 
-/** What is kept of it in the lane that it is handed to: there it is as if it had been sent there. */
+/** The stored fields for the lane that receives the transaction, as if it had been sent there. */
 export function handedTo(
   lane: LaneKey,
   { lane: from, request, fingerprint, pooled = [] }: Transaction,

@@ -5,10 +5,15 @@ import type { StoredTransaction } from '../../types/store.js'
 import { fateOf, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 
-/** Of a transaction whose id the library made, until a caller uses that id: each `send` would compute one in vain. */
+/**
+ * Placeholder for a transaction with a generated id, until a caller uses that id. Otherwise each `send` would
+ * compute a hash in vain.
+ */
 export const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
-/** What an id stands for: what the caller wants to happen, without the price that is paid for it. */
+/**
+ * Hash of the content that an id stands for: the call that the caller wants, without the price paid for it.
+ */
 export function fingerprintOf(from: string, request: TxRequest): Hash {
   const { to, data, value, accessList, authorize } = wantedBy(request)
   return keccak256(stringToHex(textOf([from, to, data, value, accessList, authorize])))
@@ -17,8 +22,8 @@ export function fingerprintOf(from: string, request: TxRequest): Hash {
 type Known = Pick<StoredTransaction, 'fingerprint' | 'private' | 'request' | 'lane'>
 
 /**
- * The same id stands for the same request, and where any account of a pool may send it, whichever account has. What was
- * sent openly cannot be made private by sending it again.
+ * Whether the id stands for the same request. If any account of a pool may send it, the account does not
+ * count. A public transaction cannot be made private by sending it again.
  */
 export function isSameRequest(known: Known, asked: Known & Pick<StoredTransaction, 'pooled'>): boolean {
   const print = asked.pooled ? fingerprintOf(known.lane.address, asked.request) : printOf(asked)
@@ -30,8 +35,8 @@ function printOf({ fingerprint, lane, request }: Known): Hash {
 }
 
 /**
- * `ID_CONFLICT`, which names each field that differs and has the transaction that the id stands for. Where the account
- * alone differs, the request itself may have been executed: the fate is that of the transaction.
+ * Builds `ID_CONFLICT`, which names each differing field and has the transaction of the id as `tx`. If only
+ * the account differs, the request itself may have been executed, so the fate is that of the transaction.
  */
 export function idConflict(known: Transaction, asked: Transaction): TxlaneError {
   const id = JSON.stringify(known.id)
@@ -51,7 +56,7 @@ export function idConflict(known: Transaction, asked: Transaction): TxlaneError 
   )
 }
 
-/** What makes two requests different, the account left out. */
+/** The differences of two requests, except the account. */
 function differences(known: Transaction, asked: Transaction): string[] {
   const [was, is] = [wantedBy(known.request), wantedBy(asked.request)]
   const fields = FIELDS.filter((field) => textOf(was[field]) !== textOf(is[field]))
@@ -63,7 +68,7 @@ function differences(known: Transaction, asked: Transaction): string[] {
 
 const FIELDS = ['to', 'data', 'value', 'accessList', 'authorize'] as const
 
-/** The fields that count, in the form in which they are compared. */
+/** The fields that count, normalised for the comparison. */
 function wantedBy({ to, data, value, accessList, authorize }: TxRequest) {
   return {
     to: to?.toLowerCase() ?? null,
@@ -82,7 +87,7 @@ function isOpen(known: Pick<Known, 'private'>, asked: Pick<Known, 'private'>): b
 
 const SHOWN_CHARS_MAX = 66
 
-/** Calldata and lists may be long. */
+/** Shortened, because calldata and lists may be long. */
 function shown(value: unknown): string {
   const text = value === null ? 'none' : typeof value === 'string' ? value : textOf(value)
   return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text

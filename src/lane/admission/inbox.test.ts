@@ -4,11 +4,11 @@ import { memoryStore } from '../../store/memory.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
 
 const STORE_MS = 50
-/** The lane looks by itself every two seconds: what is there sooner was told of. */
+/** The lane polls every two seconds, so a faster reaction comes from a notification. */
 const TOLD_MS = 500
 
-describe('arrivals in the store for the holder of the lane', () => {
-  test('a transaction that this process leaves there itself is not read back', async () => {
+describe('arrivals in the store for the leader of the lane', () => {
+  test('a transaction that this process stored itself is not read back', async () => {
     const inner = memoryStore()
     let reads = 0
     const store: Store = {
@@ -25,7 +25,7 @@ describe('arrivals in the store for the holder of the lane', () => {
     expect(reads).toBe(before)
   })
 
-  test('a transaction that another process leaves there meanwhile is taken up as soon as the store has answered', async () => {
+  test('a transaction that another process stored meanwhile is picked up as soon as the store has answered', async () => {
     const inner = memoryStore()
     const kept: StoredTransaction[] = []
     const slow: Store = {
@@ -42,7 +42,7 @@ describe('arrivals in the store for the holder of the lane', () => {
     const other = { ...kept[0], id: 'other', request: transfer(2) } as StoredTransaction
     await lane.settle(inner.enqueue([other]))
     expect(await own).toMatchObject({ code: 'STORE' })
-    // Nothing else is written that would have it look.
+    // No other write triggers a read.
     await lane.until(() => lane.sent.length === 1, TOLD_MS)
     await lane.blocks(2)
     expect(lane.executed()).toEqual([2])

@@ -11,11 +11,14 @@ type InboxContext = {
   readonly closed: boolean
 }
 
-/** Takes in what other processes left in the store for the holder of the lane: transactions, and wishes. */
+/** Reads the transactions and commands that other processes wrote to the store for the owner of the lane. */
 export type Inbox = {
-  /** Wishes up to this one were done: the next write deletes them. */
+  /** The commands up to this sequence number are done; the next write deletes them. */
   readonly commandsDoneUpTo: number
-  /** This process left one there itself: the next in line need not be asked for. */
+  /**
+   * This process stored the transaction with this sequence number itself. If it is the next one, it need not
+   * be read.
+   */
   own(sequence: number): void
   stop(): void
 }
@@ -26,45 +29,45 @@ const LOOK_AGAIN_MS = 2_000
 export function createInbox(
   context: InboxContext,
   options: {
-    /** What was there already when the lane was read. */
+    /** The highest sequence number that was read when the lane was opened. */
     readonly after: number
-    /** The store is about to be asked: what it says may be old by the time it is taken. */
+    /** Called before each read: the answer may be out of date by the time it is handled. */
     readonly asking: () => void
     readonly take: (stored: StoredTransaction) => Promise<void> | void
     readonly wish: (id: string, wish: Wish) => void
     readonly failed: (error: unknown) => void
-    /** A look now and then is no unfinished work. */
+    /** The clock for occasional polls, which must not keep the process alive. */
     readonly background: Clock
   },
 ): Inbox {
   const { store, lane, admission } = context
   let after = options.after
-  let wished = 0
+  let commandsDone = 0
   const poller = createPoller({
     clock: () => options.background,
     everyMs: () => LOOK_AGAIN_MS,
     read,
     failed: options.failed,
   })
-  // The highest place in the order that the store told of; where it told none, beyond all.
-  let told = 0
-  let waits = false
+  // The highest sequence number in a notification of the store; infinity if a notification had none.
+  let notifiedUpTo = 0
+  let isWaiting = false
   const unwatch = store.watch(lane.key, (sequence = Number.POSITIVE_INFINITY) => {
-    told = Math.max(told, sequence)
+    notifiedUpTo = Math.max(notifiedUpTo, sequence)
     const { keeping } = admission
     if (keeping === undefined) return lookIfNew()
-    // What this process leaves there itself is known as soon as the store has answered.
-    if (waits) return
-    waits = true
+    // Transactions that this process is storing itself are known as soon as the store has answered.
+    if (isWaiting) return
+    isWaiting = true
     void keeping.then(() => {
-      waits = false
+      isWaiting = false
       lookIfNew()
     })
   })
 
   function lookIfNew(): void {
-    if (told <= after) return
-    told = 0
+    if (notifiedUpTo <= after) return
+    notifiedUpTo = 0
     poller.pollNow()
   }
 
@@ -72,14 +75,14 @@ export function createInbox(
     while (!context.closed && (await page())) {}
   }
 
-  /** True while there may be more. */
+  /** Reads one page. True if there may be more. */
   async function page(): Promise<boolean> {
     options.asking()
     const { transactions, wishes } = await store.arrivals(lane.key, after, PAGE)
     if (context.closed) return false
     for (const stored of transactions) await options.take(stored)
     for (const { id, wish } of wishes) options.wish(id, wish)
-    wished = Math.max(wished, wishes.at(-1)?.sequence ?? 0)
+    commandsDone = Math.max(commandsDone, wishes.at(-1)?.sequence ?? 0)
     after = Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
     return transactions.length + wishes.length >= PAGE
   }
@@ -87,7 +90,7 @@ export function createInbox(
   poller.pollNow()
   return {
     get commandsDoneUpTo() {
-      return wished
+      return commandsDone
     },
     own(sequence) {
       if (sequence === after + 1) after = sequence

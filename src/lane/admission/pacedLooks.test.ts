@@ -12,11 +12,11 @@ const hashOf = (digit: string): Hash => `0x${digit.repeat(64)}`
 const PRECONFIRMS = { profile: { current: () => ({ pending: 'preconfirmed', cadenceMs: 200 }) } }
 const limits = { pollIntervalMs: 200, readTimeoutMs: 5_000 }
 
-/** How many of these times lie in each span of so many milliseconds. */
+/** Number of the times in the given span. */
 const countIn = (times: readonly number[], fromMs: number, toMs: number) =>
   times.filter((atMs) => atMs > fromMs && atMs <= toMs).length
 
-test('a transaction of another process is looked for at the pace of the pending block first, and seldom where it is not there', async () => {
+test('a transaction of another process is polled at the pace of the pending block first, and rarely if it stays absent', async () => {
   const clock = createVirtualClock()
   const beganMs = clock.now()
   const looks: number[] = []
@@ -59,7 +59,7 @@ test('a transaction of another process is looked for at the pace of the pending 
   followed.stop()
 })
 
-test('state that cannot be read is read with growing pauses, and again at the usual pace once it can be', async () => {
+test('failed reads of state are repeated with growing pauses, and at the usual pace after a success', async () => {
   const clock = createVirtualClock()
   const beganMs = clock.now()
   const reads: number[] = []

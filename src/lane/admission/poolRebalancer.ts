@@ -15,17 +15,22 @@ type PoolRebalancerContext = {
   readonly closed: boolean
 }
 
-/** What waits at a key that sends nothing goes to another lane of its pool, one that can pay for it. */
+/**
+ * Moves queued transactions from a lane that sends nothing to another lane of its pool that can pay for them.
+ */
 export type PoolRebalancer = {
-  /** More may be known of the money here and there: what can go, goes. */
+  /** Balances may have changed: moves every transaction that can move. */
   look(): void
-  /** It cannot be paid here. `later`: it may be, elsewhere. */
+  /**
+   * Tries to move a transaction that this account cannot pay for. `later`: another lane may turn out to be
+   * able to pay.
+   */
   tryMoveToFundedLane(transaction: Transaction): MoveResult
 }
 
 export type MoveResult = 'gone' | 'later' | 'never'
 
-/** Held by one of these, the lane sends nothing of what waits. */
+/** With one of these holds the lane sends no queued transaction. */
 const IDLE: readonly HoldReason[] = ['starved', 'blocked', 'paused', 'jump', 'deepReorg', 'feeBudget']
 
 export function createPoolRebalancer(parts: {
@@ -36,29 +41,30 @@ export function createPoolRebalancer(parts: {
 }): PoolRebalancer {
   const { context, queue } = parts
   const { lane, session } = context
-  // What was handed to others last is not in their books yet: they are asked again once it is.
-  let handing = false
+  // True until the last handed-over transactions are written. Only then do the other lanes count them, and
+  // can be asked again.
+  let isHandingOff = false
 
   function offer(transaction: Transaction, placeFor: FindFundedLane): MoveResult {
-    if (!isAnyones(transaction)) return 'never'
+    if (!isMovable(transaction)) return 'never'
     const { gas, pooled = [] } = transaction
-    // Without its gas it is only known to cost more than its value: it is tried at each account once.
+    // Without its gas only the value is known as a lower bound of the cost, so each account is tried once.
     const to = placeFor(attemptCostBound(context, transaction), gas === undefined ? pooled : [])
     if (to === undefined) return 'never'
     if (to === 'later') return 'later'
     parts.intake().hand(transaction, to)
-    if (!handing) {
+    if (!isHandingOff) {
       lane.journal.touch(() => {
-        handing = false
+        isHandingOff = false
       })
     }
-    handing = true
+    isHandingOff = true
     return 'gone'
   }
 
   return {
     look() {
-      if (handing || session.rebalancing === undefined) return
+      if (isHandingOff || session.rebalancing === undefined) return
       const isIdle = session.rebalancing.isLeaving || IDLE.some((reason) => lane.holds.has(reason))
       const waiting = [...(isIdle ? queue : []), ...parts.preparer().awaitingFunds]
       if (waiting.length === 0) return
@@ -67,21 +73,16 @@ export function createPoolRebalancer(parts: {
     },
     tryMoveToFundedLane(transaction) {
       if (session.rebalancing === undefined || context.closed) return 'never'
-      return handing && isAnyones(transaction) ? 'later' : offer(transaction, session.rebalancing.places())
+      return isHandingOff && isMovable(transaction)
+        ? 'later'
+        : offer(transaction, session.rebalancing.places())
     },
   }
 }
 
-/** Nothing of it depends on the account that sends it, and nothing of it was ever signed. */
-function isAnyones({
-  pooled,
-  hash,
-  previouslySigned: rebound,
-  replaces,
-  request,
-  needs,
-}: Transaction): boolean {
-  if (pooled === undefined || hash !== undefined || rebound || replaces !== undefined) return false
+/** Whether any account may send it: it does not depend on its sender, and was never signed. */
+function isMovable({ pooled, hash, previouslySigned, replaces, request, needs }: Transaction): boolean {
+  if (pooled === undefined || hash !== undefined || previouslySigned || replaces !== undefined) return false
   if (request.authorize !== undefined) return false
   return needs?.deploys === undefined && needs?.effect === undefined && needs?.follows === undefined
 }

@@ -10,10 +10,19 @@ export function refused(transaction: Transaction, cause: Error, said: string): T
 }
 
 export function unanswered(transaction: Transaction, cause: Error): TxlaneError {
-  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate got no usable answer.', cause)
 }
 
 export function noPrivateWay(transaction: Transaction): TxlaneError {
   const message = "It is private, and there is no 'send' endpoint."
   return txError(transaction, 'INVALID', 'notExecuted', message)
+}
+
+export function reverts(transaction: Transaction, cause: Error): TxlaneError {
+  const message = 'The transaction reverts when it is run before it is sent.'
+  return txError(transaction, 'PREPARE_REVERTED', 'notExecuted', message, cause)
+}
+
+export function cannotPay(transaction: Transaction, cause: Error): TxlaneError {
+  return txError(transaction, 'STARVED', 'notExecuted', 'The account cannot pay for it.', cause)
 }

@@ -1,9 +1,12 @@
 const ID_DIGITS = 32
-// Filled anew for each.
+// Reused by each call.
 const codes = new Array<number>(ID_DIGITS)
 const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 
-/** 128 bits of chance as hex. By the codes of its digits, since each `send` makes one: a fifth of the time. */
+/**
+ * 128 random bits as hex. Built from character codes, which takes a fifth of the time: each `send` creates
+ * one.
+ */
 export function randomId(random: () => number): string {
   let bits = 0
   for (let place = 0; place < ID_DIGITS; place++) {

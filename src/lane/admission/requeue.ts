@@ -2,7 +2,10 @@ import type { Clock } from '../../platform/clock.js'
 import type { Order } from '../queue/order.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 
-/** Back in line for another nonce, after the pause that a signer which failed is given. */
+/**
+ * Puts a transaction back into the queue for another nonce, after the pause that follows a failure of the
+ * signer.
+ */
 export function createRequeue(
   context: { readonly clock: Clock; readonly closed: boolean },
   order: Pick<Order, 'stepAside'>,

@@ -3,8 +3,8 @@ import type { Store } from '../../types/store.js'
 import type { LaneSession } from '../session/laneSession.js'
 
 /**
- * Where the queue is full nothing is taken on, and what is known already is no news.
- * @throws `full` for what is not known
+ * With a full queue no new transaction is admitted, but a known id is accepted.
+ * @throws `full` if the id is not known
  */
 export async function requireKnown(
   { store, session }: { readonly store: Pick<Store, 'find'>; readonly session: LaneSession },

@@ -5,8 +5,8 @@ import { createShared } from '../../chain/environment.js'
 import { memoryStore } from '../../store/memory.js'
 import type { Store } from '../../types/store.js'
 
-describe('one id, at once', () => {
-  test('P8: who asked with an id that the store then does not take is told STORE as well', async () => {
+describe('one id in simultaneous calls', () => {
+  test('P8: all callers of an id are rejected with STORE if the store refuses it', async () => {
     const store = memoryStore()
     let answers = () => {}
     const refusing: Store = {
@@ -24,7 +24,7 @@ describe('one id, at once', () => {
     expect(await Promise.all([...both, waiting])).toMatchObject([told, told, told])
   })
 
-  test('P8: a store that throws instead of answering has not taken it, and is asked again for the next', async () => {
+  test('P8: a store that throws has not stored the transaction, and is called again for the next one', async () => {
     const store = memoryStore()
     let broken = true
     const throwing: Store = {
@@ -42,7 +42,7 @@ describe('one id, at once', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('P8: refused by the store, with an id that was sent in an earlier life: nobody says that it was not', async () => {
+  test('P8: after a refusal by the store, an id from an earlier process is not reported as notExecuted', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store })
     await lane.settle((await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))).wait('finalized'))
@@ -65,7 +65,7 @@ describe('one id, at once', () => {
     await lane.settle(next.close())
   })
 
-  test('P5: cancelled before the store has answered, with an id that was sent in an earlier life: too late', async () => {
+  test('P5: cancelling an id from an earlier process, before the store has answered, is too late', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store })
     await lane.settle((await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))).wait('finalized'))
@@ -92,7 +92,7 @@ describe('one id, at once', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('P5: where nobody can tell whether the store took it, its fate is inFlight, and asking again sends it', async () => {
+  test('P5: if the store may have stored it, its fate is inFlight, and a second send sends it', async () => {
     const store = memoryStore()
     let lost = 1
     const losing: Store = {
@@ -113,7 +113,7 @@ describe('one id, at once', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('P5: aborted before, with an id that is under way: the fate is that of the transaction', async () => {
+  test('P5: an aborted send with the id of a known transaction is rejected with the fate of that transaction', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
     const again = () =>
@@ -123,7 +123,7 @@ describe('one id, at once', () => {
     expect(await again()).toMatchObject({ code: 'ABORTED', fate: 'executed' })
   })
 
-  test('an id that has long landed: what is asked of it is answered, cancel as well', async () => {
+  test('waits and cancels are answered for an id that has been final for long', async () => {
     await using lane = await openLane()
     const first = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
     await lane.settle(first.wait('finalized'))
@@ -162,13 +162,13 @@ describe('P2: one id stands for one content', () => {
     await lane.settle(lane.sender.send(listed as never, { id: 'a', until: 'queued' }))
     const again = lane.sender.send(differing as never, { id: 'a', until: 'queued' })
     expect(await lane.rejection(again)).toMatchObject({ code: 'ID_CONFLICT' })
-    // How much is paid for it is not what it is.
+    // The price is not part of the content.
     const same = { ...listed, gas: 70_000n, maxFeePerGas: 10n ** 12n }
     expect((await lane.settle(lane.sender.send(same as never, { id: 'a', until: 'queued' }))).id).toBe('a')
   })
 })
 
-describe('an id that stands for something else', () => {
+describe('an id that stands for another request', () => {
   const ROOMY = { ...transfer(1), gas: 60_000n }
   const TO = ROOMY.to
 
@@ -181,7 +181,7 @@ describe('an id that stands for something else', () => {
       { ...ROOMY, accessList: [{ address: TO, storageKeys: [] }] },
       'accessList is [{"address":',
     ],
-  ] as const)('another %s: the error names it and has the transaction', async (_, request, words) => {
+  ] as const)('another %s: the error names the field and has the transaction', async (_, request, words) => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
     const error = await lane.rejection(lane.sender.send(request as ReturnType<typeof transfer>, { id: 'a' }))
@@ -193,7 +193,7 @@ describe('an id that stands for something else', () => {
     })
   })
 
-  test('the id that the library made stands for its request as well, in the process and in the next one', async () => {
+  test('a generated id stands for its request too, in this process and in the next one', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store })
     const tx = await lane.settle(lane.sender.send(transfer(1)))

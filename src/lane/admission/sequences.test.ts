@@ -20,7 +20,7 @@ const asked = (lane: SimLane, method: string) => lane.requests.flat().filter((on
 const range = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 describe('a sequence', () => {
-  test('takes nonces in its order without waiting, whatever else is sent meanwhile', async () => {
+  test('takes nonces in its order without waiting, while other transactions are sent', async () => {
     await using lane = await openLane({ limits: { window: 4 } })
     const others = [50, 51, 52].map((marker) => lane.sender.send(transfer(marker)))
     const sequence = lane.sender.sendSequence(range(20).map(transfer))
@@ -33,7 +33,7 @@ describe('a sequence', () => {
     expect(lane.executed().filter((name) => Number(name) < 50)).toEqual(range(20))
   })
 
-  test('its bytes are all out before the first of them is sealed', async () => {
+  test('is sent completely before its first transaction is sealed', async () => {
     await using lane = await openLane()
     const before = lane.chain.head.number
     const txs = await lane.settle(lane.sender.sendSequence(range(5).map(transfer)))
@@ -41,7 +41,7 @@ describe('a sequence', () => {
     expect(txs.map(({ stage }) => stage)).toEqual(range(5).map(() => 'accepted'))
   })
 
-  test('one without gas, and a slow estimate, holds back what comes after it', async () => {
+  test('a transaction that needs an estimate delays its successors', async () => {
     await using lane = await openLane()
     const txs = await lane.settle(
       lane.sender.sendSequence([request({ kind: 'call', marker: 1 }), transfer(2), transfer(3)]),
@@ -49,7 +49,7 @@ describe('a sequence', () => {
     expect(txs.map(({ nonce }) => nonce)).toEqual([0, 1, 2])
   })
 
-  test('one that ends before it has a nonce ends all after it, and none before it', async () => {
+  test('a transaction that ends without a nonce ends all its successors and no predecessor', async () => {
     await using lane = await openLane()
     const txs = await lane.settle(
       lane.sender.sendSequence([
@@ -67,7 +67,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a transaction that is cancelled while it waits ends those that follow it', async () => {
+  test('a queued transaction that is cancelled ends its successors', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const txs = await lane.settle(lane.sender.sendSequence(range(3).map(transfer), { until: 'queued' }))
@@ -79,7 +79,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('its id makes it safe to send again: the same transactions', async () => {
+  test('a second send with the same id gets the same transactions', async () => {
     await using lane = await openLane()
     const [one, two] = await lane.settle(lane.sender.sendSequence([transfer(1), transfer(2)], { id: 's' }))
     expect([one?.id, two?.id]).toEqual(['s/0', 's/1'])
@@ -95,7 +95,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('none takes a nonce that became free below what it follows', async () => {
+  test('no transaction takes a freed nonce below its predecessor', async () => {
     await using lane = await openLane({ limits: { window: 1, windowMax: 1 }, signMs: () => 300 })
     const other = await lane.settle(lane.sender.send(transfer(9), { until: 'queued' }))
     const sending = lane.sender.sendSequence(range(2).map(transfer), { until: 'queued' })
@@ -107,7 +107,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual(['noop', 1, 2])
   })
 
-  test('none is journaled before what it follows, however long that takes to be signed', async () => {
+  test('no transaction is journaled before its predecessor, however long that takes to sign', async () => {
     const signMs = [2_000, 0, 1_000]
     await using lane = await openLane({ signMs: () => signMs.shift() ?? 0 })
     const [first, , third] = await lane.settle(
@@ -121,7 +121,7 @@ describe('a sequence', () => {
     expect(first?.nonce).toBe(0)
   })
 
-  test('P8: a signature that was given up, and ends after the one for the next nonce, holds up nothing', async () => {
+  test('P8: an abandoned signature that ends after the one for the next nonce delays nothing', async () => {
     const signMs = [20_000, 9_000, 12_000, 0]
     await using lane = await openLane({ lossDepth: 'child', signMs: () => signMs.shift() ?? 0 })
     const sending = lane.sender.sendSequence(range(2).map(transfer), { until: 'queued' })
@@ -133,7 +133,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual(['foreign', 1, 2])
   })
 
-  test('one whose signature fails ends all after it of which nothing is journaled', async () => {
+  test('a failed signature ends all successors that are not journaled', async () => {
     let signatures = 0
     await using lane = await openLane({ signMs: () => 100, fails: () => ++signatures === 2 })
     const txs = await lane.settle(lane.sender.sendSequence(range(4).map(transfer)))
@@ -143,7 +143,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('is taken on whole or not at all', async () => {
+  test('is admitted as a whole or not at all', async () => {
     await using lane = await openLane({ limits: { queueMax: 3 } })
     const full = await lane.rejection(lane.sender.sendSequence(range(4).map(transfer)))
     expect(full).toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })
@@ -155,7 +155,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([])
   })
 
-  test('a thousand that follow one that fails all end', async () => {
+  test('a thousand successors of a failed transaction all end', async () => {
     await using lane = await openLane()
     const requests = [request({ kind: 'revert', marker: 1_001 }), ...range(1_000).map(transfer)]
     const txs = await lane.settle(lane.sender.sendSequence(requests))
@@ -171,7 +171,7 @@ describe('gas of a sequence', () => {
     needing(4, 3),
   ]
 
-  test('comes from a simulation of what goes before it, one for all and one that checks it', async () => {
+  test('comes from two simulations of the whole sequence: one estimates, one checks', async () => {
     await using lane = await openLane()
     const before = lane.chain.head.number
     const txs = await lane.settle(lane.sender.sendSequence(requests))
@@ -181,7 +181,7 @@ describe('gas of a sequence', () => {
     expect(landed.map(({ status }) => status)).toEqual(requests.map(() => 'success'))
   })
 
-  test('is raised until what needs more of it than it uses does not fail', async () => {
+  test('is raised until a transaction that needs more gas than it uses succeeds', async () => {
     await using lane = await openLane()
     const needed = 150_000
     lane.script = ({ method, params }) => {
@@ -199,7 +199,7 @@ describe('gas of a sequence', () => {
     await lane.settle(Promise.all(txs.map((tx) => tx.wait())))
   })
 
-  test('waits for what goes before it where the endpoint has no simulation, and asks it once', async () => {
+  test('waits for the predecessors if the endpoint has no simulation, which is requested only once', async () => {
     await using lane = await openLane()
     lane.script = ({ method }) =>
       method === 'eth_simulateV1' ? refuses('the method eth_simulateV1 does not exist', -32601) : undefined
@@ -212,7 +212,7 @@ describe('gas of a sequence', () => {
 })
 
 describe('dependent work outlives the process', () => {
-  test('P7: what waits goes on with the next holder, after its predecessor and in its order', async () => {
+  test('P7: waiting transactions continue with the next leader, after their predecessor and in order', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -234,7 +234,7 @@ describe('dependent work outlives the process', () => {
     )
     first.freeze()
     const sentBefore = lane.sent.length
-    // The next holder sends what was out once more, and none of what waits.
+    // The next leader resends the transaction in flight, and none of the waiting ones.
     await lane.until(() => lane.sent.length > sentBefore, 120_000)
     await lane.blocks(2)
     expect(new Set(lane.sent.map(nameOf))).toEqual(new Set([1]))
@@ -245,7 +245,7 @@ describe('dependent work outlives the process', () => {
     first.thaw()
   })
 
-  test('the holder keeps in order what a guest sends after its own transaction, and as a sequence', async () => {
+  test('the leader keeps the order of a sequence that a standby sends after its own transaction', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [, standby] = await world.pair()
@@ -261,7 +261,7 @@ describe('dependent work outlives the process', () => {
     expect(lane.sent.map(nameOf)).toEqual([1, 2, 3])
   })
 
-  test('P8: one whose predecessor has ended ends too, also where that is just being sent again by its id', async () => {
+  test('P8: a successor ends with its predecessor, even while the predecessor is sent again by its id', async () => {
     const inner = memoryStore()
     let key: LaneKey | undefined
     let slow = async () => {}

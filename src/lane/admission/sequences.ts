@@ -1,54 +1,52 @@
-import type { Lane } from '../../allocator/lane.js'
 import type { Slot } from '../../ledger/slot.js'
-import type { Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
-import type { Repeats } from '../../platform/repeats.js'
-import { reportError } from '../../platform/reportError.js'
-import { hasEnded } from '../../store/ended.js'
-import type { Store } from '../../types/store.js'
 import type { Order } from '../queue/order.js'
 import type { NonceAssigner } from '../signing/nonceAssigner.js'
-import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { dependencyError } from './conditions.js'
 import type { Intake } from './intake.js'
-
-type SequencesContext = {
-  readonly lane: Lane
-  readonly store: Store
-  readonly clock: Clock
-  readonly errors: Repeats<Error>
-  readonly transactions: Map<string, Transaction>
-}
+import { createJournalOrder } from './journalOrder.js'
+import { createPredecessorLookup, type PredecessorLookupContext } from './predecessorLookup.js'
+import { createPredecessorState } from './predecessorState.js'
 
 /**
- * Keeps sequences in their order: each transaction takes a nonce after the one that it follows, and is journaled no
- * sooner, or ends with it. What is journaled of a sequence is its beginning: neither a signature that fails nor a crash
- * leaves one behind whose place is taken.
+ * Keeps sequences in their order. Each transaction takes a nonce after its predecessor, is journaled no
+ * sooner than it, and ends with it. The journaled part of a sequence is always its beginning: if a signature
+ * fails or the process crashes, no transaction is left behind whose place has been taken.
  */
 export type Sequences = {
-  /** It is known here: from now on it ends where what it follows ends. */
+  /** The transaction is known here. From now on it ends if its predecessor ends. */
   enter(transaction: Transaction): void
-  /** Prepared: whether it may go in line now. Otherwise it is let in as soon as it may. */
+  /**
+   * Whether a prepared transaction may join the pending queue now. Otherwise it is added as soon as it may.
+   */
   mayGo(transaction: Transaction): boolean
-  /** Whether it may take the next nonce: none below that of what it follows, which a hole may be. */
+  /**
+   * Whether the transaction may take the next nonce, which may be a hole: the nonce must be above its
+   * predecessor's.
+   */
   canReserve(transaction: Transaction): boolean
-  /** Resolves when the bytes of what it follows are handed to the journal, or never will be; undefined: they are. */
+  /**
+   * Resolves when the predecessor's bytes were handed to the journal, or never will be. Undefined if there is
+   * nothing to wait for.
+   */
   waitForPredecessor(transaction: Transaction): Promise<void> | undefined
-  /** Its bytes were handed to the journal. */
+  /** The bytes of the transaction were handed to the journal. */
   markJournaled(transaction: Transaction): void
-  /** A nonce was given to one, which lets in what follows it, or taken back. */
+  /** A nonce was assigned, which admits the successor, or taken back. */
   moved(before: Slot | undefined, after: Slot): void
-  /** It has no nonce any more: what follows it waits again, and gives its own back where nothing of it is journaled. */
+  /**
+   * The transaction lost its nonce. Its successor waits again, and gives its own nonce back if none of its
+   * bytes are journaled.
+   */
   unbound(id: string): void
-  /** It ended without execution. */
+  /** The transaction ended without execution. */
   ended(transaction: Transaction): void
-  /** Those before it that no state shows yet, in their order. */
+  /** Its predecessors that are not visible in any state yet, in their order. */
   before(transaction: Transaction): readonly Transaction[]
-  /** There are such. */
+  /** Whether its predecessor is not visible in any state yet. */
   waits(transaction: Transaction): boolean
 }
-
-const LOOK_AGAIN_MS = 1_000
 
 export type SequenceParts = {
   readonly order: Pick<Order, 'ready' | 'stepAside'>
@@ -56,17 +54,21 @@ export type SequenceParts = {
   readonly pump: () => NonceAssigner
 }
 
-export function createSequences(context: SequencesContext, parts: SequenceParts): Sequences {
-  const { transactions, clock, store, lane } = context
-  // By the id of what they follow, until they are journaled themselves.
+export function createSequences(context: PredecessorLookupContext, parts: SequenceParts): Sequences {
+  const { transactions, lane } = context
+  // Successors by the id of their predecessor, until they are journaled themselves.
   const next = new Map<string, Transaction>()
   const held = new Set<Transaction>()
-  // Reserved, and handed to the journal; and who waits for that, by the id of what is waited for.
-  const handed = new Set<string>()
-  const turns = new Map<string, (() => void)[]>()
-
-  const followed = ({ needs }: Transaction) =>
-    needs?.follows === undefined ? undefined : transactions.get(needs.follows)
+  const predecessors = createPredecessorState(lane, transactions)
+  const journal = createJournalOrder(lane)
+  const lookUp = createPredecessorLookup(context, {
+    isWaiting: (transaction, id) => next.get(id) === transaction,
+    endedBefore,
+    released(transaction) {
+      leave(transaction)
+      if (transaction.ready) admit(transaction)
+    },
+  })
 
   function leave(transaction: Transaction): void {
     const follows = transaction.needs?.follows
@@ -74,10 +76,11 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     held.delete(transaction)
   }
 
-  function fail(transaction: Transaction, why: string): void {
+  function endedBefore(transaction: Transaction, id: string): void {
     if (transaction.nonce !== undefined || hasFailed(transaction)) return
     leave(transaction)
-    parts.intake().failed(transaction, dependencyError(transaction, new Error(why)))
+    const cause = new Error(`The transaction ${id} before it in its sequence ended.`)
+    parts.intake().failed(transaction, dependencyError(transaction, cause))
   }
 
   function admit(transaction: Transaction): void {
@@ -86,67 +89,28 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     parts.pump().run()
   }
 
-  /**
-   * What it follows was not known here: it has ended, or is final. Somebody may just be sending it again, by its id:
-   * that changes nothing of its end, and nobody tells of it.
-   */
-  async function look(transaction: Transaction, id: string): Promise<void> {
-    const stored = await store.find(lane.key, { id })
-    if (next.get(id) !== transaction) return
-    const before = transactions.get(id)
-    const isGone = stored ? hasEnded(stored.stage) : before === undefined
-    if (isGone || (before && hasFailed(before))) return fail(transaction, endedText(id))
-    if (stored === undefined || stored.stage === 'queued') return lookLater(transaction, id)
-    leave(transaction)
-    if (transaction.ready) admit(transaction)
-  }
-
-  /** It is about to arrive. */
-  function lookLater(transaction: Transaction, id: string): void {
-    clock.setTimer(() => void look(transaction, id).catch(failed(transaction, id)), LOOK_AGAIN_MS)
-  }
-
-  const failed = (transaction: Transaction, id: string) => (error: unknown) => {
-    reportError(context, error)
-    lookLater(transaction, id)
-  }
-
   function hold(transaction: Transaction, behind: string): void {
     held.add(transaction)
     parts.order.stepAside(transaction, { for: 'order', behind })
   }
 
   function unbound(id: string): void {
-    const transaction = next.get(id)
-    if (transaction === undefined || !transaction.ready) return
-    const { nonce } = transaction
-    if (nonce !== undefined) {
-      if (isUnsent(transaction)) lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
-      return
-    }
-    hold(transaction, id)
+    const successor = next.get(id)
+    if (successor === undefined || !successor.ready) return
+    const { nonce } = successor
+    if (nonce === undefined) return hold(successor, id)
+    if (journal.isUnsent(successor))
+      lane.apply(nonce, { type: 'withdraw', claim: successor.id, why: 'again' })
   }
 
   function bound(id: string): void {
-    const transaction = next.get(id)
-    if (transaction !== undefined && held.delete(transaction)) admit(transaction)
+    const successor = next.get(id)
+    if (successor !== undefined && held.delete(successor)) admit(successor)
   }
 
   function journaled(id: string): void {
     const own = transactions.get(id)
     if (own?.needs?.follows !== undefined) leave(own)
-  }
-
-  /** It has a nonce, and no bytes of it have come to the journal. */
-  function isUnsent({ id, nonce }: Transaction): boolean {
-    const slot = nonce === undefined ? undefined : lane.book.get(nonce)
-    return slot?.state === 'reserved' && slot.claim === id && !handed.has(id)
-  }
-
-  function turnOver(id: string): void {
-    const waiting = turns.get(id)
-    turns.delete(id)
-    for (const go of waiting ?? []) go()
   }
 
   return {
@@ -155,8 +119,8 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
       if (id === undefined || next.get(id) === transaction) return
       next.set(id, transaction)
       const before = transactions.get(id)
-      if (before === undefined) void look(transaction, id).catch(failed(transaction, id))
-      else if (hasFailed(before)) fail(transaction, endedText(id))
+      if (before === undefined) lookUp(transaction, id)
+      else if (hasFailed(before)) endedBefore(transaction, id)
     },
     mayGo(transaction) {
       const id = transaction.needs?.follows
@@ -164,56 +128,37 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
       const before = transactions.get(id)
       if (before !== undefined && before.nonce !== undefined && !hasFailed(before)) return true
       hold(transaction, id)
-      if (before === undefined || hasFailed(before)) void look(transaction, id).catch(failed(transaction, id))
+      if (before === undefined || hasFailed(before)) lookUp(transaction, id)
       return false
     },
     canReserve(transaction) {
-      const before = followed(transaction)
+      const before = predecessors.of(transaction)
       return before?.nonce === undefined || before.nonce < lane.next()
     },
     waitForPredecessor(transaction) {
-      const before = followed(transaction)
-      if (before === undefined || !isUnsent(before)) return undefined
-      // A signature that was given up may still be under way, beside the one for the next nonce.
-      return new Promise((resolve) => void turns.set(before.id, [...(turns.get(before.id) ?? []), resolve]))
+      const before = predecessors.of(transaction)
+      return before && journal.waitFor(before)
     },
     markJournaled({ id }) {
-      if (next.has(id)) handed.add(id)
-      turnOver(id)
+      if (next.has(id)) journal.mark(id)
+      journal.release(id)
     },
     moved(before, after) {
       if (after.state === 'reserved') return bound(after.claim)
       if (before?.state !== 'reserved') return
       const { claim } = before
-      handed.delete(claim)
+      journal.forget(claim)
       if (after.state === 'live') journaled(claim)
       else if (after.state === 'hole') unbound(claim)
-      turnOver(claim)
+      journal.release(claim)
     },
     unbound,
     ended({ id }) {
-      const transaction = next.get(id)
-      // A turn of its own for each, however long the sequence.
-      if (transaction !== undefined) queueMicro(() => fail(transaction, endedText(id)))
+      const successor = next.get(id)
+      // One microtask per transaction, so that a long sequence does not recurse.
+      if (successor !== undefined) queueMicro(() => endedBefore(successor, id))
     },
-    before(transaction) {
-      const found: Transaction[] = []
-      for (let one = followed(transaction); one !== undefined && !isShown(one); one = followed(one)) {
-        found.push(one)
-      }
-      return found.reverse()
-    },
-    waits(transaction) {
-      const before = followed(transaction)
-      return before !== undefined && !isShown(before)
-    },
-  }
-
-  /** State at `pending` holds what it did. */
-  function isShown(transaction: Transaction): boolean {
-    const { nonce } = transaction
-    return hasReached(transaction, 'preconfirmed') || (nonce !== undefined && nonce < lane.book.coveredTo)
+    before: predecessors.before,
+    waits: predecessors.waits,
   }
 }
-
-const endedText = (id: string) => `The transaction ${id} before it in its sequence ended.`

@@ -17,7 +17,7 @@ function deadlines() {
   return { clock, passed, all, inMs }
 }
 
-test('each deadline is due at its time, whatever the order in which they were set', async () => {
+test('each deadline is due at its time, in whichever order they were set', async () => {
   const { clock, passed, inMs } = deadlines()
   inMs('late', 5_300)
   inMs('early', 200)
@@ -34,7 +34,7 @@ test('each deadline is due at its time, whatever the order in which they were se
   expect(clock.pendingTimers).toBe(0)
 })
 
-test('a deadline that was forgotten is never due, also where another one makes the caller forget it', async () => {
+test('a removed deadline is never due, even if another due deadline removes it', async () => {
   const { clock, passed, all, inMs } = deadlines()
   inMs('a', 100)
   inMs('b', 100)
@@ -58,7 +58,7 @@ test('a deadline that was forgotten is never due, also where another one makes t
   expect(passed.slice(1)).toEqual([['first', 0]])
 })
 
-test('the wall clock steps forward past a deadline: it is due within a second', async () => {
+test('a deadline is due within a second after the wall clock steps forward past it', async () => {
   const { clock, passed, inMs } = deadlines()
   inMs('a', HOUR_MS)
   await clock.advance(10_300)
@@ -67,7 +67,7 @@ test('the wall clock steps forward past a deadline: it is due within a second', 
   expect(passed).toEqual([['a', 11_000]])
 })
 
-test('the wall clock steps back: a deadline is due when the wall clock shows it, and not before', async () => {
+test('after the wall clock steps back, a deadline is not due before the wall clock shows it', async () => {
   const { clock, passed, inMs } = deadlines()
   inMs('a', 60_000)
   await clock.advance(59_500)
@@ -78,7 +78,7 @@ test('the wall clock steps back: a deadline is due when the wall clock shows it,
   expect(passed).toEqual([['a', HOUR_MS + 60_000]])
 })
 
-test('a deadline may be further ahead than the longest timer of JavaScript', async () => {
+test('a deadline may be further ahead than the longest JavaScript timer', async () => {
   const { clock, passed, inMs } = deadlines()
   inMs('a', 40 * DAY_MS)
   await clock.advance(HOUR_MS)

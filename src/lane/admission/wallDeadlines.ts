@@ -1,23 +1,28 @@
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 
-/** Deadlines in wall time, such as callers give them: one timer for all of them. */
+/** Deadlines in wall time, as callers set them. All of them share one timer. */
 export type WallDeadlines<key> = {
-  /** Due once the wall clock shows `atMs`, milliseconds since the epoch; replaces an earlier deadline of the key. */
+  /**
+   * The key is due once the wall clock shows `atMs` (milliseconds since the epoch). Replaces an earlier
+   * deadline of the key.
+   */
   set(key: key, atMs: number): void
   forget(key: key): void
 }
 
-/** The wall clock may be set forward: a deadline that it passed that way is found this much later at most. */
+/** The wall clock may be set forward. A deadline that it skips is noticed after this time at most. */
 const LOOK_MS = 1_000
 
-/** Calls `due` once for each key, in a turn of its own and never before its time. `due` may set the key again. */
+/**
+ * Calls `due` once for each key, in a separate event-loop turn and never early. `due` may set the key again.
+ */
 export function createWallDeadlines<key>(options: {
   readonly clock: Clock
   readonly due: (key: key) => void
 }): WallDeadlines<key> {
   const { clock, due } = options
   const dueAtMs = new Map<key, number>()
-  // No deadline is earlier. It may stand for one that was forgotten: then the next look finds the next one.
+  // No deadline is earlier. If the deadline behind it was removed, the next check finds the next one.
   let earliestMs = Number.POSITIVE_INFINITY
   let cancel: CancelTimer | undefined
 
@@ -43,7 +48,7 @@ export function createWallDeadlines<key>(options: {
       if (atMs <= nowMs) passed.push(key)
       else earliestMs = Math.min(earliestMs, atMs)
     }
-    // One that is due may make the lane forget another.
+    // One due key may make the lane forget another.
     for (const key of passed) if (dueAtMs.delete(key)) due(key)
   }
 

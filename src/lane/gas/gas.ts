@@ -12,34 +12,41 @@ import type { TxRequest } from '../../types/index.js'
 import { leastGas, mostGas } from '../../validate/gasBounds.js'
 import { type Tuple, tuplesOf } from '../transaction/authorize.js'
 
-/** What a node said when it was asked to run a transaction. */
+/** The result of a node's attempt to run a transaction. */
 export type Estimate =
   | { readonly kind: 'gas'; readonly gas: bigint }
-  /** The node ran it and it failed: on the state as it is now. */
+  /** The node ran it and it failed, on the state of this moment. */
   | { readonly kind: 'reverted'; readonly cause: Error }
-  /** The account cannot pay for it now. */
+  /** The account cannot pay for it at this moment. */
   | { readonly kind: 'funds'; readonly cause: Error }
   | {
       readonly kind: 'unknown'
       readonly cause: Error
       readonly retryAfterMs: number | undefined
       /**
-       * `silence`: no word was had on whether it would run. `words`: the node answered this very request in words that
-       * are not known. `absurd`: an answer that cannot be, since no chain runs it for so little, or no block has room.
+       * Why there is no result.
+       *
+       * - `silence`: no answer about this request arrived.
+       * - `words`: the node answered this very request with a message that is not known.
+       * - `absurd`: an impossible amount. It is below the intrinsic cost, or above the gas of a block.
        */
       readonly how: 'silence' | 'words' | 'absurd'
     }
 
 export type GasEstimator = {
-  /** Asks before it is known that the transaction may be estimated: an answer that says how much gas serves once. */
+  /**
+   * Requests an estimate before it is certain that one is needed. If the answer is an amount of gas, the next
+   * `estimate` of the same request uses it.
+   */
   ahead(request: TxRequest, from: Hex): void
-  /** `eth_estimateGas` at `pending`. Requests of one turn share a batch. */
+  /** `eth_estimateGas` at `pending`. Requests of one event-loop turn share a batch. */
   estimate(request: TxRequest, from: Hex): Promise<Estimate>
-  /** Runs the transaction without sending it: for who gives gas and asks for a simulation. */
+  /** Runs the transaction with `eth_call`, for callers that set the gas and want a simulation. */
   simulate(request: TxRequest, from: Hex): Promise<Estimate>
 }
 
-// EIP-7702, PER_EMPTY_ACCOUNT_COST: charged for each tuple before anything runs; a part of it comes back afterwards.
+// EIP-7702, PER_EMPTY_ACCOUNT_COST: charged for each tuple before execution; a part of it is refunded
+// afterwards.
 const TUPLE_GAS = 25_000n
 
 type Asked = {
@@ -50,7 +57,7 @@ type Asked = {
 
 type Method = 'eth_estimateGas' | 'eth_call'
 
-/** An answer that is older was about another state. */
+/** An older answer was computed on another state. */
 const AHEAD_MS = 2_000
 
 export function createGasEstimator(options: {
@@ -95,7 +102,10 @@ export function createGasEstimator(options: {
     })
   }
 
-  /** What the endpoint that is read says; where that cannot be, what another one says, if it says how much gas. */
+  /**
+   * Returns the estimate of the current reader. If that is absurd, the other endpoints are asked in turn, and
+   * the first amount of gas counts.
+   */
   async function run(method: Method, request: TxRequest, from: Hex): Promise<Estimate> {
     const { reader } = endpointPool
     const own = await runAt(reader, method, request, from)
@@ -159,8 +169,9 @@ export function createGasEstimator(options: {
 }
 
 /**
- * The accounts with the code that the tuples give them. To ask with the tuples themselves, they would have to be
- * signed: for a nonce that is not known yet, and for the endpoint to keep, whatever becomes of the transaction.
+ * State override that gives the accounts the code that the tuples delegate to. An estimate with the tuples
+ * themselves would need their signatures: for a nonce that is not known yet, and visible to the endpoint even
+ * if the transaction is never sent.
  */
 function delegatedState(tuples: readonly Tuple[], own: Hex): object {
   const code = ({ contractAddress }: Tuple) =>
@@ -173,7 +184,7 @@ function failed(failure: RpcFailure, method: string, params: readonly unknown[])
   const retryAfterMs = failure.kind === 'http' ? failure.retryAfterMs : undefined
   if (rpc === undefined)
     return { kind: 'unknown', cause: new Error(failure.message), retryAfterMs, how: 'silence' }
-  // viem's own error type, so that its decoding of custom errors and its `walk` find what they look for.
+  // viem's own error type, so that its decoding of custom errors and its `walk` recognise it.
   const cause = new RpcRequestError({ body: { method, params }, error: rpc, url: 'redacted' })
   const message = rpc.message.toLowerCase()
   if (rpc.code === 3 || REVERTED.test(message)) return { kind: 'reverted', cause }
@@ -182,6 +193,6 @@ function failed(failure: RpcFailure, method: string, params: readonly unknown[])
   return { kind: 'unknown', cause, retryAfterMs, how: isExplicit(failure) ? 'words' : 'silence' }
 }
 
-// Code 3 is geth's for a revert (internal/ethapi/errors.go); the others tell it by message only.
+// geth uses code 3 for a revert (internal/ethapi/errors.go). Other clients show a revert by the message only.
 const REVERTED =
   /revert|invalid opcode|out of gas|gas required exceeds|stack (under|over)flow|invalid jump|evm error|execution (error|failed)|vm exception/

@@ -12,8 +12,9 @@ import type { Transaction } from '../transaction/transaction.js'
 import type { Estimate } from './gas.js'
 
 /**
- * Gas for a transaction of a sequence on the state that those before it leave behind. Undefined where that cannot be
- * told: the endpoint has no `eth_simulateV1`, too many go before it, or it fails on that state.
+ * Estimates the gas of a transaction in a sequence, on the state that its predecessors leave behind.
+ * Undefined if that is impossible: the endpoint has no `eth_simulateV1`, the transaction has too many
+ * predecessors, or it fails on that state.
  */
 export type SequenceGas = (
   before: readonly Transaction[],
@@ -21,9 +22,11 @@ export type SequenceGas = (
 ) => Promise<Estimate | undefined>
 
 const METHOD = 'eth_simulateV1'
-/** Calls in one simulation: beyond them, what is asked for waits until the first of them show. */
+/** Maximum calls per `eth_simulateV1`. Later transactions wait until the first ones are visible on chain. */
 const CALLS_MAX = 100
-/** What the simulated block may spend. reth refuses a block above its own cap (-38026), geth takes what is given. */
+/**
+ * Gas limit of the simulated block. reth refuses a block above its own cap (-38026); geth accepts any limit.
+ */
 const BLOCK_GAS = numberToHex(30_000_000)
 const TRIES_MAX = 3
 
@@ -42,7 +45,7 @@ export function createSequenceGas({
   readonly endpointPool: EndpointPool
   readonly limits: Limits
 }): SequenceGas {
-  // What is asked for in one turn is one simulation: the longest holds the others.
+  // Requests of one event-loop turn share one simulation, because the longest chain contains the others.
   let asked: { readonly chain: readonly Transaction[]; readonly done: (run: Run | undefined) => void }[] = []
 
   async function simulate(
@@ -64,9 +67,9 @@ export function createSequenceGas({
   }
 
   /**
-   * What was used is less than what is needed: up to a fifth is refunded at the end (EIP-3529), and each call within
-   * keeps a 64th back (EIP-150). So it is run again with the limits that it would be sent with, and with twice of what
-   * was not enough.
+   * Finds sufficient gas limits. The gas used is less than the gas needed: up to a fifth is refunded at the
+   * end (EIP-3529), and each inner call keeps a 64th back (EIP-150). So the chain is simulated again with the
+   * limits that would be sent, and a limit that was too low is doubled.
    */
   async function solve(chain: readonly Transaction[]): Promise<ReadonlyMap<Transaction, bigint>> {
     const solved = new Map<Transaction, bigint>()
@@ -79,7 +82,7 @@ export function createSequenceGas({
       const results = await simulate(chain, (one) => limits.get(one))
       if (results === undefined) return solved
       const failed = chain.findIndex((_, index) => first[index]?.ok === true && results[index]?.ok === false)
-      // What comes after one that failed ran on a state that will not be.
+      // Results after the first failure are meaningless: they ran on a state that will never exist.
       const sound = failed < 0 ? chain.length : failed
       for (const [index, one] of chain.slice(0, sound).entries())
         if (results[index]?.ok === true) solved.set(one, limits.get(one) ?? 0n)
@@ -118,12 +121,12 @@ export function createSequenceGas({
   }
 }
 
-/** The most that `used` can have been before the refund, and a 64th on top. */
+/** Maximum that `used` can have been before the refund, plus a 64th. */
 function enough(used: bigint): bigint {
   return (((used * 5n) / 4n) * 64n) / 63n + 1n
 }
 
-/** Undefined where a call is said to have run for less than it costs before it runs. */
+/** Undefined if a call is reported to have succeeded with less gas than its intrinsic cost. */
 function sound(
   results: readonly Result[] | undefined,
   chain: readonly Transaction[],
@@ -131,13 +134,16 @@ function sound(
 ): readonly Result[] | undefined {
   const isSound = results?.every(({ ok, gasUsed }, index) => {
     const request = chain[index]?.request
-    // A fifth of it may have been refunded (EIP-3529), so that what is reported is less.
+    // Up to a fifth may have been refunded (EIP-3529), so the reported amount may be lower by that much.
     return !ok || request === undefined || 5n * gasUsed >= 4n * leastGas(request, on)
   })
   return isSound ? results : undefined
 }
 
-/** As in the execution-apis' spec of `eth_simulateV1`: blocks, each with its calls; undefined for anything else. */
+/**
+ * Parses the result as specified in execution-apis: blocks, each with its calls. Undefined for any other
+ * shape.
+ */
 function resultsOf(result: unknown, count: number): readonly Result[] | undefined {
   const calls = (result as [{ calls?: unknown }?] | null)?.[0]?.calls
   if (!Array.isArray(calls) || calls.length !== count) return undefined

@@ -6,7 +6,10 @@ type Run = () => Promise<unknown>
 type Entry = QueueEntry & { readonly run: Run }
 export type FairOptions = QueueAddOptions & Pick<QueueEntry, 'group'>
 
-/** The queue of a p-queue, in the order of a `Line`: the questions of one group do not hold up another. */
+/**
+ * Queue class for p-queue that orders entries like a `PendingQueue`, so that the estimates of one group do
+ * not delay those of another.
+ */
 export type FairQueueClass = new () => Queue<Run, FairOptions>
 
 export function fairQueueClass(weightOf: (group: string | undefined) => number): FairQueueClass {
@@ -30,7 +33,7 @@ export function fairQueueClass(weightOf: (group: string | undefined) => number):
       return [...this.queue].filter((one) => one.priority === priority).map(({ run }) => run)
     }
 
-    /** Nothing here has an id of its own. */
+    /** Entries have no ids, so there is no entry to find. */
     setPriority(): void {}
   }
 }

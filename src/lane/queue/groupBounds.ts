@@ -9,22 +9,27 @@ import { openMove } from './openMove.js'
 import type { PendingQueue } from './pendingQueue.js'
 
 /**
- * Bounds what transactions that name a group have in flight, so that groups share what blocks take, and not the pool of a
- * node: what is in a pool already goes before everything that comes later. Together they have at most the gas of one
- * block in flight; a group may be bounded further by its `inFlightMax`. Lanes of a pool count as one.
+ * Bounds the transactions in flight that name a group. Groups share the room in blocks; they must not share
+ * the transaction pool of a node, because a transaction that is in the pool already goes before every later
+ * one.
+ * All groups together have at most the gas of one block in flight. `inFlightMax` bounds a single group
+ * further. All lanes of a sender pool count together.
  */
 export type GroupBounds = GroupCounts & {
-  /** Whether the transaction may take a nonce now. The line holds back those of a full group. */
+  /**
+   * Whether the transaction may take a nonce now. Full groups are not checked here: the pending queue holds
+   * them back.
+   */
   admits(transaction: Transaction): boolean
   /** The bound that keeps the transaction from taking a nonce now. */
   boundOf(transaction: Transaction): 'inFlightMax' | 'blockGas' | undefined
-  /** Closes each full group that is at the head of the line. */
+  /** Closes each full group that is at the head of the pending queue. */
   closeFull(): void
-  /** Reopens groups for which other lanes of the pool have made room. */
+  /** Reopens the groups for which other lanes of the sender pool have made room. */
   look(): void
-  /** The transaction takes this nonce. */
+  /** Counts the transaction that takes this nonce. */
   reserved(nonce: number, transaction: Transaction): void
-  /** A slot moved: its gas counts while it is open. */
+  /** A slot changed. Its gas counts while the slot is open. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
 }
 
@@ -35,9 +40,9 @@ export function createGroupBounds(
   options: {
     readonly policy: GroupPolicy | undefined
     readonly queue: Pick<PendingQueue<Transaction>, 'peek' | 'close' | 'reopen' | 'closed'>
-    /** All lanes of its pool in this process, this one among them. */
+    /** All lanes of the sender pool in this process, including this lane. */
     readonly lanes: () => readonly GroupCounts[]
-    /** Those of a group that wait for a nonce here. */
+    /** Number of transactions of a group that wait for a nonce in this lane. */
     readonly queued: GroupCounts['queued']
   },
 ): GroupBounds {
@@ -62,7 +67,7 @@ export function createGroupBounds(
     return lanes().reduce((sum, lane) => sum + lane.inFlight(group), 0) >= inFlightMax
   }
 
-  /** A transaction with more gas than a block goes alone. */
+  /** A transaction that needs more gas than a block has may go only while no other one is in flight. */
   function fitsBlock(transaction: Transaction): boolean {
     if (transaction.group === undefined) return true
     const { chain, tracker } = context.endpointPool

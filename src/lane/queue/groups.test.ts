@@ -6,7 +6,7 @@ import type { GroupPolicy, SendOptions, Tx, TxRequest } from '../../types/index.
 
 const markers = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index)
 
-/** Blocks with room for so many transfers, and a node that keeps everything it is sent. */
+/** A chain with room for this many transfers per block, and a node whose pool accepts every transaction. */
 const chainWith = (perBlock: number): SimLaneOptions => ({
   balanceWei: 1_000n * ONE_ETHER,
   chain: { rules: 'geth', gasLimit: perBlock * 21_000, transactionsPerStepMax: perBlock, gappedMax: 5_000 },
@@ -27,7 +27,7 @@ function queue(
 const sealed = (lane: SimLane, sent: readonly Tx[]) =>
   lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))), 600_000)
 
-/** In how many blocks it was there, from the next one on. */
+/** Number of blocks until the transaction landed, starting with the next block. */
 async function blocksFor(lane: SimLane, send: () => Promise<Tx>): Promise<number> {
   const before = lane.chain.canonical.length
   const tx = await lane.settle(send())
@@ -39,8 +39,8 @@ async function blocksFor(lane: SimLane, send: () => Promise<Tx>): Promise<number
   )
 }
 
-describe('a lane whose transactions name groups', () => {
-  test('lets one of another group land within two blocks, however many wait before it', async () => {
+describe('a lane with transactions in groups', () => {
+  test('lands a transaction of another group within two blocks, however many are queued before it', async () => {
     await using lane = await openLane(chainWith(50))
     const many = await queue(lane, 0, 1_500, 'many')
     const waits: number[] = []
@@ -53,16 +53,16 @@ describe('a lane whose transactions name groups', () => {
     await sealed(lane, many)
   })
 
-  test('fills its blocks all the same', async () => {
+  test('fills its blocks although the groups are bounded', async () => {
     await using lane = await openLane(chainWith(50))
     const many = await queue(lane, 0, 600, 'many')
     await sealed(lane, many)
     const filled = lane.chain.canonical.map(({ executed }) => executed.length).filter((count) => count > 0)
-    // The first and the last may be met in their middle.
+    // The first and the last block may be filled in part.
     expect(filled.slice(1, -1).every((count) => count === 50)).toBe(true)
   })
 
-  test('without groups everything goes as it came, and as much at once as the node takes', async () => {
+  test('without groups it sends in order of arrival, and as many at once as the node accepts', async () => {
     await using lane = await openLane(chainWith(50))
     const many = await queue(lane, 0, 300)
     await lane.until(() => many.every(({ nonce }) => nonce !== undefined))
@@ -86,7 +86,7 @@ describe('a lane whose transactions name groups', () => {
       expect(own.map(({ nonce }) => nonce)).toEqual(own.map(({ nonce }) => nonce).toSorted((a, b) => a! - b!))
   })
 
-  test('what names none waits its turn among them, and neither waits for ever', async () => {
+  test('transactions without a group take turns with the groups, and neither side starves', async () => {
     await using lane = await openLane(chainWith(20))
     const named = await queue(lane, 0, 100, 'named')
     const others = await queue(lane, 200, 100)
@@ -94,7 +94,7 @@ describe('a lane whose transactions name groups', () => {
     await sealed(lane, [...named, ...others])
   })
 
-  test('says what holds a group back', async () => {
+  test('`waitingFor` names the bound that holds a group back', async () => {
     await using lane = await openLane({ ...chainWith(20), groups: { named: { capped: { inFlightMax: 2 } } } })
     const capped = await queue(lane, 0, 10, 'capped')
     await lane.until(() => capped.filter(({ nonce }) => nonce !== undefined).length === 2)
@@ -106,7 +106,7 @@ describe('a lane whose transactions name groups', () => {
     await sealed(lane, [...capped, ...many])
   })
 
-  test('holds no group up for one that has all in flight that it may', async () => {
+  test('a group at its inFlightMax does not delay other groups', async () => {
     await using lane = await openLane({
       ...chainWith(100),
       groups: { named: { capped: { inFlightMax: 3 } } },
@@ -124,7 +124,7 @@ describe('a lane whose transactions name groups', () => {
     await sealed(lane, [...capped, ...others])
   })
 
-  test('refuses what is beyond the queue of a group at once, and that group alone', async () => {
+  test('rejects transactions beyond the queueMax of a group at once, and those of no other group', async () => {
     await using lane = await openLane({
       ...chainWith(100),
       groups: { each: { queueMax: 5 }, named: { big: { queueMax: 8 } } },
@@ -152,7 +152,7 @@ describe('a lane whose transactions name groups', () => {
         lane.sender.sendSequence(markers(300, 4).map(transfer), { group: 'other', until: 'queued' }),
       ),
     ).toMatchObject({ code: 'QUEUE_FULL' })
-    // What was sent before is no news, and a cancelled one makes room.
+    // A resend with a known id needs no room, and a cancelled transaction makes room.
     const again = await queue(lane, 0, 1, 'small')
     expect(again[0]).toBe(small[0])
     await lane.settle(small[4]!.cancel())
@@ -161,7 +161,7 @@ describe('a lane whose transactions name groups', () => {
     await sealed(lane, [...small.slice(0, 4), ...big, ...none])
   })
 
-  test('estimates the gas of a group by turns as well', async () => {
+  test('estimates the gas of the groups in turns as well', async () => {
     await using lane = await openLane({ ...chainWith(100), limits: { prepareMax: 2 } })
     const call = (marker: number) => programRequest({ kind: 'call', marker }) as TxRequest
     const many = markers(0, 200).map((marker) =>
@@ -175,7 +175,7 @@ describe('a lane whose transactions name groups', () => {
     expect(asked).toBeLessThan(20)
   })
 
-  test('tells a group that its transaction reverts, although another one never stops sending', async () => {
+  test('rejects a reverting transaction of one group while another group sends without end', async () => {
     await using lane = await openLane(chainWith(20))
     let failed = 0
     lane.script = ({ method, params }) => {
@@ -199,7 +199,7 @@ describe('a lane whose transactions name groups', () => {
   })
 })
 
-describe('a pool whose transactions name groups', () => {
+describe('a sender pool with transactions in groups', () => {
   const RICH = 1_000n * ONE_ETHER
 
   const send = ({ lane, pool }: Pools, from: number, count: number, group: string) =>
@@ -211,7 +211,7 @@ describe('a pool whose transactions name groups', () => {
       ),
     )
 
-  test('bounds what a group has in flight, and what waits of it, over all of its keys', async () => {
+  test('bounds the in-flight and queued transactions of a group over all keys of the pool', async () => {
     const groups: GroupPolicy = { each: { inFlightMax: 6, queueMax: 100 } }
     await using pools = await openPools([RICH, RICH, RICH], { ...chainWith(100), groups })
     const { lane, pool } = pools
@@ -224,7 +224,7 @@ describe('a pool whose transactions name groups', () => {
       )
       return sent.every(({ stage }) => stage === 'sealed')
     }, 600_000)
-    // Each key learns of what the others have with its own turn.
+    // A key sees the counts of the other keys only with its own turn.
     expect(most).toBeLessThanOrEqual(8)
     pool.pause()
     await send(pools, 100, 100, 'tenant')
@@ -235,7 +235,7 @@ describe('a pool whose transactions name groups', () => {
     await lane.settle(pool.drain(), 600_000)
   })
 
-  test('lets one of another group land within two blocks', async () => {
+  test('lands a transaction of another group within two blocks', async () => {
     await using pools = await openPools([RICH, RICH, RICH], chainWith(60))
     const { lane, pool } = pools
     const many = await send(pools, 0, 900, 'many')

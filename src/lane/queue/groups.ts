@@ -30,17 +30,17 @@ function namedIn(policy: GroupPolicy | undefined, group: string): GroupShare | u
   return named !== undefined && Object.hasOwn(named, group) ? named[group] : undefined
 }
 
-/** The queue of a lane, and those of the lanes that share its groups. */
+/** The queue of a lane, and the queues of the lanes that share its groups. */
 export type Queues = {
-  /** Transactions that wait in the lane itself. */
+  /** Number of transactions that wait in the lane itself. */
   readonly size: number
   readonly queueMax: number
   readonly policy: GroupPolicy | undefined
-  /** All lanes of its pool in this process, the lane among them. */
+  /** All lanes of the sender pool in this process, including the lane itself. */
   readonly lanes: readonly Pick<GroupCounts, 'queued'>[]
 }
 
-/** The error for so many more of a group; undefined where there is room for them. */
+/** Returns `QUEUE_FULL` if the queue has no room for `more` transactions of the group, else undefined. */
 export function queueRefusal(
   { size, queueMax, policy, lanes }: Queues,
   group: string | undefined,
@@ -61,7 +61,7 @@ function queueFull(message: string): TxlaneError {
   return new TxlaneError(message, { code: 'QUEUE_FULL', fate: 'notExecuted' })
 }
 
-/** Counts transactions by group. A group that has none takes no room. */
+/** Counts transactions by group. A group with a count of zero uses no memory. */
 export class GroupTally {
   private readonly counts = new Map<string, number>()
 

@@ -1,9 +1,11 @@
 import type { Slot } from '../../ledger/slot.js'
 
 /**
- * What a move of a slot means for an amount that is counted while the slot is open. `same`: the amount stands, since it was
- * counted with the reservation, or no attempt came or went. `attempts`: the attempts say the amount anew. `over`: the slot
- * is open no more.
+ * Says how a change of a slot affects an amount that is counted while the slot is open.
+ *
+ * - `same`: the amount stays. It was counted with the reservation, or the number of attempts has not changed.
+ * - `attempts`: recompute the amount from the attempts.
+ * - `over`: the slot is no longer open.
  */
 export function openMove(before: Slot | undefined, after: Slot): 'same' | 'attempts' | 'over' {
   if (after.state === 'reserved') return 'same'

@@ -6,7 +6,7 @@ import { openLane, refuses, type SimLane, TIMES_OUT, transfer } from '../../api/
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Item, SendOptions, TxRequest } from '../../types/index.js'
 
-/** A transfer whose gas a node has to be asked for. */
+/** A transfer without gas: the lane has to ask a node for an estimate. */
 function unpriced(marker: number): TxRequest {
   const { gas: _, ...request } = transfer(marker) as TxRequest & { gas?: bigint }
   return request as TxRequest
@@ -16,13 +16,13 @@ const markers = (count: number, from = 1) => Array.from({ length: count }, (_, i
 
 const isEstimate = ({ method }: RpcCall) => method === 'eth_estimateGas'
 
-/** Each request with an estimate is answered after a time of its own. */
+/** Delays each request that contains an estimate by a random time. */
 function lateBy(seed: number, mostMs: number) {
   const random = createRandom(seed)
   return (calls: readonly RpcCall[]) => (calls.some(isEstimate) ? Math.floor(random() * mostMs) : 0)
 }
 
-/** Estimates of the transfer with this marker are answered with this. */
+/** Answers the estimates of the transfer with this marker. */
 const estimateOf = (marker: number, answer: () => RpcReply | undefined) => (call: RpcCall) => {
   const [request] = call.params as [{ to?: string } | undefined]
   return isEstimate(call) && request?.to === (transfer(marker) as { to?: string }).to ? answer() : undefined
@@ -33,19 +33,19 @@ function sendAll(lane: SimLane, given: readonly (readonly [TxRequest, SendOption
   return Promise.allSettled(sent)
 }
 
-/** Each nonce up to the highest one is used, and by what it was called for. */
+/** No-ops and foreign transactions on the chain: empty if every nonce was used by its own transaction. */
 const dense = (lane: SimLane) => lane.executed().filter((one) => one === 'noop' || one === 'foreign')
 
 async function landed(lane: SimLane): Promise<void> {
   await lane.settle(lane.sender.drain())
 }
 
-test('nonces go by the order of the calls, whatever order the estimates are answered in', async () => {
+test('nonces follow the order of the calls, although the estimates are answered in another order', async () => {
   const burst = fc.record({
     seed: fc.nat(),
     count: fc.integer({ min: 2, max: 330 }),
     how: fc.constantFrom('send', 'sendMany'),
-    // Of a hundred, so many have their gas given.
+    // Percentage of the requests that bring their own gas.
     given: fc.constantFrom(0, 0, 50),
     order: fc.constantFrom('relaxed', 'strict'),
   })
@@ -83,7 +83,7 @@ test('nonces go by the order of the calls, whatever order the estimates are answ
   )
 }, 60_000)
 
-test('within each priority the order is that of the calls, and a higher one is not held back by a lower one', async () => {
+test('each priority keeps the order of the calls, and a lower priority does not delay a higher one', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       await using lane = await openLane({ lateMs: lateBy(seed, 900), limits: { batchMax: 20, window: 512 } })
@@ -106,7 +106,7 @@ test('within each priority the order is that of the calls, and a higher one is n
   )
 }, 60_000)
 
-test('one that expires or is aborted while others wait behind it leaves no gap, and they keep their order', async () => {
+test('an expired or aborted transaction leaves no gap, and the transactions behind it keep their order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       await using lane = await openLane({
@@ -137,8 +137,8 @@ test('one that expires or is aborted while others wait behind it leaves no gap, 
 const isPlain = (one: readonly [TxRequest, SendOptions] | undefined) =>
   one !== undefined && one[1].expires === undefined && one[1].signal === undefined
 
-describe('an estimate that fails and is asked again', () => {
-  test('relaxed: later ones go before it, and an event says which, and why', async () => {
+describe('an estimate that fails and is retried', () => {
+  test('relaxed: later transactions go first, and an event names the first of them and the reason', async () => {
     await using lane = await openLane()
     let failures = 2
     lane.script = estimateOf(1, () => (failures-- > 0 ? refuses('header not found') : undefined))
@@ -158,7 +158,7 @@ describe('an estimate that fails and is asked again', () => {
     expect(waitingFor.sentence).toContain('"header not found"')
   })
 
-  test('strict: later ones wait for it, and nothing is told', async () => {
+  test('strict: later transactions wait, and no event is emitted', async () => {
     await using lane = await openLane({ order: 'strict' })
     let failures = 2
     lane.script = estimateOf(1, () => (failures-- > 0 ? TIMES_OUT : undefined))
@@ -168,7 +168,7 @@ describe('an estimate that fails and is asked again', () => {
     expect(lane.events('reordered')).toEqual([])
   })
 
-  test('strict: one that fails for good lets those behind it go', async () => {
+  test('strict: a transaction that fails for good releases the transactions behind it', async () => {
     await using lane = await openLane({ order: 'strict' })
     lane.script = estimateOf(2, () => refuses('execution reverted', 3))
     const results = await lane.settle(
@@ -182,7 +182,7 @@ describe('an estimate that fails and is asked again', () => {
     expect(lane.executed()).toEqual([1, 3, 4])
   })
 
-  test('a call says strict for itself alone', async () => {
+  test('the option order: strict applies to one call alone', async () => {
     await using lane = await openLane()
     let failures = 2
     lane.script = estimateOf(1, () => (failures-- > 0 ? refuses('header not found') : undefined))
@@ -192,7 +192,7 @@ describe('an estimate that fails and is asked again', () => {
   })
 })
 
-describe('the condition of a transaction has not come about', () => {
+describe('the condition of a transaction is not met yet', () => {
   const dependent = async (order: 'relaxed' | 'strict') => {
     const lane = await openLane({ order, chain: { blockTimeMs: 1_000, flashblockMs: 1_000 } })
     await lane.settle(
@@ -207,13 +207,13 @@ describe('the condition of a transaction has not come about', () => {
     return lane
   }
 
-  test('relaxed: later ones go before it, and an event says so', async () => {
+  test('relaxed: later transactions go first, and an event reports it', async () => {
     await using lane = await dependent('relaxed')
     expect(lane.executed()).toEqual([1, 3, 4, 2])
     expect(lane.events('reordered')).toMatchObject([{ waitingFor: { for: 'condition', after: ['a'] } }])
   })
 
-  test('strict: later ones wait for it', async () => {
+  test('strict: later transactions wait', async () => {
     await using lane = await dependent('strict')
     expect(lane.executed()).toEqual([1, 2, 3, 4])
     expect(lane.events('reordered')).toEqual([])
@@ -233,7 +233,7 @@ describe('the condition of a transaction has not come about', () => {
   })
 })
 
-test('strict is kept in the store: whoever works the lane next keeps the order too', async () => {
+test('the store keeps the order strict, so that the next leader of the lane keeps the order too', async () => {
   await using lane = await openLane({ order: 'strict' })
   const sent = await lane.settle(lane.sender.send(transfer(1), { id: 'a', until: 'queued' }))
   const { store, client } = lane.parameters
@@ -242,7 +242,7 @@ test('strict is kept in the store: whoever works the lane next keeps the order t
   expect(await store?.find(key, { id: 'a' })).toMatchObject({ order: 'strict' })
 })
 
-test('calls that were made before the lane was open keep their order with those made in the turn it opens', async () => {
+test('calls from before the lane was open go before the calls from the turn in which it opens', async () => {
   await using lane = await openLane({ closed: true })
   lane.chain.start()
   const opened = lane.sender.ready().then(() => lane.sender.send(transfer(3)))
@@ -252,7 +252,7 @@ test('calls that were made before the lane was open keep their order with those 
   expect(lane.executed()).toEqual([1, 2, 3])
 })
 
-test('an order that there is not is INVALID at once, and named', async () => {
+test('an unknown order is rejected as INVALID at once, with the name of the option', async () => {
   await using lane = await openLane()
   await expect(
     lane.rejection(lane.sender.send(transfer(1), { order: 'fifo' as never })),

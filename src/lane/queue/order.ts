@@ -8,19 +8,23 @@ import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import type { PendingQueue } from './pendingQueue.js'
 
 /**
- * Keeps transactions in the order of their calls, from the call on. One whose preparation has to be repeated steps
- * aside, so that later ones go on, and an event says so where one did. A strict one never does: later ones wait for it.
+ * Keeps transactions in the order of their calls. A transaction whose preparation has to be repeated steps
+ * aside, so that later ones can go on. The first later one that gets a nonce before it causes an event
+ * (`reordered`). A transaction with order `strict` never steps aside: later ones wait for it.
  */
 export type Order = {
-  /** It is being prepared: nothing that was called later, of its priority, takes a nonce before it. */
+  /** The transaction is being prepared. No later call of the same priority takes a nonce before it. */
   enter(transaction: Transaction): void
-  /** It may take a nonce as soon as it is the first. */
+  /** The transaction may take a nonce as soon as it is the first. */
   ready(transaction: Transaction): void
-  /** It cannot be prepared for now, or has no place yet. */
+  /** The transaction cannot be prepared for now, or does not have a place yet. */
   stepAside(transaction: Transaction, cause: WaitCause): void
-  /** It takes a nonce: those that it overtakes are told. */
+  /** The transaction takes a nonce. Emits `reordered` for the transactions that it overtakes. */
   taken(transaction: Transaction): void
-  /** Why it has stepped aside, or would have if it were not strict; undefined where it goes its way. */
+  /**
+   * Why the transaction has stepped aside, or would have if it were not strict. Undefined if nothing delays
+   * it.
+   */
   reasonFor(transaction: Transaction): WaitReason | undefined
 }
 
@@ -33,9 +37,10 @@ export function createOrder(
   queue: PendingQueue<Transaction>,
 ): Order {
   const reasons = new WeakMap<Transaction, WaitReason>()
-  // By priority, those that stepped aside since they were overtaken last, beside some that have come back.
+  // By priority: transactions that stepped aside and for which `reordered` was not emitted since. Some of
+  // them may be back in the queue.
   const aside = new Map<number, Heap<Transaction>>()
-  const untold = new WeakSet<Transaction>()
+  const unreported = new WeakSet<Transaction>()
 
   function asideOf(priority: number): Heap<Transaction> {
     const found = aside.get(priority) ?? createHeap<Transaction>((a, b) => a.sequence < b.sequence)
@@ -47,7 +52,7 @@ export function createOrder(
     enter: (transaction) => queue.add(transaction, false),
     ready(transaction) {
       reasons.delete(transaction)
-      untold.delete(transaction)
+      unreported.delete(transaction)
       queue.add(transaction)
     },
     stepAside(transaction, cause) {
@@ -56,8 +61,8 @@ export function createOrder(
       reasons.set(transaction, reasonOf(cause, sinceMs))
       if (transaction.order === 'strict') return queue.add(transaction, false)
       queue.remove(transaction)
-      if (untold.has(transaction)) return
-      untold.add(transaction)
+      if (unreported.has(transaction)) return
+      unreported.add(transaction)
       asideOf(transaction.priority).push(transaction)
     },
     taken(by) {
@@ -69,7 +74,7 @@ export function createOrder(
         first = heap.peek()
       ) {
         heap.pop()
-        if (!untold.delete(first) || hasFailed(first)) continue
+        if (!unreported.delete(first) || hasFailed(first)) continue
         const waitingFor = reasons.get(first)
         if (waitingFor) events.emit('reordered', { tx: txOf(first), by: txOf(by), waitingFor })
       }

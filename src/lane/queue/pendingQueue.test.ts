@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createPendingQueue, type QueueEntry } from './pendingQueue.js'
 
-// Mostly in order, as they come; some of a lower sequence (queued again) or of another priority.
+// Most entries arrive in order. Some have a lower sequence (they are queued again), some another priority.
 const entry = fc.record({
   priority: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: -2, max: 2 })),
   back: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(200)),
@@ -17,13 +17,13 @@ const step = fc.oneof(
 
 const goesBefore = (a: QueueEntry, b: QueueEntry) => b.priority - a.priority || a.sequence - b.sequence
 
-/** Whoever may go and has nobody of its own priority before it; of several, the one of the highest priority. */
+/** The entry that may go and is the first of its priority; of several, the one with the highest priority. */
 function firstOf(waiting: ReadonlyMap<QueueEntry, boolean>): QueueEntry | undefined {
   const all = [...waiting.keys()].sort(goesBefore)
   return all.find((one) => waiting.get(one) && all.find(({ priority }) => priority === one.priority) === one)
 }
 
-test('entries go by priority, then as they came; one that may not go yet holds back its own priority alone', () => {
+test('entries go by priority, then by arrival; an entry that may not go yet holds back its own priority alone', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400, size: 'max' }), (steps) => {
       const queue = createPendingQueue<QueueEntry>()
@@ -46,7 +46,7 @@ test('entries go by priority, then as they came; one that may not go yet holds b
           expect(queue.shift()).toBe(first)
           leave(first)
         } else if ('add' in one) {
-          // A fraction keeps two of one lane from having the same place.
+          // The fraction makes each sequence unique.
           const sequence = next++ - one.add.back + (one.add.back && next / 1e6)
           add({ priority: one.add.priority, sequence }, one.mayGo)
         } else if ('turn' in one) {
@@ -72,7 +72,7 @@ test('entries go by priority, then as they came; one that may not go yet holds b
   )
 })
 
-test('most may leave at once, from anywhere, and the rest go in their order', () => {
+test('most entries may be removed at once, from any place, and the rest keep their order', () => {
   const queue = createPendingQueue<QueueEntry>()
   const all = Array.from({ length: 1_000 }, (_, at) => ({ priority: at % 3, sequence: at }))
   for (const one of all) queue.add(one)
@@ -81,7 +81,7 @@ test('most may leave at once, from anywhere, and the rest go in their order', ()
   expect(Array.from({ length: rest.length + 1 }, () => queue.shift())).toEqual([...rest, undefined])
 })
 
-test('a priority for each entry costs no more than one for all', () => {
+test('one priority per entry costs no more than one priority for all', () => {
   const queue = createPendingQueue<QueueEntry>()
   const all = Array.from({ length: 20_000 }, (_, at) => ({ priority: at, sequence: at }))
   for (const one of all) queue.add(one, false)
@@ -102,12 +102,12 @@ type Weights = Readonly<Record<string, number>>
 
 const lineOf = (of: Weights) => createPendingQueue<Grouped>((group) => of[group ?? ''] ?? 1)
 
-test('groups that all have something go by their weights, each in its own order', () => {
+test('groups with waiting entries go by their weights, and each group keeps its order', () => {
   fc.assert(
     fc.property(weights, fc.integer({ min: 2, max: 4 }), fc.nat(400), (of, groupCount, shifts) => {
       const queue = lineOf(of)
       const groups = GROUPS.slice(0, groupCount)
-      // One after the other, so that the first group is as far ahead as it can be.
+      // Added group by group, so that the first group is as far ahead as possible.
       let sequence = 0
       for (const group of groups)
         for (let at = 0; at < 500; at++) queue.add({ priority: 0, sequence: sequence++, group })
@@ -121,14 +121,14 @@ test('groups that all have something go by their weights, each in its own order'
         const own = served[group] ?? []
         expect(own).toEqual(own.toSorted((one, other) => one - other))
         const fair = (shifts * (of[group] as number)) / all
-        // No group is more than one turn of its own, and one of each other, from its share.
+        // No group is further from its share than one turn of its own plus one turn of each other group.
         expect(Math.abs(own.length - fair)).toBeLessThanOrEqual(groupCount * Math.max(...Object.values(of)))
       }
     }),
   )
 })
 
-test('one of another group goes within a round, however many wait before it and however late it comes', () => {
+test('an entry of another group goes within one round, however many wait before it and however late it comes', () => {
   fc.assert(
     fc.property(weights, fc.nat(900), fc.nat(900), (of, before, others) => {
       const queue = lineOf(of)
@@ -145,7 +145,7 @@ test('one of another group goes within a round, however many wait before it and 
   )
 })
 
-test('a group that was away saves nothing up, and one that comes back at once gains nothing', () => {
+test('an absent group saves up no turns, and a group that returns at once gains none', () => {
   const queue = lineOf({})
   let sequence = 0
   const add = (group: string) => queue.add({ priority: 0, sequence: sequence++, group })
@@ -154,7 +154,7 @@ test('a group that was away saves nothing up, and one that comes back at once ga
   for (let at = 0; at < 10; at++) add('b')
   const next = Array.from({ length: 10 }, () => queue.shift()?.group)
   expect(next.filter((group) => group === 'b')).toHaveLength(5)
-  // One at a time: never twice in a row.
+  // With one entry at a time the group never goes twice in a row.
   for (let at = 0; at < 5; at++) queue.shift()
   const alone: (string | undefined)[] = []
   for (let at = 0; at < 20; at++) {
@@ -165,7 +165,7 @@ test('a group that was away saves nothing up, and one that comes back at once ga
   expect(alone.join('')).not.toContain('cc')
 })
 
-test('nothing of a closed group goes, and nothing else waits for it', () => {
+test('no entry of a closed group goes, and no other entry waits for it', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ group: fc.constantFrom(...GROUPS), priority: fc.nat(2) })), (all) => {
       const queue = lineOf({})
@@ -183,7 +183,7 @@ test('nothing of a closed group goes, and nothing else waits for it', () => {
   )
 })
 
-test('what may not go yet holds back its own group alone', () => {
+test('an entry that may not go yet holds back its own group alone', () => {
   const queue = lineOf({})
   const held: Grouped = { priority: 0, sequence: 1, group: 'a' }
   const behind: Grouped = { priority: 0, sequence: 2, group: 'a' }
@@ -199,12 +199,12 @@ test('what may not go yet holds back its own group alone', () => {
   expect([queue.shift(), queue.shift()]).toEqual([held, behind])
 })
 
-test('a group for each entry costs no more than one for all', () => {
+test('one group per entry costs no more than one group for all', () => {
   const queue = lineOf({})
   for (let sequence = 0; sequence < 20_000; sequence++)
     queue.add({ priority: 0, sequence, group: `group ${sequence}` })
   for (let sequence = 0; sequence < 20_000; sequence++) expect(queue.shift()?.sequence).toBe(sequence)
-  // Those that are gone are forgotten.
+  // Empty groups are forgotten.
   for (let round = 0; round < 20_000; round++) {
     queue.add({ priority: 0, sequence: 30_000 + 2 * round, group: `late ${round}` })
     queue.add({ priority: 0, sequence: 30_001 + 2 * round, group: `later ${round}` })

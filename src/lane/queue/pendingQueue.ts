@@ -1,87 +1,64 @@
 import { createHeap } from '../../ledger/heap.js'
-import { before, createRank, type QueueEntry, type Rank, SMALL } from './rank.js'
+import { before, type QueueEntry, SMALL } from './rank.js'
+import { createTiers } from './tiers.js'
 
 export type { QueueEntry } from './rank.js'
 
 /**
- * Who takes a nonce next: the highest priority first; of one priority the groups in turns, by their weights; of one group
- * the first to come. An entry that may not go yet keeps its place: later entries of its priority and group wait behind it,
- * others do not.
+ * Decides which transaction takes the next nonce. The highest priority goes first. Within a priority the
+ * groups take turns by their weights. Within a group the first to arrive goes first. An entry that may not go
+ * yet keeps its place: later entries of its priority and group wait behind it, others do not.
  *
- * The turns are those of start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996): each entry that goes puts the next
- * turn of its group off by one over its weight, and a group that comes anew begins where the others are. A group without
- * entries saves up no turns.
+ * The turns are those of start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996). Each entry that goes
+ * delays the next turn of its group by one divided by the group's weight. A group that starts anew begins at
+ * the current turn, and a group without entries saves up no turns.
  */
 export type PendingQueue<T extends QueueEntry> = {
-  /** Takes its place. One that is in the line already stays there, and `mayGo` is what is said now. @default true */
+  /**
+   * Adds the entry at its place. An entry that is in the queue already stays there, and only its `mayGo`
+   * changes. @default true
+   */
   add(entry: T, mayGo?: boolean): void
-  /** Takes it out, wherever it stands. */
+  /** Removes the entry from any place. */
   remove(entry: T): void
-  /** The first that may go. */
+  /** The first entry that may go. */
   peek(): T | undefined
   shift(): T | undefined
-  /** Whether another entry stands before it, or would where it is not in the line. */
+  /** Whether another entry is ahead of this one, or would be if this one were in the queue. */
   isBehind(entry: T): boolean
-  /** What it waits behind: the first of its priority and group, or the first of all that may go. */
+  /**
+   * The entry that this one waits behind: the first of its priority and group, or the first of all that may
+   * go.
+   */
   ahead(entry: T): T | undefined
   /** No entry of a closed group goes. Entries of other groups do not wait for it. */
   close(group: string): void
   reopen(group: string): void
   readonly closed: ReadonlySet<string>
-  /** Those that may not go yet included. */
+  /** Includes the entries that may not go yet. */
   readonly size: number
-  /** Those that may go as soon as it is their turn. */
+  /** Yields the entries that may go as soon as it is their turn. */
   [Symbol.iterator](): Iterator<T>
 }
 
-/** So many are kept although they are empty: an idle lane makes none anew for each transaction. */
-const KEPT = 8
-
-/** The groups of one priority. */
-type Tier<T> = {
-  readonly ranks: Map<string | undefined, Rank<T>>
-  /** The turn that came last. */
-  turn: number
-  size: number
-  /** With so many ranks those that nobody needs are dropped. */
-  pruneAt: number
-}
-
-/** An entry that was the first of its rank, and might go. */
+/** An entry that was the first of its rank and could go when it was offered. */
 type Candidate<T> = { readonly entry: T; readonly turn: number }
 
-/** `weightOf`: above 0; how many entries of a group go while one of a group of weight 1 does. */
+/**
+ * Creates an empty queue. `weightOf` returns a number above 0: how many entries of the group go for each
+ * entry of a group with weight 1.
+ */
 export function createPendingQueue<T extends QueueEntry>(
   weightOf: (group: string | undefined) => number = () => 1,
 ): PendingQueue<T> {
-  const tiers = new Map<number, Tier<T>>()
+  const tiers = createTiers<T>()
+  const { byPriority, tierOf, rankIn, rankOf, turnOf } = tiers
   const closed = new Set<string>()
-  // The first of each rank where it may go, beside some that are so no more.
+  // The first entry of each rank, if it may go. Outdated candidates stay until they come to the top.
   let next = createHeap<Candidate<T>>(goesBefore)
   let size = 0
-  let rankCount = 0
-
-  function tierOf(priority: number): Tier<T> {
-    let tier = tiers.get(priority)
-    if (tier === undefined) {
-      tier = { ranks: new Map(), turn: 0, size: 0, pruneAt: SMALL }
-      tiers.set(priority, tier)
-    }
-    return tier
-  }
-
-  function rankIn(tier: Tier<T>, group: string | undefined): Rank<T> {
-    let rank = tier.ranks.get(group)
-    if (rank === undefined) {
-      rank = createRank<T>(tier.turn)
-      tier.ranks.set(group, rank)
-      rankCount++
-    } else if (rank.members.size === 0 && rank.turn < tier.turn) rank.turn = tier.turn
-    return rank
-  }
 
   const isClosed = (group: string | undefined) => group !== undefined && closed.has(group)
-  const rankOf = ({ priority, group }: T) => tiers.get(priority)?.ranks.get(group)
 
   function mayBeNext(entry: T): boolean {
     const rank = rankOf(entry)
@@ -95,26 +72,17 @@ export function createPendingQueue<T extends QueueEntry>(
 
   function offer(entry: T | undefined): void {
     if (entry === undefined || !mayBeNext(entry)) return
-    if (next.size > SMALL + 2 * rankCount) makeAnew()
+    if (next.size > SMALL + 2 * tiers.rankCount) rebuild()
     else next.push({ entry, turn: turnOf(entry) })
   }
 
-  function makeAnew(): void {
+  function rebuild(): void {
     next = createHeap<Candidate<T>>(goesBefore)
-    for (const { ranks } of tiers.values())
+    for (const { ranks } of byPriority.values())
       for (const { members, first, turn } of ranks.values()) {
         const entry = first()
         if (entry !== undefined && members.get(entry) && !isClosed(entry.group)) next.push({ entry, turn })
       }
-  }
-
-  /** The turn of its group, or the turn that a new group would get. */
-  function turnOf(entry: T): number {
-    const tier = tiers.get(entry.priority)
-    const rank = tier?.ranks.get(entry.group)
-    return rank === undefined || rank.members.size === 0
-      ? Math.max(rank?.turn ?? 0, tier?.turn ?? 0)
-      : rank.turn
   }
 
   function top(): Candidate<T> | undefined {
@@ -126,38 +94,19 @@ export function createPendingQueue<T extends QueueEntry>(
   }
 
   function remove(entry: T): void {
-    const tier = tiers.get(entry.priority)
+    const tier = byPriority.get(entry.priority)
     const rank = tier?.ranks.get(entry.group)
     if (tier === undefined || !rank?.members.has(entry)) return
     size--
     tier.size--
     const wasFirst = rank.first() === entry
     rank.remove(entry)
-    if (tier.size === 0) return clear(entry.priority, tier)
+    if (tier.size === 0) return tiers.clear(entry.priority, tier)
     if (wasFirst) offer(rank.first())
-    if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) prune(tier)
+    if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) tiers.prune(tier)
   }
 
-  /** The tier is empty: the next entry of any group starts at the first turn. */
-  function clear(priority: number, tier: Tier<T>): void {
-    tier.turn = 0
-    if (tiers.size > KEPT || tier.ranks.size > KEPT) {
-      rankCount -= tier.ranks.size
-      tiers.delete(priority)
-    } else for (const rank of tier.ranks.values()) rank.turn = 0
-  }
-
-  /** Forgets each empty group whose turn has passed: a new rank would have the same turn. */
-  function prune(tier: Tier<T>): void {
-    for (const [group, rank] of tier.ranks) {
-      if (rank.members.size > 0 || rank.turn > tier.turn) continue
-      tier.ranks.delete(group)
-      rankCount--
-    }
-    tier.pruneAt = Math.max(SMALL, 2 * tier.ranks.size)
-  }
-
-  function first(entry: T): T | undefined {
+  function ahead(entry: T): T | undefined {
     const own = rankOf(entry)?.first()
     if (own !== undefined && before(own, entry)) return own
     const one = top()
@@ -190,23 +139,23 @@ export function createPendingQueue<T extends QueueEntry>(
       remove(entry)
       return entry
     },
-    ahead: first,
+    ahead,
     isBehind(entry) {
-      if (first(entry) !== undefined) return true
-      for (const [priority, tier] of tiers) if (priority > entry.priority && tier.size > 0) return true
+      if (ahead(entry) !== undefined) return true
+      for (const [priority, tier] of byPriority) if (priority > entry.priority && tier.size > 0) return true
       return false
     },
     close: (group) => void closed.add(group),
     closed,
     reopen(group) {
       if (!closed.delete(group)) return
-      for (const { ranks } of tiers.values()) offer(ranks.get(group)?.first())
+      for (const { ranks } of byPriority.values()) offer(ranks.get(group)?.first())
     },
     get size() {
       return size
     },
     *[Symbol.iterator]() {
-      for (const { ranks } of tiers.values())
+      for (const { ranks } of byPriority.values())
         for (const { members } of ranks.values()) for (const [entry, mayGo] of members) if (mayGo) yield entry
     },
   }

@@ -1,28 +1,32 @@
 import { createHeap } from '../../ledger/heap.js'
 
-/** What stands in a line. */
+/** An entry of a `PendingQueue`. */
 export type QueueEntry = {
   readonly priority: number
   readonly sequence: number
   readonly group?: string | undefined
 }
 
-/** The entries of one priority and one group, in the order in which they came. Those that left are skipped when they surface. */
+/**
+ * The entries of one priority and one group, in order of arrival. Removed entries are skipped when they come
+ * to the front.
+ */
 export type Rank<T> = {
-  /** Each with whether it may go. */
+  /** Maps each entry to whether it may go. */
   readonly members: Map<T, boolean>
-  /** When its next entry goes, among the groups of its priority: see `Line`. */
+  /** The turn in which the next entry goes, among the groups of its priority (see `PendingQueue`). */
   turn: number
   put(entry: T, mayGo: boolean): void
   remove(entry: T): void
   first(): T | undefined
 }
 
-/** With fewer entries it is not worth making it anew. */
+/** With fewer entries a rebuild is not worth its cost. */
 export const SMALL = 64
 
 export function createRank<T extends QueueEntry>(turn: number): Rank<T> {
-  // Nearly all come in the order in which they go, from `at` on: only what does not pays for a heap's comparisons.
+  // Nearly all entries arrive in the order in which they go; they are in `inOrder`, from index `at` on. Only
+  // an entry that arrives out of order pays for the comparisons of a heap.
   let inOrder: T[] = []
   let at = 0
   let others = createHeap<T>(before)
@@ -52,7 +56,7 @@ export function createRank<T extends QueueEntry>(turn: number): Rank<T> {
     return undefined
   }
 
-  function makeAnew(): void {
+  function rebuild(): void {
     inOrder = [...members.keys()].sort((a, b) => a.sequence - b.sequence)
     at = 0
     others = createHeap<T>(before)
@@ -71,8 +75,8 @@ export function createRank<T extends QueueEntry>(turn: number): Rank<T> {
     },
     remove(entry) {
       members.delete(entry)
-      const held = inOrder.length - at + others.size
-      if (held > SMALL && members.size * 2 < held) makeAnew()
+      const stored = inOrder.length - at + others.size
+      if (stored > SMALL && members.size * 2 < stored) rebuild()
     },
     first() {
       const a = firstInOrder()

@@ -5,7 +5,7 @@ import { reasonOf } from './sentence.js'
 const said = 'header not found'
 const WORDS = `said: "${said}".`
 
-/** Each cause, with the words of an endpoint and without, as a reader meets it. */
+/** Each cause with its sentence, with and without the message of an endpoint. */
 const SENTENCES: readonly (readonly [WaitCause, string])[] = [
   [
     { for: 'estimate', endpoint: 'e0', tries: 1 },
@@ -32,8 +32,8 @@ const SENTENCES: readonly (readonly [WaitCause, string])[] = [
     { for: 'hold', holds: ['paused', 'jump'], details: { jump: 'The count is 900.' } },
     'The lane reserves no nonces for now: it was paused, until resume(); The count is 900.',
   ],
-  [{ for: 'fee', endpoint: 'e0' }, 'The endpoint e0 has not said what gas costs yet.'],
-  [{ for: 'fee', endpoint: 'e0', said }, `The endpoint e0 has not said what gas costs; it ${WORDS}`],
+  [{ for: 'fee', endpoint: 'e0' }, 'The endpoint e0 has not answered with a gas price yet.'],
+  [{ for: 'fee', endpoint: 'e0', said }, `The endpoint e0 has not answered with a gas price; it ${WORDS}`],
   [
     { for: 'fee', endpoint: 'e0', offeredWei: 5n, baseFeeWei: 9n },
     'It offers 5 wei for a unit of gas, and the base fee is 9 wei.',
@@ -66,7 +66,7 @@ const SENTENCES: readonly (readonly [WaitCause, string])[] = [
   ],
   [
     { for: 'evidence', nonce: undefined },
-    'Whether it executed cannot be told: look it up, and call resolve().',
+    'It is not known whether it executed: look it up, and call resolve().',
   ],
 ]
 
@@ -74,7 +74,7 @@ test.each(SENTENCES)('%o', (cause, sentence) => {
   expect(reasonOf(cause, 5)).toMatchObject({ ...cause, sinceMs: 5, sentence })
 })
 
-test('what only a person can end says so', () => {
+test('marks the causes that only an operator can end', () => {
   const operator = (cause: WaitCause) => reasonOf(cause, 0).operator
   expect(operator({ for: 'funds' })).toBe(true)
   expect(operator({ for: 'hold', holds: ['starved'] })).toBe(true)

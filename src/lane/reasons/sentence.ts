@@ -1,12 +1,15 @@
 import type { HoldReason } from '../../types/index.js'
 import type { WaitCause, WaitReason } from '../../types/wait.js'
 
-/** The reason that goes with a cause. */
+/** Builds the public reason from a cause. */
 export function reasonOf(cause: WaitCause, sinceMs: number): WaitReason {
   return { ...cause, sinceMs, sentence: sentenceOf(cause), operator: needsOperator(cause) }
 }
 
-/** One plain sentence for a cause. What an endpoint said is quoted as it stands: it was cut and redacted before. */
+/**
+ * One plain sentence for a cause. The message of an endpoint is quoted unchanged, because it was cut and
+ * redacted before.
+ */
 function sentenceOf(cause: WaitCause): string {
   switch (cause.for) {
     case 'estimate':
@@ -51,14 +54,14 @@ function sentenceOf(cause: WaitCause): string {
       return `It is in a sealed block that is not ${cause.stage} yet.`
     case 'evidence':
       return cause.nonce === undefined
-        ? 'Whether it executed cannot be told: look it up, and call resolve().'
+        ? 'It is not known whether it executed: look it up, and call resolve().'
         : `Another transaction may have used its nonce ${cause.nonce}: the blocks are being read.`
     default:
       return cause satisfies never
   }
 }
 
-/** Nothing that the lane does ends these. */
+/** Whether the lane cannot end this wait by itself. */
 function needsOperator(cause: WaitCause): boolean {
   if (cause.for === 'hold') return cause.holds.some((hold) => OPERATOR_HOLDS.has(hold))
   if (cause.for === 'evidence') return cause.nonce === undefined
@@ -89,7 +92,7 @@ const HOLDS: Readonly<Record<HoldReason, string>> = {
   authorizing: 'a transaction that authorizes for the account is under way, and goes alone',
 }
 
-/** What ends a hold that only a person can end: its own detail, or these words. */
+/** How to end a hold that needs an operator: its own detail, followed by this text. */
 const LIFTS: Partial<Readonly<Record<HoldReason, string>>> = {
   starved: 'The account cannot pay for its lowest nonce. It goes on when the account has more money.',
   blocked:
@@ -103,10 +106,13 @@ const LIFTS: Partial<Readonly<Record<HoldReason, string>>> = {
   feeBudget:
     'It goes on as the window slides, or with a higher budget (`setFees`); `resume()` begins the window anew.',
   rebound:
-    'A transaction lost more than three nonces to others. Find who else uses the key, then call `resume()`.',
+    'A transaction lost more than three nonces to others. Find the other user of the key, then call `resume()`.',
 }
 
-/** What ends a hold that waits for a person, in a sentence or two; undefined for one that lifts by itself. */
+/**
+ * Describes in a sentence or two how to end a hold that needs an operator. Undefined for a hold that lifts by
+ * itself.
+ */
 export function holdLift(hold: HoldReason, detail: string | undefined): string | undefined {
   const lift = LIFTS[hold]
   return lift === undefined || detail === undefined ? lift : `${detail.replace(/\.$/, '')}. ${lift}`
@@ -133,8 +139,8 @@ function fundsSentence({ neededWei, balanceWei, said }: Extract<WaitCause, { for
 function feeSentence({ endpoint, said, offeredWei, baseFeeWei }: Extract<WaitCause, { for: 'fee' }>): string {
   if (offeredWei !== undefined && baseFeeWei !== undefined)
     return `It offers ${offeredWei} wei for a unit of gas, and the base fee is ${baseFeeWei} wei.`
-  if (said === undefined) return `The endpoint ${endpoint} has not said what gas costs yet.`
-  return `The endpoint ${endpoint} has not said what gas costs; it${quoted(said)}.`
+  if (said === undefined) return `The endpoint ${endpoint} has not answered with a gas price yet.`
+  return `The endpoint ${endpoint} has not answered with a gas price; it${quoted(said)}.`
 }
 
 const quoted = (said: string) => ` said: "${said}"`

@@ -13,7 +13,9 @@ const UNTIL_ACCEPTED: ReadonlySet<WaitReason['for']> = new Set(['endpoint', 'sig
 const UNACCEPTED: ReadonlySet<Stage> = new Set(['queued', 'signed'])
 const UNSEALED: ReadonlySet<Stage> = new Set(['queued', 'signed', 'accepted', 'preconfirmed'])
 
-/** What a transaction waited for at an earlier stage says nothing about it any more. */
+/**
+ * Whether the reason still fits the stage of the transaction. A reason from an earlier stage is out of date.
+ */
 export function isTimely(
   waiting: WaitReason,
   { stage, nonce }: { readonly stage: Stage; readonly nonce: number | undefined },

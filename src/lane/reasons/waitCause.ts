@@ -3,58 +3,64 @@ import { lastClaim, newestAttempt } from '../../ledger/slot.js'
 import type { HoldReason, Stage } from '../../types/index.js'
 import type { WaitCause } from '../../types/wait.js'
 
-/** What is known of one transaction. */
+/** The known facts about one transaction. */
 export type TxFacts = {
   readonly id: string
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: string | undefined
-  /** It ended without execution, which the store may have to be told before anybody else is. */
+  /**
+   * Whether it ended without execution. `untold`: the store has not confirmed the end yet, so callers do not
+   * see it.
+   */
   readonly ended: 'no' | 'told' | 'untold'
   readonly unresolved: boolean
-  /** The store has it, and no other lane is to take it. */
+  /** The store has it, and it is not being handed to another lane. */
   readonly kept: boolean
-  /** What its preparation waits for; undefined where it was not answered yet, or is done. */
+  /** The cause that delays its preparation. Undefined before the first answer, and once it is prepared. */
   readonly aside: WaitCause | undefined
   readonly ready: boolean
-  /** What holds its group back, where it has one that may not take a nonce now. */
+  /** The bound of its group, if that keeps the group from taking a nonce now. */
   readonly group: Extract<WaitCause, { for: 'group' }> | undefined
-  /** The transaction that stands before it in the queue. */
+  /** The id of the transaction before it in the queue. */
   readonly behind: string | undefined
   readonly slot: Slot | undefined
-  /** What an endpoint last said instead of taking it. */
+  /** The last refusal by an endpoint. */
   readonly refusal: { readonly endpoint: string; readonly said: string } | undefined
-  /** A caller waits for its receipt, or for a stage beyond `sealed`. */
+  /** The receipt, or the stage beyond `sealed`, that a caller waits for. */
   readonly wanted: 'receipt' | 'safe' | 'finalized' | undefined
-  /** What was last said of its receipt. */
+  /** The last message of an endpoint about its receipt. */
   readonly receiptSaid: string | undefined
 }
 
-/** What is known of its lane. */
+/** The known facts about its lane. */
 export type LaneFacts = {
   readonly holds: readonly HoldReason[]
   readonly holdDetails: Partial<Record<HoldReason, string>>
   readonly feesKnown: boolean
   readonly hasRoom: boolean
   readonly window: { readonly size: number; readonly uncovered: number }
-  /** What the first in line may cost, where the balance is too small for it beside what is in flight. */
+  /**
+   * Maximum cost of the first queued transaction, if the balance cannot pay for it in addition to the
+   * transactions in flight.
+   */
   readonly shortWei: bigint | undefined
   readonly balanceWei: bigint | undefined
   readonly head: number | undefined
   readonly baseFeeWei: bigint | undefined
   readonly floor: number
-  /** The lowest nonce, from the floor up, that no endpoint has accepted something for. */
+  /** The lowest nonce, from the floor up, for which no endpoint has accepted a transaction. */
   readonly lowestOpen: number
-  /** The lowest nonce whose bytes are not in the store. */
+  /** The lowest nonce whose signed bytes are not in the store. */
   readonly lowestUncommitted: number | undefined
-  /** The endpoint that is read, and the one that is handed transactions, each with what is wrong with it. */
+  /** The endpoint for reads and the endpoint for sends, each with its current problem. */
   readonly reader: EndpointFacts
   readonly sender: EndpointFacts
 }
 
 export type EndpointFacts = { readonly name: string; readonly said: string | undefined }
 
-/** What the transaction waits for, from what is known; undefined where nothing is waited for. */
+/** Derives the cause of the wait from the facts. Undefined if the transaction waits for nothing. */
 export function waitCauseOf(tx: TxFacts, lane: LaneFacts): WaitCause | undefined {
   if (tx.ended !== 'no') return tx.ended === 'untold' ? { for: 'journal' } : undefined
   if (tx.unresolved) return { for: 'evidence', nonce: undefined }
@@ -115,8 +121,8 @@ function liveCause(tx: TxFacts, slot: Extract<Slot, { state: 'live' }>, lane: La
 }
 
 /**
- * What can be told of a transaction that another process works: what that process has kept of its reason, else what its
- * stage says.
+ * The cause for a transaction that another process works, derived from its stage. It is used if the store has
+ * no reason from that process.
  */
 export function waitCauseByStage({
   stage,

@@ -1,8 +1,8 @@
 import { TxlaneError } from '../../errors/base.js'
 
-/** The error of a closed lane as a whole. The transactions that it had in flight may still execute. */
+/** The error for every wait on a closed lane. Transactions that the lane had in flight may still execute. */
 export function closedLaneError(): TxlaneError {
-  return new TxlaneError('The sender was closed. What was journaled may still execute.', {
+  return new TxlaneError('The sender was closed. Journaled transactions may still execute.', {
     code: 'CLOSED',
     fate: 'inFlight',
   })

@@ -2,16 +2,21 @@ import type { Chain } from 'viem'
 import type { FeeCeiling } from '../../ledger/fees.js'
 import type { FeeChange, FeePolicy } from '../../types/index.js'
 
-/** What a lane may offer, as its options and those who changed it since say. It outlives whoever works the lane. */
+/**
+ * The fee settings of a lane: its options, as changed by `setFees` since. They outlive a leader of the lane.
+ */
 export type FeeSettings = {
   readonly current: FeePolicy<Chain>
-  /** Of the group that a transaction names, where it has one. */
+  /** The ceiling of this group, if it has one. */
   groupCeiling(group: string | undefined): FeeCeiling | undefined
-  /** The most that a transaction may offer by its own options, in wei: its ceiling, or that of its group if that is lower. */
+  /**
+   * The maximum fee per gas that the transaction's own options allow, in wei: its ceiling, or its group's
+   * ceiling if that is lower.
+   */
   ownCeiling(transaction: Offering): bigint | undefined
-  /** What is named takes the place of what was there, as a whole. */
+  /** Replaces each field that the change contains as a whole. */
   change(change: FeeChange): void
-  /** Called after each change, until it is called off. */
+  /** Calls `listener` after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
 }
 
@@ -43,13 +48,13 @@ export function createFeeSettings(policy: FeePolicy<Chain> | undefined): FeeSett
   }
 }
 
-/** A field that is undefined counts as left out. */
+/** An undefined field of the change counts as absent. */
 export function withChange<policy extends object>(policy: policy, change: FeeChange): policy {
   const named = Object.entries(change).filter(([, value]) => value !== undefined)
   return { ...policy, ...Object.fromEntries(named) }
 }
 
-/** Undefined where none is given. */
+/** The configured ceiling, if any. */
 export function ceilingOf(given: { ceiling?: FeePolicy['ceiling'] } | undefined): FeeCeiling | undefined {
   const limit = given?.ceiling?.maxFeePerGas ?? given?.ceiling?.gasPrice
   return limit === undefined ? undefined : { maxFeePerGas: limit }

@@ -17,86 +17,97 @@ import { createFeeSettings, type FeeSettings } from './feeSettings.js'
 import { createStoreTrouble, type StoreTrouble } from './storeTrouble.js'
 
 /**
- * What of a lane outlives whoever works it: the objects that callers of this process have, who waits for them, and who
- * listens.
+ * The part of a lane that outlives its worker (leader or standby): the `Tx` objects of callers in this
+ * process, their waits and their listeners.
  */
 export type LaneSession = {
   readonly key: LaneKey
   readonly events: Emitter
-  /** What nobody awaits, on its way to the event `error`. */
+  /** Errors without an awaiting caller; they are emitted as the event `error`. */
   readonly errors: Repeats<Error>
-  /** Transactions that have not ended, by id. Elsewhere than with the holder: those that somebody here asked for. */
+  /**
+   * Transactions that have not ended, by id. A standby has only the transactions that a caller of this
+   * process requested.
+   */
   readonly transactions: Map<string, Transaction>
-  /** The public face of a transaction: always the same object. */
+  /** The public `Tx` of a transaction: always the same object. */
   readonly txOf: (transaction: Transaction) => Tx
   readonly waiting: Waiting
-  /** What the lane may offer. */
+  /** The fee settings of the lane. */
   readonly settings: FeeSettings
-  /** Promises that somebody waits for: the poller looks closely while there are any. */
+  /** Number of pending waits of callers. The poller polls faster while there are any. */
   readonly waits: number
-  /** Somebody waits for as long as the work takes. */
+  /** Counts as one wait for the duration of the work. */
   readonly whileWaiting: <T>(work: () => Promise<T>) => Promise<T>
-  /** From now on the caller's signal is heeded, until the transaction has its verdict. */
+  /** Obeys the caller's signal from now on, until the outcome of the transaction is known. */
   attachSignal(transaction: Transaction, signal: AbortSignal | undefined): void
-  /** It comes from another lane: what callers asked for on the way there, and nobody heeded, is asked for again. */
+  /**
+   * The transaction came from another lane. Repeats the requests of callers (abort, cancel) that were made
+   * during the move and not handled.
+   */
   replayCallerRequests(transaction: Transaction): void
   /**
-   * What callers of this process have of a transaction that another lane of its pool handed to this one: it is known
-   * here from now on, and there no more.
+   * Takes over a transaction that another lane of the same sender pool handed to this one, with the `Tx` that
+   * callers of this process have. From now on this session knows it, and the other one does not.
    */
   adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
-  /** What callers do with it, and wait for, goes by these from now on. */
+  /** From now on the operations and waits of callers on this transaction use `by`. */
   rebindTx(
     transaction: Transaction,
     by: { readonly operations: TxOperations; readonly waiting: Waiting },
   ): void
-  /** Of the store that the lane is in. */
+  /** The state of the lane's store. */
   readonly storeTrouble: StoreTrouble
-  /** Set when the lane is opened. */
+  /** Set when the lane opens. */
   handedOff: HandedOff | undefined
-  /** It is another lane's by now; set by whoever works the lane. */
+  /** Called when a transaction now belongs to another lane. Set by the worker of the lane. */
   left: ((transaction: Transaction) => void) | undefined
-  /** Set by a pool. */
+  /** Set by a sender pool. */
   rebalancing: Rebalancing | undefined
-  /** After it nobody of this process works the lane, or waits for it. */
+  /** Once stopped, this process neither works the lane nor waits for it. */
   readonly closing: StopSignal & { stop(): void }
-  /** A receipt was read that fits; set by whoever works the lane. */
+  /** Called with each valid receipt that was read. Set by the worker of the lane. */
   receipt: ((receipt: TransactionReceipt) => void) | undefined
-  /** Nothing is to be reserved here. */
+  /** The lane must not reserve nonces in this process. */
   paused: boolean
-  /** Who answers callers now; set by whoever begins to work the lane, before anybody can ask. */
+  /** Handles the requests of callers. The worker of the lane sets it before a caller can make a request. */
   operations: TxOperations | undefined
 }
 
 /**
- * Transactions that callers of this process have, of lanes that are not open in this process: a pool handed them to another
- * lane, or a caller found them by their ids. The store shows their progress, and carries commands to the owner of such a lane.
+ * Transactions of lanes that are not open in this process, for which a caller of this process has a `Tx`: a
+ * sender pool handed them to another lane, or the caller found them by id. The store shows their progress,
+ * and carries commands to the owner of such a lane.
  */
 export type HandedOff = {
   add(transaction: Transaction, stored: StoredTransaction): void
-  /** The transaction of a record that was read from the store. */
+  /** Returns the transaction for a record that was read from the store. */
   found(stored: StoredTransaction): Transaction
-  /** Another account has sent a transaction that a caller here was about to send. The caller gets that one. */
+  /**
+   * Another account has already sent the transaction that a caller of this process was about to send. Returns
+   * that transaction, which the caller gets.
+   */
   take(transaction: Transaction, stored: StoredTransaction): Transaction
 }
 
-/** Where what a lane does not send may go. */
+/** Moves transactions that a lane cannot send to other lanes of its sender pool. */
 export type Rebalancing = {
-  /** Asked before each series of transactions. */
+  /** Called before each series of transactions; its result is valid for the series. */
   places(): FindFundedLane
-  /** What is in use of each lane of the pool in this process, this one among them. */
+  /** The counts of each lane of the pool in this process, including this lane. */
   lanes(): readonly GroupCounts[]
-  /** Its pool retires it: all that is not bound to it goes elsewhere. */
+  /** The pool retires this lane: every transaction that is not bound to it moves to another lane. */
   readonly isLeaving: boolean
 }
 
 /**
- * The lane that takes one more transaction of at most this cost, and none of those named; `later`: it is being found
- * out; undefined where there is none. Whoever asks hands it over: what was answered before counts.
+ * Returns the lane that accepts one more transaction of at most this cost, excluding the addresses in `not`.
+ * `later`: it is being determined. Undefined if there is none. The function assumes that the caller hands the
+ * transaction over, so its later answers count this one.
  */
 export type FindFundedLane = (costWei: bigint, not: readonly Address[]) => LaneKey | 'later' | undefined
 
-// The caller's signals, for transactions that go from lane to lane.
+// Signals of callers, for transactions that move from lane to lane.
 const signals = new WeakMap<Transaction, AbortSignal>()
 
 export function createLaneSession(options: {
@@ -105,7 +116,7 @@ export function createLaneSession(options: {
   readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly fees: FeePolicy<Chain> | undefined
-  /** For what stands for no unfinished work. */
+  /** The clock for timers that must not keep the process alive. */
   readonly background: Clock
   readonly limits: Pick<Limits, 'receiptPatienceMs' | 'readTimeoutMs'>
   readonly beside: (address: Address) => LaneSession | undefined
@@ -119,14 +130,14 @@ export function createLaneSession(options: {
   })
   closing.listen(errors.stop)
   const operations = () => session.operations as TxOperations
-  const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
+  const handlesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
     createTxHandles({ chain: endpointPool.chain, address: key.address, clock, closing, ...by })
-  const faces = facesBy({ operations, waiting: () => session.waiting })
-  const txOf = faces.of
+  const handles = handlesBy({ operations, waiting: () => session.waiting })
+  const txOf = handles.of
   let waits = 0
 
   function begin(): void {
-    // With others waiting the poller looks closely already.
+    // While there are other waits the poller polls fast already.
     if (waits++ === 0) endpointPool.tracker.plan()
   }
 
@@ -181,7 +192,7 @@ export function createLaneSession(options: {
       })
     },
     rebindTx: (transaction, by) =>
-      facesBy({ operations: () => by.operations, waiting: () => by.waiting }).take(transaction),
+      handlesBy({ operations: () => by.operations, waiting: () => by.waiting }).take(transaction),
     adopt({ id, pooled = [] }) {
       for (const address of pooled) {
         const before = options.beside(address)
@@ -189,7 +200,7 @@ export function createLaneSession(options: {
         if (before === undefined || transaction === undefined) continue
         before.transactions.delete(id)
         session.transactions.set(id, transaction)
-        if (transaction.handle) faces.take(transaction)
+        if (transaction.handle) handles.take(transaction)
         before.left?.(transaction)
         return transaction
       }

@@ -3,12 +3,12 @@ import { quoteOf } from '../../errors/quote.js'
 import type { Clock } from '../../platform/clock.js'
 import { isReplaced } from '../../store/replaced.js'
 
-/** A store that does not read or write: since when, in wall time, and what it said last. */
+/** The current failure of the store, if it does not read or write. */
 export type StoreTrouble = {
   readonly current:
     | { readonly sinceMs: number; readonly said: string; readonly isReplaced: boolean }
     | undefined
-  /** Errors of anything but the store are ignored. */
+  /** Records a failure. Ignores errors with a code other than `STORE`. */
   failed(error: unknown): void
   works(): void
 }

@@ -15,8 +15,8 @@ const sealed = (lane: SimLane, txs: readonly Tx[]) =>
 
 const numbers = (count: number, from: number) => Array.from({ length: count }, (_, index) => index + from)
 
-describe('what costs more than the account has steps aside for what can be paid', () => {
-  test('the others land, it says what it waits for, and lands once there is money', async () => {
+describe('a transaction that costs more than the account has steps aside for cheaper ones', () => {
+  test('the others land, its waitingFor names the funds, and it lands once there is money', async () => {
     await using lane = await openLane()
     const [big, ...others] = await queued(lane, [giant(1), ...numbers(5, 2).map(transfer)])
     await sealed(lane, others)
@@ -34,7 +34,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([2, 3, 4, 5, 6, 1])
   })
 
-  test('one in the middle of a burst holds nothing up, and no event says that the lane is starved meanwhile', async () => {
+  test('in the middle of a burst it delays no other transaction, and the lane does not become starved', async () => {
     await using lane = await openLane()
     const txs = await queued(lane, [
       ...numbers(30, 1).map(transfer),
@@ -50,7 +50,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     await lane.settle((txs[30] as Tx).cancel())
   })
 
-  test('where nothing of what waits can be paid the lane says so, and what comes later goes all the same', async () => {
+  test('the lane is starved if no queued transaction can be paid, but still sends later ones', async () => {
     await using lane = await openLane()
     const [first, second] = await queued(lane, [giant(1), giant(2)])
     await lane.until(() => lane.events('held').length > 0)
@@ -65,7 +65,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
-  test('it stays aside while others go on, and is told of as overtaken once', async () => {
+  test('it stays aside while others go on, and reordered is emitted once', async () => {
     await using lane = await openLane({ limits: { window: 2 } })
     const [big, ...others] = await queued(lane, [giant(1), ...numbers(40, 2).map(transfer)])
     await sealed(lane, others)
@@ -73,7 +73,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     await lane.settle((big as Tx).cancel())
   })
 
-  test('one whose gas the node does not estimate for want of money is told in the same way', async () => {
+  test('an estimate that fails for lack of funds has the same effect', async () => {
     await using lane = await openLane()
     const { gas: _, ...request } = giant(1)
     const [big] = await queued(lane, [request as TxRequest])
@@ -86,7 +86,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([2, 1])
   })
 
-  test('with order strict the later ones wait for it', async () => {
+  test('with order strict later transactions wait for it', async () => {
     await using lane = await openLane({ order: 'strict' })
     const [big] = await queued(lane, [giant(1), transfer(2)])
     await lane.blocks(5)
@@ -97,7 +97,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('what a transaction in flight brings in is waited for, and pays', async () => {
+  test('it waits for the money that a transaction in flight brings in', async () => {
     await using lane = await openLane({ chain: { blockTimeMs: 2_000 } })
     const [brings, pays] = await queued(lane, [transfer(1), giant(2)])
     lane.chain.adjust({ address: ACCOUNT, balanceWei: 200n * ONE_ETHER })
@@ -105,13 +105,13 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('one that is not to wait ends once all that was sent before it has landed, while others go on', async () => {
+  test('with starved: fail it ends once all earlier transactions have landed, while later ones go on', async () => {
     await using lane = await openLane({ chain: { blockTimeMs: 1_000 } })
     const before = await queued(lane, numbers(3, 1).map(transfer))
     await lane.until(() => before.every(({ nonce }) => nonce !== undefined))
     const [big] = await queued(lane, [giant(4)], { starved: 'fail' })
     const failed = lane.rejection((big as Tx).wait())
-    // There is always something in flight.
+    // Keeps a transaction in flight at all times.
     const flow = (async () => {
       for (let marker = 5; marker < 60; marker++) {
         await lane.sender.send(transfer(marker), { until: 'queued' })
@@ -128,7 +128,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     await lane.settle(lane.sender.drain())
   })
 
-  test('what was sent before one that is not to wait brings the money for it', async () => {
+  test('with starved: fail an earlier transaction may still bring the money for it', async () => {
     await using lane = await openLane({ starved: 'fail', chain: { blockTimeMs: 2_000 } })
     const [brings] = await queued(lane, [transfer(1)])
     await lane.until(() => brings?.nonce !== undefined)
@@ -139,7 +139,7 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('one that is to wait does, in a lane whose others are not', async () => {
+  test('the option starved: wait applies to one transaction in a lane with starved: fail', async () => {
     await using lane = await openLane({ starved: 'fail' })
     const [patient] = await queued(lane, [giant(1)], { starved: 'wait' })
     const [hasty] = await queued(lane, [giant(2)])
@@ -151,14 +151,14 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([1])
   })
 
-  test('an option that does not exist is refused by its name', async () => {
+  test('an unknown value of the option is rejected with the name of the option', async () => {
     await using lane = await openLane()
     const error = await lane.rejection(lane.sender.send(transfer(1), { starved: 'never' as never }))
     expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
     expect((error as Error).message).toContain('options.starved')
   })
 
-  test('starved: fail ends it, and the others land', async () => {
+  test('with starved: fail it ends, and the others land', async () => {
     await using lane = await openLane({ starved: 'fail' })
     const [big, ...others] = await queued(lane, [giant(1), transfer(2), transfer(3)])
     expect(await lane.rejection((big as Tx).wait('sealed'))).toMatchObject({ code: 'STARVED' })

@@ -1,8 +1,9 @@
 import type { Lane } from '../../allocator/lane.js'
 
 /**
- * Holds the lane because the no-op of a nonce cannot be paid for, or cannot outbid the transaction at that nonce, within
- * the ceiling of the lane. No nonce above it is reserved. The lane asks again when the nonce is stuck the next time.
+ * Holds the lane, because the no-op for a nonce cannot be paid for, or cannot outbid the transaction at that
+ * nonce within the ceiling of the lane. No higher nonce is reserved. The lane tries again when the nonce is
+ * stuck the next time.
  */
 export function block(
   context: { readonly lane: Lane; blockedAt: number },

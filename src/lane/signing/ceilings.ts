@@ -5,19 +5,20 @@ import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './explicitFees.js'
 import type { FeeOracle } from './feeOracle.js'
 
-/** The most that may be offered for a unit of gas at one nonce. */
+/** The maximum price of a unit of gas at one nonce. */
 export type Ceilings = {
   /**
-   * The transaction's own, or its group's, where it has one. Otherwise two steps below the lane's, or two above what callers themselves
-   * named for what sits there.
+   * The ceiling of the transaction or of its group, if that is the lower one. Otherwise two steps below the
+   * lane's ceiling, or two steps above the fees that callers set at this nonce.
    */
   transaction(transaction: Transaction, slot: Slot | undefined): FeeCeiling
   /**
-   * The lane's, or two steps above what transactions offer there, or what the caller named for the one that waits next:
-   * it cannot land above a nonce that nothing gets in at.
+   * The lane's ceiling, or two steps above the offers of transactions at this nonce, or above the fees that
+   * the caller of the next queued transaction set: that transaction cannot land above a nonce at which
+   * nothing lands.
    */
   noop(slot: Slot): FeeCeiling
-  /** Its newest transaction was bumped as often as one may be. */
+  /** Whether the newest transaction at this nonce has had the maximum number of bumps. */
   bumpedOut(slot: Slot): boolean
 }
 

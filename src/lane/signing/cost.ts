@@ -9,17 +9,20 @@ type CostContext = {
   readonly fees: FeeOracle
 }
 
-// A signed envelope without its calldata: RLP of the fields and the signature stays below it.
+// Upper bound for a signed envelope without its calldata: the RLP of the fields and the signature.
 export const ENVELOPE_BYTES = 180
-// One tuple of EIP-7702: chain id, address, nonce and signature.
+// One EIP-7702 tuple: chain id, address, nonce and signature.
 const TUPLE_BYTES = 110
 
-/** The most a first attempt of this transaction costs, in wei: value, gas at its fee cap, and the OP stack's data fee. */
+/**
+ * Maximum cost of the transaction's first attempt, in wei: value, gas at its fee cap, and the OP stack's data
+ * fee.
+ */
 export function attemptCostBound(context: CostContext, transaction: Transaction): bigint {
   return (transaction.request.value ?? 0n) + attemptFeesBound(context, transaction)
 }
 
-/** The same without the value. */
+/** The same without the value, in wei. */
 export function attemptFeesBound(context: CostContext, transaction: Transaction): bigint {
   const { request } = transaction
   const fees = explicitFees(request) ?? context.fees.last(transaction.feePreset)
@@ -29,7 +32,7 @@ export function attemptFeesBound(context: CostContext, transaction: Transaction)
   return gas * cap + context.fees.dataFee(Math.ceil(bytes))
 }
 
-/** The most that this attempt can cost, in wei: the amount that a node holds against the balance. */
+/** Maximum cost of this attempt, in wei: the amount that a node compares with the balance. */
 export function attemptCost(
   context: { readonly transactions: ReadonlyMap<string, Transaction>; readonly fees: FeeOracle },
   attempt: Attempt,
@@ -38,7 +41,7 @@ export function attemptCost(
   return (transaction?.request.value ?? 0n) + attemptFees(context, attempt)
 }
 
-/** The same without the value, in wei. With a base fee it is the price in a block that has this base fee. */
+/** The same without the value, in wei. With `baseFee`: the price in a block with this base fee. */
 export function attemptFees(
   context: { readonly fees: FeeOracle },
   { fees, gas, raw }: Attempt,

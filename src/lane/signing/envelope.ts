@@ -14,10 +14,10 @@ import type { EnvelopeSigner, TxRequest } from '../../types/index.js'
 
 export type Signed = { readonly raw: Hex; readonly hash: Hash }
 
-/** What goes into an envelope besides the nonce and the fees. */
+/** The content of an envelope besides the nonce and the fees. */
 export type Content = { readonly request: TxRequest; readonly gas: bigint }
 
-// Fields that the lane decides, or that are for us and not for the chain.
+// Fields that the lane sets itself, or that are options of this library and not for the chain.
 const OURS = new Set([
   'account',
   'authorize',
@@ -46,7 +46,10 @@ function failed(cause: unknown): never {
   throw new AccountFailure(cause)
 }
 
-/** How one account signs: looked up once, since every account has a shape of its own. */
+/**
+ * The signing function of one account. It is looked up once, since each account object has its own hidden
+ * class.
+ */
 type SignEnvelope = EnvelopeSigner['signEnvelope']
 
 /** Builds the envelope that the chain's own serializer takes, and has the account sign it. */
@@ -87,7 +90,7 @@ async function signWith(
   serializer: SerializeTransactionFn | undefined,
 ): Promise<Signed> {
   const options = serializer ? { serializer } : undefined
-  // It may throw before there is a promise.
+  // The account may throw synchronously.
   const raw = await (async () => account.signTransaction(transaction, options))().catch(failed)
   if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) {
     throw new TxlaneError('The account gave back something other than signed bytes.', {
@@ -108,7 +111,10 @@ function ourFields(
   return { type, chainId, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }
 }
 
-/** Added one by one: Node 20 gives each object that is spread and then added to a shape of its own. */
+/**
+ * Fields are added one by one: Node 20 gives each object that is spread and then extended its own hidden
+ * class.
+ */
 function withFields(fields: Record<string, unknown>, request: TxRequest): object {
   for (const key of Object.keys(request)) {
     const value = request[key as keyof TxRequest]
@@ -119,7 +125,10 @@ function withFields(fields: Record<string, unknown>, request: TxRequest): object
   return fields
 }
 
-/** A type that was asked for stays; else the fees tell, and an access list does not change that. */
+/**
+ * The type that the request sets. Otherwise the fees decide, and an access list does not change that for
+ * EIP-1559 fees.
+ */
 function typeOf(request: TxRequest, fees: Fees, authorizes: boolean): string | undefined {
   if (authorizes) return 'eip7702'
   const asked = (request as { type?: string | undefined }).type

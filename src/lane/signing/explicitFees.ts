@@ -1,7 +1,7 @@
 import type { Fees } from '../../ledger/fees.js'
 import type { TxRequest } from '../../types/index.js'
 
-/** Fees in the request are the first attempt. */
+/** The fees that the request sets, if any: the first attempt offers them. */
 export function explicitFees(request: TxRequest): Fees | undefined {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request as Record<string, bigint | undefined>
   if (gasPrice !== undefined) return { gasPrice }
@@ -13,7 +13,7 @@ export function explicitFees(request: TxRequest): Fees | undefined {
 type CappedFees = Extract<Fees, { maxFeePerGas: bigint }>
 let before: CappedFees | undefined
 
-/** What goes out together is mostly given the same: one object for all of it. */
+/** Returns the previous object for equal fees, since most transactions of a burst have the same fees. */
 function sameAsBefore(fees: CappedFees): CappedFees {
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   if (before?.maxFeePerGas !== maxFeePerGas || before.maxPriorityFeePerGas !== maxPriorityFeePerGas)

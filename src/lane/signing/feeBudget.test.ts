@@ -26,7 +26,7 @@ const FEE_CAP = 2_000_000n
 const TIP = 100_000n
 // The base fee of the simulated chain is 1,000,000 wei, and does not move.
 const PRICE = 1_100_000n
-/** The most that one transfer can cost in fees, and what it costs. */
+/** The maximum fees of one transfer, and its actual fees. */
 const BOUND = GAS * FEE_CAP
 const COST = GAS * PRICE
 const MINUTE_MS = 60_000
@@ -38,21 +38,21 @@ const open = (budget: object, options: SimLaneOptions = {}) => openLane({ fees: 
 const budgetOf = async (lane: SimLane) => (await lane.snapshot()).feeBudget
 const isHeld = async (lane: SimLane) => (await lane.snapshot()).holds.includes('feeBudget')
 
-/** Sent, and nobody asked for the receipt. */
+/** Sends transfers without reading their receipts. */
 async function sendAll(lane: SimLane, markers: readonly number[]): Promise<void> {
   for (const marker of markers) await lane.settle(lane.sender.send(paid(marker), { until: 'queued' }))
   await lane.blocks(3)
 }
 
-describe('what counts', () => {
-  test('nothing is shown without a budget, and only what is bounded with one', async () => {
+describe('the spending', () => {
+  test('is shown only for the windows that have a budget', async () => {
     await using without = await openLane()
     expect(await budgetOf(without)).toBeUndefined()
     await using lane = await open({ perDayWei: 5n })
     expect(await budgetOf(lane)).toEqual({ day: { spentWei: 0n, limitWei: 5n } })
   })
 
-  test('what is in flight, with the most that it can cost', async () => {
+  test('includes transactions in flight with their maximum cost', async () => {
     await using lane = await open({ perHourWei: 10n * BOUND })
     lane.script = onSend(swallows)
     await lane.settle(lane.sender.send(paid(1)))
@@ -61,7 +61,7 @@ describe('what counts', () => {
     lane.script = undefined
   })
 
-  test('what has landed, with its gas limit at the price of its block: not the value', async () => {
+  test('includes landed transactions with their gas limit at the price of their block, without the value', async () => {
     await using lane = await open({ perHourWei: 10n * BOUND, perDayWei: 20n * BOUND })
     await lane.settle(lane.sender.send({ ...paid(1), gas: 50_000n, value: 77n } as never))
     await lane.blocks(3)
@@ -72,18 +72,18 @@ describe('what counts', () => {
     })
   })
 
-  test('by its receipt, once somebody has asked for that', async () => {
+  test('uses the receipt once it was read', async () => {
     await using lane = await open({ perHourWei: 10n * BOUND })
     const tx = await lane.settle(lane.sender.send({ ...paid(1), gas: 50_000n } as never))
     const { receipt } = await lane.settle(tx.wait('sealed'))
     expect((await budgetOf(lane))?.hour?.spentWei).toBe(receipt!.gasUsed * receipt!.effectiveGasPrice)
     expect((await budgetOf(lane))?.hour?.spentWei).toBeLessThan(50_000n * PRICE)
-    // The verdict, and finality, change nothing.
+    // The final outcome and finality change nothing.
     await lane.settle(tx.wait('finalized'))
     expect((await budgetOf(lane))?.hour?.spentWei).toBe(receipt!.gasUsed * receipt!.effectiveGasPrice)
   })
 
-  test('what the receipt says of data on L1', async () => {
+  test('includes the L1 data fee of the receipt', async () => {
     await using lane = await open({ perHourWei: 10n * BOUND })
     const tx = await lane.settle(lane.sender.send(paid(1)))
     await lane.blocks(2)
@@ -103,7 +103,7 @@ describe('what counts', () => {
     expect((await budgetOf(lane))?.hour?.spentWei).toBe(COST + 100n)
   })
 
-  test('the no-op of a gap and every bump', async () => {
+  test('includes bumps', async () => {
     await using lane = await open({ perHourWei: 100n * BOUND })
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const first = (await budgetOf(lane))?.hour?.spentWei ?? 0n
@@ -114,7 +114,7 @@ describe('what counts', () => {
     await lane.settle(tx.wait('sealed'))
   })
 
-  test('what a reorg takes back counts as in flight again, and once when it has landed anew', async () => {
+  test('counts a transaction as in flight after a reorg, and once when it has landed again', async () => {
     await using lane = await open({ perHourWei: 10n * BOUND })
     const tx = await lane.settle(lane.sender.send(paid(1)))
     await lane.settle(tx.wait('sealed'))
@@ -126,7 +126,7 @@ describe('what counts', () => {
 })
 
 describe('the hold', () => {
-  test('comes before the first transaction that could bring the fees above the budget, with its reason', async () => {
+  test('begins before the first transaction that could exceed the budget, and gives its reason', async () => {
     await using lane = await open({ perHourWei: COST + BOUND - 1n })
     await sendAll(lane, [1, 2])
     expect(lane.executed()).toEqual([1])
@@ -140,7 +140,7 @@ describe('the hold', () => {
     expect(lane.warned).toEqual([expect.stringContaining('higher budget (`setFees`)')])
   })
 
-  test('comes in the middle of a burst: what is reserved in one turn counts before it is signed', async () => {
+  test('begins in the middle of a burst, because reserved transactions count before they are signed', async () => {
     await using lane = await open({ perHourWei: 2n * BOUND })
     lane.script = onSend(swallows)
     const burst = [1, 2, 3, 4, 5].map((marker) => lane.sender.send(paid(marker), { until: 'queued' }))
@@ -152,7 +152,7 @@ describe('the hold', () => {
     lane.script = undefined
   })
 
-  test('does not come where the budget is just enough', async () => {
+  test('does not begin if the budget is just enough', async () => {
     await using lane = await open({ perHourWei: COST + BOUND })
     await sendAll(lane, [1])
     await sendAll(lane, [2])
@@ -160,8 +160,8 @@ describe('the hold', () => {
     expect(lane.events('held')).toEqual([])
   })
 
-  test('is lifted by itself as the window slides, a minute late at most', async () => {
-    // Looked at seldom: what lifts it is no look at the chain.
+  test('lifts by itself as the window moves, a minute late at most', async () => {
+    // A long poll interval shows that no poll of the chain lifts the hold.
     const limits = { pollIntervalMs: 20_000 }
     await using lane = await open({ perHourWei: COST + BOUND - 1n }, { limits })
     await sendAll(lane, [1, 2])
@@ -172,7 +172,7 @@ describe('the hold', () => {
     expect(await isHeld(lane)).toBe(false)
   })
 
-  test('is lifted by a budget that is raised, and by one that is taken away', async () => {
+  test('lifts with a higher budget, and without a budget', async () => {
     await using lane = await open({ perHourWei: COST + BOUND - 1n })
     await sendAll(lane, [1, 2])
     lane.sender.setFees({ budget: { perHourWei: 2n * COST + BOUND - 1n } })
@@ -186,7 +186,7 @@ describe('the hold', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('resume() begins the window anew', async () => {
+  test('ends with resume(), which restarts the window', async () => {
     await using lane = await open({ perHourWei: COST + BOUND - 1n })
     await sendAll(lane, [1, 2])
     lane.sender.resume()
@@ -197,12 +197,12 @@ describe('the hold', () => {
     expect((await budgetOf(lane))?.hour?.spentWei).toBe(COST)
     lane.sender.setFees({ budget: { perHourWei: 9n * BOUND } })
     await lane.blocks(3)
-    // Without the hold there is nothing to accept.
+    // Without the hold `resume()` accepts nothing.
     lane.sender.resume()
     expect((await budgetOf(lane))?.hour?.spentWei).toBe(2n * COST)
   })
 
-  test('what costs more than the whole budget waits for a higher one, and nothing of it is sent', async () => {
+  test('keeps a transaction that costs more than the whole budget until the budget is higher', async () => {
     await using lane = await open({ perDayWei: BOUND - 1n })
     await sendAll(lane, [1])
     lane.sender.resume()
@@ -214,7 +214,7 @@ describe('the hold', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('is lifted where what waited was cancelled', async () => {
+  test('lifts when the waiting transaction is cancelled', async () => {
     await using lane = await open({ perHourWei: BOUND - 1n })
     const tx = await lane.settle(lane.sender.send(paid(1), { until: 'queued' }))
     await lane.blocks(1)
@@ -224,7 +224,7 @@ describe('the hold', () => {
     expect(await isHeld(lane)).toBe(false)
   })
 
-  test('does not stop what is in flight: it is bumped, and lands, and the gap of what was cancelled is filled', async () => {
+  test('does not stop transactions in flight: they land, and the gap of a cancelled one is filled', async () => {
     await using lane = await open({ perHourWei: 2n * BOUND })
     lane.script = onSend(swallows)
     const first = await lane.settle(lane.sender.send(paid(1)))
@@ -239,7 +239,7 @@ describe('the hold', () => {
     expect(lane.executed()).toEqual(['noop', 2])
   })
 
-  test('a pool sends by another account what waits behind it', async () => {
+  test('a sender pool sends the waiting transactions by another account', async () => {
     const others = [{ address: OTHER, nonce: 0, balanceWei: 10n ** 18n }] as const
     await using lane = await open({ perHourWei: COST + BOUND - 1n }, { others })
     const accounts = [lane.account, createStubAccount(OTHER, { clock: lane.clock, delayMs: () => 0 })]
@@ -256,7 +256,7 @@ describe('the hold', () => {
 })
 
 describe('over a restart', () => {
-  /** The same lane in another process: nothing is shared but the store and the chain. */
+  /** Opens the same lane in another process, which shares only the store and the chain. */
   async function restarted(lane: SimLane, budget: object) {
     await lane.settle(lane.sender.close())
     return createSenderIn(
@@ -265,7 +265,7 @@ describe('over a restart', () => {
     )
   }
 
-  test("what the store's records say counts, by the time at which each was sent", async () => {
+  test("counts the store's records by the time of their send", async () => {
     const store = { ...memoryStore(), durable: true }
     await using lane = await open({ perHourWei: 10n * BOUND }, { store })
     for (const marker of [1, 2])
@@ -275,9 +275,9 @@ describe('over a restart', () => {
     await lane.clock.advance(20 * MINUTE_MS)
     const next = await restarted(lane, { perHourWei: 3n * BOUND })
     const spent = async () => (await lane.settle(next.snapshot())).feeBudget?.hour?.spentWei
-    // Each with the most that it could cost: what became of it is not known any more.
+    // Each record counts with its maximum cost, because its actual cost is not known any more.
     expect(await spent()).toBe(3n * BOUND)
-    // The lane had gone to rest by then, and is read from the store once more.
+    // The lane has become idle by then, and is read from the store again.
     await lane.clock.advance(11 * MINUTE_MS)
     lane.script = onSend(swallows)
     await lane.settle(next.send(paid(4)))
@@ -286,7 +286,7 @@ describe('over a restart', () => {
     await lane.settle(next.close())
   })
 
-  test('what has landed and is not final counts once, as the lane still has it', async () => {
+  test('counts landed transactions once while they are not final', async () => {
     const store = { ...memoryStore(), durable: true }
     await using lane = await open({ perHourWei: 10n * BOUND }, { store, lossDepth: 'safe' })
     await lane.settle(lane.sender.send(paid(1)).then((tx) => tx.wait('sealed')))
@@ -297,7 +297,7 @@ describe('over a restart', () => {
     await lane.settle(next.close())
   })
 
-  test('what is still in flight counts once', async () => {
+  test('counts transactions in flight once', async () => {
     const store = { ...memoryStore(), durable: true }
     await using lane = await open({ perHourWei: 10n * BOUND }, { store })
     lane.script = onSend(swallows)
@@ -310,7 +310,7 @@ describe('over a restart', () => {
   })
 })
 
-test('a budget that is set later counts what is in flight, and what may still be undone, from then on', async () => {
+test('a budget that is set later counts transactions in flight and landed ones that a reorg may undo', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.send(paid(1)).then((tx) => tx.wait('finalized')))
   await lane.blocks(20)
@@ -321,7 +321,7 @@ test('a budget that is set later counts what is in flight, and what may still be
   lane.script = undefined
 })
 
-describe('by itself', () => {
+describe('the guard alone', () => {
   const DAY_MS = 24 * HOUR_MS
 
   function guarded(budget: FeeBudget, spentNowWei = 0n) {
@@ -330,12 +330,12 @@ describe('by itself', () => {
     const settings = createFeeSettings({ budget })
     const holds = createHolds(clock, () => {})
     const lane = { holds, book: { slots: new Map() } }
-    const context = { clock, handle: { settings }, lane, fees: { dataFee: () => 0n } }
+    const context = { clock, session: { settings }, lane, fees: { dataFee: () => 0n } }
     const guard = createFeeBudget(context as never, { peek: () => undefined }, before)
     return { clock, settings, holds, guard }
   }
 
-  test('the day binds when the hour does not', async () => {
+  test('holds the lane for the day while the hour is within its limit', async () => {
     const { clock, guard, holds } = guarded({ perHourWei: 100n, perDayWei: 100n }, 99n)
     await clock.advance(2 * HOUR_MS)
     expect(guard.allows(2n)).toBe(false)
@@ -347,19 +347,19 @@ describe('by itself', () => {
     expect(holds.any).toBe(false)
   })
 
-  test('where nobody can tell what used a nonce, the dearest of what was signed for it counts', () => {
+  test('counts the most expensive attempt if it is unknown which transaction used the nonce', () => {
     const { guard } = guarded({ perHourWei: 100n })
     guard.look()
     const attempts = [7n, 9n].map((gas) => ({ hash: `0x${gas}`, gas, fees: { gasPrice: 1n }, raw: '0x' }))
     const used = { state: 'used', nonce: 1, attempts, by: { kind: 'unproven' }, at: undefined }
     guard.moved(1, undefined, used as never)
     expect(guard.windows?.hour?.spentWei).toBe(9n)
-    // It turns out that somebody else did: nothing was paid here.
+    // A foreign transaction turns out to have used the nonce, so this account paid nothing.
     guard.moved(1, used as never, { ...used, by: { kind: 'other', hash: '0xff' } } as never)
     expect(guard.windows?.hour?.spentWei).toBe(0n)
   })
 
-  test('no order of spending passes a limit by what was allowed', async () => {
+  test('no order of allowed spending exceeds a limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -371,7 +371,7 @@ describe('by itself', () => {
           for (const [nonce, { wei, afterMs }] of asked.entries()) {
             await clock.advance(afterMs)
             if (!guard.allows(wei)) continue
-            // Reserved, and landed at once with all that it could cost.
+            // Reserved, and landed at once with its maximum cost.
             guard.reserved(nonce, wei)
             spent.push({ wei, atMs: clock.now() })
             guard.moved(nonce, undefined, usedAt(nonce))

@@ -1,15 +1,14 @@
 import type { TransactionReceipt } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { SealedBlock } from '../../chain/blocks/follower.js'
-import { NonceMap } from '../../ledger/nonceMap.js'
-import type { Attempt, Slot, Used } from '../../ledger/slot.js'
+import type { Slot } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { LaneSnapshot } from '../../types/index.js'
-import { openMove } from '../queue/openMove.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
 import type { LaneSession } from '../session/laneSession.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { attemptFees, attemptFeesBound } from './cost.js'
+import { attemptFeesBound } from './cost.js'
+import { createFeeCount } from './feeCount.js'
 import type { FeeOracle } from './feeOracle.js'
 import { createSpending, untilNextMinute, type Window } from './spending.js'
 
@@ -21,46 +20,43 @@ type FeeBudgetContext = {
 }
 
 /**
- * Holds the lane while its next transaction could bring the fees above `fees.budget`. What is in flight counts with the
- * most that it can cost; what has landed by its receipt, or with its gas limit at the price of its block.
+ * Holds the lane while its next transaction could raise the fees above `fees.budget`. A transaction in flight
+ * counts with its maximum cost. A landed one counts with its receipt, or else with its gas limit at the price
+ * of its block.
  */
 export type FeeBudgetGuard = {
-  /** Whether so much more may be spent. Where it may not, the lane is held. */
+  /** Whether `feesWei` more may be spent. If not, the lane is held. */
   allows(feesWei: bigint): boolean
-  /** A nonce was reserved for what may cost so much in fees. */
+  /** A nonce was reserved for a transaction with at most these fees. */
   reserved(nonce: number, feesWei: bigint): void
   moved(nonce: number, before: Slot | undefined, after: Slot): void
-  /** The block whose transactions are told next. */
+  /** The block of the `moved` calls that follow. */
   sealing(block: SealedBlock): void
-  /** Somebody read it, and it fits. */
+  /** A valid receipt was read. */
   receipt(receipt: TransactionReceipt): void
-  /** The window slid, or the budget is another one. */
+  /** Checks the hold again: the window has moved, or the budget has changed. */
   look(): void
-  /** An operator has seen the hold: what was spent does not count any more. What is in flight does. */
+  /** An operator accepts the spending: landed transactions no longer count, transactions in flight do. */
   accept(): void
-  /** Undefined where nothing is bounded. */
+  /** Spending and limit per window. Undefined without a budget. */
   readonly windows: LaneSnapshot['feeBudget']
 }
 
-/** What was spent before the lane was taken up, by time of this process. */
+/** Spending from before this process opened the lane, in the clock of this process. */
 export type SpentBefore = { readonly wei: bigint; readonly atMs: number }
-
-type Landed = { readonly minute: number; readonly wei: bigint }
 
 export function createFeeBudget(
   context: FeeBudgetContext,
   queue: Pick<PendingQueue<Transaction>, 'peek'>,
   before: readonly SpentBefore[],
 ): FeeBudgetGuard {
-  const { lane, clock } = context
+  const { clock } = context
+  const { book, holds } = context.lane
   const { settings } = context.session
   const spending = createSpending()
   for (const { wei, atMs } of before) spending.add(wei, atMs)
-  let inFlight = new NonceMap<bigint>()
-  let landed = new NonceMap<Landed>()
-  let inFlightWei = 0n
+  const count = createFeeCount(context, book, spending)
   let isCounting = false
-  let block: SealedBlock | undefined
   let timer: CancelTimer | undefined
 
   function limits(): readonly (readonly [Window, bigint])[] {
@@ -69,71 +65,22 @@ export function createFeeBudget(
     return given.filter((limit): limit is readonly [Window, bigint] => limit[1] !== undefined)
   }
 
-  /** Without a budget nothing is counted. What is open, or may be undone, when one is set counts from then on. */
-  function count(): void {
+  /**
+   * Starts or stops the count: without a budget nothing is counted. When a budget is set, open slots count
+   * from then on, and so do slots that a reorg may still undo.
+   */
+  function startOrStop(): void {
     const isBounded = limits().length > 0
     if (isBounded === isCounting) return
     isCounting = isBounded
-    inFlight = new NonceMap()
-    landed = new NonceMap()
-    inFlightWei = 0n
-    if (isBounded) for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
+    count.clear()
+    if (isBounded) for (const slot of book.slots.values()) count.moved(slot.nonce, undefined, slot)
     else spending.clear()
   }
 
-  function setInFlight(nonce: number, wei: bigint): void {
-    inFlightWei += wei - (inFlight.get(nonce) ?? 0n)
-    if (wei === 0n) inFlight.delete(nonce)
-    else inFlight.set(nonce, wei)
-  }
-
-  function moved(nonce: number, was: Slot | undefined, slot: Slot): void {
-    const move = openMove(was, slot)
-    if (slot.state === 'reserved') return
-    if (slot.state !== 'used' && slot.state !== 'final') takeBack(nonce)
-    if (move === 'attempts') setInFlight(nonce, mostOf(slot.attempts))
-    if (move !== 'over') return
-    setInFlight(nonce, 0n)
-    if (slot.state === 'used') land(nonce, was, slot)
-    else landed.delete(nonce)
-  }
-
-  const mostOf = (attempts: readonly Attempt[]): bigint =>
-    attempts.map((attempt) => attemptFees(context, attempt)).reduce((a, b) => (a > b ? a : b), 0n)
-
-  /** Told again with its verdict, and where another transaction turns out to have used it. */
-  function land(nonce: number, was: Slot | undefined, slot: Used): void {
-    const known = landed.get(nonce)
-    if (was?.state !== 'used') {
-      const wei = spentBy(slot)
-      landed.set(nonce, { minute: spending.add(wei, clock.now()), wei })
-    } else if (known !== undefined && (hashOf(was) !== hashOf(slot) || was.at?.hash !== slot.at?.hash)) {
-      correct(nonce, known, spentBy(slot))
-    }
-  }
-
-  /** By its gas limit. What somebody else sent was not paid for here. */
-  function spentBy(slot: Used): bigint {
-    if (slot.by.kind === 'unproven') return mostOf(slot.attempts)
-    const attempt = slot.attempts.find(({ hash }) => hash === hashOf(slot))
-    const baseFee = slot.at?.hash === block?.hash ? block?.baseFeePerGas : undefined
-    return attempt === undefined ? 0n : attemptFees(context, attempt, baseFee)
-  }
-
-  function correct(nonce: number, { minute, wei }: Landed, now: bigint): void {
-    spending.correct(minute, now - wei)
-    landed.set(nonce, { minute, wei: now })
-  }
-
-  function takeBack(nonce: number): void {
-    const known = landed.get(nonce)
-    if (known === undefined) return
-    spending.correct(known.minute, -known.wei)
-    landed.delete(nonce)
-  }
-
-  /** Which limit so much more would pass, in words. */
+  /** Describes the limit that `feesWei` more would exceed, if any. */
   function excess(feesWei: bigint): string | undefined {
+    const { inFlightWei } = count
     for (const [window, limitWei] of limits()) {
       const spentWei = spending.in(window, clock.now())
       if (spentWei + inFlightWei + feesWei <= limitWei) continue
@@ -143,16 +90,16 @@ export function createFeeBudget(
   }
 
   function allows(feesWei: bigint): boolean {
-    count()
+    startOrStop()
     const detail = isCounting ? excess(feesWei) : undefined
     if (detail === undefined) {
       timer?.()
       timer = undefined
-      lane.holds.lift('feeBudget')
+      holds.lift('feeBudget')
       return true
     }
-    lane.holds.add('feeBudget', detail)
-    // Once a minute while it is held: nothing else may happen there.
+    holds.add('feeBudget', detail)
+    // Checked once a minute while the lane is held, because no other event may occur.
     timer ??= clock.setTimer(() => {
       timer = undefined
       look()
@@ -161,8 +108,8 @@ export function createFeeBudget(
   }
 
   function look(): void {
-    count()
-    if (!lane.holds.has('feeBudget')) return
+    startOrStop()
+    if (!holds.has('feeBudget')) return
     const first = queue.peek()
     allows(first === undefined ? 0n : attemptFeesBound(context, first))
   }
@@ -170,49 +117,29 @@ export function createFeeBudget(
   return {
     allows: (feesWei) => settings.current.budget === undefined || allows(feesWei),
     reserved(nonce, feesWei) {
-      if (isCounting) setInFlight(nonce, feesWei)
+      if (isCounting) count.reserved(nonce, feesWei)
     },
     moved(nonce, was, slot) {
-      if (isCounting) moved(nonce, was, slot)
+      if (isCounting) count.moved(nonce, was, slot)
     },
-    sealing(next) {
-      block = next
-    },
-    receipt({ transactionHash, blockHash, ...receipt }) {
-      const nonce = isCounting ? lane.book.nonceOf(transactionHash) : undefined
-      const known = nonce === undefined ? undefined : landed.get(nonce)
-      if (nonce === undefined || known === undefined) return
-      const slot = lane.book.get(nonce)
-      const wei = paidIn(receipt)
-      if (slot?.state !== 'used' || slot.at?.hash !== blockHash || wei === undefined) return
-      correct(nonce, known, wei)
+    sealing: count.sealing,
+    receipt(receipt) {
+      if (isCounting) count.receipt(receipt)
     },
     look,
     accept() {
-      if (!lane.holds.has('feeBudget')) return
+      if (!holds.has('feeBudget')) return
       spending.clear()
-      landed = new NonceMap()
+      count.forgetLanded()
       look()
     },
     get windows() {
-      count()
+      startOrStop()
       const shown = limits().map(([window, limitWei]) => {
-        const spentWei = spending.in(window, clock.now()) + inFlightWei
+        const spentWei = spending.in(window, clock.now()) + count.inFlightWei
         return [window, { spentWei, limitWei }]
       })
       return shown.length === 0 ? undefined : Object.fromEntries(shown)
     },
   }
-}
-
-const hashOf = ({ by }: Used) => (by.kind === 'unproven' ? undefined : by.hash)
-
-const QUANTITY = /^0x[0-9a-f]{1,64}$/i
-
-/** The OP stack's receipts have an `l1Fee`: a number where the chain's definition knows it, else as the node wrote it. */
-function paidIn(receipt: object): bigint | undefined {
-  const { gasUsed, effectiveGasPrice, l1Fee } = receipt as Record<string, unknown>
-  if (typeof gasUsed !== 'bigint' || typeof effectiveGasPrice !== 'bigint') return undefined
-  const isWritten = typeof l1Fee === 'string' && QUANTITY.test(l1Fee)
-  return gasUsed * effectiveGasPrice + (typeof l1Fee === 'bigint' || isWritten ? BigInt(l1Fee) : 0n)
 }

@@ -5,14 +5,14 @@ import { headerCall } from '../../rpc/codec.js'
 const TIP_WEI = 100_000n
 const tipOf = (lane: SimLane) => lane.sent[0]?.tipWei
 
-/** A lane that has not asked yet what gas costs. */
+/** A lane that has not read a gas price yet. */
 async function unasked(): Promise<SimLane> {
   const lane = await openLane({ closed: true })
   lane.chain.start()
   return lane
 }
 
-test('a tip that nobody answers for is asked for again, not made up', async () => {
+test('a request for the tip without an answer is repeated, and no tip is invented', async () => {
   await using lane = await unasked()
   let asked = 0
   lane.script = ({ method }) => (method === 'eth_maxPriorityFeePerGas' && asked++ < 2 ? TIMES_OUT : undefined)
@@ -21,7 +21,7 @@ test('a tip that nobody answers for is asked for again, not made up', async () =
   expect(tipOf(lane)).toBe(TIP_WEI)
 })
 
-test('a node without eth_maxPriorityFeePerGas: its gas price above the base fee is the tip', async () => {
+test('without eth_maxPriorityFeePerGas the tip is the gas price minus the base fee', async () => {
   await using lane = await unasked()
   lane.script = ({ method }) =>
     method === 'eth_maxPriorityFeePerGas' ? refuses('the method does not exist', -32601) : undefined
@@ -29,7 +29,7 @@ test('a node without eth_maxPriorityFeePerGas: its gas price above the base fee 
   expect(tipOf(lane)).toBe(TIP_WEI)
 })
 
-test('once known, the fees of an older block are better than none', async () => {
+test('the fees of an older block are used if the current ones cannot be read', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.send(transfer(1)))
   await lane.blocks(1)
@@ -38,7 +38,7 @@ test('once known, the fees of an older block are better than none', async () => 
   expect(lane.sent.map(({ tipWei }) => tipWei)).toEqual([TIP_WEI, TIP_WEI])
 })
 
-test('a node that is asked too often has the method all the same: its tip is not derived from something else', async () => {
+test('a rate limit does not mean that the method is missing: the tip is not derived', async () => {
   await using lane = await unasked()
   let asked = 0
   lane.script = ({ method }) => {
@@ -51,7 +51,7 @@ test('a node that is asked too often has the method all the same: its tip is not
   expect(tipOf(lane)).toBe(TIP_WEI)
 })
 
-test('a tip of nothing is one wei: pools take no less, and a no-op at the ceiling could not be raised', async () => {
+test('a tip of zero becomes one wei: pools accept no less, and a no-op at the ceiling could not be raised', async () => {
   await using lane = await unasked()
   lane.script = ({ method }) =>
     method === 'eth_maxPriorityFeePerGas' ? { ok: true, result: '0x0' } : undefined
@@ -59,11 +59,11 @@ test('a tip of nothing is one wei: pools take no less, and a no-op at the ceilin
   expect(tipOf(lane)).toBe(1n)
 })
 
-describe('requests before the bytes of a lane that has sent before', () => {
+describe('fee requests before the second transaction of a lane', () => {
   const GIVEN = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
   const MINUTE_MS = 60_000
 
-  /** Of the second transfer, in another block: what was asked about fees until its bytes left. */
+  /** The fee methods that were requested before the second transfer, in another block, was sent. */
   async function askedBefore(lane: SimLane, restMs: number, fees: object): Promise<string[]> {
     await lane.settle(lane.sender.send(transfer(1)).then((tx) => tx.wait('sealed')))
     await lane.clock.advance(restMs)
@@ -76,12 +76,12 @@ describe('requests before the bytes of a lane that has sent before', () => {
       .filter((method) => /gas|fee/i.test(method))
   }
 
-  test('nothing for who brings its own fees, however long ago', async () => {
+  test('none for a transaction with its own fees, after any pause', async () => {
     await using lane = await openLane()
     expect(await askedBefore(lane, MINUTE_MS, GIVEN)).toEqual([])
   })
 
-  test('nothing while the tip is not old: the base fee comes with the blocks', async () => {
+  test('none while the tip is recent: the base fee comes with the blocks', async () => {
     await using lane = await openLane()
     expect(await askedBefore(lane, 0, {})).toEqual([])
     const [, second] = lane.sent
@@ -89,13 +89,13 @@ describe('requests before the bytes of a lane that has sent before', () => {
     expect(lane.requests.flat().filter(({ method }) => method === 'eth_maxPriorityFeePerGas')).toHaveLength(2)
   })
 
-  test('the tip, where it is old', async () => {
+  test('the tip if it is old', async () => {
     await using lane = await openLane()
     expect(await askedBefore(lane, MINUTE_MS, {})).toEqual(['eth_maxPriorityFeePerGas'])
   })
 })
 
-test('a tip that is not had any more is asked for with growing pauses, and that is told once', async () => {
+test('a tip that cannot be read any more is requested with growing pauses, and one error is emitted', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.send(transfer(1)))
   let asked = 0
@@ -104,7 +104,7 @@ test('a tip that is not had any more is asked for with growing pauses, and that 
     asked++
     return refuses('internal error')
   }
-  // A burst at each block: each transaction wants to know what gas costs.
+  // A transaction every 0.6 s: each needs a gas price.
   for (let marker = 2; marker < 102; marker++) {
     void lane.sender.send(transfer(marker))
     await lane.clock.advance(600)
@@ -121,9 +121,9 @@ test('a tip that is not had any more is asked for with growing pauses, and that 
   expect(new Set(lane.sent.map(({ tipWei }) => tipWei))).toEqual(new Set([TIP_WEI]))
 })
 
-test('a price beside a block that was not walked fixes no ceiling: the first one beside a walked block does', async () => {
+test('a price at an unverified block fixes no ceiling: the first one at a verified block does', async () => {
   await using lane = await unasked()
-  // Block 0 is read by its number all the same.
+  // Block 0 is still readable by its number.
   await lane.clock.advance(3_000)
   const [latest] = await lane.settle(lane.port.batch([headerCall('latest')], { timeoutMs: 1_000 }))
   const header = (latest as { result: object }).result

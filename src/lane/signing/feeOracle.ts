@@ -7,68 +7,74 @@ import {
   feeCap,
   transactionCeiling,
 } from '../../ledger/fees.js'
-import { atFloor, beyond, loweredBy, NO_FLOOR, type PriceFloor, raisedBy } from '../../ledger/priceFloor.js'
 import type { Clock } from '../../platform/clock.js'
 import type { FeePreset, Limits } from '../../types/index.js'
 import { ceilingOf, type FeeSettings } from '../session/feeSettings.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './explicitFees.js'
 import { createMarketPrice, type MarketPrice } from './marketPrice.js'
+import { createNodeMinimum } from './nodeMinimum.js'
 import { isLess, offerAt, type Price, presetPrices, suggestedPrices } from './prices.js'
 
-/** Fees for the whole lane, asked for once a block, where blocks are fast less often, and never per transaction. */
+/**
+ * Fees for the whole lane. They are requested once a block (less often if blocks are fast), never per
+ * transaction.
+ */
 export type FeeOracle = {
   /**
-   * What the market asks now, and at least what refusals taught of the node's least fees, where that is within the
-   * ceiling (@default that of transactions). Resolves at once while that was asked just before, or in the same block; and, where the
-   * tip is all that would be asked for, while that is not old: then it is asked for beside.
+   * The current market price, raised to the minimum that refusals revealed, if that is within the ceiling
+   * (@default that of transactions). Resolves at once if the price was just read, or in the same block. If
+   * only the tip is needed it also resolves with a recent tip, and a new one is requested in the background.
    *
    * `preset`: a transaction's own. @default the lane's
    */
   market(within?: FeeCeiling, preset?: FeePreset): Promise<Fees>
-  /** Whether nothing needs to be asked for before this is signed. It asks beside, where `market` would. */
+  /**
+   * Whether the transaction can be signed without a request for fees. Starts a background request if `market`
+   * would.
+   */
   known(transaction: Pick<Transaction, 'request' | 'feePreset'>): boolean
   /**
-   * Asks the other endpoints what they take, and goes by the least of that where it is less than what is known; a ceiling
-   * that followed from the first answer follows from this one then. True where it is less.
+   * Asks the other endpoints for their prices, and uses the lowest if it is below the known one. A ceiling
+   * that was derived from the first answer is derived from this one instead. True if it is lower.
    */
   cheaperElsewhere(): Promise<boolean>
-  /** By the last answer, if there ever was one. */
+  /** The fees by the last answer, if there was one. */
   last(preset?: FeePreset): Fees | undefined
-  /** The lane's ceiling, which no-ops may reach. Where none is given, it is fixed with the first estimate beside a block. */
+  /**
+   * The lane's ceiling, which no-ops may reach. If none is configured, the first estimate at a verified block
+   * fixes it.
+   */
   laneCeiling(): FeeCeiling
   readonly rule: BumpRule
-  /** Of one transaction. */
+  /** Maximum number of bumps of one transaction. */
   readonly bumpsMax: number
-  /** Base fee of the newest sealed block, where the chain has one. */
+  /** Base fee of the newest sealed block, if the chain has base fees. */
   baseFee(): bigint | undefined
-  /** What the OP stack charges on top for `bytes` of a transaction, in wei; 0 elsewhere. */
+  /** The OP stack's additional charge for `bytes` of a transaction, in wei; 0 on other chains. */
   dataFee(bytes: number): bigint
   /**
-   * A node refused these fees as too low, and may have named what it takes. All that is signed from now on knows it.
-   * `again`: they had been offered before, to every endpoint that is sent to.
+   * A node refused these fees as too low, and may have stated its minimum. All later signatures take it into
+   * account. `again`: every send endpoint had been offered these fees before.
    */
   refused(offered: Fees, needs: FeeNeeds | undefined, again: boolean): void
-  /** A node took these fees: its floor is not above them. */
+  /** A node accepted these fees, so its minimum is not above them. */
   taken(offered: Fees): void
-  /** The least fee cap that a node named as its minimum, in wei, where it is above the ceiling. */
+  /** The fee cap that a node stated as its minimum, in wei, if it is above the ceiling. */
   beyond(ceiling: FeeCeiling): bigint | undefined
-  /** The same, where a refusal by every endpoint in the last blocks confirmed it: after that it is tried again. */
+  /** The same, if every endpoint refused it within the last blocks. Later the fees are tried again. */
   hopeless(ceiling: FeeCeiling): bigint | undefined
 }
 
 const CEILING_FACTOR = 10n
 const BUMPS_MAX = 12
-/** For so long after a refusal that no bump within the ceiling cures, nothing new is offered in vain: at least this. */
-const HOPELESS_KEPT_MS = 10_000
-const HOPELESS_KEPT_BLOCKS = 4
 
 export function createFeeOracle(options: {
   endpointPool: EndpointPool
   settings: FeeSettings
   limits: Pick<Limits, 'readTimeoutMs'>
   clock: Pick<Clock, 'now' | 'setTimer'>
-  /** It could not be asked for a while, and an older answer is used. */
+  /** Called when the price could not be read for a while and an older one is in use. */
   failed: (error: unknown) => void
 }): FeeOracle {
   const { endpointPool, settings, clock, failed } = options
@@ -78,10 +84,9 @@ export function createFeeOracle(options: {
   const plain = priceOf(suggested)
   let presets: MarketPrice | undefined
   let estimated: FeeCeiling | undefined
-  // The ceiling follows from a price that was held against no block that was walked.
+  // The ceiling was derived from a price that was not checked against a verified block.
   let isTentative = false
-  let floor: PriceFloor = NO_FLOOR
-  let confirmedAtMs = Number.NEGATIVE_INFINITY
+  const minimum = createNodeMinimum(endpointPool.tracker, clock)
 
   function priceOf(source: typeof suggested): MarketPrice {
     const known = (price: Price, isBlind: boolean) => {
@@ -89,20 +94,17 @@ export function createFeeOracle(options: {
       estimated = ceilingAt(price)
       isTentative = isBlind
     }
-    return createMarketPrice({
-      endpointPool,
-      source,
-      clock,
-      beside: endpointPool.dataFees.sample,
-      known,
-      failed,
-    })
+    const beside = endpointPool.dataFees.sample
+    return createMarketPrice({ endpointPool, source, clock, beside, known, failed })
   }
 
   const baseFee = () => endpointPool.tracker.newest?.baseFeePerGas
   const presetOf = (own: FeePreset | undefined) => own ?? settings.current.preset
 
-  /** Made with the first preset: a lane without one asks for no history. */
+  /**
+   * The second market is created with the first preset, so that a lane without presets requests no fee
+   * history.
+   */
   function marketOf(preset: FeePreset | undefined): MarketPrice {
     if (preset === undefined) return plain
     presets ??= priceOf(presetPrices(endpointPool, suggested))
@@ -114,18 +116,15 @@ export function createFeeOracle(options: {
     return fees && { maxFeePerGas: CEILING_FACTOR * feeCap(fees) }
   }
 
-  /** A floor that the lane's ceiling does not reach is no reason to offer the ceiling. */
-  function floored(fees: Fees, within?: FeeCeiling): Fees {
-    if (floor === NO_FLOOR) return fees
-    const nowMs = clock.now()
-    const { maxFeePerGas } = within ?? transactionCeiling(laneCeiling(), rule)
-    return beyond(floor, maxFeePerGas, nowMs) === undefined ? atFloor(fees, floor, nowMs) : fees
+  function raised(fees: Fees, within?: FeeCeiling): Fees {
+    if (!minimum.isKnown) return fees
+    return minimum.raise(fees, within ?? transactionCeiling(laneCeiling(), rule))
   }
 
   function laneCeiling(): FeeCeiling {
     const given = ceilingOf(settings.current)
     if (given) return given
-    // What waits at its ceiling asks for no price by itself.
+    // A transaction that waits at its ceiling does not request a price itself.
     if (isTentative && endpointPool.tracker.head !== undefined)
       for (const one of [plain, presets]) one?.refresh()
     return estimated ?? { maxFeePerGas: 2n ** 255n }
@@ -158,12 +157,12 @@ export function createFeeOracle(options: {
       const market = marketOf(preset)
       const fees = offerAt(await market.read(), preset, baseFee())
       if (fees === undefined) throw new Error('the newest block has no base fee any more')
-      return floored(fees, within)
+      return raised(fees, within)
     },
     known({ request, feePreset }) {
       const market = marketOf(presetOf(feePreset))
       if (explicitFees(request) === undefined) return market.atHand() !== undefined
-      // Before the first answer there is no ceiling, and the data fee is not known.
+      // Before the first answer neither the ceiling nor the data fee is known.
       const known = [plain, presets].find((one) => one?.last !== undefined)
       if (known === undefined) return false
       if (endpointPool.dataFees.isCharged) known.refresh()
@@ -174,23 +173,13 @@ export function createFeeOracle(options: {
       const preset = presetOf(own)
       const price = marketOf(preset).last ?? plain.last ?? presets?.last
       const fees = price && offerAt(price, preset, baseFee())
-      return fees && floored(fees)
+      return fees && raised(fees)
     },
     laneCeiling,
-    refused(offered, needs, again) {
-      const nowMs = clock.now()
-      if (again) confirmedAtMs = nowMs
-      floor = raisedBy(floor, { offered, needs, baseFee: baseFee(), nowMs })
-    },
-    taken(offered) {
-      if (floor !== NO_FLOOR) floor = loweredBy(floor, offered)
-    },
-    beyond: ({ maxFeePerGas }) => beyond(floor, maxFeePerGas, clock.now()),
-    hopeless({ maxFeePerGas }) {
-      const nowMs = clock.now()
-      const keptMs = Math.max(HOPELESS_KEPT_MS, HOPELESS_KEPT_BLOCKS * (endpointPool.tracker.blockMs ?? 0))
-      return nowMs - confirmedAtMs <= keptMs ? beyond(floor, maxFeePerGas, nowMs) : undefined
-    },
+    refused: minimum.refused,
+    taken: minimum.taken,
+    beyond: minimum.beyond,
+    hopeless: minimum.hopeless,
     rule,
     bumpsMax: bump?.attemptsMax ?? BUMPS_MAX,
     baseFee,

@@ -1,15 +1,14 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import type { Limits } from '../../types/index.js'
-import { openMove } from '../queue/openMove.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { attemptCost, attemptCostBound } from './cost.js'
 import type { FeeOracle } from './feeOracle.js'
+import { createOpenCosts } from './openCosts.js'
+import { createQueuedCosts } from './queuedCosts.js'
 import { createShortageCheck } from './shortageCheck.js'
 
 type FundsContext = {
@@ -24,205 +23,177 @@ type FundsContext = {
 }
 
 /**
- * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
- * backpressure: the balance changes when they land. What costs more than the account has steps aside for what can be
- * paid. Only where the head, or nothing of what waits, can be paid, and no other endpoint shows that it can, the lane is
- * starved.
+ * Compares the maximum cost of the lane's transactions with the balance. While some are in flight, a shortage
+ * is backpressure: the balance changes when they land. A transaction that costs more than the account has
+ * steps aside for cheaper ones. The lane is starved only if the lowest nonce, or every queued transaction,
+ * cannot be paid, and no other endpoint shows otherwise.
  */
 export type Funds = {
-  /** It costs more than the account has, in flight or not, and no endpoint shows otherwise. */
+  /**
+   * Whether this costs more than the account has, regardless of transactions in flight, and no endpoint shows
+   * otherwise.
+   */
   isBeyond(costWei: bigint): boolean
-  /** Whether `costWei` more can be paid besides what is in flight. Asks for the balance when it seems not. */
+  /**
+   * Whether `costWei` more can be paid besides the transactions in flight. If it seems not, the balance is
+   * read.
+   */
   afford(costWei: bigint): boolean
-  /** A nonce was reserved for something that may cost this much. */
+  /** A nonce was reserved for a transaction with this maximum cost. */
   reserved(nonce: number, costWei: bigint): void
-  /** A slot moved: what it may cost is counted while it is unfinished. */
+  /** A slot changed. Its maximum cost counts while it is open. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
-  /** A node said that the account cannot pay. */
+  /** A node refused a transaction for lack of funds. */
   refused(): void
   balance(wei: bigint): void
   /** Whether the balance is to be read with the next tick. */
   readonly wanted: boolean
   readonly balanceWei: bigint | undefined
-  /** What did not fit beside all that is in flight. */
+  /** The cost that did not fit besides the transactions in flight. */
   readonly shortWei: bigint | undefined
-  /** What all that is in flight and in line may cost at most. */
+  /** Maximum cost of everything in flight or queued, in wei. */
   readonly owedWei: bigint
-  /** What is left of the balance beside that; undefined while it is not known. */
+  /** Balance minus that, in wei; undefined until the balance was read. */
   readonly spareWei: bigint | undefined
-  /** True where what is known of the balance may be out of date: it is read with the next tick. */
+  /** Requests a read of the balance with the next tick if the last one may be out of date; true if so. */
   weigh(): boolean
 }
 
-/** The transactions that cost more than the account has, or may: in line, or aside. */
+/** The transactions that cost, or may cost, more than the account has: queued or aside. */
 export type AwaitingFunds = {
   /**
-   * Ends those that are not to wait for money and cost so much, once nothing that was sent before them may bring some.
-   * `headWei`: what is in flight costs more than there is, and all wait behind it.
+   * Ends the transactions that must not wait for money and cost too much, once no earlier transaction may
+   * still bring some. `headWei`: the lowest nonce costs more than the balance, and all wait behind it.
    */
   unpaid(isBeyond: (costWei: bigint) => boolean, headWei: bigint | undefined): void
-  /** One that waits in line, or stepped aside, is to wait for money. */
+  /** Whether a transaction, queued or aside, waits for money. */
   readonly isAny: boolean
-  /** The lane waits for money for this one, and nothing of it is signed. */
+  /** The lane waits for money for this transaction, which is not signed yet. */
   short(first: Transaction): void
-  /** Those that stepped aside since there was no money for them. */
+  /** The transactions that stepped aside for lack of money. */
   readonly aside: readonly Transaction[]
-  /** There may be money for them. */
+  /** There may be money for them now. */
   moneyCame(): void
-  /** What can be paid may go, where others step aside. */
+  /** Transactions that can be paid may go, as others step aside. */
   payable(): void
 }
 
-/** For so long a reading is as good as a new one. */
+/** A reading of this age is as good as a new one. */
 const FRESH_MS = 1_000
+
+/** The lowest cost for which no endpoint shows enough balance. */
+type BeyondBalance = {
+  isBeyond(costWei: bigint): boolean
+  prove(costWei: bigint): void
+  /** True if the balance has grown to the lowest cost, which is then forgotten. */
+  isCovered(balanceWei: bigint): boolean
+}
+
+function createBeyondBalance(): BeyondBalance {
+  let lowestWei: bigint | undefined
+  return {
+    isBeyond: (costWei) => lowestWei !== undefined && costWei >= lowestWei,
+    prove(costWei) {
+      if (lowestWei === undefined || costWei < lowestWei) lowestWei = costWei
+    },
+    isCovered(balanceWei) {
+      if (lowestWei === undefined || balanceWei < lowestWei) return false
+      lowestWei = undefined
+      return true
+    },
+  }
+}
 
 export function createFunds(
   context: FundsContext,
   queue: PendingQueue<Transaction>,
   waiting: () => AwaitingFunds,
 ): Funds {
-  const costs = new NonceMap<bigint>()
-  let committed = 0n
+  const { clock } = context
+  const { book, holds } = context.lane
+  const { tracker } = context.endpointPool
+  const open = createOpenCosts(context)
+  const queued = createQueuedCosts(context, queue, () => waiting().aside)
+  const beyond = createBeyondBalance()
+  const { isBeyond } = beyond
+  const shortage = createShortageCheck(context, judge)
   let balanceWei: bigint | undefined
-  // What did not fit, and how much it would have taken: 0 while all is well.
+  let balanceAtMs = Number.NEGATIVE_INFINITY
+  let isWanted = false
+  // The cost that did not fit; 0 while everything fits.
   let missingWei = 0n
   let refusedByNode = false
-  let asked = false
-  let balanceAtMs = Number.NEGATIVE_INFINITY
-  // The lowest cost that no endpoint shows the account to have.
-  let beyondWei: bigint | undefined
-  const elsewhere = createShortageCheck(context, judge)
-
-  function set(nonce: number, cost: bigint): void {
-    committed += cost - (costs.get(nonce) ?? 0n)
-    if (cost === 0n) costs.delete(nonce)
-    else costs.set(nonce, cost)
-  }
-
-  function headCost(): bigint {
-    return costs.get(context.lane.book.floor) ?? 0n
-  }
-
-  const costOf = (transaction: Transaction) => attemptCostBound(context, transaction)
-
-  /** Of the next in line. Where none is, of the cheapest that stepped aside. */
-  function firstCost(): bigint | undefined {
-    const first = queue.peek()
-    if (first) return costOf(first)
-    return waiting()
-      .aside.map(costOf)
-      .reduce<bigint | undefined>(
-        (least, cost) => (least === undefined || cost < least ? cost : least),
-        undefined,
-      )
-  }
-
-  function owedWei(): bigint {
-    let owed = committed
-    for (const one of queue) owed += costOf(one)
-    return owed
-  }
 
   function judge(): void {
     if (balanceWei === undefined) return
-    forgetBeyond(balanceWei)
-    // What did not fit may have been cancelled, or have gone elsewhere.
-    if (missingWei > 0n || queue.size === 0) missingWei = firstCost() ?? 0n
-    // The head pays first. What waits behind it and fits the balance goes when others have landed.
-    const head = headCost()
-    const isHead = head > balanceWei
-    const needed = isHead ? head : missingWei
-    const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
-    // What is being paid for already has its price.
-    if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: isHead })) return
-    if (!short) elsewhere.forget()
-    if (short && !isHead) proveBeyond(needed)
-    // What lands may bring money.
-    const isAlone = isHead || committed === 0n
-    waiting().unpaid(isBeyond, short && isHead ? needed : undefined)
-    // Where what waited failed, or can be paid in part, there is nothing to be held for.
-    const held = short && isAlone && (isHead || (waiting().isAny && !isAnyPayable(balanceWei)))
+    // The balance has grown: the transactions aside may be paid.
+    if (beyond.isCovered(balanceWei)) waiting().moneyCame()
+    // The transaction that did not fit may have been cancelled, or moved to another lane.
+    if (missingWei > 0n || queue.size === 0) missingWei = queued.first() ?? 0n
+    // The lowest nonce pays first. A transaction behind it that fits the balance goes when others have
+    // landed.
+    const headWei = open.at(book.floor)
+    const isHead = headWei > balanceWei
+    const needed = isHead ? headWei : missingWei
+    const isShort = needed > balanceWei && (missingWei > 0n || refusedByNode)
+    // The price of the lowest nonce is signed already.
+    if (isShort && !shortage.confirms({ needed, balanceWei, isPriced: isHead })) return
+    if (!isShort) shortage.forget()
+    if (isShort && !isHead) beyond.prove(needed)
+    // A landing transaction may bring money.
+    const isAlone = isHead || open.totalWei === 0n
+    waiting().unpaid(isBeyond, isShort && isHead ? needed : undefined)
+    // No reason for a hold if the waiting transactions failed, or some of them can be paid.
+    const isStarved = isShort && isAlone && (isHead || (waiting().isAny && !queued.isAnyPayable(balanceWei)))
     const first = queue.peek()
-    if (held && !isHead && first) waiting().short(first)
-    if (held) context.lane.holds.add('starved')
-    else context.lane.holds.lift('starved')
-    if ((short && isAlone && !held) || committed + missingWei <= balanceWei) settled()
-    if (short && !held) waiting().payable()
+    if (isStarved && !isHead && first) waiting().short(first)
+    if (isStarved) holds.add('starved')
+    else holds.lift('starved')
+    if ((isShort && isAlone && !isStarved) || open.totalWei + missingWei <= balanceWei) {
+      missingWei = 0n
+      refusedByNode = false
+    }
+    if (isShort && !isStarved) waiting().payable()
   }
 
-  function isAnyPayable(wei: bigint): boolean {
-    for (const one of queue) if (costOf(one) <= wei) return true
-    return false
-  }
-
-  function proveBeyond(wei: bigint): void {
-    if (beyondWei === undefined || wei < beyondWei) beyondWei = wei
-  }
-
-  const isBeyond = (costWei: bigint): boolean => beyondWei !== undefined && costWei >= beyondWei
-
-  /** The account has so much by now: those that stepped aside may be paid. */
-  function forgetBeyond(balance: bigint): void {
-    if (beyondWei === undefined || balance < beyondWei) return
-    beyondWei = undefined
-    waiting().moneyCame()
-  }
-
-  function settled(): void {
-    missingWei = 0n
-    refusedByNode = false
-  }
+  const owedWei = () => open.totalWei + queued.total()
 
   return {
     isBeyond,
     afford(costWei) {
-      if (balanceWei === undefined || committed + costWei <= balanceWei) {
+      if (balanceWei === undefined || open.totalWei + costWei <= balanceWei) {
         missingWei = 0n
         return true
       }
       missingWei = costWei
-      context.endpointPool.tracker.wake()
+      tracker.wake()
       return false
     },
-    reserved: set,
+    reserved: open.reserved,
     moved(nonce, before, after) {
-      const move = openMove(before, after)
-      if (move === 'same') return
-      if (move === 'attempts') {
-        let most = 0n
-        for (const attempt of after.attempts) {
-          const cost = attemptCost(context, attempt)
-          if (cost > most) most = cost
-        }
-        set(nonce, most)
-        return
-      }
-      const cost = costs.get(nonce)
-      if (cost === undefined) return
-      set(nonce, 0n)
-      // It landed, so at most this much is gone; what exactly is read when it begins to matter.
-      if (after.state === 'used' && balanceWei !== undefined) {
-        balanceWei = balanceWei > cost ? balanceWei - cost : 0n
-      }
+      const closedWei = open.moved(nonce, before, after)
+      // It landed, so at most this amount is spent. The exact balance is read when it begins to matter.
+      if (closedWei > 0n && after.state === 'used' && balanceWei !== undefined)
+        balanceWei = balanceWei > closedWei ? balanceWei - closedWei : 0n
     },
     refused() {
       refusedByNode = true
-      context.endpointPool.tracker.wake()
+      tracker.wake()
     },
     balance(wei) {
-      asked = false
+      isWanted = false
       balanceWei = wei
-      balanceAtMs = context.clock.now()
+      balanceAtMs = clock.now()
       judge()
     },
     get wanted() {
       return (
-        asked ||
+        isWanted ||
         missingWei > 0n ||
         refusedByNode ||
         waiting().aside.length > 0 ||
-        context.lane.holds.has('starved') ||
-        context.lane.holds.has('blocked')
+        holds.has('starved') ||
+        holds.has('blocked')
       )
     },
     get balanceWei() {
@@ -238,9 +209,9 @@ export function createFunds(
       return balanceWei === undefined ? undefined : balanceWei - owedWei()
     },
     weigh() {
-      if (context.clock.now() - balanceAtMs < FRESH_MS) return false
-      asked = true
-      context.endpointPool.tracker.wake()
+      if (clock.now() - balanceAtMs < FRESH_MS) return false
+      isWanted = true
+      tracker.wake()
       return true
     },
   }

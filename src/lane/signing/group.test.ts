@@ -3,7 +3,10 @@ import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { createTurns } from '../../platform/turns.js'
 import { createSigningGroup } from './group.js'
 
-/** A group in a process whose signatures take a millisecond each of the event loop, after a wait of `remoteMs`. */
+/**
+ * A group whose signatures block the event loop for a millisecond each or, with `remoteMs`, are made
+ * elsewhere after that time.
+ */
 function groupOf(remoteMs = 0) {
   const clock = createVirtualClock()
   let workedMs = 0
@@ -12,7 +15,7 @@ function groupOf(remoteMs = 0) {
   const done: number[] = []
   async function sign(number: number): Promise<number> {
     begun.push(number)
-    // Accounts look up what they sign with before they do.
+    // Accounts await before they sign.
     await undefined
     if (remoteMs > 0) await new Promise<void>((resolve) => void clock.setTimer(resolve, remoteMs))
     else workedMs++
@@ -24,7 +27,7 @@ function groupOf(remoteMs = 0) {
 }
 
 describe('an account that signs in this process', () => {
-  test('signs two milliseconds at a time, between which timers fire', async () => {
+  test('signs for two milliseconds at a time, and timers fire in between', async () => {
     const { clock, done, ask } = groupOf()
     const all = ask(10)
     const perTurn: number[] = []
@@ -37,7 +40,7 @@ describe('an account that signs in this process', () => {
     expect(await Promise.all(all)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  test('the group is whole once all are signed, in the order in which they were asked for', async () => {
+  test('the group is whole once all are signed, in the order of the requests', async () => {
     const { clock, group, done, ask } = groupOf()
     ask(10)
     let isWhole = false
@@ -50,7 +53,7 @@ describe('an account that signs in this process', () => {
     expect(group.whole).toBeUndefined()
   })
 
-  test('one alone takes no turn', async () => {
+  test('a single signature waits for no turn', async () => {
     const { clock, group, done, ask } = groupOf()
     ask(1)
     await clock.settle()
@@ -58,7 +61,7 @@ describe('an account that signs in this process', () => {
     expect(group.whole).toBeUndefined()
   })
 
-  test('one that fails keeps none of the others', async () => {
+  test('a failed signature does not affect the others', async () => {
     const { clock, group, ask } = groupOf()
     const failed = group.sign(() => Promise.reject(new Error('no')))
     const thrown = group.sign(() => {
@@ -78,7 +81,7 @@ describe('an account that signs in this process', () => {
 })
 
 describe('an account that signs elsewhere', () => {
-  test('signs all of them at a time, and the group waits for none', async () => {
+  test('signs all of them concurrently, and the group waits for none', async () => {
     const { clock, group, begun, done, ask } = groupOf(50)
     ask(40)
     await clock.advance(1)
@@ -89,7 +92,7 @@ describe('an account that signs elsewhere', () => {
     expect(done).toHaveLength(40)
   })
 
-  test('one that never answers keeps none of the others', async () => {
+  test('a signature that never completes does not delay the others', async () => {
     const { clock, group, done, ask } = groupOf()
     void group.sign(() => new Promise<never>(() => {}))
     await clock.advance(1)

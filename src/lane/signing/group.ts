@@ -1,20 +1,23 @@
 import type { Turns } from '../../platform/turns.js'
 
 /**
- * Signatures that were asked for together. An account that signs in this process takes the event loop for itself: its
- * signatures are made in several turns, and still journaled in one write and sent in one request. One that signs elsewhere
- * (a key service, a hardware module) signs all of them at a time.
+ * A batch of signatures that were requested together. An account that signs in this process blocks the event
+ * loop, so its signatures are made over several turns, but still journaled in one write and sent in one
+ * request. An account that signs elsewhere (a key service, a hardware module) signs all of them concurrently.
  */
 export type SigningGroup = {
-  /** What `start` resolves to, which is called in the order in which it was asked for. */
+  /** Resolves to the result of `start`. The `start` functions are called in the order of the requests. */
   sign<T>(start: () => Promise<T>): Promise<T>
-  /** Resolves once none waits to be begun, and those that this process makes are made. Undefined where none is. */
+  /**
+   * Resolves once every signature of the batch has started, and those of this process are done. Undefined if
+   * there is no batch.
+   */
   readonly whole: Promise<void> | undefined
 }
 
 export function createSigningGroup(turns: Turns): SigningGroup {
   const waiting: (() => Promise<void>)[] = []
-  // Signatures under way that took more than the turn in which they were begun.
+  // Signatures under way that took longer than the turn in which they started.
   let elsewhere = 0
   let whole: Promise<void> | undefined
 
@@ -43,7 +46,7 @@ export function createSigningGroup(turns: Turns): SigningGroup {
             reject(error)
           }
         })
-        // A microtask later: what is asked for in the same turn is of the same group.
+        // Starts in a microtask, so that all requests of one event-loop turn are in the same batch.
         whole ??= Promise.resolve().then(run)
       })
     },

@@ -8,7 +8,7 @@ const DIGITS = 'c0ffee5eed0badc0de1234567890abcdef00112233445566778899aabbccddee
 const KEY = `0x${DIGITS}` as const
 const BYTES = hexToBytes(KEY)
 const BASE64 = Buffer.from(BYTES).toString('base64')
-// Without a slash or a plus that would break it into parts.
+// Base64 without a slash or a plus that would split it.
 const PLAIN_BASE64 = Buffer.from(`1234567890ab${DIGITS.slice(40)}${DIGITS.slice(0, 16)}1234`, 'hex').toString(
   'base64',
 )
@@ -30,7 +30,9 @@ const SECRETS = [
   'c0 ff ee',
 ]
 
-/** What an account may throw. Its own code knows the key, and its errors have whatever words and fields they like. */
+/**
+ * Values that an account may throw. Its code knows the key, and its errors may have any message and fields.
+ */
 const THROWN: Readonly<Record<string, () => unknown>> = {
   'a key behind 0x': () => new Error(`cannot use ${KEY}`),
   'a key behind a space': () => new Error(`invalid key material ${DIGITS}`),
@@ -88,14 +90,14 @@ function openHostile() {
   return { open, logged, kept }
 }
 
-/** From its next signature on the account throws. */
+/** Makes the account throw from its next signature on. */
 function poison(account: LocalAccount, thrown: () => unknown): void {
   const throws = () => Promise.reject(thrown())
   Object.assign(account, { signTransaction: throws, signAuthorization: throws })
 }
 
 describe.each(Object.entries(THROWN))('an account that throws %s', (_, thrown) => {
-  test('gives nothing away when it signs a transaction', async () => {
+  test('leaks no secret when it signs a transaction', async () => {
     const { open, logged, kept } = openHostile()
     await using lane = await open
     poison(lane.account, thrown)
@@ -108,7 +110,7 @@ describe.each(Object.entries(THROWN))('an account that throws %s', (_, thrown) =
     expect(leaksOf([lane.told, logged, kept, items, await lane.snapshot()], SECRETS)).toEqual([])
   })
 
-  test('gives nothing away when it signs an authorization', async () => {
+  test('leaks no secret when it signs an authorization', async () => {
     const { open, logged, kept } = openHostile()
     await using lane = await open
     poison(lane.account, thrown)
@@ -119,7 +121,7 @@ describe.each(Object.entries(THROWN))('an account that throws %s', (_, thrown) =
     expect(leaksOf([error, lane.told, logged, kept], SECRETS)).toEqual([])
   })
 
-  test('gives nothing away when it signs what lost its nonce, and signs again later', async () => {
+  test('leaks no secret when it signs a transaction that lost its nonce, and signs again later', async () => {
     const { open, logged, kept } = openHostile()
     await using lane = await open
     const { signTransaction, signAuthorization } = lane.account

@@ -3,41 +3,52 @@ import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Price, PriceSource } from './prices.js'
 
-/** The price of one source for the whole lane: read once a block, where blocks are fast less often, and never per transaction. */
+/**
+ * The price of one source for the whole lane. It is read once a block (less often if blocks are fast), never
+ * per transaction.
+ */
 export type MarketPrice = {
-  /** Resolves with what is at hand, else when it was read. @throws where it never was, and cannot be */
+  /**
+   * Resolves with the price at hand, or when it was read. @throws if it was never read, and the read fails
+   */
   read(): Promise<Price>
-  /** What is known without an answer: read beside the newest block, or just before; a tip while it is not old. */
+  /**
+   * The price that needs no request: it was read at the newest block or just before. A tip is valid for
+   * longer.
+   */
   atHand(): Price | undefined
-  /** The last one, however old, if there ever was one. */
+  /** The last price, however old, if there was one. */
   readonly last: Price | undefined
-  /** It was read beside no block that was walked: it may lie below the base fee, and nothing would land. */
+  /**
+   * The price was read without a verified block. It may be below the base fee, and no transaction would land.
+   */
   readonly isBlind: boolean
-  /** Another endpoint says so. */
+  /** Replaces the price by that of another endpoint. */
   know(price: Price): void
-  /** Reads it anew while the lane goes on with what it has, unless that is as new as it can be. */
+  /** Reads the price in the background, unless the current one is up to date. */
   refresh(): void
 }
 
-/** After an answer that failed, doubled with each. */
+/** Pause after a failed read, doubled with each failure. */
 const PAUSE_MS = 500
 const PAUSE_MS_MAX = 10_000
-/** One lost answer is no news. */
+/** Number of lost answers in a row that are not reported. */
 const OLD_AFTER = 2
-// Where blocks are faster than once a second an answer serves several: fewer than the doubled base fee holds for.
+// If blocks are faster than one per second, an answer serves several: fewer than the doubled base fee covers.
 const FRESH_MS = 1_000
 const FRESH_BLOCKS = 4
-// What asks for the next places in a block is another one by then; where blocks are slow a question costs nothing.
+// After this time other transactions compete for the blocks. On a chain with slow blocks an additional
+// request costs nothing.
 const TIP_KEPT_MS = 10_000
 
 export function createMarketPrice(options: {
   readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly source: PriceSource
   readonly clock: Pick<Clock, 'now' | 'setTimer'>
-  /** Asked for beside it. */
+  /** Requested together with the price. */
   readonly beside: () => Promise<void>
   readonly known: (price: Price, isBlind: boolean) => void
-  /** It could not be read for a while, and an older one is used. */
+  /** Called when the price could not be read for a while and an older one is in use. */
   readonly failed: (error: unknown) => void
 }): MarketPrice {
   const { endpointPool, source, clock } = options
@@ -45,9 +56,9 @@ export function createMarketPrice(options: {
   let last: Price | undefined
   let lastHead: BlockRef | undefined
   let lastAtMs = 0
-  let heardAtMs = 0
+  let answeredAtMs = 0
   let asking: Promise<Price> | undefined
-  let besides = false
+  let isScheduled = false
   let failures = 0
   let notBeforeMs = Number.NEGATIVE_INFINITY
 
@@ -65,7 +76,7 @@ export function createMarketPrice(options: {
     last = price
     lastHead = head
     lastAtMs = atMs
-    heardAtMs = clock.now()
+    answeredAtMs = clock.now()
   }
 
   function isFresh(): boolean {
@@ -76,15 +87,15 @@ export function createMarketPrice(options: {
     return isRecent && head !== undefined && head.number - (lastHead?.number ?? 0) <= FRESH_BLOCKS
   }
 
-  /** A tip goes with the base fee of every block, for a while. */
+  /** A tip combines with the base fee of every block, for a limited time. */
   function isTipKept({ kind }: Price): boolean {
     const hasBaseFee = endpointPool.tracker.newest?.baseFeePerGas !== undefined
-    return kind === 'tips' && hasBaseFee && clock.now() - heardAtMs <= TIP_KEPT_MS
+    return kind === 'tips' && hasBaseFee && clock.now() - answeredAtMs <= TIP_KEPT_MS
   }
 
   /**
-   * A failure is not kept: who has nothing asks again, at a pace of his own. With an older answer at hand the lane goes on
-   * with that, and it is asked again after a pause.
+   * Reads the price. A failure is not cached: without an older price the caller asks again at its own pace.
+   * With an older price the lane uses that one, and the read is repeated after a pause.
    */
   function asked(older: Price | undefined): Promise<Price> {
     if (older !== undefined && clock.now() < notBeforeMs) return Promise.resolve(older)
@@ -98,7 +109,7 @@ export function createMarketPrice(options: {
       (error: unknown) => {
         asking = undefined
         notBeforeMs = clock.now() + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** failures)
-        // Once: what is offered meanwhile was right some blocks ago.
+        // Reported once: the offers meanwhile use a price that was right some blocks ago.
         if (last !== undefined && failures === OLD_AFTER) options.failed(error)
         failures++
         throw error
@@ -107,12 +118,12 @@ export function createMarketPrice(options: {
     return older === undefined ? asking : asking.catch(() => older)
   }
 
-  /** What is about to leave leaves first. */
+  /** Reads in the background, after the transactions that are about to be sent. */
   function askBeside(older: Price): void {
-    if (isFresh() || asking !== undefined || besides || clock.now() < notBeforeMs) return
-    besides = true
+    if (isFresh() || asking !== undefined || isScheduled || clock.now() < notBeforeMs) return
+    isScheduled = true
     clock.setTimer(() => {
-      besides = false
+      isScheduled = false
       void asked(older)
     }, 0)
   }

@@ -17,7 +17,7 @@ const both =
     return undefined
   }
 
-/** A transaction that no pool keeps is cancelled: a no-op takes its nonce. */
+/** Cancels a transaction that no pool has: a no-op takes its nonce. */
 async function cancelOne(lane: SimLane, sender = lane.sender): Promise<void> {
   const tx = await lane.settle(sender.send(transfer(1)))
   const cancelled = tx.cancel()
@@ -25,7 +25,7 @@ async function cancelOne(lane: SimLane, sender = lane.sender): Promise<void> {
 }
 
 test.each([1_021_000_000n, 0n, 20_999n])(
-  'an estimate of %d for a no-op is not believed: it gets what a plain account is sure to need',
+  'an estimate of %d for a no-op is ignored: the fallback is enough for a plain account',
   async (gas) => {
     await using lane = await openLane()
     lane.script = both(swallow(1), absurdly(gas))
@@ -35,7 +35,7 @@ test.each([1_021_000_000n, 0n, 20_999n])(
   },
 )
 
-test('another endpoint tells what it takes', async () => {
+test('another endpoint gives the estimate', async () => {
   await using several = await openSeveral(['both', 'both'])
   const { lane, endpoints } = several
   for (const endpoint of endpoints) endpoint.script = swallow(1)

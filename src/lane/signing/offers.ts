@@ -8,28 +8,34 @@ import { explicitFees } from './explicitFees.js'
 import type { FeeOracle } from './feeOracle.js'
 
 export type OfferOptions = {
-  /** The least to offer. */
+  /** The minimum to offer. */
   readonly market: Fees
   readonly ceiling: FeeCeiling
   readonly underbids?: number
-  /** Given, the effective price rises as well (see `BumpRule`). */
+  /** If given, the effective price rises too (see `BumpRule`). */
   readonly baseFee?: bigint | undefined
 }
 
-/** What is offered in place of the attempts of a nonce. */
+/** Computes the fees that replace the attempts at a nonce. */
 export type Offers = {
-  /** What replaces each of the slot's attempts in a pool; undefined where that passes the ceiling. */
+  /** Fees that replace each of the slot's attempts in a pool; undefined if they exceed the ceiling. */
   above(slot: Slot, options: OfferOptions): Fees | undefined
-  /** A pool named what it takes at this nonce as a replacement: the next bytes signed there offer that at least. */
+  /**
+   * A pool stated the minimum for a replacement at this nonce. The next bytes signed there offer at least
+   * that.
+   */
   needed(nonce: number, needs: FeeNeeds): void
-  /** Bytes with such an offer are journaled. */
+  /** Bytes with such an offer are journaled, so the stated minimum is forgotten. */
   made(nonce: number): void
   /**
-   * Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. `dear`: the
-   * node names a minimum above that ceiling.
+   * `atCeiling`: the newest attempt of this slot cannot be outbid within its ceiling. `fillable`: a no-op
+   * could outbid it. `aboveCeiling`: the node states a minimum above that ceiling.
    */
   ceilings(slot: Live): { atCeiling: boolean; fillable: boolean; aboveCeiling: AboveCeiling | undefined }
-  /** What the node asks for one that has no nonce yet, where that was confirmed to be above its ceiling. */
+  /**
+   * The minimum of the node for a transaction without a nonce, if it is confirmed to be above the
+   * transaction's ceiling.
+   */
   dear(transaction: Transaction): AboveCeiling | undefined
 }
 
@@ -62,23 +68,27 @@ export function createOffers(
       const transaction = newest.claim === undefined ? undefined : transactions.get(newest.claim)
       const noops = ceilings.noop(slot)
       const ceiling = transaction ? ceilings.transaction(transaction, slot) : noops
-      // Asked of what a bump and a no-op are made with: where the two differ, a bump is asked for and never comes.
+      // Uses the same computation as bumps and no-ops. If they differed, a bump could be requested and never
+      // happen.
       const within = (most: FeeCeiling) => above(slot, { market: newest.fees, ceiling: most }) !== undefined
-      const aboveCeiling = dearOf(fees.beyond(ceiling), ceiling)
+      const aboveCeiling = aboveCeilingOf(fees.beyond(ceiling), ceiling)
       const atCeiling = ceilings.bumpedOut(slot) || !within(ceiling) || aboveCeiling !== undefined
       const reached = noops.maxFeePerGas >= (fees.baseFee() ?? 0n) && fees.beyond(noops) === undefined
       return { atCeiling, fillable: within(noops) && reached, aboveCeiling }
     },
     dear(transaction) {
-      // What its caller named is offered, whatever is known.
+      // Fees that the caller set are offered regardless of known minimums.
       if (explicitFees(transaction.request) ?? transaction.callerBumpFees) return undefined
       const ceiling = ceilings.transaction(transaction, undefined)
-      return dearOf(fees.hopeless(ceiling), ceiling)
+      return aboveCeilingOf(fees.hopeless(ceiling), ceiling)
     },
   }
 }
 
-function dearOf(neededWei: bigint | undefined, { maxFeePerGas }: FeeCeiling): AboveCeiling | undefined {
+function aboveCeilingOf(
+  neededWei: bigint | undefined,
+  { maxFeePerGas }: FeeCeiling,
+): AboveCeiling | undefined {
   return neededWei === undefined ? undefined : { neededWei, ceilingWei: maxFeePerGas }
 }
 

@@ -25,7 +25,7 @@ const isHistory = ({ method }: RpcCall) => method === 'eth_feeHistory'
 const histories = (lane: SimLane) => lane.requests.flat().filter(isHistory).length
 const tipsSent = (lane: SimLane) => lane.sent.map(({ tipWei }) => tipWei)
 
-/** Its node answers for the past. */
+/** A lane whose node serves the fee history. */
 async function openWithHistory(options: SimLaneOptions = {}): Promise<SimLane> {
   const lane = await openLane({ closed: true, ...options })
   lane.script = (call) => (isHistory(call) ? historyOf(TIPS) : undefined)
@@ -33,14 +33,14 @@ async function openWithHistory(options: SimLaneOptions = {}): Promise<SimLane> {
   return lane
 }
 
-describe('what is offered', () => {
-  test.each(['economy', 'normal', 'urgent'] as const)('%s, where the lane says so', async (preset) => {
+describe('the offered tip', () => {
+  test.each(['economy', 'normal', 'urgent'] as const)('follows the preset %s of the lane', async (preset) => {
     await using lane = await openWithHistory({ fees: { preset } })
     await lane.settle(lane.sender.send(transfer(1)))
     expect(tipsSent(lane)).toEqual([TIPS[preset]])
   })
 
-  test('what a transaction says itself goes before the lane, and fees in the request before both', async () => {
+  test('prefers the preset of the transaction to that of the lane, and fees in the request to both', async () => {
     await using lane = await openWithHistory({ fees: { preset: 'economy' } })
     const given = { ...transfer(2), maxFeePerGas: 10n ** 9n, maxPriorityFeePerGas: 33n }
     await lane.settle(lane.sender.send(transfer(1), { feePreset: 'urgent' }))
@@ -49,21 +49,21 @@ describe('what is offered', () => {
     expect(tipsSent(lane)).toEqual([TIPS.urgent, 33n, TIPS.economy])
   })
 
-  test('a transaction with a preset on a lane without one, and the others as before', async () => {
+  test('follows the preset of a transaction in a lane without one, and of no other transaction', async () => {
     await using lane = await openWithHistory()
     await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(lane.sender.send(transfer(2), { feePreset: 'normal' }))
     expect(tipsSent(lane)).toEqual([SUGGESTED_WEI, TIPS.normal])
   })
 
-  test('no more than the ceiling', async () => {
+  test('does not exceed the ceiling', async () => {
     await using lane = await openWithHistory({ fees: { preset: 'urgent' } })
     lane.script = (call) => (isHistory(call) ? historyOf({ ...TIPS, urgent: 10n ** 12n }) : undefined)
     await lane.settle(lane.sender.send(transfer(1), { feeCeiling: 5_000_000n }))
     expect(lane.sent[0]).toMatchObject({ maxFeeWei: 5_000_000n, tipWei: 5_000_000n })
   })
 
-  test('a bump goes by the preset of its transaction', async () => {
+  test('of a bump follows the preset of its transaction', async () => {
     await using lane = await openWithHistory({ fees: { preset: 'economy' } })
     let tips = TIPS
     let isSwallowed = true
@@ -72,7 +72,7 @@ describe('what is offered', () => {
       return tx && isSwallowed ? swallows(tx) : undefined
     }
     const tx = await lane.settle(lane.sender.send(transfer(1), { feePreset: 'urgent' }))
-    // Far above what the rule of bumps alone comes to.
+    // Far above the result of the bump rule alone.
     tips = { economy: 8n, normal: 80n, urgent: 10n ** 7n }
     lane.sender.setFees({ ceiling: { maxFeePerGas: 10n ** 12n } })
     await lane.clock.advance(12_000)
@@ -82,7 +82,7 @@ describe('what is offered', () => {
     expect(tipsSent(lane).at(-1)).toBeGreaterThanOrEqual(10n ** 7n)
   })
 
-  test('a preset is kept with its transaction: the process that sends it later goes by it', async () => {
+  test('follows a preset in the store when another process sends the transaction later', async () => {
     await using lane = await openWithHistory()
     lane.sender.pause()
     await lane.settle(lane.sender.send(transfer(1), { id: 'late', until: 'queued', feePreset: 'economy' }))
@@ -101,8 +101,8 @@ async function keyOf(lane: SimLane) {
   return { chainId, address: address.toLowerCase(), genesisHash }
 }
 
-describe('what is asked', () => {
-  test('nothing of the past without a preset', async () => {
+describe('the fee requests', () => {
+  test('contain no fee history without a preset', async () => {
     await using lane = await openWithHistory()
     for (const marker of [1, 2, 3]) {
       await lane.settle(lane.sender.send(transfer(marker)).then((tx) => tx.wait('sealed')))
@@ -111,7 +111,7 @@ describe('what is asked', () => {
     expect(histories(lane)).toBe(0)
   })
 
-  test('nothing at all while there is nothing to send', async () => {
+  test('stop while there is nothing to send', async () => {
     await using lane = await openWithHistory({ fees: { preset: 'normal' } })
     await lane.settle(lane.sender.send(transfer(1)).then((tx) => tx.wait('finalized')))
     await lane.clock.advance(60_000)
@@ -120,7 +120,7 @@ describe('what is asked', () => {
     expect(lane.requests.length).toBe(before)
   })
 
-  test('once a block at most, for all presets and all lanes of an endpoint together', async () => {
+  test('contain one fee history per block at most, for all presets and lanes of an endpoint together', async () => {
     await using lane = await openWithHistory({
       others: [{ address: OTHER, nonce: 0, balanceWei: 10n ** 18n }],
     })
@@ -139,14 +139,14 @@ describe('what is asked', () => {
     expect(histories(lane)).toBeGreaterThan(5)
     expect(histories(lane)).toBeLessThanOrEqual(blocks + 1)
     const asked = lane.requests.flat().filter(({ method }) => method === 'eth_maxPriorityFeePerGas').length
-    // For `ready`, of each lane: what a lane without a preset suggests.
+    // Each lane requests the suggestion of the node once for `ready`, as it does without a preset.
     expect(asked).toBeLessThanOrEqual(2)
     await lane.settle(other.close())
   })
 })
 
-describe('where the past cannot be had, each preset is what the node suggests', () => {
-  test('an endpoint without the method is asked for it once', async () => {
+describe('without a fee history each preset is the suggestion of the node', () => {
+  test('an endpoint without the method gets one request for it', async () => {
     await using lane = await openLane({ closed: true, fees: { preset: 'economy' } })
     lane.chain.start()
     for (const marker of [1, 2]) {
@@ -163,7 +163,7 @@ describe('where the past cannot be had, each preset is what the node suggests', 
     ['nonsense', { ok: true, result: { reward: [['0x1']] } }],
     ['empty blocks', { ok: true, result: { reward: [['0x0', '0x0', '0x0']] } }],
   ] as const
-  test.each(ANSWERS)('%s, and it is asked again with a later block', async (_, reply) => {
+  test.each(ANSWERS)('%s, and the request is repeated at a later block', async (_, reply) => {
     await using lane = await openLane({ closed: true, fees: { preset: 'urgent' } })
     lane.script = (call) => (isHistory(call) ? reply : undefined)
     lane.chain.start()
@@ -175,8 +175,8 @@ describe('where the past cannot be had, each preset is what the node suggests', 
   })
 })
 
-describe('refused at once', () => {
-  test('a preset that does not exist', async () => {
+describe('an invalid preset is rejected at once', () => {
+  test('if it does not exist', async () => {
     await using lane = await openLane()
     const error = await lane.rejection(lane.sender.send(transfer(1), { feePreset: 'fast' as never }))
     expect(error).toMatchObject({ code: 'INVALID' })
@@ -186,7 +186,7 @@ describe('refused at once', () => {
     )
   })
 
-  test('a preset beside an estimate, which says what gas costs', async () => {
+  test('if the lane has its own estimate', async () => {
     const estimate = async () => ({ maxFeePerGas: 5_000_000n, maxPriorityFeePerGas: 5n })
     await expect(openLane({ fees: { estimate, preset: 'normal' } as never })).rejects.toThrow(/fees\.preset/)
     await using lane = await openLane({ fees: { estimate } as never })

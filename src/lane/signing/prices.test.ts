@@ -17,8 +17,8 @@ const price: fc.Arbitrary<Price> = fc.oneof(
 const tipOf = (fees: ReturnType<typeof offerAt>) =>
   fees === undefined || 'gasPrice' in fees ? 0n : fees.maxPriorityFeePerGas
 
-describe('what is offered', () => {
-  test('economy offers no more than normal, and normal no more than urgent', () => {
+describe('the offer', () => {
+  test('of economy is at most that of normal, which is at most that of urgent', () => {
     fc.assert(
       fc.property(price, wei, wei, (one, baseFee, ceiling) => {
         const offers = PRESETS.map((preset) => offerAt(one, preset, baseFee)!)
@@ -27,7 +27,7 @@ describe('what is offered', () => {
           if (next === undefined) continue
           expect(feeCap(offer) <= feeCap(next)).toBe(true)
           expect(tipOf(offer) <= tipOf(next)).toBe(true)
-          // Nor where the ceiling cuts both.
+          // The order holds under a ceiling too.
           const [low, high] = [offer, next].map((fees) => capped(fees, { maxFeePerGas: ceiling }))
           expect(feeCap(low!) <= feeCap(high!)).toBe(true)
           expect(feeCap(high!) <= ceiling).toBe(true)
@@ -36,7 +36,7 @@ describe('what is offered', () => {
     )
   })
 
-  test('a fee cap leaves room for the base fee to double, and a tip is never nothing', () => {
+  test('covers twice the base fee, and its tip is at least one wei', () => {
     fc.assert(
       fc.property(tips, wei, fc.constantFrom(...PRESETS), (all, baseFee, preset) => {
         const offer = offerAt({ kind: 'tips', tips: all }, preset, baseFee)!
@@ -46,7 +46,7 @@ describe('what is offered', () => {
     )
   })
 
-  test('a gas price has no percentiles: 1, 1.2 and 1.5 times what the node asks for, and 1.2 times without a preset', () => {
+  test('is 1, 1.2 and 1.5 times the gas price of the node by preset, and 1.2 times without a preset', () => {
     const at = (preset: (typeof PRESETS)[number] | undefined) =>
       offerAt({ kind: 'gasPrice', wei: 1_000n }, preset, undefined)
     expect([...PRESETS, undefined].map(at)).toEqual(
@@ -54,11 +54,11 @@ describe('what is offered', () => {
     )
   })
 
-  test('a tip without a base fee is no offer', () => {
+  test('is undefined for a tip without a base fee', () => {
     expect(offerAt({ kind: 'tips', tips: 1n }, undefined, undefined)).toBeUndefined()
   })
 
-  test('an estimate of the caller is offered as it is, whatever the preset', () => {
+  test('is the unchanged estimate of the caller for every preset', () => {
     const fees = { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n }
     expect(PRESETS.map((preset) => offerAt({ kind: 'fees', fees }, preset, 5n))).toEqual([fees, fees, fees])
   })

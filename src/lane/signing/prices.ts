@@ -8,34 +8,38 @@ import { isMethodRefused } from '../../rpc/errors.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { FeePolicy, FeePreset } from '../../types/index.js'
 
-/** What a node, a chain's own estimate or the caller's says that gas costs. */
+/** The price of gas according to a node, the chain's own estimate or the caller's estimate. */
 export type Price =
-  /** Beside the base fee of the newest block, which the poller has anyway: one for all presets, or one for each. */
+  /**
+   * A tip on top of the base fee of the newest block, which the poller reads anyway: one for all presets, or
+   * one per preset.
+   */
   | { readonly kind: 'tips'; readonly tips: bigint | Tips }
-  /** Of a chain without a base fee. */
+  /** On a chain without a base fee. */
   | { readonly kind: 'gasPrice'; readonly wei: bigint }
-  /** As it is offered, whatever the preset. */
+  /** Offered unchanged for every preset. */
   | { readonly kind: 'fees'; readonly fees: Fees }
 
-/** Where a lane reads the price. */
+/** The source of a lane's price. */
 export type PriceSource = {
-  /** By the endpoint that is read, or by the port that is given. @throws where it brought no answer */
+  /** Reads from the current reader, or from the given port. @throws if there is no answer */
   read(port?: Port): Promise<Price>
-  /** Nobody but the caller, or the chain's definition, says what gas costs. */
+  /** The caller or the chain's definition supplies the price, not a node. */
   readonly isOwn: boolean
 }
 
-// Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
+// The base fee rises by at most an eighth per block (EIP-1559), so twice the base fee covers five full
+// blocks.
 const BASE_FEE_FACTOR = 2n
-// The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
+// Minimum of geth's pool (ethereum/go-ethereum core/txpool/legacypool: PriceLimit); its cost is negligible.
 const LEAST_TIP_WEI = 1n
-/** Of what the node asks for, in percent: a gas price has no percentiles. Without a preset as for `normal`. */
+/** Percentage of the node's gas price, which has no percentiles. Without a preset as for `normal`. */
 const GAS_PRICE_PERCENT = { economy: 100n, normal: 120n, urgent: 150n } as const satisfies Record<
   FeePreset,
   bigint
 >
 
-/** What is offered at this price. Undefined where that takes a base fee, and there is none. */
+/** The fees to offer at this price. Undefined if that needs a base fee and there is none. */
 export function offerAt(
   price: Price,
   preset: FeePreset | undefined,
@@ -50,13 +54,13 @@ export function offerAt(
   return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
 }
 
-/** Whether one is less than the other, for the same preset and beside the same base fee. */
+/** Whether `one` is less than `other`, for the same preset and base fee. */
 export function isLess(one: Price, other: Price, baseFee: bigint | undefined): boolean {
   const [a, b] = [one, other].map((price) => offerAt(price, undefined, baseFee))
   return a !== undefined && b !== undefined && feeCap(a) < feeCap(b)
 }
 
-/** Without presets: what the node suggests, the caller's own estimate, or the chain's. */
+/** The source without presets: the suggestion of the node, the caller's own estimate, or the chain's. */
 export function suggestedPrices(
   endpointPool: EndpointPool,
   estimate: FeePolicy<Chain>['estimate'],
@@ -75,8 +79,9 @@ export function suggestedPrices(
 }
 
 /**
- * For presets: what blocks paid. Where that cannot be had, or the chain has no base fee, what goes without presets: an
- * endpoint that does not answer for the past may say what it takes now.
+ * The source for presets: the tips paid in recent blocks. Falls back to the source without presets if the fee
+ * history is unavailable or the chain has no base fee, because an endpoint without history may still suggest
+ * a price.
  */
 export function presetPrices(endpointPool: EndpointPool, suggested: PriceSource): PriceSource {
   return {
@@ -90,13 +95,14 @@ export function presetPrices(endpointPool: EndpointPool, suggested: PriceSource)
   }
 }
 
-/** @throws where no word of the node was had: a tip out of the air may be a thousand times what the chain asks. */
+/** @throws if the node did not answer: an invented tip may be a thousand times the chain's price */
 async function askTip(port: Port, timeoutMs: number): Promise<bigint> {
   const method = 'eth_maxPriorityFeePerGas'
   const [reply] = await port.batch([{ method, params: [] }], { timeoutMs })
   const tip = quantity(reply)
   if (tip !== undefined) return tip
-  // A failure that passes is no absence: a tip that is derived in its stead may be one that no pool takes.
+  // A temporary failure does not mean that the method is missing. A derived tip may be one that no pool
+  // accepts.
   if (reply === undefined || reply.ok || !isMethodRefused(method, reply.failure))
     throw new Error(`${method} brought no answer${saidBy(reply)}`)
   return tipOfGasPrice(port, timeoutMs)
@@ -111,7 +117,7 @@ async function askGasPrice(port: Port, timeoutMs: number): Promise<bigint> {
   return gasPrice
 }
 
-/** What the node asks for a legacy transaction holds the tip, above the base fee of the same moment. */
+/** Derives the tip: the gas price for legacy transactions minus the base fee of the same moment. */
 async function tipOfGasPrice(port: Port, timeoutMs: number): Promise<bigint> {
   const [price, header] = await port.batch([GAS_PRICE, headerCall('latest')], { timeoutMs })
   const gasPrice = quantity(price)
@@ -121,7 +127,10 @@ async function tipOfGasPrice(port: Port, timeoutMs: number): Promise<bigint> {
   return gasPrice - baseFee
 }
 
-/** viem's chain definitions may bring their own estimate (Celo does): then viem's action is asked, which honours it. */
+/**
+ * viem's chain definitions may have their own estimate (Celo does). Then viem's action is called, which
+ * honours it.
+ */
 function chainEstimate(chain: Chain) {
   const fees = chain.fees
   if (!fees?.estimateFeesPerGas && !fees?.maxPriorityFeePerGas && !fees?.baseFeeMultiplier) return undefined

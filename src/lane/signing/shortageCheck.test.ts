@@ -16,7 +16,7 @@ function asked(several: Several, index: number, method: string): number {
   return several.endpoints[index]?.calls.filter((call) => call.method === method).length ?? 0
 }
 
-/** Sends one, and says after so long which holds there were. */
+/** Sends a transaction. Returns the holds that were reported within `forMs`. */
 async function sendOne(several: Several, forMs: number): Promise<readonly unknown[]> {
   const tx = several.sender.send(transfer(1), { until: 'queued' })
   await several.lane.settle(tx)
@@ -24,8 +24,8 @@ async function sendOne(several: Several, forMs: number): Promise<readonly unknow
   return several.events('held').map(({ reason }) => reason)
 }
 
-describe('the endpoint that is read shows that the account cannot pay', () => {
-  test('and another one a balance that can: no hold, a doubt with both numbers, and the payment lands', async () => {
+describe('the reader shows that the account cannot pay', () => {
+  test('and another endpoint shows enough balance: no hold, the reader is suspect, and the payment lands', async () => {
     await using several = await openSeveral(['both', 'both'], {
       before: ([reader]) => {
         if (reader) reader.script = POOR
@@ -39,7 +39,7 @@ describe('the endpoint that is read shows that the account cannot pay', () => {
     expect(several.lane.executed()).toEqual([1])
   })
 
-  test('and another one prices that it can pay: no hold, and the payment is signed at those', async () => {
+  test('and another endpoint shows affordable prices: no hold, and the payment is signed with those', async () => {
     await using several = await openSeveral(['both', 'both'], {
       before: ([reader]) => {
         if (reader) reader.script = DEAR
@@ -52,21 +52,21 @@ describe('the endpoint that is read shows that the account cannot pay', () => {
     expect(several.lane.executed()).toEqual([1])
   })
 
-  test('and another one shows the same: the lane is starved, and the others are asked once for it', async () => {
+  test('and another endpoint agrees: the lane is starved, and the other endpoint was asked once', async () => {
     await using several = await openSeveral(['both', 'both'], { balanceWei: 1n })
     expect(await sendOne(several, 20_000)).toEqual(['starved'])
     expect(asked(several, 1, 'eth_getBalance')).toBe(1)
     expect(several.events('endpoint').filter(({ change }) => change === 'doubtful')).toEqual([])
   })
 
-  test('and another one does not answer: its silence denies nothing', async () => {
+  test('and another endpoint does not answer: its silence denies nothing', async () => {
     await using several = await openSeveral(['both', 'both'], { balanceWei: 1n })
     const [, other] = several.endpoints
     if (other) other.state = 'refuses'
     expect(await sendOne(several, 20_000)).toEqual(['starved'])
   })
 
-  test("starved: 'fail' ends nothing before the others were asked", async () => {
+  test("starved: 'fail' ends no transaction before the other endpoints were asked", async () => {
     await using several = await openSeveral(['both', 'both'], {
       starved: 'fail',
       before: ([reader]) => {

@@ -7,29 +7,29 @@ import type { Repeats } from '../../platform/repeats.js'
 import type { Limits } from '../../types/index.js'
 import type { FeeOracle } from './feeOracle.js'
 
-/** That the account cannot pay, as the endpoint that is read shows balance and prices. */
+/** A finding that the account cannot pay, from the balance and prices of the reader. */
 export type Shortage = {
   readonly needed: bigint
   readonly balanceWei: bigint
-  /** Its fees are signed: only the balance can be wrong. */
+  /** The fees are signed already, so only the balance can be wrong. */
   readonly isPriced: boolean
 }
 
 /**
- * Whether other endpoints bear out that the account cannot pay: each is asked for the balance, and for prices where
- * nothing is signed yet. What they deny holds nothing, and the endpoint that is read is doubted.
+ * Checks with the other endpoints that the account cannot pay. Each is asked for the balance, and for prices
+ * if nothing is signed yet. A shortage that they deny holds nothing, and the reader becomes suspect.
  */
 export type ShortageCheck = {
-  /** False while the others are asked, and for a while after one of them has denied it. */
+  /** False while the other endpoints are asked, and for a while after one of them denied it. */
   confirms(shortage: Shortage): boolean
-  /** The account can pay: the next shortage is another one. */
+  /** The account can pay: the next shortage is checked separately. */
   forget(): void
 }
 
-/** Between two questions about a shortage that was denied. */
+/** Pause between two checks of a shortage that was denied. */
 const DENIED_MS = 2_000
 
-/** @param heard more is known of the shortage that was asked about */
+/** @param heard called when the check has a result */
 export function createShortageCheck(
   context: {
     readonly lane: Lane

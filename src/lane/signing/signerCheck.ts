@@ -12,16 +12,18 @@ import type { EnvelopeSigner } from '../../types/index.js'
 type Signed = { readonly from: Address; readonly chainId: number | undefined }
 
 /**
- * Holds the first bytes that an account signs against its address and the chain: with the key of another account they
- * would be sent from there, at a nonce that is not its own; for another chain no node of this one takes them. Once an
- * account, since recovering costs more than signing: `undefined` once it is known to be good, as one is that was made
- * of its key. Bytes in a form of the chain's own, which cannot be read here, are let pass.
+ * Verifies the first bytes that an account signs against its address and the chain. Signed with the key of
+ * another account, they would be sent from that one, at a nonce that is not its own; signed for another
+ * chain, every node would refuse them.
+ * Runs once per account, since recovering costs more than signing. Returns undefined if the account is known
+ * to be correct, as an account created from its own key is. Bytes in a chain-specific format that cannot be
+ * parsed here are accepted.
  */
 export function createSignerCheck(
   chainId: number,
 ): (signer: LocalAccount, raw: Hex) => Promise<void> | undefined {
   const verdicts = new WeakMap<LocalAccount, Promise<string | undefined>>()
-  // The one that was last found good: nearly always the only one there is.
+  // The last account that was found correct: nearly always the only one.
   let good: LocalAccount | undefined
 
   async function check(signer: LocalAccount, raw: Hex): Promise<void> {
@@ -40,12 +42,15 @@ export function createSignerCheck(
   }
 }
 
-/** An account that is a copy of another, with an address of its own, still signs as that one. */
+/**
+ * Whether the account signs with the key of its address. A copy of an account with a changed address still
+ * signs as the original.
+ */
 function isOwnKey(signer: LocalAccount): boolean {
   return (signer as Partial<EnvelopeSigner>).signsAs === signer.address
 }
 
-/** How it signs, where that is not for its own address on this chain. */
+/** Describes the fault if it does not sign for its own address on this chain. */
 async function faultOf({ address }: LocalAccount, raw: Hex, chainId: number): Promise<string | undefined> {
   const signed = await recover(raw)
   if (signed === undefined) return undefined

@@ -10,10 +10,10 @@ const burst = (lane: SimLane, count: number) =>
   lane.settle(Promise.all(Array.from({ length: count }, (_, index) => lane.sender.send(transfer(index + 1)))))
 
 describe('P6, P9: signing ahead of the journal, and of the wire', () => {
-  test('a signer that takes its time signs several at once, and they leave in the order of their nonces', async () => {
+  test('a slow signer signs several at once, and they are sent in the order of their nonces', async () => {
     let under = 0
     let most = 0
-    // A later one may be there before an earlier one.
+    // A later signature may be done before an earlier one.
     let turn = 0
     await using lane = await openLane({ signMs: () => SIGN_MS + (turn++ % 7) * 3, limits: { signMax: 16 } })
     const { signTransaction } = lane.account
@@ -24,12 +24,12 @@ describe('P6, P9: signing ahead of the journal, and of the wire', () => {
     const begun = lane.clock.now()
     await burst(lane, 64)
     expect(most).toBe(16)
-    // One after the other it would have taken 64 times as long as one.
+    // Sequential signatures would have taken 64 times as long as one.
     expect(lane.clock.now() - begun).toBeLessThan(16 * SIGN_MS)
     expect(lane.sent.map(({ nonce }) => nonce)).toEqual(Array.from({ length: 64 }, (_, nonce) => nonce))
   })
 
-  test('a store that takes its time gets few writes, and no signature waits for one', async () => {
+  test('a slow store gets few writes, and no signature waits for a write', async () => {
     const inner = memoryStore()
     const writes: number[] = []
     let slow = false
@@ -46,14 +46,14 @@ describe('P6, P9: signing ahead of the journal, and of the wire', () => {
     await using lane = await openLane({ store, limits: { signMax: 8 } })
     slow = true
     await burst(lane, 60)
-    // 8 signatures under way at once, and yet more than 8 of them in one write.
+    // 8 concurrent signatures, but more than 8 of them in one write.
     expect(Math.max(...writes)).toBeGreaterThan(8)
     expect(Math.max(...writes)).toBeLessThanOrEqual(64)
     expect(writes.filter((count) => count > 0).length).toBeLessThan(6)
     slow = false
   })
 
-  test('transactions behind a nonce that could not be signed leave as soon as that is known', async () => {
+  test('transactions behind a failed signature are sent as soon as it has failed', async () => {
     await using lane = await openLane()
     const { signTransaction } = lane.account
     lane.account.signTransaction = async (...given: Parameters<typeof signTransaction>) => {
@@ -67,7 +67,7 @@ describe('P6, P9: signing ahead of the journal, and of the wire', () => {
     expect(await failed).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
     await lane.until(() => lane.sent.length > 0)
     expect(lane.sent[0]).toMatchObject({ nonce: 1 })
-    // What the endpoint takes to hear of it, and no more.
+    // Only the round trip to the endpoint is added.
     expect(lane.clock.now() - begun).toBeLessThan(SIGN_MS + 10)
     lane.account.signTransaction = signTransaction
     await lane.settle(sent.then((tx) => tx.wait()))

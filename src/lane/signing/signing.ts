@@ -1,164 +1,119 @@
-import type { Hex, LocalAccount } from 'viem'
+import type { LocalAccount } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
-import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { newestBlock } from '../../chain/endpoints/newestBlock.js'
-import { AccountFailure } from '../../errors/accountFailure.js'
-import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
-import { capped, type FeeCeiling, type Fees, feeCap } from '../../ledger/fees.js'
-import { NonceMap } from '../../ledger/nonceMap.js'
-import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import type { Attempt } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
-import type { Clock } from '../../platform/clock.js'
-import type { Repeats } from '../../platform/repeats.js'
-import { reportError } from '../../platform/reportError.js'
-import type { Limits, Tx, TxRequest } from '../../types/index.js'
-import { isOutsideId } from '../../validate/stageOrder.js'
-import type { Emitter } from '../emitter.js'
 import type { GasEstimator } from '../gas/gas.js'
 import type { LaneSession } from '../session/laneSession.js'
-import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
+import { createTupleSigner } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { txError } from '../transaction/txError.js'
-import { block } from './block.js'
+import { type BumpOrdersContext, createBumpOrders } from './bumpOrders.js'
 import { createCeilings } from './ceilings.js'
-import { type Content, createEnvelopes } from './envelope.js'
-import { explicitFees } from './explicitFees.js'
+import { createClaimOrders } from './claimOrders.js'
+import { createEnvelopes } from './envelope.js'
 import type { FeeOracle } from './feeOracle.js'
 import { createSigningGroup, type SigningGroup } from './group.js'
+import type { Job, SignOrder } from './job.js'
+import { createNoopOrders, type NoopOrdersContext } from './noopOrders.js'
 import { createOffers, type Offers } from './offers.js'
+import { createOpenJobs } from './openJobs.js'
 import { createSignerCheck } from './signerCheck.js'
+import { createSignFailures, type SignFailuresContext } from './signFailures.js'
 
-type SigningContext = {
-  readonly lane: Lane
-  readonly endpointPool: EndpointPool
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly events: Emitter
-  readonly errors: Repeats<Error>
-  readonly fees: FeeOracle
-  signer: LocalAccount | undefined
-  readonly transactions: Map<string, Transaction>
-  txOf(transaction: Transaction): Tx
-  readonly session: LaneSession
-  readonly closed: boolean
-  blockedAt: number
-}
+type SigningContext = BumpOrdersContext &
+  NoopOrdersContext &
+  SignFailuresContext & {
+    readonly endpointPool: EndpointPool
+    readonly fees: FeeOracle
+    readonly signer: LocalAccount | undefined
+    readonly transactions: Map<string, Transaction>
+    readonly session: LaneSession
+    readonly closed: boolean
+  }
 
-/** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
+/**
+ * Turns the signatures that the table requests into journaled bytes: first attempts, replacements, bumps and
+ * no-ops.
+ */
 export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> &
   Pick<SigningGroup, 'whole'> & {
-    /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
+    /** Signs the claim's first attempt at this nonce, which outbids the attempts of earlier claims there. */
     claim(nonce: number, claim: string, token: number): void
     noop(nonce: number, token: number): void
     bump(nonce: number, token: number, underbids: number): void
-    /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
+    /**
+     * Number of signatures under way. Signed bytes that wait for the journal do not count, because one write
+     * may take a whole window.
+     */
     readonly signatures: number
-    /** Of these and of what is signed, those that are not journaled. */
+    /** Number of jobs that are not journaled yet, signed or not. */
     readonly open: number
-    /** Resolves when none is under way and none waits. */
+    /** Resolves when no job is open. */
     idle(): Promise<void>
-    /** The account's code is another one: what a self-transfer takes is asked anew. */
+    /** The account's code has changed: the gas of a self-transfer is estimated again. */
     codeChanged(): void
   }
 
-type Kind = 'claim' | 'noop' | 'bump'
-type Job = {
-  readonly kind: Kind
-  readonly nonce: number
-  readonly token: number
-  /** It is no signature under way any more. */
-  isSigned: boolean
-} & (
-  | { readonly kind: 'claim'; readonly claim: string }
-  | { readonly kind: 'noop' }
-  | { readonly kind: 'bump'; readonly underbids: number }
-)
-/** What is to be signed: of a transaction, or a no-op. */
-type Order = { readonly claim: string | undefined; readonly content: Content; readonly offer: Fees }
-
-// A self-transfer costs 21,000 (yellow paper, G_transaction); where the account has code, more: asked, not assumed.
-const NOOP_GAS_FIXED = 100_000n
-const SIGN_RETRY_MS = 500
-const SIGN_RETRY_MS_MAX = 10_000
-
 export type SigningParts = {
-  /** Resolves when the predecessor in a sequence is handed to the journal, or never will be; undefined where it is. */
+  /**
+   * Resolves when the predecessor's bytes were handed to the journal, or never will be. Undefined if there is
+   * nothing to wait for.
+   */
   readonly waitForPredecessor: (transaction: Transaction) => Promise<void> | undefined
   /** The bytes of the transaction were handed to the journal. */
   readonly markJournaled: (transaction: Transaction) => void
-  /** One more may be signed. */
+  /** Called when another transaction may be signed. */
   readonly freed: () => void
-  /** The next in line for a nonce. */
+  /** The next transaction in the queue. */
   readonly waiting: () => Transaction | undefined
   readonly estimator: Pick<GasEstimator, 'estimate'>
 }
 
 export function createSigning(context: SigningContext, parts: SigningParts): Signing {
-  const { lane, endpointPool, fees, limits, events } = context
+  const { lane, endpointPool } = context
   const { freed } = parts
   const ceilings = createCeilings(context, parts.waiting)
   const offers = createOffers(context, ceilings)
-  // The token of the newest job of a kind at each nonce: the table may ask for the same signature twice.
-  const running: Readonly<Record<Kind, NonceMap<number>>> = {
-    claim: new NonceMap(),
-    noop: new NonceMap(),
-    bump: new NonceMap(),
-  }
-  let open = 0
-  let unsigned = 0
-  const fills: (() => void)[] = []
-  const idlers: (() => void)[] = []
-  let fillsOpen = 0
-  let noopGas: Promise<bigint> | undefined
+  const claimOrder = createClaimOrders(context, ceilings, offers)
+  const noops = createNoopOrders(context, ceilings, offers, parts.estimator)
+  const bumpOrder = createBumpOrders(context, ceilings, offers)
+  const failed = createSignFailures(context)
+  const jobs = createOpenJobs()
   const sign = createEnvelopes(endpointPool.chain)
   const checkSigner = createSignerCheck(endpointPool.chain.id)
   const tuples = createTupleSigner(endpointPool.chain.id)
   const group = createSigningGroup(endpointPool.turns)
 
   function start(job: Job): void {
-    const { kind, nonce, token } = job
-    if (running[kind].get(nonce) === token) return
-    running[kind].set(nonce, token)
-    open++
-    unsigned++
-    void run(job)
+    if (jobs.open(job)) void run(job)
   }
 
   async function run(job: Job): Promise<void> {
     let isHanded = false
     try {
-      // What is known already is not awaited, here and below: there is one of these for every transaction.
+      // Known values are not awaited, here and below, because this runs for every transaction.
       const asked = orderOf(job)
       const order = asked instanceof Promise ? await asked : asked
       isHanded = order !== undefined && (await make(job, order))
     } catch (error) {
-      jobFailed(job, error)
+      failed(job, error)
     } finally {
       if (!isHanded) over(job)
     }
   }
 
-  function signed(job: Job): void {
-    if (!job.isSigned) unsigned--
-    job.isSigned = true
-  }
-
   function over(job: Job): void {
-    const { kind, nonce, token } = job
-    if (running[kind].get(nonce) === token) running[kind].delete(nonce)
-    open--
-    signed(job)
-    if (kind === 'noop') fillOver()
-    if (open === 0) for (const idle of idlers.splice(0)) idle()
+    if (job.kind === 'noop') noops.over()
+    jobs.over(job)
     freed()
   }
 
   /**
-   * Signs and commits; true where the journal has it, which says what became of it. Only then is the table told: bytes
-   * that are not journaled do not exist (P6).
+   * Signs and commits. True if the journal has the bytes; it then calls `journaled` with the result. The
+   * table is informed only then: bytes that are not journaled do not exist (P6).
    */
-  async function make(job: Job, { claim, content, offer }: Order): Promise<boolean> {
+  async function make(job: Job, { claim, content, offer }: SignOrder): Promise<boolean> {
     const { nonce, token } = job
     const { signer } = context
     if (signer === undefined || context.closed) return false
@@ -169,7 +124,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     )
     const check = checkSigner(signer, raw)
     if (check) await check
-    signed(job)
+    jobs.signed(job)
     freed()
     const { whole } = group
     if (whole) await whole
@@ -193,153 +148,24 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
       const stored = committed === 'committed'
       if (committed !== 'stale') lane.apply(nonce, { type: 'journaled', token, attempt, stored })
     } catch (error) {
-      jobFailed(job, error)
+      failed(job, error)
     } finally {
       over(job)
     }
   }
 
-  function jobFailed(job: Job, error: unknown): void {
-    const slot = lane.book.get(job.nonce)
-    const id =
-      slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
-    const transaction = id === undefined ? undefined : context.transactions.get(id)
-    if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
-      if (slot.state === 'reserved' && transaction.previouslySigned)
-        return signLater(transaction, job.nonce, error)
-      transaction.withdrawError = signerError(transaction, error)
-      lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
-      return
-    }
-    // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
-    reportError(context, error)
-  }
-
-  /** Its callers were told that it is on its way: one failure of the signer does not end it. */
-  function signLater(transaction: Transaction, nonce: number, error: unknown): void {
-    const failures = transaction.signerPause?.failures ?? 0
-    const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** failures)
-    transaction.signerPause = { failures: failures + 1, untilMs: context.clock.now() + pauseMs }
-    reportError(context, error)
-    lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
-  }
-
-  // --- what is signed ----------------------------------------------------------------------------------------
-
-  /** Undefined where nothing is to be signed any more. */
-  function orderOf(job: Job): Order | undefined | Promise<Order | undefined> {
+  /** Undefined if there is nothing to sign any more. */
+  function orderOf(job: Job): SignOrder | undefined | Promise<SignOrder | undefined> {
     switch (job.kind) {
       case 'claim':
-        return claimed(job)
+        return claimOrder(job)
       case 'noop':
-        return filled(job)
+        return noops.order(job)
       case 'bump':
-        return bumped(job)
+        return bumpOrder(job)
       default:
         return job satisfies never
     }
-  }
-
-  function claimed({ nonce, claim }: Extract<Job, { kind: 'claim' }>): Order | undefined | Promise<Order> {
-    const transaction = context.transactions.get(claim)
-    if (transaction === undefined) return undefined
-    // A caller who named fees since then wants those (row 19, of what the lane had given up).
-    const given = transaction.requestedBump?.fees ?? explicitFees(transaction.request)
-    if (transaction.requestedBump) transaction.requestedBump = undefined
-    return given ? claimedAt(nonce, transaction, given) : claimedAtMarket(nonce, transaction)
-  }
-
-  async function claimedAtMarket(nonce: number, transaction: Transaction): Promise<Order> {
-    const ceiling = ceilings.transaction(transaction, lane.book.get(nonce))
-    const market = await fees.market(ceiling, transaction.feePreset)
-    const first = inTypeOf(transaction.request, capped(market, ceiling))
-    return claimedAt(nonce, transaction, first)
-  }
-
-  function claimedAt(nonce: number, transaction: Transaction, first: Fees): Order {
-    const { request } = transaction
-    const gas = transaction.gas ?? request.gas
-    if (gas === undefined) throw new Error('gas is not known')
-    const slot = lane.book.get(nonce)
-    const content = { request, gas }
-    if (slot === undefined || slot.attempts.length === 0)
-      return { claim: transaction.id, content, offer: first }
-    const ceiling = ceilings.transaction(transaction, slot)
-    // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
-    const offer =
-      offers.above(slot, { market: first, ceiling: atLeast(ceiling, first) }) ??
-      (slot.state === 'reserved' ? first : undefined)
-    if (offer === undefined) throw overCeiling(transaction, ceiling)
-    return { claim: transaction.id, content, offer }
-  }
-
-  async function filled({ nonce }: Job): Promise<Order | undefined> {
-    await fillTurn()
-    const slot = lane.book.get(nonce)
-    if (slot?.state !== 'live') return undefined
-    const ceiling = ceilings.noop(slot)
-    const market = await fees.market(ceiling)
-    const offer = offers.above(slot, { market, ceiling, baseFee: fees.baseFee() })
-    if (offer === undefined) return void block(context, nonce)
-    const gas = await estimateNoop()
-    return { claim: undefined, content: { request: noopRequest(lane.key.address), gas }, offer }
-  }
-
-  async function bumped({ nonce, underbids }: Extract<Job, { kind: 'bump' }>): Promise<Order | undefined> {
-    const slot = lane.book.get(nonce)
-    if (slot?.state !== 'live') return undefined
-    const newest = newestAttempt(slot)
-    const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
-    if (newest === undefined || (newest.claim !== undefined && (!transaction || isOutsideId(newest.claim))))
-      return undefined
-    const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
-    const hurry = transaction?.requestedBump
-    if (transaction && hurry) transaction.requestedBump = undefined
-    const named = hurry?.fees
-    const offer = offers.above(slot, {
-      market: named ?? (await fees.market(ceiling, transaction?.feePreset)),
-      ceiling,
-      underbids,
-      // Fees that a caller named are offered as they are, unless the pool refused as much.
-      baseFee: named === undefined || underbids > 0 ? fees.baseFee() : undefined,
-    })
-    // How often it may be bumped by itself does not bind its caller.
-    if (offer === undefined || (hurry === undefined && ceilings.bumpedOut(slot))) {
-      if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
-      else block(context, nonce)
-      return undefined
-    }
-    const request = transaction?.request ?? noopRequest(lane.key.address)
-    return { claim: newest.claim, content: { request, gas: newest.gas }, offer }
-  }
-
-  /** Asked once: what a self-transfer takes depends on the account's code, which changes rarely. */
-  function estimateNoop(): Promise<bigint> {
-    noopGas ??= askNoopGas().catch(() => {
-      noopGas = undefined
-      return NOOP_GAS_FIXED
-    })
-    return noopGas
-  }
-
-  async function askNoopGas(): Promise<bigint> {
-    const { address } = lane.key
-    const estimate = await parts.estimator.estimate(noopRequest(address), address)
-    if (estimate.kind !== 'gas') throw estimate.cause
-    return estimate.gas
-  }
-
-  /** So many at once: a broken lane must not empty the account on no-ops before anybody looks (P9). */
-  async function fillTurn(): Promise<void> {
-    if (fillsOpen < limits.fillsMax) fillsOpen++
-    else await new Promise<void>((turn) => fills.push(turn))
-  }
-
-  /** The turn is handed on, or free. */
-  function fillOver(): void {
-    const next = fills.shift()
-    if (next) next()
-    else fillsOpen--
   }
 
   return {
@@ -353,51 +179,12 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
       return group.whole
     },
     get signatures() {
-      return unsigned
+      return jobs.unsignedCount
     },
     get open() {
-      return open
+      return jobs.count
     },
-    codeChanged() {
-      noopGas = undefined
-    },
-    idle() {
-      if (open === 0) return Promise.resolve()
-      return new Promise((resolve) => idlers.push(resolve))
-    },
+    codeChanged: noops.codeChanged,
+    idle: jobs.idle,
   }
-}
-
-function noopRequest(address: Hex): TxRequest {
-  return { to: address, value: 0n } as TxRequest
-}
-
-/** A type that was asked for and knows no fee cap pays the cap as its gas price. */
-function inTypeOf(request: TxRequest, market: Fees): Fees {
-  const { type } = request as { type?: string | undefined }
-  // EIP-7702 knows no gas price: it is both fees.
-  if (tuplesOf(request).length > 0 && 'gasPrice' in market)
-    return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: market.gasPrice }
-  return type === 'legacy' || type === 'eip2930' ? { gasPrice: feeCap(market) } : market
-}
-
-/** Fees that the caller named for a first attempt may stand above the ceiling of automatic bumps. */
-function atLeast(ceiling: FeeCeiling, fees: Fees): FeeCeiling {
-  const cap = 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
-  return cap > ceiling.maxFeePerGas ? { maxFeePerGas: cap } : ceiling
-}
-
-function overCeiling(transaction: Transaction, ceiling: FeeCeiling): TxlaneError {
-  return txError(
-    transaction,
-    'REJECTED',
-    'notExecuted',
-    `Replacing what was sent at nonce ${transaction.nonce} takes more than the fee ceiling of ${ceiling.maxFeePerGas} wei.`,
-  )
-}
-
-function signerError(transaction: Transaction, error: unknown): TxlaneError {
-  if (isTxlaneError(error)) return error
-  const cause = error instanceof AccountFailure ? error.cause : error
-  return txError(transaction, 'SIGNER', 'notExecuted', 'The account could not sign the transaction.', cause)
 }

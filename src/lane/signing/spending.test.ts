@@ -21,7 +21,7 @@ function inTime(all: readonly { wei: bigint; afterMs: number }[]): Spent[] {
 
 const sum = (all: readonly Spent[]) => all.reduce((total, { wei }) => total + wei, 0n)
 
-test('what was spent within a window counts in it, and what is a minute older than it does not', () => {
+test('an amount within the window counts, and an amount that is a minute older does not', () => {
   fc.assert(
     fc.property(amounts, fc.nat({ max: 30 * 3_600_000 }), (all, laterMs) => {
       const spending = createSpending()
@@ -38,7 +38,7 @@ test('what was spent within a window counts in it, and what is a minute older th
   )
 })
 
-test('what is corrected counts as if it had been spent so, as long as its minute is in a window', () => {
+test('a corrected amount counts like the right amount, as long as its minute is in a window', () => {
   fc.assert(
     fc.property(amounts, fc.bigInt({ min: 0n, max: 2n ** 90n }), fc.nat(), (all, now, which) => {
       const spent = inTime(all)
@@ -55,7 +55,7 @@ test('what is corrected counts as if it had been spent so, as long as its minute
   )
 })
 
-test('what was spent before counts by its time, also where it is read newest first', () => {
+test('earlier spending counts by its time, even if it is added newest first', () => {
   const spending = createSpending()
   spending.add(1n, -2 * MINUTE_MS)
   spending.add(10n, -90 * MINUTE_MS)
@@ -63,13 +63,13 @@ test('what was spent before counts by its time, also where it is read newest fir
   expect([spending.in('hour', 0), spending.in('day', 0)]).toEqual([1n, 11n])
 })
 
-test('cleared, nothing was spent', () => {
+test('the spending is zero after clear()', () => {
   const spending = createSpending()
   spending.add(5n, 0)
   spending.clear()
   expect([spending.in('hour', 0), spending.in('day', 0)]).toEqual([0n, 0n])
 })
 
-test('the windows slide at full minutes', () => {
+test('the windows move at full minutes', () => {
   expect([0, 1, 59_999, 60_000].map(untilNextMinute)).toEqual([60_000, 59_999, 1, 60_000])
 })

@@ -5,16 +5,16 @@ export type Window = keyof typeof WINDOWS
 const NAMES = Object.keys(WINDOWS) as readonly Window[]
 
 /**
- * What was spent in windows that slide, in wei. By the minute, so that a day takes 1,441 numbers however many
- * transactions there are: a minute counts until all of it is older than the window.
+ * The spending in sliding windows, in wei. It is counted per minute, so that a day takes 1,441 numbers for
+ * any number of transactions. A minute counts until all of it is older than the window.
  */
 export type Spending = {
-  /** The minute that it counts in, which takes it back again. */
+  /** Adds an amount. Returns the minute in which it counts, for `correct`. */
   add(wei: bigint, atMs: number): number
-  /** Changes what counts in a minute; nothing where that has left all windows. */
+  /** Changes the amount of a minute. Does nothing if the minute has left all windows. */
   correct(minute: number, byWei: bigint): void
   in(window: Window, nowMs: number): bigint
-  /** From here on nothing was spent. */
+  /** Forgets all spending. */
   clear(): void
 }
 
@@ -25,7 +25,7 @@ export function createSpending(): Spending {
 
   const isIn = (window: Window, minute: number) => newest - minute <= WINDOWS[window]
 
-  /** Once a minute: what has left a window does not count in it any more. */
+  /** Runs once a minute: minutes that have left a window no longer count in it. */
   function slideTo(nowMs: number): void {
     const minute = Math.floor(nowMs / MINUTE_MS)
     if (minute <= newest) return

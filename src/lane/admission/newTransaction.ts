@@ -1,0 +1,57 @@
+import type { Address } from 'viem'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { resolvePrivate } from '../../chain/endpoints/privateEndpoints.js'
+import type { Clock, Random } from '../../platform/clock.js'
+import type { SendOptions, TxRequest } from '../../types/index.js'
+import type { LaneKey } from '../../types/store.js'
+import type { AdmissionTarget } from '../transaction/caller.js'
+import { begin, type Transaction } from '../transaction/transaction.js'
+import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
+import { randomId } from './randomId.js'
+
+type NewTransaction = (request: TxRequest, options: SendOptions, target: AdmissionTarget) => Transaction
+
+const NO_LANES: readonly Address[] = []
+
+/** Returns the function that builds the transaction for a request and its options. */
+export function createNewTransaction(parts: {
+  readonly key: LaneKey
+  readonly endpointPool: Pick<EndpointPool, 'endpoints'>
+  readonly clock: Pick<Clock, 'wallNow'>
+  readonly random: Random
+  readonly nextSequence: () => number
+}): NewTransaction {
+  const { key, endpointPool, clock, random, nextSequence } = parts
+
+  return (request, options, target) => {
+    const { replaces, follows } = target
+    const { after, afterStage, afterStatus, deploys, effect } = options
+    const isPrivate = resolvePrivate(endpointPool, request, options, replaces)
+    const hasNeeds =
+      after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
+    return begin({
+      id: options.id ?? randomId(random),
+      lane: key,
+      request,
+      // A generated id is not used for a second request, so only ids of callers need a fingerprint.
+      fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(key.address, request),
+      sequence: nextSequence(),
+      priority: options.priority ?? 0,
+      feeCeiling: options.feeCeiling,
+      feePreset: options.feePreset ?? replaces?.feePreset,
+      createdAtMs: clock.wallNow(),
+      expiresAtMs: options.expires?.atMs,
+      onExpiry: options.onExpiry ?? 'leave',
+      private: isPrivate ? true : undefined,
+      order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
+      starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
+      pooled: target.pooled ? NO_LANES : undefined,
+      group: options.group ?? replaces?.group,
+      needs: hasNeeds
+        ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
+        : undefined,
+      replaces,
+      replacesId: replaces?.id,
+    })
+  }
+}
