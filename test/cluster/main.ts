@@ -8,8 +8,8 @@ import { runCluster } from './run.js'
 import { renderService } from './service/result.js'
 import { runService } from './service/run.js'
 
-// For starting and checking, for each fault on top of that, and for each transaction: a few times what they take on a
-// busy machine.
+// Timeouts: for starting and checking, for each fault in addition, and for each transaction. They are a few
+// times the usual duration on a busy machine.
 const REST_MS = 600_000
 const FAULT_MS = 60_000
 const TRANSACTION_MS = 50
@@ -30,7 +30,7 @@ async function run(options: ClusterOptions): Promise<number> {
   if (options.only !== 'lanes') {
     await using place = await openServer('service', options.postgres)
     const { kills, ...rest } = options
-    // For every two kills one process ends as it should.
+    // For every two kills one process ends cleanly.
     const result = await runService({ ...rest, kills, ends: Math.ceil(kills / 2) }, place, say)
     await show(result, renderService)
     isOk &&= result.ok

@@ -14,18 +14,18 @@ import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
 
 const CHILD = new URL('child/main.ts', import.meta.url)
 
-/** Of the transactions of a run with faults, so many are sent before the first one. */
+/** In a run with faults, this share of the transactions is sent before the first fault. */
 const CALM_SHARE = 0.3
-/** Of the ids of a run with faults, so many come from two processes at once. */
+/** In a run with faults, this share of the ids is requested by two processes at once. */
 const TWICE = 0.05
-/** Where nothing at all was answered for so long, even on a busy machine, nothing will be. */
+/** If no ask at all was answered for this long, even on a busy machine, none will be. */
 const SILENT_MS = 120_000
 const TAKEN_OVER_MS = 40_000
 const CLOSED_MS = 60_000
 
 export type Say = (line: string) => void
 
-/** Runs the processes, breaks what is to be broken, and says what the chain has of all that was wanted. */
+/** Runs the processes, inflicts the faults, and compares all asks with the chain. */
 export async function runCluster(
   options: LanesOptions & { readonly twice?: number },
   place: Place,
@@ -122,7 +122,7 @@ export async function runCluster(
       chain,
     }),
   )
-  // Whatever does not end by itself: the run has failed already.
+  // Kills the processes that did not end; the run has failed already.
   await Promise.all(members.map((member) => member.state === 'gone' || member.kill()))
   return resultOf({
     options,
@@ -137,7 +137,7 @@ export async function runCluster(
     failures,
   })
 
-  /** A part of the work comes with each fault: half of it before, half of it after. */
+  /** The work is sent in parts: with each fault, half of its part comes before and half after it. */
   async function suffer(work: readonly Wanted[]): Promise<void> {
     const size = Math.ceil(work.length / (2 * faults.length || 1))
     const parts = Array.from({ length: 2 * faults.length }, (_, index) =>
@@ -146,14 +146,14 @@ export async function runCluster(
     const back: Promise<void>[] = []
     for (const [index, fault] of faults.entries()) {
       ask(parts[2 * index] ?? [])
-      // There has to be a request in which it can stop.
+      // The process needs a request in which it can stop.
       if (fault.kind === 'stop in a request') ask(parts[2 * index + 1] ?? [])
       const struck = await strike(fault, { members, lanes, restart: place.restart })
       if (struck !== undefined) {
         back.push(struck.back)
         struckCounts[fault.kind]++
         say(`${index + 1} of ${faults.length}: ${fault.kind} of ${struck.what}`)
-      } else say(`${index + 1} of ${faults.length}: ${fault.kind}: there was nobody to whom it could be done`)
+      } else say(`${index + 1} of ${faults.length}: ${fault.kind}: skipped, because no process could be struck`)
       if (fault.kind !== 'stop in a request') ask(parts[2 * index + 1] ?? [])
       if (isLast(index, faults) || fault.alone || !someRun(members)) {
         if (
@@ -162,7 +162,7 @@ export async function runCluster(
             TAKEN_OVER_MS,
           ))
         )
-          say('a lane was not taken over: nobody had anything to send there')
+          say('a lane was not taken over: no process had anything to send there')
         await struck?.back
       }
     }
@@ -172,7 +172,7 @@ export async function runCluster(
 
 const isLast = (index: number, faults: readonly Fault[]) => index === faults.length - 1
 
-/** Two, so that one is left when the next one is struck. */
+/** At least two, so that one is left when the next one is struck. */
 const someRun = (members: readonly Member[]) => members.filter(({ state }) => state === 'running').length > 1
 
 function idsOf(asks: readonly Ask[]): string {
@@ -180,7 +180,7 @@ function idsOf(asks: readonly Ask[]): string {
   return `${asks.length}: ${first.join(', ')}${asks.length > first.length ? ' …' : ''}`
 }
 
-/** Undefined where it took longer. */
+/** Undefined if it took longer. */
 function within<T>(work: Promise<T>, timeMs: number): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = systemClock.setTimer(() => resolve(undefined), timeMs)

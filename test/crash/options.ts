@@ -6,13 +6,13 @@ import { GROUP_KILLS } from './plan.js'
 
 export type CrashOptions = {
   readonly kills: number
-  /** `memory` keeps nothing: it shows what a sweep finds then. */
+  /** `memory` keeps nothing: it shows that a sweep detects losses. */
   readonly store: 'sqlite' | 'postgres' | 'memory'
   readonly seed: number
   readonly json: boolean
-  /** A server to use in place of one that is started for the sweep. */
+  /** An existing server. By default the sweep starts its own. */
   readonly postgres: string | undefined
-  /** This one alone. */
+  /** Runs only this group. */
   readonly group: number | undefined
 }
 
@@ -36,16 +36,16 @@ function createCommand(): Command {
     .description(
       'Ends a sender with SIGKILL, again and again, at each point where it writes, sends or lets go and at moments ' +
         'of chance, starts it again on what is left, and then reads from the blocks whether everything happened ' +
-        'exactly once and as it was told. Exit code 0 when it did, 1 when not, 2 for bad options.',
+        'exactly once and as reported. Exit code 0 if it did, 1 if not, 2 for bad options.',
     )
     .addOption(new Option('--kills <n>', 'how often').default(KILLS).argParser(whole(1, KILLS_MAX)))
     .addOption(
-      new Option('--store <kind>', 'where the sender keeps its books; memory forgets, and is found out')
+      new Option('--store <kind>', 'the store of the sender; memory forgets, which the sweep must detect')
         .choices(['sqlite', 'postgres', 'memory'])
         .default('sqlite'),
     )
     .addOption(
-      new Option('--seed <n>', 'what work and kills are drawn from').default(1).argParser(whole(0, SEED_MAX)),
+      new Option('--seed <n>', 'seed of work and kills').default(1).argParser(whole(0, SEED_MAX)),
     )
     .option('--json', 'one JSON object on standard output in place of the table', false)
     .addOption(

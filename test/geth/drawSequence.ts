@@ -4,9 +4,9 @@ import { between, chance, pick } from '../sim/random.js'
 import type { NodeFlags, Sequence, Step } from './sequence.js'
 import { accountsOf, type Fees, signed, type Unsigned } from './signing.js'
 
-/** Small, so that every limit is met within a few steps. */
+/** The limits are small, so that every limit is reached within a few steps. */
 export function drawFlags(random: Random): NodeFlags {
-  // Where many accounts stay within their shares nothing is cut, and prices decide who gets a slot.
+  // If many accounts stay within their shares, nothing is cut, and prices decide which account gets a slot.
   const isCrowded = chance(random, 0.5)
   return {
     limits: {
@@ -23,13 +23,13 @@ export function drawFlags(random: Random): NodeFlags {
 
 type Sent = { raw: Hex; fees: Fees }
 
-/** What the generator knows of an account: which nonces it has used for what. */
+/** The generator's record of an account: its used nonces and their transactions. */
 type Sender = { readonly account: LocalAccount; readonly sent: Map<number, Sent>; next: number }
 
 const GWEI = 10n ** 9n
 export const FUNDS_WEI = 10n ** 18n
 
-/** Weighted by how often each is named. */
+/** The repetitions are weights. */
 const KINDS = [
   ...['next', 'next', 'next', 'next', 'next', 'next', 'gap', 'gap', 'gap', 'fill', 'fill', 'fill'],
   ...['replace', 'replace', 'replace', 'replace', 'again', 'cheap', 'used', 'dear', 'dear', 'gas'],
@@ -38,7 +38,7 @@ const KINDS = [
 
 type Kind = 'next' | 'gap' | 'fill' | 'replace' | 'again' | 'cheap' | 'used' | 'dear' | 'gas' | 'delegate'
 
-/** Everything that happens follows from the seed: the same bytes in the same order. */
+/** The whole sequence follows from the seed: the same bytes in the same order. */
 export async function drawSequence(options: {
   readonly random: Random
   readonly name: string
@@ -54,7 +54,7 @@ export async function drawSequence(options: {
   }))
   let serial = 0
 
-  /** No two alike: between equal prices Go's order of map entries decides, which is random. */
+  /** Never the same fee twice: between equal prices Go's random map order decides. */
   function fees(): Fees {
     serial++
     const maxFeePerGas = BigInt(between(random, 1, 60)) * (GWEI / 4n) + BigInt(serial)
@@ -81,7 +81,7 @@ export async function drawSequence(options: {
     return nonce
   }
 
-  /** At, just below and just above the step that a pool asks for; the two fees apart. */
+  /** Fees at, just below and just above the price bump of the pool; the two fees are raised independently. */
   function raised(old: Fees): Fees {
     const bump = BigInt(flags.limits.priceBump)
     const by = (fee: bigint) => {
@@ -136,15 +136,15 @@ export async function drawSequence(options: {
   }
 
   /**
-   * An account whose nonces are used in blocks by transactions that the pool has never seen. What it has in the pool pays
-   * too little for any block, so that its nonce on the chain is known here.
+   * An account whose nonces are used in blocks by transactions that the pool has never seen. Its pooled
+   * transactions pay too little for any block, so that its nonce on the chain is known here.
    */
   const outsider: Sender = {
     account: accountsOf(`${name}, outside`, 1)[0] as LocalAccount,
     sent: new Map(),
     next: 0,
   }
-  /** Its nonce after each block. */
+  /** The outsider's nonce after each block. */
   const mined = [0]
 
   async function sendOutside(): Promise<Step> {

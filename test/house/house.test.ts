@@ -20,7 +20,7 @@ import { parseSource, readSources } from './sources.js'
 
 const sources = readSources('src', 'test', 'bench')
 
-/** Small sources that break a rule, each with what the rule must say of it, and ones that must pass. */
+/** Small sources that break a rule, each with the message of the rule, and sources that must pass. */
 type Samples = {
   readonly broken: readonly (readonly [path: string, text: string, said: string])[]
   readonly fine: readonly (readonly [path: string, text: string])[]
@@ -89,7 +89,7 @@ house('the folders of the sender are imported downwards only', partsOfTheSenderP
 })
 
 house(
-  'no production code but the command line knows the devnet, not even its types',
+  'of the production code only the command line knows the devnet, types included',
   nothingButTheCliKnowsTheDevnet,
   {
     broken: [
@@ -117,7 +117,7 @@ house('services import the port and the store, never an implementation', service
   ],
 })
 
-house('time and chance come from the clock alone', timeAndChanceAreInjected, {
+house('time and randomness come only from the clock', timeAndChanceAreInjected, {
   broken: [
     ['src/sender/a.ts', 'const now = Date.now()', 'src/sender/a.ts:1 uses Date.now'],
     ['src/sender/a.ts', 'const now = globalThis.Date.now', 'uses Date.now'],
@@ -171,7 +171,7 @@ house('the ledger and the delivery are pure', pureParts, {
 })
 
 house(
-  'the root runs on Node, Bun, Deno and workers: no modules and globals of one of them',
+  'the root runs on Node, Bun, Deno and workers: without modules and globals of one of them',
   theRootRunsAnywhere,
   {
     broken: [
@@ -196,7 +196,7 @@ house('modules of Node are imported with their scheme', nodeModulesAreNamedAsSuc
   fine: [['src/cli/a.ts', "import { join } from 'node:path'"]],
 })
 
-house('nothing is exported as default', nothingIsExportedAsDefault, {
+house('no file has a default export', nothingIsExportedAsDefault, {
   broken: [
     ['src/a.ts', 'export default function f() {}', 'src/a.ts:1 exports a default'],
     ['src/a.ts', 'const a = 1\nexport default a', 'src/a.ts:2 exports a default'],
@@ -215,7 +215,7 @@ house('a file has 400 lines at most', filesAreShort, {
   fine: [['src/a.ts', 'a()\n'.repeat(400)]],
 })
 
-house('nothing is left for later', nothingIsLeftForLater, {
+house('no leftover markers remain', nothingIsLeftForLater, {
   broken: [
     ['src/a.ts', `a()\n// ${'TO'}DO: more`, 'src/a.ts:2'],
     ['test/a.ts', `/* ${'FIX'}ME */`, 'test/a.ts:1'],
@@ -223,7 +223,7 @@ house('nothing is left for later', nothingIsLeftForLater, {
   fine: [['src/a.ts', '// What is to do comes from the queue.']],
 })
 
-house('no test is singled out, expected to fail or tried again', testsDoNotEvade, {
+house('no test is exclusive, expected to fail or retried', testsDoNotEvade, {
   broken: [
     ['test/a.test.ts', `it.${'on'}ly('works', () => {})`, 'test/a.test.ts:1'],
     ['test/a.test.ts', `it('works', { re${'try'}: 2 }, () => {})`, 'test/a.test.ts:1'],
@@ -231,7 +231,7 @@ house('no test is singled out, expected to fail or tried again', testsDoNotEvade
   fine: [['test/a.test.ts', "it('is tried once', () => {})\nit.each([1])('%d', () => {})"]],
 })
 
-describe('the rules look at the whole of the code', () => {
+describe('the rules cover the whole code', () => {
   const paths = new Set(sources.map(({ path }) => path))
 
   it('reads production code and tests alike', () => {

@@ -2,10 +2,10 @@ import { builtinModules } from 'node:module'
 import ts from 'typescript'
 import { type Import, lineOf, type Source, walk } from './sources.js'
 
-/** Looks at all sources at once and says, one line each, where the rule is broken. */
+/** Checks all sources at once and reports each violation of the rule in one line. */
 export type Rule = (sources: readonly Source[]) => readonly string[]
 
-// A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
+// A value may be imported only from a lower row. Parts in one row are siblings and do not import each other.
 const LAYERS: readonly (readonly string[])[] = [
   [
     'clock',
@@ -26,14 +26,14 @@ const LAYERS: readonly (readonly string[])[] = [
   ['allocator', 'delivery', 'tracker'],
   ['sender'],
   ['viem', 'ethers', 'opentelemetry', 'outbox', 'recorder', 'signer'],
-  // Signs with what the signer finds.
+  // Signs with the results of the signer.
   ['kms'],
   ['index'],
   // Uses the package as its users do.
   ['cli'],
 ]
 
-// Stands apart: nothing but the command line imports it, and it imports the lowest layer only.
+// Isolated: only the command line imports it, and it imports only the lowest layer.
 const DEVNET = 'devnet'
 
 /** `ledger` for src/ledger/book.ts, `clock` for src/clock.ts, undefined outside src. */
@@ -49,7 +49,7 @@ function isTest(path: string): boolean {
   return /\.(?:test|fixture|bench)\.ts$/.test(path)
 }
 
-/** Production code: what is published or run, without the tests beside it. */
+/** Production code: the code that is published or run, without the tests beside it. */
 function production(sources: readonly Source[]): readonly Source[] {
   return sources.filter(({ path }) => path.startsWith('src/') && !isTest(path))
 }
@@ -72,7 +72,8 @@ function mayImport(from: string, to: string): boolean {
   return other < own || (own === 0 && other === 0)
 }
 
-// The folders of the sender, in the order of a transaction's way through them. What stands beside them is for all.
+// The folders of the sender, in the order of a transaction's way through them. Files beside the folders are
+// open to all.
 const SENDER_LAYERS: readonly (readonly string[])[] = [
   ['reasons'],
   ['nodes'],
@@ -84,7 +85,7 @@ const SENDER_LAYERS: readonly (readonly string[])[] = [
   ['allocators', 'pool', 'records'],
 ]
 
-/** `intake` for src/sender/intake/line.ts, undefined beside the folders. */
+/** `intake` for src/sender/intake/line.ts, undefined for files beside the folders. */
 function senderPartOf(path: string): string | undefined {
   return /^src\/sender\/([^/]+)\//.exec(path)?.[1]
 }
@@ -103,7 +104,7 @@ export const partsOfTheSenderPointDownwards: Rule = (sources) =>
       .map(({ target, line }) => `${path}:${line} imports ${target}`)
   })
 
-/** Types neither: the devnet can be taken away without the rest noticing. */
+/** Types may not be imported either, so that the devnet can be removed without other changes. */
 export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
   production(sources)
     .filter(({ path }) => !['cli', DEVNET].includes(partOf(path) ?? ''))
@@ -113,7 +114,7 @@ export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
         .map(({ target, line }) => `${path}:${line} imports ${target}`),
     )
 
-/** Where a service is given the implementations it runs on: what is there from the start, and the ports of a lane. */
+/** Files that choose implementations for a service: the defaults of a sender, and the ports of a lane. */
 const WIRING = new Set(['src/sender/environment.ts', 'src/sender/nodes/clientPortsOf.ts'])
 const IMPLEMENTATION =
   /^src\/(?:rpc\/ports\/(?:http|webSocket|custom|fromClient)\.ts|store\/(?:memory|sqlite|postgres))/
@@ -138,7 +139,10 @@ const MEMBERS = new Set([
   'crypto.getRandomValues',
 ])
 
-/** Time and chance come from the clock, so that the real sender runs in virtual time and replays from a seed. */
+/**
+ * Time and randomness come from the clock, so that the real sender runs in virtual time and replays from a
+ * seed.
+ */
 export const timeAndChanceAreInjected: Rule = (sources) =>
   production(sources)
     .filter(({ path }) => path !== 'src/clock.ts')
@@ -152,8 +156,9 @@ export const timeAndChanceAreInjected: Rule = (sources) =>
     })
 
 /**
- * Elapsed time is not measured by the wall clock, which steps. It is looked at where a caller gave a deadline, where a
- * timestamp is kept or shown, for dates in answers, and to notice that the machine slept.
+ * Elapsed time is not measured by the wall clock, because it can step. The wall clock may be read in these
+ * files: for a deadline from a caller, for a timestamp that is stored or shown, for dates in answers, and to
+ * notice that the machine slept.
  */
 const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/clock.ts',
@@ -216,13 +221,13 @@ function lastName(node: ts.Expression): string {
   return ts.isPropertyAccessExpression(node) ? node.name.text : ''
 }
 
-// What a pure part may import, beside itself.
+// The parts that a pure part may import, beside itself.
 const PURE_PARTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['ledger', ['errors']],
   ['delivery', ['errors', 'ledger']],
 ])
 
-/** The table of the machine and the delivery are pure: they neither wait nor ask for the time. */
+/** The state machine's table and the delivery are pure: they neither wait nor read the time. */
 export const pureParts: Rule = (sources) =>
   production(sources).flatMap(({ path, tree, imports }) => {
     const part = partOf(path) ?? ''
@@ -266,7 +271,7 @@ function values(imports: readonly Import[]): readonly Import[] {
   return imports.filter(({ typeOnly }) => !typeOnly)
 }
 
-/** What a module loads, itself among it. */
+/** All modules that a module loads, including itself. */
 export function reachable(byPath: ReadonlyMap<string, Source>, entry: string): ReadonlySet<string> {
   const reached = new Set<string>()
   const open = [entry]
@@ -279,14 +284,14 @@ export function reachable(byPath: ReadonlyMap<string, Source>, entry: string): R
   return reached
 }
 
-/** False for the name of a member, a property or a declaration: those are nobody's global. */
+/** False for the name of a member, a property or a declaration, because those do not refer to a global. */
 function isFree(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node
   return !(parent as { name?: ts.Node }).name || (parent as { name?: ts.Node }).name !== node
 }
 
-/** Node's own modules are written with their scheme: without it bundlers look for a package of that name. */
+/** Node's own modules are imported with their scheme; without it bundlers look for a package of that name. */
 export const nodeModulesAreNamedAsSuch: Rule = (sources) =>
   sources.flatMap(({ path, imports }) =>
     imports
@@ -316,7 +321,7 @@ export const filesAreShort: Rule = (sources) =>
     .filter(({ lines }) => lines > LINES_MAX)
     .map(({ path, lines }) => `${path} has ${lines} lines`)
 
-// Put together, so that this file does not break its own rule.
+// Composed, so that this file does not break its own rule.
 const LEFTOVER = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`)
 
 export const nothingIsLeftForLater: Rule = (sources) =>
@@ -326,7 +331,7 @@ export const nothingIsLeftForLater: Rule = (sources) =>
       .flatMap((line, index) => (LEFTOVER.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
   )
 
-// A test that is skipped, alone or tried again hides what it was written to show.
+// A test that is skipped, exclusive or retried hides the fault that it was written to show.
 const EVASIONS = new RegExp(
   `\\b(?:it|test|describe)\\.(?:${['on' + 'ly', 'to' + 'do', 'fa' + 'ils'].join('|')})\\b|\\bre${'try'}:\\s*[1-9]`,
 )

@@ -54,7 +54,7 @@ function codeReads(): number {
   return devnet.stats.byMethod.eth_getCode ?? 0
 }
 
-test('reservations made at once are distinct and consecutive', async () => {
+test('concurrent reservations are distinct and consecutive', async () => {
   const allocator = allocatorOf(fresh())
   const reservations = await Promise.all(Array.from({ length: 20 }, () => allocator.reserve()))
   expect(reservations.map((one) => one.nonce).sort((a, b) => a - b)).toEqual(
@@ -62,17 +62,17 @@ test('reservations made at once are distinct and consecutive', async () => {
   )
 })
 
-test('first reservations of two allocators of one account share one start', async () => {
+test('the first reservations of two allocators of one account share one start', async () => {
   const account = fresh()
   const before = codeReads()
   const [a, b] = [allocatorOf(account), allocatorOf(account)]
   const all = await Promise.all([a.reserve(), b.reserve(), a.reserve(), b.reserveMany(3)])
   expect(new Set(all.flat().map((one) => one.nonce)).size).toBe(6)
-  // Two readings, of which the lower counts; each asks for the code at latest and at pending.
+  // Two readings, of which the lower counts. Each reads the code at latest and at pending.
   expect(codeReads() - before).toBe(4)
 })
 
-test('a failed first reading fails those who waited for it, and the next reservation reads anew', async () => {
+test('a failed first reading rejects its waiting reservations, and the next reservation reads again', async () => {
   const fault = devnet.faults.inject({ fault: 'httpStatus', method: 'eth_getCode' })
   const allocator = allocatorOf(fresh())
   const failed = await Promise.allSettled([allocator.reserve(), allocator.reserve()])
@@ -82,7 +82,7 @@ test('a failed first reading fails those who waited for it, and the next reserva
   expect((await allocator.reserve()).nonce).toBe(0)
 })
 
-test('committed bytes that land are followed to their verdict, and can be found by id and hash', async () => {
+test('committed bytes that land are followed to their verdict, and are found by id and hash', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
@@ -126,7 +126,7 @@ test('committed bytes are in the store before commit resolves', async () => {
     .then(() => {
       resolved = true
     })
-  // Longer than any commit takes: the chain moves on.
+  // Longer than any commit takes, because the chain moves on.
   await devnet.seal()
   await devnet.seal()
   expect(resolved).toBe(false)
@@ -153,7 +153,7 @@ test('committed bytes of an earlier life are sent by the next one', async () => 
   })
 })
 
-test('other bytes for the same reservation are another attempt of the same transaction', async () => {
+test('different bytes for the same reservation are another attempt of the same transaction', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
@@ -183,7 +183,7 @@ test('a released nonce is handed out again, lowest first', async () => {
   expect([b?.nonce, d?.nonce]).toEqual([1, 3])
 })
 
-test('a nonce that was committed or settled cannot be given back', async () => {
+test('a nonce that was committed or settled cannot be released', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const [a, b, c] = await allocator.reserveMany(3)
@@ -196,14 +196,14 @@ test('a nonce that was committed or settled cannot be given back', async () => {
   expect((await allocator.reserve()).nonce).toBe(3)
 })
 
-/** The devnet takes the signature of these bytes for none, whoever sends them. */
+/** The devnet rejects the signature of these bytes from every sender. */
 function refuseSignature(raw: Hex): void {
   const message = 'invalid sender: invalid transaction v, r, s values'
   const own = keccak256(raw)
   devnet.faults.inject({ fault: 'rpcError', code: -32_000, message, match: ({ hash }) => hash === own })
 }
 
-test('an intrinsic refusal frees the nonce, and ends what was committed', async () => {
+test('an intrinsic refusal frees the nonce, and ends the committed transaction', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
@@ -221,7 +221,7 @@ test('an intrinsic refusal frees the nonce, and ends what was committed', async 
   expect(items).toMatchObject([{ stage: 'failed' }])
 })
 
-test('an intrinsic refusal of what the lane sent again frees nothing: others may have sent it before', async () => {
+test('an intrinsic refusal of a resend by the lane frees no nonce, because the bytes may have been sent before', async () => {
   const account = fresh()
   const allocator = allocatorOf(account, { limits: { stuckAfterMs: 100, stuckAfterBlocks: 1 } })
   const reservation = await allocator.reserve()
@@ -231,12 +231,12 @@ test('an intrinsic refusal of what the lane sent again frees nothing: others may
   const sends = () => devnet.stats.byMethod.eth_sendRawTransaction ?? 0
   const before = sends()
   await vi.waitFor(() => expect(sends()).toBeGreaterThan(before), { timeout: 10_000 })
-  // The answer has been judged once a later request of the lane was answered.
+  // Once a later request of the lane was answered, the lane has processed the answer.
   await allocator.resync()
   expect(allocator.snapshot()).toMatchObject({ cursor: 1, holes: [], inFlight: 1 })
 })
 
-test('bytes of another nonce, chain or account are refused, and nothing is noted', async () => {
+test('bytes of another nonce, chain or account are refused, and nothing is recorded', async () => {
   const [account, other] = [fresh(), fresh()]
   const allocator = allocatorOf(account)
   const reservation = await allocator.reserve()
@@ -252,16 +252,16 @@ test('bytes of another nonce, chain or account are refused, and nothing is noted
   expect(allocator.snapshot().cursor).toBe(0)
 })
 
-test('a nonce that stays silent is told as a gap where nobody can sign', async () => {
+test('a nonce that stays silent is reported as a gap if no signer is available', async () => {
   const allocator = allocatorOf(fresh(), { limits: { reservationTtlMs: 100 } })
   const gap = new Promise((resolve) => allocator.on('gap', resolve))
   await allocator.reserve()
   expect(await gap).toMatchObject({ nonce: 0 })
-  // It may have been sent all the same: it is not handed out again.
+  // It may have been sent, so it is not handed out again.
   expect((await allocator.reserve()).nonce).toBe(1)
 })
 
-test('a nonce that stays silent is filled where a sender shares the lane', async () => {
+test('a nonce that stays silent is filled if a sender shares the lane', async () => {
   const account = fresh()
   const allocator = allocatorOf(account, { limits: { reservationTtlMs: 100 } })
   await allocator.reserve()
@@ -296,7 +296,7 @@ test('an allocator and a sender of one account never use one nonce twice', async
   expect(allocator.snapshot()).toMatchObject({ floor: 30, cursor: 30 })
 })
 
-test('the lane outlives whoever opened it', async () => {
+test('the lane outlives the allocator or sender that opened it', async () => {
   const account = fresh()
   const first = createSender({ client: devnet.client(), account, lossDepth: 'child' })
   await first.ready()
@@ -310,7 +310,7 @@ test('the lane outlives whoever opened it', async () => {
   await vi.waitFor(() => expect(allocator.snapshot().floor).toBe(1), { timeout: 10_000 })
 })
 
-test('a lane that is being closed is waited for by whoever opens it again', async () => {
+test('a caller that opens a closing lane again waits until it has closed', async () => {
   const account = fresh()
   const first = allocatorOf(account)
   expect((await first.reserve()).nonce).toBe(0)
@@ -332,7 +332,7 @@ test('a second copy of the package shares the lane', async () => {
   expect(all.map((one) => one.nonce).sort()).toEqual([0, 1, 2, 3])
 })
 
-test('a store of its own isolates', async () => {
+test('an allocator with its own store has its own lane', async () => {
   const account = fresh()
   const first = allocatorOf(account)
   const second = allocatorOf(account, { store: memoryStore() })
@@ -362,7 +362,7 @@ test('bytes whose nonce was used before are not adopted', async () => {
   expect((await allocator.reserve()).nonce).toBe(1)
 })
 
-test('a reservation that is aborted holds no nonce, and a closed allocator reserves none', async () => {
+test('an aborted reservation takes no nonce, and a closed allocator reserves none', async () => {
   const allocator = allocatorOf(fresh())
   const aborted = AbortSignal.abort()
   await expect(allocator.reserve({ signal: aborted })).rejects.toMatchObject({
@@ -378,7 +378,7 @@ test('a reservation that is aborted holds no nonce, and a closed allocator reser
   await expect(allocator.reserve()).rejects.toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
 })
 
-test('options that cannot work are refused at once', () => {
+test('invalid options are refused at once', () => {
   const client = devnet.client()
   const { address } = devnet.accounts[0]!
   expect(() => createNonceAllocator({ client, address: '0x12' })).toThrow('address')
@@ -392,7 +392,7 @@ test('options that cannot work are refused at once', () => {
   expect(() => createNonceAllocator(undefined as never)).toThrow('options')
 })
 
-test('more reservations than the limit are refused', async () => {
+test('reservations above the limit are refused', async () => {
   const allocator = allocatorOf(fresh(), { limits: { windowMax: 4 } })
   await allocator.reserveMany(3)
   await expect(allocator.reserveMany(2)).rejects.toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })

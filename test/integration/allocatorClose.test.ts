@@ -15,7 +15,7 @@ afterAll(() => devnet.stop())
 test.each([
   ['has the bytes already', { fate: 'inFlight' }, 'stored'],
   ['has not been asked for them', { fate: 'notExecuted' }, 'asked'],
-])('a commit that a close interrupts while the store %s says so', async (_, expected, when) => {
+])('a commit that is interrupted by a close while the store %s rejects with that fate', async (_, expected, when) => {
   const account = devnet.accounts[next++] as LocalAccount
   const store = memoryStore()
   let gate = Promise.resolve()
@@ -24,7 +24,7 @@ test.each([
     client: devnet.client(),
     address: account.address,
     lossDepth: 'child',
-    // The answer to a write is a long time on its way.
+    // The answer to a write is delayed.
     store: { ...store, write: (...given) => store.write(...given).then((done) => gate.then(() => done)) },
     limits: { closeTimeoutMs: 100 },
   })
@@ -33,7 +33,7 @@ test.each([
     open = resolve
   })
   if (when === 'asked') {
-    // While this one is being written nothing else is.
+    // While this write is pending no other begins.
     second?.release().catch(() => undefined)
     await new Promise<void>((resolve) => setImmediate(resolve))
   }

@@ -34,7 +34,7 @@ function createCommand(): Command {
     .addOption(
       new Option(
         '--scope <name>',
-        'this one alone (default: those that each run of the tests searches)',
+        'search only this scope (default: the scopes that each run of the tests searches)',
       ).choices(Object.keys(ALL)),
     )
     .addOption(

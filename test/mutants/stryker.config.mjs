@@ -1,10 +1,11 @@
-// `npm run mutants`: changes the code in one place, runs the tests that reach it, and lists each change that no test
-// notices. Takes hours for all parts; `npm run mutants -- --mutate 'src/delivery/count.ts'` takes minutes for one.
+// `npm run mutants` changes the code in one place, runs the tests that reach it, and lists each change that
+// no test notices. It takes hours for all parts; `npm run mutants -- --mutate 'src/delivery/count.ts'` takes
+// minutes for one.
 const parts = [
   'src/ledger/**/*.ts',
   'src/delivery/**/*.ts',
   'src/tracker/evidence*.ts',
-  // The classifier of what a node answers to a raw transaction.
+  // The classifier of a node's answers to a raw transaction.
   'src/rpc/{batchAnswer,classify,explicitRefusal,intrinsicRules,matchMessage,messageWords,outcome,priceHints,statements,wrongChain}.ts',
 ]
 
@@ -15,7 +16,7 @@ export default {
   mutate: [...parts, '!src/**/*.test.ts', '!src/**/*.fixture.ts'],
   coverageAnalysis: 'perTest',
   concurrency: 2,
-  // The tests of all parts take minutes once they are instrumented, more on a machine that does other work.
+  // Once instrumented, the tests of all parts take minutes, more on a busy machine.
   dryRunTimeoutMinutes: 20,
   reporters: ['clear-text', 'progress-append-only', 'json'],
   jsonReporter: { fileName: 'test/mutants/results.json' },

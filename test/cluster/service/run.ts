@@ -19,16 +19,19 @@ export type ServiceOptions = Omit<FaultPlan, 'database'> & {
   readonly requests: number
 }
 
-/** So many are accepted before the first fault. */
+/** This share of the requests is accepted before the first fault. */
 const CALM_SHARE = 0.3
-/** What is open for so long, and does not become less, is stranded. */
+/** If the number of open transactions has not fallen for this long, they are stranded. */
 const STANDSTILL_MS = 60_000
 const LOOK_MS = 1_000
 const SOON_MS = 100
 
 export type Say = (line: string) => void
 
-/** Sends requests to several processes of examples/relayer, does them harm, and holds what they said against the blocks. */
+/**
+ * Sends requests to several processes of examples/relayer, inflicts faults on them, and compares their
+ * answers with the blocks.
+ */
 export async function runService(options: ServiceOptions, place: Place, say: Say): Promise<ServiceResult> {
   const beganMs = systemClock.wallNow()
   await using setting = await openSetting(options, place)
@@ -79,7 +82,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
   })
 }
 
-/** The faults come one after the other, spread over the load. Resolves with when the first one came. */
+/** The faults come one after the other, spread over the load. Resolves with the time of the first. */
 async function suffer(
   options: ServiceOptions,
   parts: {
@@ -105,7 +108,10 @@ async function suffer(
   return calmAtMs
 }
 
-/** Waits until what the callers sent has come to an end, or nothing moves any more, and gives back what is said of it. */
+/**
+ * Waits until all transactions of the callers are finished, or none makes progress. Returns their reported
+ * states.
+ */
 async function settled([first]: readonly Service[]): Promise<readonly Told[]> {
   let told: readonly Told[] = []
   await progressing(async () => {
@@ -115,7 +121,7 @@ async function settled([first]: readonly Service[]): Promise<readonly Told[]> {
   return told
 }
 
-/** Resolves once nothing is open, or what is open has not become less for a while. */
+/** Resolves once nothing is open, or the number of open transactions has not fallen for a while. */
 async function progressing(open: () => number | Promise<number>): Promise<void> {
   let least = Number.POSITIVE_INFINITY
   for (let atMs = systemClock.wallNow(); systemClock.wallNow() - atMs < STANDSTILL_MS; await pause(LOOK_MS)) {
