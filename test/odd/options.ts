@@ -5,12 +5,12 @@ import { waysNamed } from './drawFaults.js'
 import type { Keep } from './plan.js'
 
 export type OddRunOptions = {
-  /** Undefined where the time says when to stop. */
+  /** Undefined if the duration decides when to stop. */
   readonly worlds: number | undefined
   readonly seconds: number | undefined
-  /** Of the first world; each after it has the next. */
+  /** The seed of the first world; each later world has the next one. */
   readonly seed: number
-  /** Only faults whose names begin so. */
+  /** Only faults whose names begin with this text. */
   readonly fault: string | undefined
   readonly keep: Keep | undefined
   readonly endpoints: 1 | 2 | undefined
@@ -52,7 +52,7 @@ function createCommand(): Command {
   return new Command('npm run odd --')
     .description(
       'Runs the whole sender in virtual time against endpoints that err in drawn ways for some seconds and are honest ' +
-        'afterwards, and holds what happened against the rules of test/odd/judge.ts. Exit code 0 when all held, 1 ' +
+        'afterwards, and compares the events with the rules of test/odd/judge.ts. Exit code 0 if all held, 1 ' +
         'when not, 2 for bad options.',
     )
     .addOption(
@@ -77,14 +77,14 @@ function createCommand(): Command {
     )
     .option('--honest', 'worlds of two endpoints, of which one never errs', false)
     .option('--all', 'go on after the first that fails', false)
-    .option('--trace', 'print what was asked, answered, sent and said', false)
+    .option('--trace', 'print requests, answers, sends and events', false)
     .option('--progress', 'say how far it is now and then, on standard error', false)
 }
 
 const PARTS = { items: 'number', faults: 'number', extras: 'string' } as const
 
 function partOfWorld(text: string): Keep {
-  const expected = new InvalidArgumentError('Expected what a failure printed.')
+  const expected = new InvalidArgumentError('Expected the output of a failed run.')
   let keep: unknown
   try {
     keep = JSON.parse(text)

@@ -21,22 +21,22 @@ export type OddResult = {
   readonly violations: readonly OddViolation[]
   readonly payments: number
   readonly requests: number
-  /** What each endpoint was asked. */
+  /** The requests to each endpoint. */
   readonly asked: readonly { readonly requests: number; readonly calls: number }[]
-  /** Times that any bytes were handed to an endpoint. */
+  /** The number of sends to any endpoint. */
   readonly sends: number
   readonly timers: number
-  /** From the last fault's end until everything was done. */
+  /** From the end of the last fault until everything was done. */
   readonly recoveredInMs: number
   readonly said: readonly Said[]
-  /** The payments by the order in which they stand in the chain; of a no-op, undefined. */
+  /** The payments in the order of the chain; undefined for a no-op. */
   readonly executed: readonly (number | undefined)[]
-  /** How often each kind of fault gave an answer. */
+  /** The number of answers of each kind of fault. */
   readonly struck: ReadonlyMap<string, number>
 }
 
 export type OddOptions = {
-  /** Sees what the world says and sends. */
+  /** Called with each event and send of the world. */
   readonly onLine?: (line: string) => void
 }
 
@@ -47,7 +47,7 @@ const OPERATOR_MS = 1_000
 const CLOSE_MS = 120_000
 const AFTERMATH_MS = 15_000
 
-/** Runs one world to its end, and says which rules it broke. */
+/** Runs one world to its end, and returns the broken rules. */
 export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Promise<OddResult> {
   const kind: ChainKind = CHAIN_KINDS[plan.chain]
   const clock = createVirtualClock()
@@ -60,7 +60,7 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
   const struck = new Map<string, number>()
   const account = createStubAccount(LANE)
   const store = createSimStore({ clock, random: random('store'), faults: NO_STORE_FAULTS, strike: () => {} })
-  // What comes after the lane is ready comes later by as much.
+  // Everything after the lane is ready is postponed by this time.
   const leadMs = plan.readyFirst ? READY_MS : 0
   const ports = Array.from({ length: plan.endpoints }, (_, index) =>
     createOddPort({
@@ -110,8 +110,8 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
       `${event} ${[tx?.id, nonce, reason, error?.message, name, change].filter((each) => each !== undefined).join(' ')}`,
     )
     watch.onEvent(event, payload)
-    // What a reset of the chain took back, or another wallet did while nobody looked, is the operator's to look at;
-    // whatever an endpoint said is not.
+    // Only an operator can resolve a hold after a reset of the chain or after an unobserved transaction of
+    // another wallet. Holds that answers of an endpoint caused must end by themselves.
     const real =
       plan.rewind !== undefined || (plan.foreign.length > 0 && String(reason) === 'storeBehindChain')
     if (event === 'held' && real) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
@@ -221,8 +221,8 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
 }
 
 /**
- * How long the lane may take until all is done, once every endpoint is honest: three blocks, what a verdict has to be
- * deep, blocks for what a small pool takes one batch at a time, and what is waited for by the clock.
+ * How long the lane may take to finish, once every endpoint is honest: three blocks, the depth of a verdict,
+ * blocks for a small pool that accepts one batch at a time, and waits that the clock ends.
  */
 function allowanceMs(plan: Plan, kind: ChainKind): number {
   const batches = kind.poolSlots === undefined ? 1 : Math.ceil(plan.items.length / kind.poolSlots)
@@ -232,18 +232,18 @@ function allowanceMs(plan: Plan, kind: ChainKind): number {
 }
 
 /**
- * A rest of a minute at most, and what an endpoint was found to take, which grows for so long until all that has waited
- * fits in.
+ * A pause of at most a minute, and the learnt rate limit of an endpoint, which rises for this long until all
+ * waiting work fits in.
  */
 const REST_MS = 100_000
 /** A read that hangs ends after ten seconds. */
 const PATIENCE_MS = 20_000
-/** Where no block comes, time stands for blocks: ten seconds each time. */
+/** If no block comes, time replaces blocks: ten seconds each time. */
 const QUIET_MS = 40_000
 
 const LIMIT_EXCEEDED = -32_005
 
-/** The endpoint says that it is asked too often. */
+/** True if the fault reports too many requests. */
 function asksForRest({ how }: Fault): boolean {
   return how.kind === 'tooMany' || (how.kind === 'refused' && how.code === LIMIT_EXCEEDED)
 }

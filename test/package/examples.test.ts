@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
 
 const examples = textExamples(readme, 'readme')
-// Each guide stands alone: its examples say what they import.
+// Each guide is self-contained: its examples contain their imports.
 const guides = readdirSync(`${ROOT}docs`)
   .filter((name) => name.endsWith('.md'))
   .flatMap((name) => textExamples(readFileSync(`${ROOT}docs/${name}`, 'utf8'), `docs/${name}`))
@@ -31,7 +31,7 @@ describe('an example in a doc comment', () => {
     expect(problems.get(file)).toEqual([])
   })
 
-  it('is found wherever there is one', () => {
+  it('is found at every possible place', () => {
     expect(documented.map(({ heading }) => heading)).toContain('src/sender/sender.ts')
     const marked = readTexts('src').flatMap(({ text }) => [...text.matchAll(/^ +\* @example$/gm)])
     expect(documented).toHaveLength(marked.length)
@@ -78,7 +78,7 @@ describe('the README', () => {
     expect(scripts).toHaveProperty('test')
   })
 
-  it('has its test command run by .ci/run, and then the checks and the demonstration', () => {
+  it('lists a test command that .ci/run runs, and then the checks and the demonstration', () => {
     const ci = readFileSync(`${ROOT}.ci/run`, 'utf8')
     const commands = ['npm ci', 'npm test', 'npm run check', 'npm run demo -- --json']
     const places = commands.map((command) => ci.indexOf(`step ${command}`))
@@ -89,7 +89,7 @@ describe('the README', () => {
   })
 })
 
-/** The TypeScript in a Markdown text, each piece under the heading that it stands below. */
+/** The TypeScript in a Markdown text, each block with its heading. */
 function textExamples(markdown: string, source: string): readonly Example[] {
   const found: Example[] = []
   let heading = ''

@@ -28,7 +28,7 @@ const sendsAfterFailure: Scenario = {
   },
 }
 
-// More than the 7 s for which MUD asks again.
+// More than the 7 s for which MUD retries.
 const RETRIES_TICKS = 220
 
 const slowBlocks: Scenario = {
