@@ -53,7 +53,7 @@ function createCommand(): Command {
     .description(
       'Runs the whole sender in virtual time against endpoints that err in drawn ways for some seconds and are honest ' +
         'afterwards, and compares the events with the rules of test/odd/judge.ts. Exit code 0 if all held, 1 ' +
-        'when not, 2 for bad options.',
+        'if not, 2 for bad options.',
     )
     .addOption(
       new Option('--worlds <n>', `how many worlds (default: ${WORLDS})`).argParser(whole(1, WORLDS_MAX)),

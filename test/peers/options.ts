@@ -27,7 +27,7 @@ export function parseOptions(
     .description(
       'Replays bugs of other senders against txlane and against those senders that are npm packages, each time ' +
         'on a separate chain, and reads the outcome of every payment from its blocks. Exit code 0 if txlane ' +
-        'fails none, 1 when it does, 2 for bad options.',
+        'fails none, 1 if it does, 2 for bad options.',
     )
     .option(
       '--only <name>',

@@ -9,24 +9,24 @@ import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx }
 
 const DELEGATE = `0x${'de'.repeat(20)}` as const
 
-/** Everything that the caller was told, and what it still waits for. */
+/** The reports to the caller, and its open promises. */
 export type Journal = {
   readonly tellings: readonly Telling[]
-  /** Of what was asked for in fact: a replacement that was never made has none. */
+  /** The markers of real requests: a replacement that was never requested is not among them. */
   readonly markers: ReadonlySet<number>
-  /** Promises of the subject that have not settled, by what they are. */
+  /** Promises of the subject that have not settled, by name. */
   readonly open: ReadonlySet<string>
-  /** Errors that are no typed errors: a caller cannot know what they mean. */
+  /** Errors that are not typed: a caller cannot interpret them. */
   readonly untyped: readonly string[]
 }
 
 export type Workload = Journal & {
   start(item: Item): void
-  /** The process is gone: nothing that it waited for comes, and what it meant to do next is forgotten. */
+  /** The process is gone: its open promises never settle, and its planned actions are dropped. */
   crashed(): void
-  /** Another process has begun: it asks for everything again, by the same ids. */
+  /** Another process has begun: the caller repeats all requests with the same ids. */
   restarted(subject: Subject): void
-  /** Asks once more, when all is done, about those of which the last word may have been taken back. */
+  /** Queries at the end all transactions whose last report may have been taken back. */
   lastLook(): Promise<void>
 }
 
@@ -35,35 +35,35 @@ export type WorkloadOptions = {
   readonly chainId: number
   /** The first process. */
   readonly subject: Subject
-  /** Sends bytes past the subject, as outside code does; with the error where there was one. */
+  /** Sends bytes past the subject, as outside code does; resolves with the error if there was one. */
   readonly post: (raw: Hex) => Promise<Error | undefined>
 }
 
 const ASK_AGAIN_MS = 1_000
-// Above the ceiling of a lane whose first estimate was of a usual base fee (1,000,000 wei).
+// Above the ceiling of a lane whose first estimate saw the usual base fee (1,000,000 wei).
 const DEAR = { maxFeePerGas: 100_000_000n, maxPriorityFeePerGas: 1_000_000n }
-// And above that.
+// Above that as well.
 const DEARER = { maxFeePerGas: 200_000_000n, maxPriorityFeePerGas: 3_000_000n }
 const NOT_KNOWN = Symbol('not known')
-/** What a call rejected with; without a code where the error was none of the library's. */
+/** The rejection of a call; without a code if the error was not one of the library. */
 type Failed = { readonly fate: string; readonly code: string | undefined }
 
 const NEVER = new Promise<never>(() => {})
 
-/** Plays the caller: sends, waits, changes its mind, and writes down what it is told. */
+/** The caller: sends, waits, changes its mind, and records all reports. */
 export function createWorkload({ clock, chainId, subject, post }: WorkloadOptions): Workload {
   const tellings: Telling[] = []
   const markers = new Set<number>()
   const open = new Set<string>()
   const untyped: string[] = []
   const expiry = new Map<number, number>()
-  // What the caller of the next process has to take up again.
+  // The work that the caller of the next process has to resume.
   const unfinished = new Map<number, () => Promise<void>>()
   const waiting: Item[] = []
-  // Of what is sent as a sequence, each has an id that says its place.
+  // Each member of a sequence has an id with its place.
   const places = new Map<number, string>()
   const ownId = (marker: number) => places.get(marker) ?? idOf(marker)
-  // What the caller signed itself it knows by its hash.
+  // Transactions that the caller signed itself are identified by hash.
   const outside = new Map<number, Hash>()
   let life: { readonly subject: Subject } | undefined = { subject }
 
@@ -71,7 +71,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     tellings.push({ marker, atMs: clock.now(), says, how, final, hash })
   }
 
-  /** Waits for a promise of the subject; what it rejects with is told of `marker`. */
+  /** Waits for a promise of the subject; a rejection is reported for `marker`. */
   async function asked<T>(
     marker: number,
     how: string,
@@ -98,17 +98,20 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
       untyped.push(`${how} of ${marker}: ${text}`)
       return { fate: 'inFlight', code: undefined }
     }
-    // Of a sequence the error names the member that was refused, and its fate is that of the whole call.
+    // The error of a sequence names the refused member, and its fate is that of the whole call.
     const isWhole = tx === undefined || how === 'sendSequence'
     const named = isWhole ? marker : (markerOf(tx.id) ?? marker)
     if (how !== 'speedUp') tell(named, fate, `${how} ${code}`, fate === 'notExecuted')
     if (named === marker) return { fate, code }
-    // It speaks of the transaction that was to be replaced: the replacement was not taken on at all.
+    // The error concerns the transaction that was to be replaced: the replacement was not admitted at all.
     tell(marker, 'notExecuted', `${how} ${code}`, true)
     return { fate: 'notExecuted', code }
   }
 
-  /** Told as sealed and no deeper: a reorg may have taken that back, and then something else may have landed there. */
+  /**
+   * Transactions reported as sealed and no deeper: a reorg may have removed them, and another transaction
+   * may have landed.
+   */
   function unsure(): number[] {
     const sure = new Set(tellings.filter(({ final }) => final).map(({ marker }) => marker))
     return tellings
@@ -119,7 +122,10 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   const failed = (result: unknown): result is Failed =>
     typeof result === 'object' && result !== null && 'fate' in result
 
-  /** As a careful caller does: what may be under way is looked for, and sent again by the same id where it is not. */
+  /**
+   * Sends as a careful caller does: searches for a transaction that may be in flight, and sends it again by
+   * the same id if there is none.
+   */
   async function send(
     marker: number,
     request: SubjectRequest,
@@ -136,7 +142,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     }
   }
 
-  /** What was given up on while it was under way goes on by itself: it is found again by its id. */
+  /** A transaction that was given up in flight continues by itself: it is found again by its id. */
   async function again(
     marker: number,
     id: string | { readonly hash: Hash },
@@ -150,7 +156,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     }
   }
 
-  /** Part of what the caller waits for: it goes on. */
+  /** A pause counts as an open promise, because the caller will continue. */
   function pause(marker: number): Promise<void> {
     const name = `the next try of ${marker}`
     open.add(name)
@@ -167,13 +173,13 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     const landed = await asked(marker, 'wait sealed', () => tx.wait('sealed'))
     if (!failed(landed)) return tell(marker, 'executed', 'wait sealed', false, landed.hash)
     if (landed.fate !== 'inFlight') return
-    // Nobody can tell, until an operator says so.
+    // The outcome is unknown until an operator resolves it.
     await pause(marker)
     const found = await again(marker, tx.id)
     if (found !== NOT_KNOWN && found !== undefined) await follow(marker, found, 'sealed')
   }
 
-  /** What the caller means to do is open as well: the world does not end before it. */
+  /** A planned change counts as open as well, so that the world does not end before it. */
   function changeLater(marker: number, tx: SubjectTx, each: Change): void {
     const name = `the ${each.action} of ${marker}, as ${each.marker}`
     open.add(name)
@@ -216,13 +222,16 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     unfinished.delete(marker)
   }
 
-  /** Nobody knows any more what it was to replace. Unless it was taken on, it must never happen. */
+  /**
+   * The transaction to be replaced is no longer known. Unless the replacement was admitted, it must never
+   * happen.
+   */
   async function resumeReplacement(marker: number): Promise<void> {
     await lookUp(marker, 'sealed')
     unfinished.delete(marker)
   }
 
-  /** Follows what the store has under the id of its own. It must never happen where there is nothing. */
+  /** Follows the stored transaction of the marker's own id. If there is none, it must never happen. */
   async function lookUp(marker: number, stage: SubjectStage): Promise<void> {
     const found = await again(marker, ownId(marker))
     if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
@@ -248,7 +257,9 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     unfinished.delete(marker)
   }
 
-  /** Taken on as a whole, in the end: what is not known to be is sent again by the same id. */
+  /**
+   * A sequence is admitted as a whole in the end: unless it is known to be, it is sent again by the same id.
+   */
   async function runSequence(item: Item, rest: readonly Member[]): Promise<void> {
     const { marker, until, stage } = item
     const all = [item, ...rest].map((one) => one.marker)
@@ -293,10 +304,10 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     }, afterMs)
   }
 
-  /** What goes out past the lane, under a nonce of its own. */
+  /** Sends bytes past the lane, with a reserved nonce. */
   async function runOutside({ marker, program, outside: how }: Item): Promise<void> {
     const reservation = await asked(marker, 'reserve', (from) => from.reserve())
-    // What was reserved and not committed is nobody's when the process dies.
+    // A reservation without a commit ends with its process.
     if (failed(reservation)) return
     if (how === 'forget') return
     if (how === 'release') return void (await asked(marker, 'release', () => reservation.release()))
@@ -314,7 +325,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     await followOutside(marker, hash)
   }
 
-  /** Bytes that the lane does not have were not sent either, so that they can never land. */
+  /** Bytes that the lane does not have were not sent either, so they can never land. */
   async function followOutside(marker: number, hash: Hash): Promise<void> {
     const found = await again(marker, { hash })
     if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
@@ -358,7 +369,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   }
 }
 
-/** What is sent for an item, by whoever sends it. */
+/** The request and options of an item, the same for every process that sends it. */
 export function asSent(item: Item) {
   const { marker, after, tellsEffect } = item
   const options = {

@@ -12,9 +12,9 @@ export type SoakOptions = {
 export function readOptions(argv: readonly string[]): SoakOptions {
   return new Command('npm run soak --')
     .description(
-      'Sends from three keys at a steady rate, in real time and under all faults of the devnet, while it samples the ' +
-        'the process holds; then checks the sealed blocks. Exit code 0 when everything landed exactly once and heap, ' +
-        'timers and sockets stayed flat, 1 when not.',
+      'Sends from three keys at a steady rate, in real time and under all faults of the devnet, while it samples ' +
+        'the resources of the process; then checks the sealed blocks. Exit code 0 if everything landed exactly once and heap, ' +
+        'timers and sockets stayed flat, 1 if not.',
     )
     .addOption(new Option('--minutes <n>', 'how long').default(10).argParser(above(0, 24 * 60)))
     .addOption(new Option('--seed <n>', 'seed of load and faults').default(1).argParser(whole))

@@ -12,7 +12,7 @@ import { createPoolOf } from './poolOf.js'
 import type { ReorgOptions, SimChain } from './simChain.js'
 import type { State } from './state.js'
 
-// A replica does not lag further than this many changes of what is shown.
+// The largest lag of a replica, in changes of the view.
 const VIEWS_MAX = 1_024
 
 export function createChain(options: ChainOptions): SimChain {
@@ -30,7 +30,7 @@ export function createChain(options: ChainOptions): SimChain {
   let lost: { count: number; keeps: (tx: SimTransaction) => boolean } | undefined
   let halted = false
   let steps = 0
-  /** How many transactions each flashblock of the block in progress brought. */
+  /** The number of transactions in each flashblock of the block in progress. */
   let brought: number[] = []
   let cancelTimer = () => {}
   const tuples = new Set<number>()
@@ -79,7 +79,10 @@ export function createChain(options: ChainOptions): SimChain {
     if (views.length > VIEWS_MAX) views.splice(0, VIEWS_MAX / 2)
   }
 
-  /** What waited for a block goes in before anything from the pool. Answers with whether anything did. */
+  /**
+   * Includes the waiting adjustments and forced transactions before any of the pool. Returns true if there
+   * were any.
+   */
   function takeWaiting(): boolean {
     const any = adjustments.length + forcedNext.length > 0
     adjustments.forEach(builder.adjust)
@@ -120,7 +123,7 @@ export function createChain(options: ChainOptions): SimChain {
     pool.onBlock(hashes, block.state, block.baseFeeWei)
   }
 
-  /** Builds the block anew without what its newest flashblocks brought. */
+  /** Builds the block anew without the transactions of its newest flashblocks. */
   function cut({ count, keeps }: { count: number; keeps: (tx: SimTransaction) => boolean }): void {
     const gone = brought.slice(-count).reduce((sum, each) => sum + each, 0)
     const whole = builder
@@ -136,7 +139,7 @@ export function createChain(options: ChainOptions): SimChain {
 
   function reorg({ depth, drops = () => false, inclusion = 1, forced = [] }: ReorgOptions): void {
     const removed = canonical.splice(Math.max(1, canonical.length - depth))
-    // What the block in progress held is in the pool still, or waits again.
+    // The transactions of the block in progress are still in the pool, or wait again.
     adjustments = [...removed.flatMap((block) => block.adjustments), ...builder.adjustments, ...adjustments]
     const returned: SimTransaction[] = []
     for (const { tx } of removed.flatMap((block) => block.executed)) {
@@ -170,7 +173,10 @@ export function createChain(options: ChainOptions): SimChain {
     return { ...admission, hash: tx.hash }
   }
 
-  /** A sequencer that preconfirms knows its own block in progress: what is in it is too low, or known. */
+  /**
+   * The state for admission. A preconfirming sequencer knows its own block in progress: a transaction in it
+   * is known, and its nonce too low.
+   */
   function admissionState(): State {
     return head().state
   }

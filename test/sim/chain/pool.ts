@@ -14,15 +14,17 @@ import {
 import { accountIn, type State } from './state.js'
 
 export type PoolOptions = AdmissionLimits & {
-  /** Gapped transactions an account may have; what is beyond is dropped without a word. @default 64 */
+  /** The limit on gapped transactions of an account; those above are dropped silently. @default 64 */
   readonly gappedMax?: number
-  /** How far above the account's nonce one may be. @default any */
+  /** The largest distance of a nonce above the account's. @default any */
   readonly nonceAheadMax?: number
-  /** Executable transactions an account may have; what is beyond is dropped without a word. @default any */
+  /** The limit on executable transactions of an account; those above are dropped silently. @default any */
   readonly executableMax?: number
-  /** The base fee of the next block, where the effective price decides what replaces another. @default both fees do */
+  /**
+   * The base fee of the next block, if the effective price decides replacements. @default both fees decide
+   */
   readonly priceAt?: (() => bigint) | undefined
-  /** Executable transactions an account is sure of when the pool is full. @default 16 */
+  /** Executable transactions that an account may keep when the pool is full. @default 16 */
   readonly guaranteedSlots?: number
   /** In-flight transactions of accounts with delegated code: 1 on reth, 4 on Base. */
   readonly delegatedMax: number
@@ -32,40 +34,46 @@ export type Admission = { readonly ok: true } | ({ readonly ok: false } & Refusa
 
 export type Pool = {
   add(tx: SimTransaction, state: State): Admission
-  /** Puts transactions back that a reorg or a lost flashblock took out of their blocks; the head is an older one. */
+  /**
+   * Returns transactions that a reorg or a lost flashblock removed from their blocks; the head is an older
+   * one.
+   */
   restore(txs: readonly SimTransaction[], state: State, baseFeeWei: bigint): void
   get(from: Address, nonce: number): SimTransaction | undefined
   has(hash: Hash): boolean
   remove(hash: Hash): void
-  /** Finishes what the pool does in the background. */
+  /** Finishes the background work of the pool. */
   settle(): void
-  /** Those that can follow each other into a block, from the account's nonce on. */
+  /** The transactions that can follow each other into a block, from the account's nonce on. */
   executable(from: Address, nonce: number): readonly SimTransaction[]
-  /** The nonce after the last of them. */
+  /** The nonce after the last of these. */
   nextNonce(from: Address, nonce: number): number
   senders(): readonly Address[]
   of(from: Address): readonly SimTransaction[]
   /**
-   * Keeps transactions with those that wait for another, although they could go in: anvil 1.7.1 does so under load, with
-   * one that comes while the one before it is being put into a block. The same bytes are known, and free nothing;
-   * what replaces them is a transaction like any other.
+   * Keeps executable transactions as if they were gapped. anvil 1.7.1 does so under load with a transaction
+   * that arrives while its predecessor is being included. The same bytes are known, and do not release it; a
+   * replacement is a normal transaction.
    */
   strand(picked: (tx: SimTransaction) => boolean): void
-  /** Keeps and counts them, and offers them to no block: others pay more. */
+  /** Keeps and counts them, but includes them in no block, as if others paid more. */
   passOver(picked: (tx: SimTransaction) => boolean): void
-  /** Lets them go again. */
+  /** Releases them again. */
   unstrand(picked: (tx: SimTransaction) => boolean): void
-  /** Takes transactions out silently. Answers with what went. */
+  /** Removes transactions silently. Returns them. */
   evict(picked: (tx: SimTransaction) => boolean): readonly SimTransaction[]
-  /** A new head, with these transactions in its block: forgets what it used up or made unaffordable. */
+  /**
+   * A new head, with these transactions in its block: drops used nonces and transactions that became
+   * unaffordable.
+   */
   onBlock(hashes: readonly Hash[], state: State, baseFeeWei: bigint): void
-  /** While true the pool is full: nobody holds more than the guaranteed slots. */
+  /** While true the pool is full: no account has more than its guaranteed slots. */
   setPressure(full: boolean, state: State): void
-  /** Executable transactions of an account that it keeps from now on. */
+  /** The number of executable transactions per account that it keeps from now on. */
   setExecutableMax(count: number): void
-  /** The least tip that it takes from now on. */
+  /** The lowest tip that it accepts from now on. */
   setTipMin(wei: bigint): void
-  /** How often a transaction was counted only a moment after its answer. */
+  /** The number of transactions that were counted only a moment after their answer. */
   readonly lags: number
   /** Changes with every change of the contents. */
   readonly version: number
@@ -73,8 +81,8 @@ export type Pool = {
 }
 
 /**
- * A mempool after reth's crates/transaction-pool, with limits and rules that other clients have. geth's own is
- * `gethPool.ts`.
+ * A mempool modelled on reth's crates/transaction-pool, with limits and rules of further clients. geth's own
+ * is `gethPool.ts`.
  */
 export function createPool(options: PoolOptions): Pool {
   const { gappedMax = 64, guaranteedSlots = 16, delegatedMax } = options
@@ -120,7 +128,10 @@ export function createPool(options: PoolOptions): Pool {
     return next
   }
 
-  /** What is gapped beyond the limit goes, the highest nonces first; so does what a full pool has no room for. */
+  /**
+   * Drops gapped transactions beyond the limit, the highest nonces first, and those for which a full pool
+   * has no room.
+   */
   function truncate(from: Address, nonce: number): void {
     const own = senders.get(from)
     if (own === undefined || (own.size <= Math.min(gappedMax, executableMax) && !full)) return
@@ -137,7 +148,7 @@ export function createPool(options: PoolOptions): Pool {
     const own = senders.get(tx.from)
     if (own?.has(tx.nonce)) return undefined
     if (tx.nonce > nextNonce(tx.from, nonce)) return refusal('gapped-nonce tx from delegated accounts')
-    // What is gapped was taken before the account delegated itself, and is not in flight.
+    // A gapped transaction was admitted before the account delegated itself, and is not in flight.
     if (nextNonce(tx.from, nonce) - nonce < delegatedMax) return undefined
     return refusal('in-flight transaction limit reached for delegated accounts')
   }
@@ -216,7 +227,7 @@ export function createPool(options: PoolOptions): Pool {
       for (const [from, own] of senders) {
         if (own.size === 0) continue
         const account = accountIn(state, from)
-        // What the balance cannot pay for is parked.
+        // A transaction that the balance cannot pay is parked, not dropped.
         for (const tx of [...own.values()]) if (tx.nonce < account.nonce) drop(tx)
         truncate(from, account.nonce)
       }

@@ -11,31 +11,31 @@ import { type Faults, NO_FAULTS } from './faults.js'
 export type SimPortOptions = {
   readonly clock: Clock
   readonly random: Random
-  /** Read at each request: what is written into it later counts from then on. @default none */
+  /** Read at each request: later changes apply from then on. @default none */
   readonly faults?: Faults
   readonly name?: string
   /** One way, in milliseconds. @default 5 to 15 */
   readonly latencyMs?: { readonly min: number; readonly max: number }
-  /** How far this replica is behind the chain, asked at each request. @default 0 */
+  /** The lag of this replica behind the chain, read at each request. @default 0 */
   readonly lagMs?: () => number
-  /** Methods it answers with HTTP 403. @default none */
+  /** Methods that it answers with HTTP 403. @default none */
   readonly forbidden?: ReadonlySet<string>
-  /** Counts that have been forgotten: those at a number further below the head than this. @default none */
+  /** Counts at a number further below the head than this are pruned. @default none */
   readonly prunedBlocks?: number | undefined
-  /** Answers a call in the chain's stead; `view` is what this replica shows. @default never */
+  /** Answers a call in place of the chain; `view` is the view of this replica. @default never */
   readonly untrue?: (call: RpcCall, view: () => View) => RpcReply | undefined
   /**
-   * A node that counts its mempool works on requests side by side, as geth and reth do: others come in between the
-   * transactions of a batch. @default false
+   * A node that counts its mempool processes requests concurrently, as geth and reth do: other requests come
+   * between the transactions of a batch. @default false
    */
   readonly sideBySide?: boolean
-  /** Told of each fault as it strikes. */
+  /** Called for each fault as it strikes. */
   readonly strike?: (fault: string) => void
-  /** Told of all bytes that were handed to this port, whether they arrived or not. */
+  /** Called with all bytes that were sent to this port, arrived or not. */
   readonly onRaw?: (raw: Hex) => void
-  /** Told of each request as it leaves, with the promise of its answers. */
+  /** Called for each request as it is sent, with the promise of its answers. */
   readonly onAsked?: (answer: Promise<unknown>) => void
-  /** Told of each request once its answer is there. */
+  /** Called for each request once its answer is there. */
   readonly onAnswer?: (calls: readonly RpcCall[], replies: readonly RpcReply[], askedMs: number) => void
 }
 
@@ -47,11 +47,11 @@ const STALE_MS_MAX = 6_000
 const LATE_MS_MAX = 5_000
 const RETRY_AFTER_MS = 1_000
 const POISON_APART_MS = 2_000
-// So many parts of a request, at most, and so long between two.
+// The largest number of parts of a request, and the longest time between two.
 const PARTS_MAX = 3
 const APART_MS_MAX = 4
 
-/** A port onto the simulated chain: one replica, with its own latency, lag and luck. */
+/** A port onto the simulated chain: one replica, with its own latency, lag and faults. */
 export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
   const { clock, random, faults = NO_FAULTS, latencyMs = { min: 5, max: 15 }, forbidden } = options
   const {
@@ -98,7 +98,7 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     return strikes('malformed') ? ok(MALFORMED[between(random, 0, MALFORMED.length - 1)]) : reply
   }
 
-  // Counts that lie one after the other cannot be told from the truth, whoever asks.
+  // Consecutive false counts cannot be distinguished from the truth, so they are limited.
   let poisonedUntilMs = 0
 
   function viewOf(olderMs: number): View {
@@ -139,11 +139,11 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     return replies
   }
 
-  /** One request on its way: when it arrives, what is executed and when the answer is back. */
+  /** One request on its way: its arrival, its execution, and the return of its answer. */
   function deliver(calls: readonly RpcCall[], batchOptions?: BatchOptions): Promise<readonly RpcReply[]> {
     const timeoutMs = batchOptions?.timeoutMs ?? TIMEOUT_MS
     return new Promise((resolve) => {
-      // The bytes are out when the caller gives up: what is executed stays executed.
+      // The bytes are sent when the caller gives up, so an execution stays.
       const onAbort = () => finish(fail(calls, GIVEN_UP))
       const giveUp = clock.setTimer(() => finish(fail(calls, TIMEOUT)), timeoutMs)
       const finish = (replies: readonly RpcReply[]) => {
@@ -174,7 +174,7 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     })
   }
 
-  /** The calls in order, against one view, or in parts with the world moving between them. */
+  /** The calls in order, against one view, or in parts between which the world changes. */
   function execute(calls: readonly RpcCall[], done: (replies: readonly RpcReply[]) => void): void {
     const staleMs = strikes('staleRead') ? between(random, 200, STALE_MS_MAX) : 0
     const run = (part: readonly RpcCall[]) => part.map((call) => one(call, staleMs))
@@ -184,7 +184,7 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     else done(run(calls))
   }
 
-  /** A sequencer takes what it is sent in order. */
+  /** A sequencer processes transactions in order. */
   function isInterleaved(calls: readonly RpcCall[]): boolean {
     return sideBySide && chain.settings.pending === 'mempool' && calls.filter(isSend).length > 1
   }
@@ -211,7 +211,7 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     )
   }
 
-  /** An answer that the node's own word does not reach, drawn for the request. */
+  /** An answer that did not come from the node, drawn for the whole request. */
   function brokenAnswer(): { readonly failure: RpcFailure; readonly executed: boolean } | undefined {
     if (strikes('lostResponse')) return { failure: RESET, executed: true }
     if (strikes('http503')) return { failure: UNAVAILABLE, executed: chance(random, 0.5) }
@@ -248,10 +248,10 @@ const TOO_MANY: RpcFailure = {
   message: 'Too Many Requests',
   retryAfterMs: RETRY_AFTER_MS,
 }
-// geth's words for a state that it has thrown away (trie/errors.go, MissingNodeError).
+// geth's message for a pruned state (trie/errors.go, MissingNodeError).
 const PRUNED = error(-32000, 'missing trie node b10c (path ) state is not available')
-// Refusals that have nothing to do with the bytes: of a node that syncs, guards a fee cap (geth internal/ethapi), keeps
-// transactions in order (Nitro), screens (Besu), sees another base fee, or has no such method.
+// Refusals unrelated to the bytes: of a node that syncs, has a fee cap (geth internal/ethapi), orders
+// transactions (Nitro), screens them (Besu), sees another base fee, or lacks the method.
 const MOODS: readonly RpcReply[] = [
   error(-32000, 'transaction indexing is in progress: node is syncing'),
   error(-32000, 'tx fee (1.25 ether) exceeds the configured cap (1.00 ether)'),
@@ -262,5 +262,5 @@ const MOODS: readonly RpcReply[] = [
   error(-32601, 'the method eth_sendRawTransaction does not exist/is not available'),
   error(-32603, 'internal error'),
 ]
-// Shapes that no decoder may take for a value.
+// Shapes that no decoder may accept as a value.
 const MALFORMED: readonly unknown[] = [undefined, 7, '0xzz', [], { unexpected: true }, 'internal']

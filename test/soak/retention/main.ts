@@ -5,9 +5,9 @@ type Given = RetentionOptions & { readonly json: boolean }
 
 const { json, ...options } = new Command('npm run soak:retention --')
   .description(
-    "Drives one lane through many transactions on a node that keeps nothing, as fast as possible, and samples the data " +
-      'the store and the process keep of them. Exit code 0 when all executed once, and heap, file and rows stayed ' +
-      'flat; 1 when not.',
+    'Drives one lane through many transactions on a node that keeps nothing, as fast as possible, and samples the data ' +
+      'that the store and the process keep about them. Exit code 0 if all executed once, and heap, file and rows stayed ' +
+      'flat, 1 if not.',
   )
   .addOption(
     new Option('--transactions <n>', 'how many').default(1_000_000).argParser(whole(1_000, 100_000_000)),
