@@ -75,32 +75,6 @@ export async function drawSequence(options: {
     return nonces.length === 0 ? undefined : pick(random, nonces)
   }
 
-  const missing = (sender: Sender) => {
-    let nonce = 0
-    while (sender.sent.has(nonce)) nonce++
-    return nonce
-  }
-
-  /** Fees at, just below and just above the price bump of the pool; the two fees are raised independently. */
-  function raised(old: Fees): Fees {
-    const bump = BigInt(flags.limits.priceBump)
-    const by = (fee: bigint) => {
-      const least = (fee * (100n + bump)) / 100n
-      return pick(random, [
-        fee,
-        fee + 1n,
-        (fee * 109n) / 100n,
-        least && least - 1n,
-        least,
-        least + 1n,
-        fee * 2n,
-      ])
-    }
-    const maxFeePerGas = by(old.maxFeePerGas)
-    const tip = by(old.maxPriorityFeePerGas)
-    return { maxFeePerGas, maxPriorityFeePerGas: tip > maxFeePerGas ? maxFeePerGas : tip }
-  }
-
   async function sendOf(kind: Kind): Promise<Step> {
     const sender = pick(random, senders)
     const { next } = sender
@@ -112,7 +86,7 @@ export async function drawSequence(options: {
         return send(sender, { nonce: missing(sender) })
       case 'replace':
         if (old === undefined) break
-        return send(sender, { nonce: old, ...raised((sender.sent.get(old) as Sent).fees) })
+        return send(sender, { nonce: old, ...raised(random, flags.limits.priceBump, (sender.sent.get(old) as Sent).fees) })
       case 'again':
         if (old === undefined) break
         return { kind: 'send', raws: [(sender.sent.get(old) as Sent).raw] }
@@ -183,4 +157,31 @@ export async function drawSequence(options: {
   }
   const accounts = [...senders, outsider].map(({ account }) => account.address)
   return { name, accounts, steps }
+}
+
+/** Fees at, just below and just above the price bump of the pool; the two fees are raised independently. */
+function raised(random: Random, priceBump: number, old: Fees): Fees {
+  const bump = BigInt(priceBump)
+  const by = (fee: bigint) => {
+    const least = (fee * (100n + bump)) / 100n
+    return pick(random, [
+      fee,
+      fee + 1n,
+      (fee * 109n) / 100n,
+      least && least - 1n,
+      least,
+      least + 1n,
+      fee * 2n,
+    ])
+  }
+  const maxFeePerGas = by(old.maxFeePerGas)
+  const tip = by(old.maxPriorityFeePerGas)
+  return { maxFeePerGas, maxPriorityFeePerGas: tip > maxFeePerGas ? maxFeePerGas : tip }
+}
+
+/** The lowest nonce that the account has not used. */
+function missing(sender: Sender): number {
+  let nonce = 0
+  while (sender.sent.has(nonce)) nonce++
+  return nonce
 }

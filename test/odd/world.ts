@@ -1,4 +1,5 @@
 import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
+import type { SimChain } from '../sim/chain/simChain.js'
 import { idOf } from '../sim/ids.js'
 import { LANE } from '../sim/outside.js'
 import { nameOfFault } from '../sim/port/timedFault.js'
@@ -6,15 +7,15 @@ import { programOf } from '../sim/program.js'
 import { deriveRandom } from '../sim/random.js'
 import { createSimStore, NO_STORE_FAULTS } from '../sim/simStore.js'
 import { createStubAccount } from '../sim/stubAccount.js'
-import { createVirtualClock } from '../sim/virtualClock.js'
-import { createWorkload } from '../sim/workload.js'
+import { createVirtualClock, type VirtualClock } from '../sim/virtualClock.js'
+import { createWorkload, type Workload } from '../sim/workload.js'
 import { CHAIN_KINDS, type ChainKind, createOddChain, foreignOn } from './chainKinds.js'
 import type { Fault } from './faults.js'
 import { judgeWorld, type OddViolation } from './judge.js'
-import { createLife } from './life.js'
+import { createLife, type Life } from './life.js'
 import { createOddPort } from './oddPort.js'
 import { type Plan, PROBE, payment, quietAt } from './plan.js'
-import { createWatch, type Said } from './watch.js'
+import { createWatch, type Said, type Watch } from './watch.js'
 import { createWire } from './wire.js'
 
 export type OddResult = {
@@ -101,19 +102,14 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     },
   })
 
-  function onEvent(event: string, payload: Readonly<Record<string, unknown>>): void {
-    const { tx, nonce, reason, error, change, name } = payload as Record<
-      string,
-      { id?: string; message?: string }
-    >
-    say(
-      `${event} ${[tx?.id, nonce, reason, error?.message, name, change].filter((each) => each !== undefined).join(' ')}`,
-    )
+  function onEvent(event: string, payload: Payload): void {
+    say(lineOf(event, payload))
     watch.onEvent(event, payload)
     // Only an operator can resolve a hold after a reset of the chain or after an unobserved transaction of
     // another wallet. Holds that answers of an endpoint caused must end by themselves.
     const real =
-      plan.rewind !== undefined || (plan.foreign.length > 0 && String(reason) === 'storeBehindChain')
+      plan.rewind !== undefined ||
+      (plan.foreign.length > 0 && String(payload.reason) === 'storeBehindChain')
     if (event === 'held' && real) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
   }
 
@@ -122,42 +118,20 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     await clock.advance(READY_MS)
     void ready
   }
-  for (const item of plan.items) {
-    clock.setTimer(() => watch.sent(idOf(item.marker)), item.atMs)
-    workload.start(item)
-  }
-  for (const atMs of plan.foreign) clock.setTimer(() => chain.force(foreignOn(chain)), atMs)
-  for (const { atMs, byMs } of plan.steps) clock.setTimer(() => clock.stepWall(byMs), atMs)
-  const { restart, rewind } = plan
-  if (rewind !== undefined)
-    clock.setTimer(() => chain.rewind({ blocks: rewind.blocks, keepsPool: false }), rewind.atMs)
-  if (restart !== undefined) clock.setTimer(() => life.restart(restart.downMs), restart.atMs)
+  schedule({ plan, clock, chain, life, watch, workload })
   await clock.advance(quietAt(plan))
 
   const healedMs = clock.now()
   workload.start(payment(PROBE, 0, { gas: 120_000n }))
   await clock.advance(1)
-  const inTime = await clock.runUntil(() => workload.open.size === 0, allowanceMs(plan, kind))
-  const violations: OddViolation[] = []
-  if (!inTime) {
-    const open = [...workload.open]
-    await clock.runUntil(() => workload.open.size === 0, LATE_MS)
-    const still = new Set(workload.open)
-    const late = open.filter((name) => !still.has(name))
-    if (still.size > 0) violations.push({ rule: 'back', text: `never: ${[...still].slice(0, 4).join(', ')}` })
-    else
-      violations.push({
-        rule: 'back',
-        text: `late, after ${clock.now() - healedMs} ms: ${late.slice(0, 4).join(', ')}`,
-      })
-  }
+  const violations = await recovered(clock, workload, healedMs, allowanceMs(plan, kind))
   const recoveredInMs = clock.now() - healedMs
   const finished = workload.open.size === 0
   watch.look(undefined)
-  violations.push(...(await within(finished ? life.current.sender.drain() : undefined, 'drain')))
-  const shown = await answerOf(life.current.sender.snapshot())
-  violations.push(...(await within(workload.lastLook(), 'last look')))
-  violations.push(...(await within(life.current.sender.close(), 'close')))
+  violations.push(...(await within(clock, finished ? life.current.sender.drain() : undefined, 'drain')))
+  const shown = await answerOf(clock, life.current.sender.snapshot())
+  violations.push(...(await within(clock, workload.lastLook(), 'last look')))
+  violations.push(...(await within(clock, life.current.sender.close(), 'close')))
   if (life.timersLeft > 0) violations.push({ rule: 'close', text: `${life.timersLeft} timers are left` })
   watch.stop()
   await clock.advance(AFTERMATH_MS)
@@ -189,35 +163,88 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     said: watch.said,
     executed: chain.canonical.flatMap(({ executed }) => executed.map(({ tx }) => programOf(tx)?.marker)),
   }
+}
 
-  async function answerOf<T>(promise: Promise<T>): Promise<T | undefined> {
-    let state: { value?: T } | undefined
-    void promise.then(
-      (value) => {
-        state = { value }
-      },
-      () => {
-        state = {}
-      },
-    )
-    await clock.runUntil(() => state !== undefined, CLOSE_MS)
-    return state?.value
-  }
+type Payload = Readonly<Record<string, unknown>>
 
-  async function within(promise: Promise<unknown> | undefined, what: string): Promise<OddViolation[]> {
-    if (promise === undefined) return []
-    let end: string | undefined = `${what} is still open`
-    void promise.then(
-      () => {
-        end = undefined
-      },
-      (error: unknown) => {
-        end = `${what} rejected: ${error instanceof Error ? error.message : error}`
-      },
-    )
-    await clock.runUntil(() => end !== `${what} is still open`, CLOSE_MS)
-    return end === undefined ? [] : [{ rule: 'back', text: end }]
+function lineOf(event: string, payload: Payload): string {
+  const { tx, nonce, reason, error, change, name } = payload as Record<
+    string,
+    { id?: string; message?: string }
+  >
+  const words = [tx?.id, nonce, reason, error?.message, name, change].filter((each) => each !== undefined)
+  return `${event} ${words.join(' ')}`
+}
+
+/** Sets the timers for all events of the plan. */
+function schedule(world: {
+  readonly plan: Plan
+  readonly clock: VirtualClock
+  readonly chain: SimChain
+  readonly life: Life
+  readonly watch: Watch
+  readonly workload: Workload
+}): void {
+  const { plan, clock, chain, life, watch, workload } = world
+  for (const item of plan.items) {
+    clock.setTimer(() => watch.sent(idOf(item.marker)), item.atMs)
+    workload.start(item)
   }
+  for (const atMs of plan.foreign) clock.setTimer(() => chain.force(foreignOn(chain)), atMs)
+  for (const { atMs, byMs } of plan.steps) clock.setTimer(() => clock.stepWall(byMs), atMs)
+  const { restart, rewind } = plan
+  if (rewind !== undefined)
+    clock.setTimer(() => chain.rewind({ blocks: rewind.blocks, keepsPool: false }), rewind.atMs)
+  if (restart !== undefined) clock.setTimer(() => life.restart(restart.downMs), restart.atMs)
+}
+
+/** Waits until the caller has every answer. Returns a violation if that is late, or never happens. */
+async function recovered(
+  clock: VirtualClock,
+  { open }: Workload,
+  healedMs: number,
+  allowedMs: number,
+): Promise<OddViolation[]> {
+  if (await clock.runUntil(() => open.size === 0, allowedMs)) return []
+  const names = [...open]
+  await clock.runUntil(() => open.size === 0, LATE_MS)
+  const still = new Set(open)
+  if (still.size > 0) return [{ rule: 'back', text: `never: ${[...still].slice(0, 4).join(', ')}` }]
+  const late = names.slice(0, 4).join(', ')
+  return [{ rule: 'back', text: `late, after ${clock.now() - healedMs} ms: ${late}` }]
+}
+
+async function answerOf<T>(clock: VirtualClock, promise: Promise<T>): Promise<T | undefined> {
+  let state: { value?: T } | undefined
+  void promise.then(
+    (value) => {
+      state = { value }
+    },
+    () => {
+      state = {}
+    },
+  )
+  await clock.runUntil(() => state !== undefined, CLOSE_MS)
+  return state?.value
+}
+
+async function within(
+  clock: VirtualClock,
+  promise: Promise<unknown> | undefined,
+  what: string,
+): Promise<OddViolation[]> {
+  if (promise === undefined) return []
+  let end: string | undefined = `${what} is still open`
+  void promise.then(
+    () => {
+      end = undefined
+    },
+    (error: unknown) => {
+      end = `${what} rejected: ${error instanceof Error ? error.message : error}`
+    },
+  )
+  await clock.runUntil(() => end !== `${what} is still open`, CLOSE_MS)
+  return end === undefined ? [] : [{ rule: 'back', text: end }]
 }
 
 /**

@@ -102,38 +102,9 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
   const port = createGatedPort({ chain, clock, gates, ...drawn })
   const store = createGatedStore(gates, drawn)
   const account = createGatedAccount(LANE, gates, drawn.signs)
-  const client = createSimClient({
-    port: port.connect(),
-    chainId: chain.settings.chainId,
-    account,
-  }) as unknown as Client
-  const parameters = {
-    client: client as never,
-    store,
-    limits,
-    lossDepth: 'child',
-    coldStart: 'immediate',
-  } as const satisfies LooseParameters
   const rows: World['rows'] = { told: undefined }
-  let processes = 0
+  const process = createProcesses({ clock, chain, port, store, account, limits, rows })
   let timeIsDue = false
-
-  function process() {
-    const environment: Environment = {
-      clock,
-      random: createRandom(100 + processes++),
-      portsOf: () => [{ port: port.connect(), role: 'both' }],
-      machinery: () => machinery,
-      signatures: simSignatures,
-      shared: createShared(),
-      probe: { row: (row) => rows.told?.(row), outcome: () => {} },
-    }
-    return {
-      sender: () => createSenderIn(environment, parameters),
-      neighbour: () => createSenderIn(environment, { ...parameters, account: createStubAccount(NEIGHBOUR) }),
-      allocator: () => createNonceAllocatorIn(environment, { ...parameters, address: LANE }),
-    }
-  }
 
   /** Time takes part in the schedule: a pick fires the next timer. */
   function keepTime(): void {
@@ -210,5 +181,44 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
       await clock.advance(10_000)
       chain.stop()
     },
+  }
+}
+
+/** Makes processes on one store and chain. */
+function createProcesses(
+  world: Pick<World, 'clock' | 'chain' | 'port' | 'store' | 'account' | 'rows'> & {
+    readonly limits: Partial<Limits>
+  },
+): () => Process {
+  const { clock, chain, port, store, account, limits, rows } = world
+  const client = createSimClient({
+    port: port.connect(),
+    chainId: chain.settings.chainId,
+    account,
+  }) as unknown as Client
+  const parameters = {
+    client: client as never,
+    store,
+    limits,
+    lossDepth: 'child',
+    coldStart: 'immediate',
+  } as const satisfies LooseParameters
+  let processes = 0
+
+  return () => {
+    const environment: Environment = {
+      clock,
+      random: createRandom(100 + processes++),
+      portsOf: () => [{ port: port.connect(), role: 'both' }],
+      machinery: () => machinery,
+      signatures: simSignatures,
+      shared: createShared(),
+      probe: { row: (row) => rows.told?.(row), outcome: () => {} },
+    }
+    return {
+      sender: () => createSenderIn(environment, parameters),
+      neighbour: () => createSenderIn(environment, { ...parameters, account: createStubAccount(NEIGHBOUR) }),
+      allocator: () => createNonceAllocatorIn(environment, { ...parameters, address: LANE }),
+    }
   }
 }

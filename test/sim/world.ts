@@ -1,4 +1,4 @@
-import type { Hash, Hex } from 'viem'
+import type { Hex } from 'viem'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
@@ -9,14 +9,15 @@ import { createOrder, type Order } from './order.js'
 import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
-import { programOf } from './program.js'
 import { chance, deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
-import { asSent, createWorkload, type Workload } from './workload.js'
+import { createWire, type Wire } from './wire.js'
+import { createWorkload, type Workload } from './workload.js'
+import { asSent } from './workload/requests.js'
 import { makeChain } from './worldChain.js'
 
 export type WorldResult = {
@@ -106,17 +107,17 @@ export async function runWorld(
     late.push(...(await settled(clock, one.subject.close(), 'close', healMs)))
     late.push(...one.leftBehind())
   }
-  await aftermath(chain, clock, wire)
+  await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
   const told = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
-    ...(isDisplacing(plan, census, wire) ? [] : judgeSequences(census, sequencesOf(plan))),
+    ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
     ...world.order.violations(),
-    ...world.shown,
+    ...wire.shown,
     ...world.meter.violations(),
-    ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
+    ...wire.unjournaled.map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // No reorg of this world is deeper than `lossDepth`, regardless of endpoints' answers. But a count below
     // a final nonce, without a walked block against it, looks like that of a reset node.
@@ -204,14 +205,9 @@ type OpenWorld = {
   readonly hosts: readonly Host[]
   readonly target: DisturbanceTarget
   readonly counter: Counter
-  /** Everything that was ever sent. */
-  readonly wire: ReadonlySet<Hex>
+  readonly wire: Wire
   readonly order: Order
   readonly meter: DeliveryMeter
-  /** Private transactions that reached an unauthorised endpoint. */
-  readonly shown: readonly Violation[]
-  /** Sent bytes that were not journaled before. */
-  unjournaled(): string[]
   break(): void
   heal(): void
 }
@@ -225,7 +221,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   )
   const order = createOrder(plan.items, { strike: counter.strike, fooled })
   const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
-  const wire = new Set<Hex>()
   const meter = createDeliveryMeter({
     plan,
     calm: options.calm === true,
@@ -233,14 +228,12 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     objected: () => replicas.objected,
   })
-  const early: string[] = []
-  const shown: Violation[] = []
-  const secrets = secretsOf(plan)
   if (plan.broadcast === 'all') counter.strike('broadcastAll')
   for (const option of Object.keys(plan.pool)) counter.strike(option)
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
   const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
+  const wire = createWire({ plan, store, order, meter, strike: counter.strike })
   const replicas = createReplicas({
     seed,
     plans: plan.ports,
@@ -249,19 +242,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     strike: counter.strike,
     onAnswer: options.onAnswer,
-    onRaw(raw, role, port) {
-      meter.sent(port, raw)
-      const tx = decodeTransaction(raw)
-      const hash = tx?.hash as Hash
-      const marker = tx && programOf(tx)?.marker
-      if (marker !== undefined && secrets.has(marker)) {
-        counter.strike('private')
-        if (role !== 'send') shown.push({ promise: 'private', text: `shown to a ${role} endpoint`, marker })
-      }
-      if (!store.journaled.has(hash)) early.push(`${hash} was sent before it was journaled`)
-      order.sent(raw)
-      wire.add(raw)
-    },
+    onRaw: wire.onRaw,
   })
   const common = {
     create,
@@ -329,8 +310,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     wire,
     order,
     meter,
-    shown,
-    unjournaled: () => early,
     break() {
       replicas.break()
       Object.assign(faults, plan.store)
@@ -340,12 +319,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       Object.assign(faults, NO_STORE_FAULTS)
     },
   }
-}
-
-/** The markers of private transactions and of their replacements, which are private too. */
-function secretsOf({ items }: Plan): ReadonlySet<number> {
-  const secret = items.filter((item) => item.private)
-  return new Set(secret.flatMap(({ marker, changes }) => [marker, ...changes.map((each) => each.marker)]))
 }
 
 function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { strike }: Counter) {

@@ -31,14 +31,16 @@ export type User = {
 const OWN_FEES = { maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n, gas: 60_000n }
 const REVERTING_GAS = 100_000n
 
-export function createUser(options: {
+export type UserOptions = {
   readonly sender: Sender
   readonly allocator: NonceAllocator
   readonly client: Client<Transport, Chain, Account & LocalAccount>
   readonly url: string
   readonly reservationTtlMs: number
-}): User {
-  const { sender, allocator, client, url, reservationTtlMs } = options
+}
+
+export function createUser(options: UserOptions): User {
+  const { sender } = options
   let closing = false
 
   async function send(ask: DatedAsk): Promise<Tx | undefined> {
@@ -106,58 +108,13 @@ export function createUser(options: {
     }
   }
 
-  async function allocated(ask: Ask): Promise<void> {
-    const askedAtMs = systemClock.now()
-    const reservation = await allocator.reserve()
-    if (ask.kind === 'returned') return reservation.release()
-    const { account, chain } = client
-    const serializedTransaction = await account.signTransaction({
-      type: 'eip1559',
-      chainId: chain.id,
-      nonce: reservation.nonce,
-      to: targetOf(ask),
-      data: dataOf(ask.id),
-      ...OWN_FEES,
-    })
-    await reservation.commit({ serializedTransaction })
-    // The lane fills a nonce that stays silent for this long with a no-op, and either of the two may land.
-    if (systemClock.now() - askedAtMs < reservationTtlMs) tell({ tell: 'kept', id: ask.id })
-    const error = await post(serializedTransaction)
-    await reservation.settle(error)
-  }
-
-  /** Undefined if the node accepted it. */
-  async function post(raw: Hex): Promise<Error | undefined> {
-    const body = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }
-    try {
-      const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
-      const answer = (await response.json()) as { result?: Hex; error?: { message: string } }
-      // The lane also sends inherited bytes, and may have been faster.
-      if (answer.result === keccak256(raw)) return undefined
-      return Object.assign(new Error(answer.error?.message ?? 'no answer'), answer.error)
-    } catch (error) {
-      return error as Error
-    }
-  }
-
-  /** Reports an error and the fate that it names. */
-  function failed(id: string, error: unknown): string {
-    if (!isTxlaneError(error)) {
-      tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
-      return 'unknown'
-    }
-    const { code, fate, shortMessage: message } = error
-    tell({ tell: 'failed', id, code, fate, message })
-    return fate
-  }
-
   return {
     async ask(ask) {
       await pause(ask.delayMs)
       if (closing) return
       if (ask.kind === 'allocated' || ask.kind === 'returned') {
         // There is no promise about a reservation that could not be committed.
-        return allocated(ask).catch(() => undefined)
+        return allocated(ask, options).catch(() => undefined)
       }
       const tx = await send(ask)
       await Promise.all([follow(ask.id, tx), act(ask, tx)])
@@ -171,4 +128,53 @@ export function createUser(options: {
 function requestOf(ask: Pick<Ask, 'id' | 'kind'>): TxRequest {
   const gas = ask.kind === 'reverted' ? { gas: REVERTING_GAS } : {}
   return { to: targetOf(ask), data: dataOf(ask.id), ...gas } as TxRequest
+}
+
+/** Signs and sends a transaction past the lane, with a nonce of the allocator; or returns the nonce. */
+async function allocated(
+  ask: Ask,
+  { allocator, client, url, reservationTtlMs }: Omit<UserOptions, 'sender'>,
+): Promise<void> {
+  const askedAtMs = systemClock.now()
+  const reservation = await allocator.reserve()
+  if (ask.kind === 'returned') return reservation.release()
+  const { account, chain } = client
+  const serializedTransaction = await account.signTransaction({
+    type: 'eip1559',
+    chainId: chain.id,
+    nonce: reservation.nonce,
+    to: targetOf(ask),
+    data: dataOf(ask.id),
+    ...OWN_FEES,
+  })
+  await reservation.commit({ serializedTransaction })
+  // The lane fills a nonce that stays silent for this long with a no-op, and either of the two may land.
+  if (systemClock.now() - askedAtMs < reservationTtlMs) tell({ tell: 'kept', id: ask.id })
+  const error = await post(url, serializedTransaction)
+  await reservation.settle(error)
+}
+
+/** Undefined if the node accepted it. */
+async function post(url: string, raw: Hex): Promise<Error | undefined> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }
+  try {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+    const answer = (await response.json()) as { result?: Hex; error?: { message: string } }
+    // The lane also sends inherited bytes, and may have been faster.
+    if (answer.result === keccak256(raw)) return undefined
+    return Object.assign(new Error(answer.error?.message ?? 'no answer'), answer.error)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** Reports an error and the fate that it names. */
+function failed(id: string, error: unknown): string {
+  if (!isTxlaneError(error)) {
+    tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
+    return 'unknown'
+  }
+  const { code, fate, shortMessage: message } = error
+  tell({ tell: 'failed', id, code, fate, message })
+  return fate
 }

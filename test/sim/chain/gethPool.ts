@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { Clock, Random } from '../../../src/clock.js'
-import { createGethPool } from '../../../src/devnet/geth/gethPool.js'
+import { createGethPool, type GethPool } from '../../../src/devnet/geth/gethPool.js'
 import { createLocalTracker } from '../../../src/devnet/geth/localTracker.js'
 import { GETH_LIMITS, type GethHead, type PoolTransaction } from '../../../src/devnet/geth/poolTypes.js'
 import { chance } from '../random.js'
@@ -37,7 +37,7 @@ const REORGANISE_MS_MAX = 5
  * The model of geth's pool on a simulated chain: `src/devnet/geth`, which is compared with a running geth.
  */
 export function createGethSimPool(options: GethSimPoolOptions): Pool {
-  const { clock, random, limits, gappedMax, executableMax } = options
+  const { clock, limits, gappedMax, executableMax } = options
   let { state } = options
   let tipWeiMin = limits.tipWeiMin
   const stranded = new Set<string>()
@@ -45,7 +45,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
   // geth replaces 0 by 1.
   const accountQueue = Math.max(1, gappedMax)
   let own = slotsFor(executableMax)
-  let head = headAt(undefined)
+  let head = headOf(state, limits, undefined)
   const pool = createGethPool<Entry>({
     head,
     limits: { accountQueue, ...own },
@@ -53,46 +53,12 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     refuse: ({ tx }) => refuseBytes(tx, { ...limits, tipWeiMin })?.message,
   })
   const tracker = createLocalTracker(pool, clock.now())
-  let isReorganising = false
-  let lags = 0
-
-  function headAt(nextBaseFeeWei: bigint | undefined): GethHead {
-    const at = state
-    return {
-      gasLimit: BigInt(limits.gasLimitMax),
-      nextBaseFeeWei,
-      account(address) {
-        const { nonce, balanceWei } = accountIn(at, address as Address)
-        const code = at.code.get(address as Address)
-        return { nonce, balanceWei, hasCode: code !== undefined && code !== '0x' }
-      },
-    }
-  }
+  const reorganisation = createReorganisation(pool, options)
 
   function reset(next: State, baseFeeWei: bigint, reinjected: readonly SimTransaction[]): void {
     state = next
-    head = headAt(baseFeeWei)
+    head = headOf(next, limits, baseFeeWei)
     pool.reset(head, reinjected.map(entryOf))
-  }
-
-  /**
-   * Called before a block is built. A pool that is behind its answers is reset first, as by `geth --dev`
-   * (`TxPool.Sync`): of transactions that are not executable yet, it keeps as many as above a gap.
-   */
-  function settle(): void {
-    if (isReorganising) pool.reset(head)
-    else pool.reorganise()
-  }
-
-  function reorganiseSoon(): void {
-    if (isReorganising) return
-    if (!chance(random, options.poolLag)) return pool.reorganise()
-    isReorganising = true
-    lags++
-    clock.setTimer(() => {
-      isReorganising = false
-      pool.reorganise()
-    }, random() * REORGANISE_MS_MAX)
   }
 
   /** The executable transactions of an account up to one that must stay hidden. */
@@ -112,14 +78,14 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
       if (pool.get(tx.hash) === undefined) for (const marks of [stranded, passedOver]) marks.delete(tx.hash)
       const error = options.tracksLocals ? tracker.send(entryOf(tx)) : pool.add(entryOf(tx))?.message
       if (error !== undefined) return { ok: false, ...refusal(error) }
-      reorganiseSoon()
+      reorganisation.soon()
       return { ok: true }
     },
     restore: (txs, at, baseFeeWei) => reset(at, baseFeeWei, txs),
     get: (from, nonce) => entries(from).find((entry) => entry.nonce === nonce)?.tx,
     has: (hash) => pool.get(hash) !== undefined,
     remove: (hash) => void pool.remove(hash),
-    settle,
+    settle: () => reorganisation.settle(head),
     executable(from, nonce) {
       const found: SimTransaction[] = []
       let next = nonce
@@ -171,13 +137,61 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
       pool.setTipMin(wei)
     },
     get lags() {
-      return lags
+      return reorganisation.lags
     },
     get version() {
       return pool.version
     },
     get size() {
       return pool.size
+    },
+  }
+}
+
+/** The reorganisation of the pool after an answer, at once or a moment later in the background. */
+function createReorganisation(
+  pool: GethPool<Entry>,
+  { clock, random, poolLag }: Pick<GethSimPoolOptions, 'clock' | 'random' | 'poolLag'>,
+) {
+  let isPending = false
+  let lags = 0
+  return {
+    get lags() {
+      return lags
+    },
+    soon(): void {
+      if (isPending) return
+      if (!chance(random, poolLag)) return pool.reorganise()
+      isPending = true
+      lags++
+      clock.setTimer(() => {
+        isPending = false
+        pool.reorganise()
+      }, random() * REORGANISE_MS_MAX)
+    },
+    /**
+     * Called before a block is built. A pool that is behind its answers is reset first, as by `geth --dev`
+     * (`TxPool.Sync`): of transactions that are not executable yet, it keeps as many as above a gap.
+     */
+    settle(head: GethHead): void {
+      if (isPending) pool.reset(head)
+      else pool.reorganise()
+    },
+  }
+}
+
+function headOf(
+  state: State,
+  { gasLimitMax }: AdmissionLimits,
+  nextBaseFeeWei: bigint | undefined,
+): GethHead {
+  return {
+    gasLimit: BigInt(gasLimitMax),
+    nextBaseFeeWei,
+    account(address) {
+      const { nonce, balanceWei } = accountIn(state, address as Address)
+      const code = state.code.get(address as Address)
+      return { nonce, balanceWei, hasCode: code !== undefined && code !== '0x' }
     },
   }
 }

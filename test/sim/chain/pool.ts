@@ -11,6 +11,7 @@ import {
   refuseBytes,
   refuseDistant,
 } from './admission.js'
+import { createPoolContents, type PoolContents } from './poolContents.js'
 import { accountIn, type State } from './state.js'
 
 export type PoolOptions = AdmissionLimits & {
@@ -88,52 +89,19 @@ export function createPool(options: PoolOptions): Pool {
   const { gappedMax = 64, guaranteedSlots = 16, delegatedMax } = options
   const { nonceAheadMax = Number.POSITIVE_INFINITY, priceAt } = options
   let { executableMax = Number.POSITIVE_INFINITY } = options
-  const senders = new Map<Address, Map<number, SimTransaction>>()
-  const hashes = new Map<Hash, SimTransaction>()
-  const stranded = new Set<Hash>()
-  const passedOver = new Set<Hash>()
-  let version = 0
+  const contents = createPoolContents()
+  const { put, drop, stranded, passedOver } = contents
   let full = false
   let { tipWeiMin } = options
 
-  function put(tx: SimTransaction): void {
-    let own = senders.get(tx.from)
-    if (own === undefined) {
-      own = new Map()
-      senders.set(tx.from, own)
-    }
-    const old = own.get(tx.nonce)
-    if (old !== undefined) forget(old.hash)
-    own.set(tx.nonce, tx)
-    hashes.set(tx.hash, tx)
-    version++
-  }
-
-  function forget(hash: Hash): boolean {
-    stranded.delete(hash)
-    passedOver.delete(hash)
-    return hashes.delete(hash)
-  }
-
-  function drop(tx: SimTransaction): void {
-    if (!forget(tx.hash)) return
-    senders.get(tx.from)?.delete(tx.nonce)
-    version++
-  }
-
-  function nextNonce(from: Address, nonce: number): number {
-    const own = senders.get(from)
-    let next = nonce
-    for (let tx = own?.get(next); tx !== undefined && !stranded.has(tx.hash); tx = own?.get(next)) next++
-    return next
-  }
+  const nextNonce = (from: Address, nonce: number) => nextNonceIn(contents, from, nonce)
 
   /**
    * Drops gapped transactions beyond the limit, the highest nonces first, and those for which a full pool
    * has no room.
    */
   function truncate(from: Address, nonce: number): void {
-    const own = senders.get(from)
+    const own = contents.of(from)
     if (own === undefined || (own.size <= Math.min(gappedMax, executableMax) && !full)) return
     const next = nextNonce(from, nonce)
     const gapped = [...own.values()].filter((tx) => tx.nonce >= next).sort((a, b) => a.nonce - b.nonce)
@@ -142,28 +110,17 @@ export function createPool(options: PoolOptions): Pool {
     for (const tx of [...own.values()]) if (tx.nonce < next && tx.nonce >= nonce + most) drop(tx)
   }
 
-  function refuseDelegated(tx: SimTransaction, state: State): Refusal | undefined {
-    if (!state.code.get(tx.from)?.startsWith('0xef0100')) return undefined
-    const { nonce } = accountIn(state, tx.from)
-    const own = senders.get(tx.from)
-    if (own?.has(tx.nonce)) return undefined
-    if (tx.nonce > nextNonce(tx.from, nonce)) return refusal('gapped-nonce tx from delegated accounts')
-    // A gapped transaction was admitted before the account delegated itself, and is not in flight.
-    if (nextNonce(tx.from, nonce) - nonce < delegatedMax) return undefined
-    return refusal('in-flight transaction limit reached for delegated accounts')
-  }
-
   const replaces = (tx: SimTransaction, old: SimTransaction) =>
     priceAt === undefined ? outbids(tx, old) : outbidsByPrice(tx, old, priceAt())
 
   function add(tx: SimTransaction, state: State): Admission {
-    if (hashes.has(tx.hash)) return { ok: false, ...refusal('already known') }
+    if (contents.get(tx.hash) !== undefined) return { ok: false, ...refusal('already known') }
     const account = accountIn(state, tx.from)
-    const old = senders.get(tx.from)?.get(tx.nonce)
+    const old = contents.of(tx.from)?.get(tx.nonce)
     const refused =
       refuseBytes(tx, { ...options, tipWeiMin }) ??
       refuseAccount(tx, account) ??
-      refuseDelegated(tx, state) ??
+      refuseDelegated(tx, state, contents, delegatedMax) ??
       refuseDistant(tx, account, nonceAheadMax) ??
       (old !== undefined && !replaces(tx, old)
         ? refusal('replacement transaction underpriced')
@@ -179,53 +136,45 @@ export function createPool(options: PoolOptions): Pool {
     add,
     restore(txs) {
       for (const tx of txs) {
-        const rival = senders.get(tx.from)?.get(tx.nonce)
+        const rival = contents.of(tx.from)?.get(tx.nonce)
         if (rival === undefined || tx.maxFeeWei > rival.maxFeeWei) put(tx)
       }
     },
-    get: (from, nonce) => senders.get(from)?.get(nonce),
-    has: (hash) => hashes.has(hash),
+    get: (from, nonce) => contents.of(from)?.get(nonce),
+    has: (hash) => contents.get(hash) !== undefined,
     remove(hash) {
-      const tx = hashes.get(hash)
+      const tx = contents.get(hash)
       if (tx !== undefined) drop(tx)
     },
     settle() {},
     executable(from, nonce) {
-      const own = senders.get(from)
+      const own = contents.of(from)
       const found: SimTransaction[] = []
       for (let tx = own?.get(nonce); tx !== undefined; tx = own?.get(tx.nonce + 1 + tx.authorizations)) {
-        if (stranded.has(tx.hash) || passedOver.has(tx.hash)) break
+        if (stranded.has(tx) || passedOver.has(tx)) break
         found.push(tx)
       }
       return found
     },
     nextNonce,
-    senders: () => [...senders.keys()],
-    of: (from) => [...(senders.get(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
-    strand(picked) {
-      for (const tx of hashes.values()) if (picked(tx)) stranded.add(tx.hash)
-      version++
-    },
-    passOver(picked) {
-      for (const tx of hashes.values()) if (picked(tx)) passedOver.add(tx.hash)
-      version++
-    },
-    unstrand(picked) {
-      for (const tx of hashes.values()) if (picked(tx)) stranded.delete(tx.hash)
-      version++
-    },
+    senders: () => [...contents.senders()],
+    of: (from) => [...(contents.of(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
+    strand: stranded.set,
+    passOver: passedOver.set,
+    unstrand: stranded.clear,
     evict(picked) {
-      const gone = [...hashes.values()].filter(picked)
+      const gone = [...contents.all()].filter(picked)
       gone.forEach(drop)
       return gone
     },
     onBlock(included, state) {
       for (const hash of included) {
-        const tx = hashes.get(hash)
+        const tx = contents.get(hash)
         if (tx !== undefined) drop(tx)
       }
-      for (const [from, own] of senders) {
-        if (own.size === 0) continue
+      for (const from of contents.senders()) {
+        const own = contents.of(from)
+        if (own === undefined || own.size === 0) continue
         const account = accountIn(state, from)
         // A transaction that the balance cannot pay is parked, not dropped.
         for (const tx of [...own.values()]) if (tx.nonce < account.nonce) drop(tx)
@@ -234,7 +183,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     setPressure(next, state) {
       full = next
-      for (const from of senders.keys()) truncate(from, accountIn(state, from).nonce)
+      for (const from of contents.senders()) truncate(from, accountIn(state, from).nonce)
     },
     setExecutableMax(count) {
       executableMax = count
@@ -244,10 +193,33 @@ export function createPool(options: PoolOptions): Pool {
     },
     lags: 0,
     get version() {
-      return version
+      return contents.version
     },
     get size() {
-      return hashes.size
+      return contents.size
     },
   }
+}
+
+function nextNonceIn({ of, stranded }: PoolContents, from: Address, nonce: number): number {
+  const own = of(from)
+  let next = nonce
+  for (let tx = own?.get(next); tx !== undefined && !stranded.has(tx); tx = own?.get(next)) next++
+  return next
+}
+
+function refuseDelegated(
+  tx: SimTransaction,
+  state: State,
+  contents: PoolContents,
+  delegatedMax: number,
+): Refusal | undefined {
+  if (!state.code.get(tx.from)?.startsWith('0xef0100')) return undefined
+  const { nonce } = accountIn(state, tx.from)
+  if (contents.of(tx.from)?.has(tx.nonce)) return undefined
+  const next = nextNonceIn(contents, tx.from, nonce)
+  if (tx.nonce > next) return refusal('gapped-nonce tx from delegated accounts')
+  // A gapped transaction was admitted before the account delegated itself, and is not in flight.
+  if (next - nonce < delegatedMax) return undefined
+  return refusal('in-flight transaction limit reached for delegated accounts')
 }
