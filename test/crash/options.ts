@@ -34,8 +34,8 @@ export function parseOptions(argv: readonly string[]): Parsed<CrashOptions> {
 function createCommand(): Command {
   return new Command('npm run crash --')
     .description(
-      'Ends a sender with SIGKILL, again and again, at each point where it writes, sends or lets go and at moments ' +
-        'of chance, starts it again on what is left, and then reads from the blocks whether everything happened ' +
+      'Kills a sender with SIGKILL, repeatedly, at each point where it writes, sends or releases a lane and at random ' +
+        'moments, restarts it on its remaining data, and then reads from the blocks whether everything happened ' +
         'exactly once and as reported. Exit code 0 if it did, 1 if not, 2 for bad options.',
     )
     .addOption(new Option('--kills <n>', 'how often').default(KILLS).argParser(whole(1, KILLS_MAX)))
@@ -57,7 +57,7 @@ function createCommand(): Command {
     .addOption(
       new Option(
         '--group <n>',
-        `run this group of ${GROUP_KILLS} kills alone, as a failed sweep says it`,
+        `run only this group of ${GROUP_KILLS} kills, as a failed sweep prints it`,
       ).argParser(whole(0, KILLS_MAX)),
     )
 }

@@ -14,7 +14,7 @@ afterAll(() => devnet.stop())
 
 test.each([
   ['has the bytes already', { fate: 'inFlight' }, 'stored'],
-  ['has not been asked for them', { fate: 'notExecuted' }, 'asked'],
+  ['has not received them', { fate: 'notExecuted' }, 'asked'],
 ])('a commit that is interrupted by a close while the store %s rejects with that fate', async (_, expected, when) => {
   const account = devnet.accounts[next++] as LocalAccount
   const store = memoryStore()

@@ -4,7 +4,7 @@ import { allocatorWorld } from './allocatorSupport.js'
 import { rpc, sign } from './devnetSupport.js'
 
 const world = allocatorWorld()
-const { fresh, allocatorOf, senderOf, submit } = world
+const { fresh, allocatorOf, senderOf, submit, opened } = world
 
 test('an allocator and a sender of one account never use one nonce twice', async () => {
   const account = fresh()

@@ -7,8 +7,8 @@ import {
   type NonceAllocator,
   type NonceAllocatorParameters,
   type Sender,
-  type Store,
 } from '../../src/index.js'
+import type { Store } from '../../src/types.js'
 import { rpc } from './devnetSupport.js'
 
 /** A devnet for the tests of one file, with the allocators and senders that they open on it. */
@@ -19,6 +19,8 @@ export type AllocatorWorld = {
   allocatorOf(account: LocalAccount, options?: Partial<NonceAllocatorParameters>): NonceAllocator
   senderOf(account: LocalAccount, options?: { readonly store?: Store }): Sender
   submit(raw: Hex): Promise<Hex>
+  /** Closed after the present test. */
+  readonly opened: { close(): Promise<void> }[]
 }
 
 /** Registers the hooks that start and stop the world. */
@@ -60,6 +62,7 @@ export function allocatorWorld(): AllocatorWorld {
       opened.push(sender)
       return sender
     },
+    opened,
     submit: (raw) => rpc(devnet.url, 'eth_sendRawTransaction', raw),
   }
 }

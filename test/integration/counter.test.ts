@@ -120,7 +120,7 @@ test('counters in other slots and other stores are independent', async () => {
   expect(nonces.map(({ nonce }) => nonce)).toEqual([60n, 0n, 60n])
 })
 
-test('a use whose block leaves the chain is reported, and is live again until the counter passes it anew', async () => {
+test('a use whose block leaves the chain is reported, and is live again until the counter passes it once more', async () => {
   await countTo(90)
   const allocator = allocatorOf()
   const next = (event: 'used' | 'reorged') =>

@@ -187,7 +187,7 @@ describe('signatures apart from transactions', () => {
     open: true,
   }
 
-  test('equal those of an ethers Wallet', async () => {
+  test('equal the signatures of an ethers Wallet', async () => {
     const signer = signerOf(account)
     expect(await signer.getAddress()).toBe(wallet.address)
     for (const message of ['hello', '0x1234', Uint8Array.of(0, 255)])

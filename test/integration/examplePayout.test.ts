@@ -94,7 +94,7 @@ async function sealing<t>(chain: Devnet, end: Promise<t>): Promise<t> {
 test.each<[string, string]>([
   ['an id that is there twice', `a, ${payee(1)}, 1\na, ${payee(2)}, 1`],
   ['an address with a typing error', 'a, 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD0, 1'],
-  ['an amount that is none', `a, ${payee(1)}, 1e3`],
+  ['an invalid amount', `a, ${payee(1)}, 1e3`],
   ['a column too many', `a, ${payee(1)}, 1, x`],
 ])('nothing is sent for a file with %s', (_, text) => {
   expect(() => readRows(text)).toThrow(/^line [12]: /)

@@ -244,7 +244,7 @@ describe('one process', () => {
     expect(receiver.unsigned).toBe(0)
   })
 
-  test('a transaction that ended without execution is a 409 with its end, and begins anew with ?again=true', async () => {
+  test('a transaction that ended without execution is a 409 with its end, and is sent again with ?again=true', async () => {
     // The precompile of BLAKE2 reverts unless its input has 213 bytes.
     const call = { to: `0x${'00'.repeat(19)}09`, data: '0x01' }
     expect((await post(relayer, 'reverts', call)).status).toBe(202)

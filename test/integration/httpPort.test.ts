@@ -73,7 +73,7 @@ const ANSWERS: readonly (readonly [what: string, answer: Answer])[] = [
   ...['GZIP', 'x-gzip'].map(
     (coding) =>
       [
-        `a compressed one that says ${coding}`,
+        `a compressed one with the encoding ${coding}`,
         (response: ServerResponse, results: string) => {
           response.setHeader('content-encoding', coding)
           response.end(gzipSync(results))

@@ -268,7 +268,7 @@ function outsiders(scope: Scope, machine: Machine, world: World, emit: Emit): vo
   for (const [nonce, slot] of world.slots.entries()) {
     if (slot?.state !== 'outside' || slot.origin !== 'handedOut') continue
     const event: SlotEvent = { type: 'ttl', signer: true, token: 2 }
-    emit(`${nonce} is not heard of`, take(scope, machine, world, nonce, event).world)
+    emit(`${nonce} is never reported back`, take(scope, machine, world, nonce, event).world)
   }
 }
 

@@ -135,7 +135,7 @@ const forgetting: readonly Mutation[] = [
     machine: after('left', (slot) => ({ row: 0, slot, actions: [] })),
   },
   {
-    name: 'the end asked for is forgotten in a reorg',
+    name: 'the requested end is forgotten in a reorg',
     scope: 'wishes',
     breaks: 'P8',
     machine: after('left', (slot, _, taken) =>
@@ -315,7 +315,7 @@ const ending: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a transaction is replaced after its end was asked for',
+    name: 'a transaction is replaced after its end was requested',
     scope: 'wishes',
     breaks: 'P8',
     machine: (nonce, slot, event) => {

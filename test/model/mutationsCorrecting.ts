@@ -46,7 +46,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a count that passes a nonce forgets the end that was asked for',
+    name: 'a count that passes a nonce forgets the requested end',
     scope: 'words',
     breaks: 'P8',
     machine: after('passed', (_, __, taken) =>
@@ -70,7 +70,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a body without the witness forgets the end that was asked for',
+    name: 'a body without the witness forgets the requested end',
     scope: 'lies',
     breaks: 'P4',
     machine: after('unwitnessed', (_, __, taken) =>

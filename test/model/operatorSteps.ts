@@ -10,7 +10,7 @@ export function words(scope: Scope, machine: Machine, world: World, nonce: numbe
   for (const claim of slot?.state === 'used' || slot?.state === 'live' ? slot.claims : []) {
     const fate = claimOf(use.hash) === claim ? 'executed' : 'notExecuted'
     const { world: next } = take(scope, machine, world, nonce, { type: 'resolve', claim, fate })
-    emit(`the operator says that ${claim} was ${fate}`, next)
+    emit(`the operator states that ${claim} was ${fate}`, next)
   }
 }
 
@@ -29,7 +29,7 @@ export function wrongWords(scope: Scope, machine: Machine, world: World, nonce: 
       const isTrue = use !== undefined && (claimOf(use.hash) === claim) === (fate === 'executed')
       if (isTrue) continue
       const said = struck(scope, machine, misled, 'wrongWord', nonce, { type: 'resolve', claim, fate })
-      if (said !== misled) emit(`the operator errs, and says that ${claim} was ${fate}`, said)
+      if (said !== misled) emit(`the operator errs, and states that ${claim} was ${fate}`, said)
     }
   }
 }

@@ -184,7 +184,7 @@ function bump(scope: Scope, world: World, nonce: number, token: number, event: S
   must(
     slot.end === undefined || claim === undefined,
     'row 21',
-    `${claim} is bumped after its end was asked for`,
+    `${claim} is bumped after its end was requested`,
   )
   must(!slot.displaced || event.type === 'speedUp', 'row 17', 'a displaced nonce is bumped unasked')
   const made = slot.attempts.filter((attempt) => attempt.claim === claim).length

@@ -25,7 +25,7 @@ export function parseOptions(argv: readonly string[]): Parsed<NodesOptions> {
     )
     .option('--node <name>', `this node: ${NODE_NAMES.join(', ')}; may be given more than once`, oneOf)
     .option('--only <words>', 'cases whose name has these words; more than once: all of them', named, [])
-    .option('--require', 'fail where a node cannot be had', false)
+    .option('--require', 'fail if a node is unavailable', false)
     .option('--get', 'build and install missing nodes, and run nothing', false)
   return readCommandLine(
     command,

@@ -100,7 +100,7 @@ export const NAMED = {
     ...errs(SEALED_COUNTS, { kind: 'twoLater' }, 2_000, 10_000),
     ...errs(['latestHeader'], { kind: 'stale', blocks: 2 }, 2_000, 10_000),
   ]),
-  'the count ignores the block that is asked for, for 15 s': worldOf([
+  'the count ignores the requested block, for 15 s': worldOf([
     ...errs(SEALED_COUNTS, { kind: 'blockIgnored', shows: 'latest' }, 0, 15_000),
     ...errs(['latestHeader'], { kind: 'stale', blocks: 2 }, 0, 15_000),
   ]),

@@ -70,7 +70,7 @@ type Rewound = (typeof REWOUND)[keyof typeof REWOUND]
 
 describe('a chain that goes back', () => {
   holds(
-    'a chain that was reset to before the burst: said at once and for each, and all land again',
+    'a chain that was reset to before the burst: reported at once and for each, and all land again',
     async () => {
       const plan = REWOUND['a chain that was reset to before the burst']
       const result = await runOddWorld(plan)
@@ -82,7 +82,7 @@ describe('a chain that goes back', () => {
     },
   )
 
-  holds('a node that comes back nine blocks earlier: each once, said at once', async () => {
+  holds('a node that comes back nine blocks earlier: each once, reported at once', async () => {
     const plan = REWOUND['a node that was killed and comes back nine blocks earlier']
     const result = await runOddWorld(plan)
     const broken = [...result.violations.map(({ text }) => text), ...saidAndBounded(plan, result, 'reorged')]
@@ -94,7 +94,7 @@ function saidAndBounded({ rewind, items }: Rewound, { said, sends }: Result, eve
   const first = said.find((one) => one.event === event)
   const afterMs = first && first.atMs - READY_MS - (rewind?.atMs ?? 0)
   return [
-    ...(afterMs !== undefined && afterMs < 10_000 ? [] : [`${event} was said ${afterMs} ms after it`]),
+    ...(afterMs !== undefined && afterMs < 10_000 ? [] : [`${event} was emitted ${afterMs} ms after it`]),
     ...(sends < 3 * items.length ? [] : [`${sends} transactions were handed over for ${items.length}`]),
   ]
 }
@@ -113,7 +113,7 @@ function saidForEach(plan: Rewound, result: Result, event: string): string[] {
   const told = noncesOf(plan, result, event)
   return noncesIn(plan)
     .filter((nonce) => !told.includes(nonce))
-    .map((nonce) => `${event} was not said of nonce ${nonce}`)
+    .map((nonce) => `${event} was not emitted for nonce ${nonce}`)
 }
 
 function landedAgain(plan: Rewound, result: Result): string[] {

@@ -32,7 +32,7 @@ export function parseOptions(argv: readonly string[]): Parsed<OddRunOptions> {
     argv,
     ({ worlds, seconds, fault, keep, endpoints, ...rest }: OddRunOptions) => {
       if (worlds !== undefined && seconds !== undefined)
-        throw badOption('--worlds and --seconds both say when to stop.')
+        throw badOption('--worlds and --seconds exclude each other.')
       if (fault !== undefined && waysNamed(fault).length === 0)
         throw badOption('No fault has a name that begins so.')
       if (rest.honest && endpoints === 1) throw badOption('--honest takes two endpoints.')
@@ -76,9 +76,9 @@ function createCommand(): Command {
       ),
     )
     .option('--honest', 'worlds of two endpoints, of which one never errs', false)
-    .option('--all', 'go on after the first that fails', false)
+    .option('--all', 'continue after the first failure', false)
     .option('--trace', 'print requests, answers, sends and events', false)
-    .option('--progress', 'say how far it is now and then, on standard error', false)
+    .option('--progress', 'print the progress from time to time, on standard error', false)
 }
 
 const PARTS = { items: 'number', faults: 'number', extras: 'string' } as const

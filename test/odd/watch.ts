@@ -105,7 +105,7 @@ export function createWatch(clock: Clock, verdictMs: number): Watch {
       void ask(
         sender,
         id,
-        `${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, and nothing said why`,
+        `${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, without a reported reason`,
       )
     }
   }

@@ -66,7 +66,7 @@ async function end(handle: Sent): Promise<Told> {
 }
 
 function alreadyMade(payment: Payment, item: number): Asked {
-  const told: Told = { kind: 'refused', why: 'asked for by another process', open: true }
+  const told: Told = { kind: 'refused', why: 'sent by another process', open: true }
   return { item, payment, sent: Promise.resolve(undefined), ended: Promise.resolve(), told: () => told }
 }
 

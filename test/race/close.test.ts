@@ -11,7 +11,7 @@ async function close(world: World, caller: Caller): Promise<{ readonly broken: r
   await caller.ask('close', (sender) => sender.close())
   const { writing } = world.store
   const { broken } = watchSilence(world)
-  return writing === 0 ? { broken } : { broken: ['P7: the lease was given back while a write was open'] }
+  return writing === 0 ? { broken } : { broken: ['P7: the lease was released while a write was open'] }
 }
 
 test('P2, P4, P5, P8: close at any moment: every call settles, nothing continues, and the next process finishes the work', () =>

@@ -40,7 +40,7 @@ export function watchSilence(world: World): { readonly broken: readonly string[]
   world.port.onRequest = (calls) => {
     // Other lanes may continue; a request belongs to this lane if it names its account.
     const own = calls.find(({ params }) => JSON.stringify(params).toLowerCase().includes(LANE.slice(2)))
-    if (own) found.push(`P8: after close ${own.method} was asked for`)
+    if (own) found.push(`P8: ${own.method} was called after close`)
   }
   world.account.onSign = () => void found.push('P8: after close something was signed')
   world.store.onWrite = () => void found.push('P8: after close something was written')

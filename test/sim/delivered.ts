@@ -127,7 +127,7 @@ export function createDeliveryMeter(options: {
         .filter(([, count]) => count > copiesMax)
         .map(([what, count]): Violation => ({ promise: 'delivery', text: `${what} was sent ${count} times` }))
       if (missingMs <= missingMsMax) return found
-      const text = `a pool lacked what had been sent for ${missingMs} ms, at a round trip of ${roundTripMs} ms`
+      const text = `a pool lacked sent bytes for ${missingMs} ms, at a round trip of ${roundTripMs} ms`
       return [...found, { promise: 'delivery', text }]
     },
   }

@@ -51,7 +51,7 @@ function createCommand(): Command {
         .default(1)
         .argParser(whole(0, SEED_MAX)),
     )
-    .option('--all', 'go on after the first that fails', false)
+    .option('--all', 'continue after the first failure', false)
     .option('--calm', 'without faults', false)
     .option('--deep', 'reorgs deeper than the promises hold for', false)
     .option('--busy', 'slow processes, whose long work is done in parts', false)
@@ -67,7 +67,7 @@ function createCommand(): Command {
     )
     .option('--trace', 'print sends, blocks and answers', false)
     .option('--reads', 'and also reads', false)
-    .option('--progress', 'say how far it is now and then, on standard error', false)
+    .option('--progress', 'print the progress from time to time, on standard error', false)
     .option('--json', 'one JSON object on standard output in place of the text', false)
 }
 

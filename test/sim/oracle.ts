@@ -88,13 +88,13 @@ function judgeMarker(
     )
   }
   if (ended !== undefined && executions.length > 0) {
-    broken('P5', `${ended.how} said notExecuted, and it executed at nonce ${executions[0]?.nonce}`)
+    broken('P5', `${ended.how} reported notExecuted, and it executed at nonce ${executions[0]?.nonce}`)
   }
   if (ended !== undefined && surely !== undefined) {
-    broken('P5', `${ended.how} said notExecuted, ${surely.how} said executed`)
+    broken('P5', `${ended.how} reported notExecuted, ${surely.how} reported executed`)
   }
   if (ended === undefined && executed !== undefined && executions.length === 0) {
-    broken('P4', `${executed.how} said executed, and it is not on the chain`)
+    broken('P4', `${executed.how} reported executed, and it is not on the chain`)
   }
   if (ended === undefined && executed === undefined) {
     broken(

@@ -123,7 +123,7 @@ export async function runWorld(
     // a final nonce, without a walked block against it, looks like that of a reset node.
     ...(options.deep || countsBehind(plan) || !world.hosts.some(({ beyond }) => beyond)
       ? []
-      : [{ promise: 'P8', text: 'held for a deep reorg that was none' } as const]),
+      : [{ promise: 'P8', text: 'held for a deep reorg that did not happen' } as const]),
     // After such a hold the chain took back uses that were believed settled: from then on P4 and P5 are up to
     // the operator.
     ...(world.hosts.some(({ beyond }) => beyond) ? told.filter(({ promise }) => promise === 'P8') : told),

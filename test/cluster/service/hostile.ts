@@ -104,13 +104,13 @@ function attempts(number: number, ownKeyOfAnother: string): readonly Attempt[] {
       key: key('late'),
       body: { to, deadline: '2020-01-01T00:00:00Z' },
     },
-    { what: 'a key that is none', right: [400], key: '../../etc', body: { to } },
+    { what: 'an invalid key', right: [400], key: '../../etc', body: { to } },
     { what: 'no key', right: [400], body: { to } },
     { what: 'another body', right: [202, 409], key: 'same', body: { to, gas: `${21_000 + number}` } },
     { what: 'a wrong token', right: [401], token: 'guess', key: key('guess'), body: { to } },
     { what: "another's transaction", right: [404], path: `/v1/transactions/${ownKeyOfAnother}` },
-    { what: 'a page that is none', right: [400], path: '/v1/transactions?cursor=%00' },
-    { what: 'a path that is none', right: [404], path: '/v1/../admin' },
+    { what: 'an invalid page', right: [400], path: '/v1/transactions?cursor=%00' },
+    { what: 'an unknown path', right: [404], path: '/v1/../admin' },
   ]
 }
 

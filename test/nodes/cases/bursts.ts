@@ -112,5 +112,5 @@ function sealedOf(bursts: readonly Burst[]): number {
 
 async function standing(sender: Sender): Promise<string> {
   const { holds, floor, cursor } = await sender.snapshot()
-  return `stands at ${floor} of ${cursor}, holds: ${holds.join(' ') || 'none'}`
+  return `floor ${floor} of ${cursor}, holds: ${holds.join(' ') || 'none'}`
 }

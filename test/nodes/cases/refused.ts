@@ -103,7 +103,7 @@ async function consequences(bench: Workbench, provoked: Provoked, seen: Provocat
       if (seen.fate === 'absent') await bench.send(signed.raw)
       return (await bench.fateOf(signed.hash)) === 'mined'
     }
-    await until(TAKEN_MS, 'a block with it once nothing stands against it', isMined)
+    await until(TAKEN_MS, 'a block with it once nothing prevents its inclusion', isMined)
   }
   if (free !== undefined && seen.fate === 'absent') {
     const next = await bench.sign(account, { nonce: free, value: 3n })

@@ -7,7 +7,7 @@ const LOOKS = 24
 
 const seenLate: Scenario = {
   name: 'seen-late',
-  about: 'A payment is in a pre-confirmed block; its caller hears of it only when the block is sealed.',
+  about: 'A payment is in a pre-confirmed block; its caller is notified only when the block is sealed.',
   seenIn: [{ where: 'bcnmy/bundler#602' }, { where: 'foundry-rs/foundry#13290', notAPackage: true }],
   async run({ world, pay, find }) {
     await world.hold()

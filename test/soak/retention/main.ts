@@ -16,7 +16,7 @@ const { json, ...options } = new Command('npm run soak:retention --')
     new Option('--store <kind>', 'the store of the transactions').default('sqlite').choices(['sqlite', 'memory']),
   )
   .addOption(
-    new Option('--ended-max <n>', 'how many that ended are kept: those before them are made old')
+    new Option('--ended-max <n>', 'number of ended transactions to keep: older ones are made to expire')
       .default(1_000)
       .argParser(whole(1, 1e9)),
   )
