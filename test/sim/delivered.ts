@@ -24,8 +24,9 @@ const LOOK_MS = 50
 const ROUND_TRIPS_MAX = 60
 const ROUND_TRIP_MS_MIN = 100
 /**
- * If no count shows the pool, blocks without the transaction are taken for a loss. So is a count without it,
- * which may lag behind the answer. Both guesses may be wrong, and so may conclusions from the broken world.
+ * Extra copies because of wrong guesses. If no count shows the pool, blocks without the transaction are taken
+ * for a loss. So is a count without it, which may lag behind the answer. A healed world may also conclude
+ * wrongly from the broken one.
  */
 const GUESSED = 1
 /**
@@ -34,7 +35,7 @@ const GUESSED = 1
  */
 export const SPARING_MS = 10_000
 /**
- * The number of silent blocks that count as several losses. The lane may not have learnt yet that an
+ * The silent blocks after which the lane resends following earlier losses. It may not have learnt yet that an
  * endpoint counts its pool.
  */
 const SILENT_BLOCKS = 4

@@ -38,7 +38,7 @@ export type Host = {
   stop(forMs: number): void
   /** Starts a killed process at once. */
   up(): Promise<void>
-  /** Called after its close: the timers and requests that it left. */
+  /** Called after its close: a violation if it left timers. */
   leftBehind(): Violation[]
 }
 
