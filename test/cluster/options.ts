@@ -27,7 +27,9 @@ export type LanesOptions = Omit<ClusterOptions, 'requests' | 'only'>
 export function parseOptions(argv: readonly string[]): Parsed<ClusterOptions> {
   return readCommandLine(createCommand(), argv, ({ postgres, only, ...rest }: ClusterOptions) => {
     if (rest.processes < 2 && rest.kills + rest.stops > 0)
-      throw badOption('--kills and --stops need --processes 2 or more: another process has to take over the lanes.')
+      throw badOption(
+        '--kills and --stops need --processes 2 or more: another process has to take over the lanes.',
+      )
     return { ...rest, only, postgres }
   })
 }
@@ -68,11 +70,7 @@ function createCommand(): Command {
         .default(4)
         .argParser(whole(0, 1_000)),
     )
-    .addOption(
-      new Option('--seed <n>', 'seed of work and faults')
-        .default(1)
-        .argParser(whole(0, SEED_MAX)),
-    )
+    .addOption(new Option('--seed <n>', 'seed of work and faults').default(1).argParser(whole(0, SEED_MAX)))
     .addOption(
       new Option(
         '--node <kind>',

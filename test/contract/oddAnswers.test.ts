@@ -145,7 +145,7 @@ describe('a block of a real node', () => {
     expect((await blockOf({ hash }))?.hash).toBeNull()
   })
 
-  test("may be pending with a hash of its contents so far", async () => {
+  test('may be pending with a hash of its contents so far', async () => {
     expect((await blockOf({ hash: hashOf('c') }))?.hash).toBe(hashOf('c'))
   })
 

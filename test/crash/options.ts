@@ -44,9 +44,7 @@ function createCommand(): Command {
         .choices(['sqlite', 'postgres', 'memory'])
         .default('sqlite'),
     )
-    .addOption(
-      new Option('--seed <n>', 'seed of work and kills').default(1).argParser(whole(0, SEED_MAX)),
-    )
+    .addOption(new Option('--seed <n>', 'seed of work and kills').default(1).argParser(whole(0, SEED_MAX)))
     .option('--json', 'one JSON object on standard output in place of the table', false)
     .addOption(
       new Option(

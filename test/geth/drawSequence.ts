@@ -86,7 +86,10 @@ export async function drawSequence(options: {
         return send(sender, { nonce: missing(sender) })
       case 'replace':
         if (old === undefined) break
-        return send(sender, { nonce: old, ...raised(random, flags.limits.priceBump, (sender.sent.get(old) as Sent).fees) })
+        return send(sender, {
+          nonce: old,
+          ...raised(random, flags.limits.priceBump, (sender.sent.get(old) as Sent).fees),
+        })
       case 'again':
         if (old === undefined) break
         return { kind: 'send', raws: [(sender.sent.get(old) as Sent).raw] }

@@ -49,7 +49,7 @@ function allocatorOf(options: { slot?: bigint } = {}) {
   return allocator
 }
 
-test("nonces of a counter in storage continue from its value, in one sequence for the process", async () => {
+test('nonces of a counter in storage continue from its value, in one sequence for the process', async () => {
   await countTo(40)
   const reads = () => devnet.stats.byMethod.eth_getStorageAt ?? 0
   const before = reads()

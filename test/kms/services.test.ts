@@ -72,15 +72,12 @@ describe.each([
     }
   })
 
-  test.each(['throttles', 'fails', 'drops'] as const)(
-    'that %s is retried until it signs',
-    async (reply) => {
-      const account = await service.account()
-      service.reply = firstThen(reply, 'signs', 2)
-      expect(await account.signTransaction(transfer)).toBe(await plain.signTransaction(transfer))
-      expect(service.asked).toBe(3)
-    },
-  )
+  test.each(['throttles', 'fails', 'drops'] as const)('that %s is retried until it signs', async (reply) => {
+    const account = await service.account()
+    service.reply = firstThen(reply, 'signs', 2)
+    expect(await account.signTransaction(transfer)).toBe(await plain.signTransaction(transfer))
+    expect(service.asked).toBe(3)
+  })
 
   test('that hangs is retried until it signs', async () => {
     const account = await service.account({ requestTimeoutMs: 300 })

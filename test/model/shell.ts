@@ -238,11 +238,7 @@ function end(world: World, nonce: number, claim: string, as: string): World {
   const fate = world.fates[claim]
   if (isToldAlready(world, claim)) return world
   must(fate === 'open', 'P5', `${claim} ends as ${as} after it was ${fate}`)
-  must(
-    as !== 'cancelled' || world.cancelled.includes(claim),
-    'P8',
-    `${claim} is cancelled without a request`,
-  )
+  must(as !== 'cancelled' || world.cancelled.includes(claim), 'P8', `${claim} is cancelled without a request`)
   must(as !== 'superseded' || (claim === 'A' && world.replaced), 'P8', `${claim} is superseded by nothing`)
   must(as !== 'tooLate' || claim === 'R', 'P8', `${claim} is too late for nothing`)
   must(

@@ -108,8 +108,7 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     // Only an operator can resolve a hold after a reset of the chain or after an unobserved transaction of
     // another wallet. Holds that answers of an endpoint caused must end by themselves.
     const real =
-      plan.rewind !== undefined ||
-      (plan.foreign.length > 0 && String(payload.reason) === 'storeBehindChain')
+      plan.rewind !== undefined || (plan.foreign.length > 0 && String(payload.reason) === 'storeBehindChain')
     if (event === 'held' && real) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
   }
 

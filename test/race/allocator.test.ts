@@ -12,13 +12,7 @@ type Use = 'releases' | 'sends' | 'sends, but times out' | 'never reports back'
 
 const user = fc.record({
   amount: fc.integer({ min: 1, max: 3 }),
-  uses: fc.constantFrom<Use>(
-    'releases',
-    'releases',
-    'sends',
-    'sends, but times out',
-    'never reports back',
-  ),
+  uses: fc.constantFrom<Use>('releases', 'releases', 'sends', 'sends, but times out', 'never reports back'),
   aborts: fc.boolean(),
 })
 

@@ -44,7 +44,8 @@ function watchHolds(world: World, sender: Sender) {
       const unknown = held.has('unknownCommit')
       sender[what]()
       if (held.has('paused') !== (what === 'pause')) found.push(`${what} says ${[...held]}`)
-      if (unknown && !held.has('unknownCommit')) found.push(`${what} lifts a hold that only a read of the store can lift`)
+      if (unknown && !held.has('unknownCommit'))
+        found.push(`${what} lifts a hold that only a read of the store can lift`)
     },
   }
 }

@@ -16,8 +16,8 @@ import type { CreateSubject } from './subjectTypes.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { createWire, type Wire } from './wire.js'
-import { createWorkload, type Workload } from './workload.js'
 import { asSent } from './workload/requests.js'
+import { createWorkload, type Workload } from './workload.js'
 import { makeChain } from './worldChain.js'
 
 export type WorldResult = {

@@ -119,7 +119,9 @@ function contradictionsOf(said: readonly Answer[], executed: readonly ExecutedTx
   const [first] = executed
   for (const tell of said) {
     if (saysEnded(tell) && first)
-      lines.add(`was reported as ${words(tell)} and executed at nonce ${first.nonce}, block ${first.blockNumber}`)
+      lines.add(
+        `was reported as ${words(tell)} and executed at nonce ${first.nonce}, block ${first.blockNumber}`,
+      )
     if (saysExecuted(tell) && !first) lines.add(`was reported as ${words(tell)} and never executed`)
     if (tell.tell !== 'sealed' || !first) continue
     const { hash, nonce, status } = tell

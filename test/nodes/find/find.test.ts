@@ -41,7 +41,7 @@ describe('geth', () => {
 })
 
 describe('the folder of built nodes', () => {
-  test("is in the cache folder of the user on each system", () => {
+  test('is in the cache folder of the user on each system', () => {
     expect(nodesFolder({ XDG_CACHE_HOME: '/caches' }, 'linux')).toBe(join('/caches', 'txlane-nodes'))
     expect(nodesFolder({}, 'linux')).toBe(join(homedir(), '.cache', 'txlane-nodes'))
     expect(nodesFolder({}, 'darwin')).toBe(join(homedir(), 'Library', 'Caches', 'txlane-nodes'))

@@ -69,7 +69,8 @@ export async function openWorkbench(running: RunningNode): Promise<Workbench> {
 
   async function take({ raw }: Signed): Promise<void> {
     const reply = await send(raw)
-    if (!reply.ok) throw new Error(`the node refused a transaction that it should accept: ${reply.failure.message}`)
+    if (!reply.ok)
+      throw new Error(`the node refused a transaction that it should accept: ${reply.failure.message}`)
   }
 
   async function fateOf(hash: Hex): Promise<Fate> {

@@ -107,11 +107,7 @@ export function createBlockInProgress(options: {
       words: {},
     }),
     returnAdjustments(removed) {
-      adjustments = [
-        ...removed.flatMap((block) => block.adjustments),
-        ...builder.adjustments,
-        ...adjustments,
-      ]
+      adjustments = [...removed.flatMap((block) => block.adjustments), ...builder.adjustments, ...adjustments]
     },
     force: (forced) => void forcedNext.push(...forced),
     adjust: (adjustment) => void adjustments.push(adjustment),

@@ -49,7 +49,8 @@ export function createExecute(options: {
     const run = (part: readonly RpcCall[]) => part.map((call) => answerCall(call, staleMs))
     if (calls.length > 1 && strikes('torn')) {
       runApart([calls.slice(0, calls.length >> 1), calls.slice(calls.length >> 1)], TORN_MS_MAX, run, done)
-    } else if (isInterleaving && calls.filter(isSend).length > 1) runApart(partsOf(calls), APART_MS_MAX, run, done)
+    } else if (isInterleaving && calls.filter(isSend).length > 1)
+      runApart(partsOf(calls), APART_MS_MAX, run, done)
     else done(run(calls))
   }
 }

@@ -13,7 +13,9 @@ const { json, ...options } = new Command('npm run soak:retention --')
     new Option('--transactions <n>', 'how many').default(1_000_000).argParser(whole(1_000, 100_000_000)),
   )
   .addOption(
-    new Option('--store <kind>', 'the store of the transactions').default('sqlite').choices(['sqlite', 'memory']),
+    new Option('--store <kind>', 'the store of the transactions')
+      .default('sqlite')
+      .choices(['sqlite', 'memory']),
   )
   .addOption(
     new Option('--ended-max <n>', 'number of ended transactions to keep: older ones are made to expire')
