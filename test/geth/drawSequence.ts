@@ -70,15 +70,10 @@ export async function drawSequence(options: {
     return { kind: 'send', raws: [raw] }
   }
 
-  const anySent = (sender: Sender) => {
-    const nonces = [...sender.sent.keys()]
-    return nonces.length === 0 ? undefined : pick(random, nonces)
-  }
-
   async function sendOf(kind: Kind): Promise<Step> {
     const sender = pick(random, senders)
     const { next } = sender
-    const old = anySent(sender)
+    const old = anySent(random, sender)
     switch (kind) {
       case 'gap':
         return send(sender, { nonce: next + between(random, 1, 5) })
@@ -187,4 +182,9 @@ function missing(sender: Sender): number {
   let nonce = 0
   while (sender.sent.has(nonce)) nonce++
   return nonce
+}
+
+function anySent(random: Random, sender: Sender): number | undefined {
+  const nonces = [...sender.sent.keys()]
+  return nonces.length === 0 ? undefined : pick(random, nonces)
 }

@@ -7,21 +7,19 @@ export type Inquiries = {
   /** Sends. Searches for a transaction that may be in flight, and sends it again by its id if there is none. */
   send(marker: number, request: SubjectRequest, options: SubjectOptions): Promise<SubjectTx | undefined>
   /** A transaction that was given up in flight continues by itself: it is found again by its id. */
-  again(marker: number, id: TxId): Promise<SubjectTx | undefined | typeof NOT_KNOWN>
+  again(marker: number, id: TxId): Promise<Found>
   /** Waits before the next try. A pause counts as an open promise, because the caller will continue. */
   pause(marker: number): Promise<void>
   follow(marker: number, tx: SubjectTx, stage: SubjectStage): Promise<void>
   /** Follows the result of `again`. A transaction that is not known must never happen. */
-  followFound(
-    marker: number,
-    found: SubjectTx | undefined | typeof NOT_KNOWN,
-    stage: SubjectStage,
-  ): Promise<void>
+  followFound(marker: number, found: Found, stage: SubjectStage): Promise<void>
 }
 
 type TxId = string | { readonly hash: Hash }
 
-export const NOT_KNOWN = Symbol('not known')
+const NOT_KNOWN = Symbol('not known')
+/** A transaction; `NOT_KNOWN` if the subject has none, and undefined if the query failed for good. */
+export type Found = SubjectTx | undefined | typeof NOT_KNOWN
 const ASK_AGAIN_MS = 1_000
 
 export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
@@ -40,7 +38,7 @@ export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
     }
   }
 
-  async function again(marker: number, id: TxId): Promise<SubjectTx | undefined | typeof NOT_KNOWN> {
+  async function again(marker: number, id: TxId): Promise<Found> {
     for (;;) {
       const found = await asked(marker, 'get', (from) => from.get(id))
       if (found === undefined) return NOT_KNOWN
@@ -65,11 +63,7 @@ export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
     if (found !== NOT_KNOWN && found !== undefined) await follow(marker, found, 'sealed')
   }
 
-  async function followFound(
-    marker: number,
-    found: SubjectTx | undefined | typeof NOT_KNOWN,
-    stage: SubjectStage,
-  ): Promise<void> {
+  async function followFound(marker: number, found: Found, stage: SubjectStage): Promise<void> {
     if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
     else if (found !== undefined) await follow(marker, found, stage)
   }
