@@ -19,7 +19,7 @@ type TxId = string | { readonly hash: Hash }
 
 const NOT_KNOWN = Symbol('not known')
 /** A transaction; `NOT_KNOWN` if the subject has none, and undefined if the query failed for good. */
-export type Found = SubjectTx | undefined | typeof NOT_KNOWN
+type Found = SubjectTx | undefined | typeof NOT_KNOWN
 const ASK_AGAIN_MS = 1_000
 
 export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
