@@ -24,7 +24,7 @@ const result: Measured = {
 }
 
 describe('the chart of a claim', () => {
-  it('shows each subject, its median and unit, what was reached and what was not, and the machine', async () => {
+  it('shows each subject, its median and unit, the checks that passed and failed, and the machine', async () => {
     const svg = await renderChart(chartOf('burst', result))
     expect(svg).toMatch(/^<svg [^>]*viewBox=/)
     for (const text of [
@@ -43,13 +43,13 @@ describe('the chart of a claim', () => {
       expect(svg).toContain(text)
   })
 
-  it('writes names whole, however long', async () => {
+  it('writes names in full, however long they are', async () => {
     const name = "txlane, with a key of viem's, the first transactions of a process"
     const figures = figuresOf({ measure: 'sent', unit: 'a second' }, [[name, [1]]])
     expect(await renderChart(chartOf('latency', { ...result, figures }))).toContain(`>${name}</text>`)
   })
 
-  it('sets txlane off from its peers, and where there are none has every bar in its colour', async () => {
+  it('highlights txlane among its peers, and colours every bar alike if there are no peers', async () => {
     const bars = async (...subjects: readonly string[]) => {
       const figures = figuresOf({ measure: 'sent', unit: 'a second' }, [
         ...subjects.map((subject) => [subject, [1]] as const),
@@ -62,19 +62,19 @@ describe('the chart of a claim', () => {
     expect(await bars('memory', 'SQLite')).toEqual([ours, ours])
   })
 
-  it('stands on white, so that it can be read on a dark page, and loads nothing', async () => {
+  it('has a white background, so that it is readable on a dark page, and loads nothing', async () => {
     const svg = await renderChart(chartOf('burst', result))
     expect(svg).toMatch(/<rect [^>]*fill="white"/)
     expect(svg).not.toMatch(/href=|<script|@import/)
   })
 
-  it('draws one that has nothing but zeros', async () => {
+  it('draws a chart that has only zeros', async () => {
     const figures = figuresOf({ measure: 'timers set', unit: 'by all lanes' }, [['txlane', [0, 0, 0]]])
     expect(await renderChart(chartOf('lanes', { ...result, figures }))).not.toContain('NaN')
   })
 })
 
-describe('the picture of what grew', () => {
+describe('the chart of growth over time', () => {
   const curves = {
     name: 'landed',
     title: 'How many landed, and when',
@@ -101,7 +101,7 @@ describe('the picture of what grew', () => {
     ],
   } as const
 
-  it('has a line for each subject, says what each came to and when, and names the machine', async () => {
+  it('has a line for each subject with its final value and time, and names the machine', async () => {
     const svg = await renderChart(curvesOf(curves, result))
     for (const text of [
       'How many landed, and when',
@@ -115,7 +115,7 @@ describe('the picture of what grew', () => {
     expect(svg.match(/aria-roledescription="line mark"/g)).toHaveLength(3)
   })
 
-  it('draws every line to the end, so that what is lost can be seen to be lost', () => {
+  it('draws every line to the end, so that lost transactions are visible', () => {
     const { data } = curvesOf(curves, result) as unknown as {
       data: { values: { name: string; x: number }[] }
     }

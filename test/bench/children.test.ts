@@ -4,7 +4,7 @@ import { startChild } from '../../bench/support/children.js'
 const start = (...args: readonly string[]) => startChild(new URL('slowChild.ts', import.meta.url), args)
 
 describe('a child of a bench', () => {
-  it('answers each order, whoever has given up on the one before', async () => {
+  it('answers each order, even if the caller gave up on the previous one', async () => {
     await using child = start()
     expect(await child.started).toBe('ready')
     const first = child.ask('first')
@@ -12,19 +12,19 @@ describe('a child of a bench', () => {
     expect(await first).toBe('did first')
   })
 
-  it('says why it failed, and goes on', async () => {
+  it('reports the error of an order, and continues', async () => {
     await using child = start()
     await expect(child.ask('fail')).rejects.toThrow('Error: cannot')
     expect(await child.ask('more')).toBe('did more')
   })
 
-  it('that cannot start says so to whoever waits for that, and to whoever asks', async () => {
+  it('that cannot start reports that to the caller that waits and to each later caller', async () => {
     await using child = start('broken')
     await expect(child.started).rejects.toThrow('no start')
     await expect(child.ask('more')).rejects.toThrow('no start')
   })
 
-  it('that ended leaves nobody waiting', async () => {
+  it('that has ended leaves no caller waiting', async () => {
     await using child = start()
     const orders = [child.ask('first'), child.ask('second'), child.ask('end')]
     const ends = await Promise.allSettled([...orders, child.ask('late')])
@@ -32,7 +32,7 @@ describe('a child of a bench', () => {
     await expect(child.ask('more')).rejects.toThrow('a process ended with 7')
   })
 
-  it('is ended whatever it is at', async () => {
+  it('is ended whichever order it is working on', async () => {
     const child = start()
     await child.started
     const order = child.ask('first')

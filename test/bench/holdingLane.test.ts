@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openHoldingLane } from '../../bench/support/holdingLane.js'
 import { givenTransfer } from '../../bench/support/node.js'
 
-test('the node of the memory and tracking claims is one that the sender works with: it takes, and mines nothing', async () => {
+test('the node of the memory and tracking claims works with the sender: it accepts transactions and mines nothing', async () => {
   const { sender, take } = openHoldingLane(privateKeyToAccount(`0x${'43'.repeat(32)}`), 64)
   await sender.ready()
   await Promise.all([1, 2, 3].map((marker) => sender.send(givenTransfer(marker))))

@@ -12,7 +12,7 @@ const seen = {
 }
 
 describe('the landing of a burst', () => {
-  it('is told by the blocks: how many, when the last was shown, and in which block after the first send', () => {
+  it('is read from the blocks: the number of transactions, the time of the last, and its block after the first send', () => {
     const bodies = [
       { block: 11, transfers: [1, 2] },
       { block: 12, transfers: [3] },
@@ -20,7 +20,7 @@ describe('the landing of a burst', () => {
     ]
     expect(landingOf(bodies, seen)).toEqual({
       landed: 3,
-      // Block 12 was not seen by itself: it was there when 13 was.
+      // Block 12 was not seen alone: it was there when block 13 was seen.
       ms: 2_900,
       pooledMs: 400,
       blocks: 2,
@@ -32,7 +32,7 @@ describe('the landing of a burst', () => {
     })
   })
 
-  it('has no end where nothing landed', () => {
+  it('has no end if no transaction landed', () => {
     const lost = { ...seen, pooledAtMs: undefined }
     expect(landingOf([{ block: 11, transfers: [] }], lost)).toEqual({
       landed: 0,
@@ -43,7 +43,7 @@ describe('the landing of a burst', () => {
     })
   })
 
-  it('does not count what fills a gap, and refuses what was executed twice', () => {
+  it('does not count gap fillers, and refuses a transaction that was executed twice', () => {
     expect(landingOf([{ block: 11, transfers: [0, 1, 0] }], seen)).toMatchObject({ landed: 1 })
     expect(() => landingOf([{ block: 11, transfers: [1, 1] }], seen)).toThrow('twice')
   })

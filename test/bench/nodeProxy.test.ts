@@ -31,7 +31,7 @@ async function post({ url }: NodeProxy, body: unknown): Promise<{ status: number
 }
 
 describe('a proxy before a node', () => {
-  it('hands requests and answers on as they are, and counts them since the last time', async () => {
+  it('forwards requests and answers unchanged, and counts them since the last call', async () => {
     const opened = await open()
     const { text } = await post(opened, [send('0x01'), read(2)])
     expect(JSON.parse(text)).toEqual([
@@ -92,7 +92,7 @@ describe('a fault', () => {
 describe('a meter', () => {
   const times = (count: number) => Array.from({ length: count }, (_, id) => ({ ...read(id) }))
 
-  it('allows what it holds and what has come in since, and takes nothing for what it refuses', () => {
+  it('allows the tokens that it holds and those added since, and takes none for a request that it refuses', () => {
     let nowMs = 0
     const { rule, seen } = createMeter({ counts: 'calls', perSecond: 10 }, () => nowMs)
     const passes = (count: number) => rule(times(count)).type === 'pass'
@@ -110,14 +110,14 @@ describe('a meter', () => {
     expect(seen).toEqual({ requests: 9, denied: 5, sends: 0 })
   })
 
-  it('counts the transactions that it lets through, and no others', () => {
+  it('counts only the transactions that it lets through', () => {
     const { rule, seen } = createMeter({ counts: 'calls', perSecond: 3 }, () => 0)
     rule([send('0x01'), send('0x02'), read()])
     rule([send('0x03')])
     expect(seen).toEqual({ requests: 2, denied: 1, sends: 2 })
   })
 
-  it('of requests counts each as one, however many calls it has', () => {
+  it('of requests counts each as one, regardless of its number of calls', () => {
     const { rule } = createMeter({ counts: 'requests', perSecond: 2 }, () => 0)
     expect([rule(times(100)), rule(times(1)), rule(times(1))]).toMatchObject([
       { type: 'pass' },

@@ -18,12 +18,12 @@ const optionsOf = (...argv: readonly string[]) => {
 }
 
 describe('a spread', () => {
-  it('has the middle value, or the middle of the two middle ones, whatever the order', () => {
+  it('has the middle value, or the middle of the two middle ones, in any order', () => {
     expect(spreadOf([3, 1, 2])).toMatchObject({ median: 2, least: 1, most: 3, rounds: 3 })
     expect(spreadOf([10, 1, 2, 3])).toMatchObject({ median: 2.5, least: 1, most: 10, rounds: 4 })
   })
 
-  it('of nothing is no figure, rather than a figure of 0', () => {
+  it('of no values is undefined, not a figure of 0', () => {
     expect(spreadOf([])).toBeUndefined()
     expect(figuresOf({ measure: 'm', unit: 'u' }, [['a', []]])).toEqual([])
   })
@@ -46,11 +46,11 @@ describe('a check', () => {
     expect(atMost('times peer', 3, 2.9)).toEqual({ says: 'times peer', value: 3, most: 2.9, passed: false })
   })
 
-  it('is not reached by what only rounds up to it', () => {
+  it('is not reached by a value that only rounds up to the target', () => {
     expect(atLeast('of it', 0.849_99, 0.85)).toMatchObject({ value: 0.85, passed: false })
   })
 
-  it('is not reached where there is nothing to compare', () => {
+  it('is not reached if there is no value to compare', () => {
     const missing = ratioOf(figures, 'rate', 'txlane', { subject: 'nobody' })
     expect(medianOf(figures, 'rate', 'nobody')).toBeUndefined()
     expect(atLeast('times nobody', missing, 0)).toEqual({
@@ -62,12 +62,12 @@ describe('a check', () => {
     expect(atMost('of nothing', Number.NaN, 5)).toMatchObject({ value: null, passed: false })
   })
 
-  it('says in its line that it was not reached, and what was to be', () => {
+  it('prints that it was not reached, and its target', () => {
     expect(checkLine(atLeast('times viem', 3.456, 4))).toBe('NOT REACHED: 3.46 times viem (at least 4)')
     expect(checkLine(atMost('ms', undefined, 25))).toBe('NOT REACHED: not measured ms (at most 25)')
   })
 
-  it('that is missed makes a result that is not reached, as a claim that failed does', () => {
+  it('that is missed makes the result unreached, as a failed claim does', () => {
     const measured = (...checks: Measured['checks']) => ({ checks }) as Measured
     expect(isReached(measured(atLeast('a', 1, 1), atMost('b', 1, 1)))).toBe(true)
     expect(isReached(measured(atLeast('a', 1, 1), atMost('b', 2, 1)))).toBe(false)
@@ -77,7 +77,7 @@ describe('a check', () => {
 })
 
 describe('rounds', () => {
-  it('begin with another subject each, and everybody has one turn', () => {
+  it('begin with a different subject each, and every subject has one turn', () => {
     expect([-1, 0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''))).toEqual([
       'cba',
       'abc',
@@ -88,7 +88,7 @@ describe('rounds', () => {
     expect([inTurn([], 3), inTurn(['a'], 3)]).toEqual([[], ['a']])
   })
 
-  it.each([4, 5, 7, 12])('nobody always comes after the same one: %s subjects', (count) => {
+  it.each([4, 5, 7, 12])('never let one subject always follow the same other: %s subjects', (count) => {
     const subjects = Array.from({ length: count }, (_, index) => index)
     const rounds = [1, 2, 3, 4, 5].map((round) => inTurn(subjects, round))
     for (const order of rounds) expect([...order].sort((a, b) => a - b)).toEqual(subjects)
@@ -98,7 +98,7 @@ describe('rounds', () => {
     }
   })
 
-  it('count after the one that warms up, and note what failed instead of a value', async () => {
+  it('count after the warm-up round, and note the error in place of a value', async () => {
     const ran: string[] = []
     const { values, failures } = await takeTurns({
       subjects: [{ name: 'a' }, { name: 'b' }],
@@ -119,7 +119,7 @@ describe('rounds', () => {
     expect(failures).toEqual(['round 2, b: no answer'])
   })
 
-  it('may be warmed up by several', async () => {
+  it('may be warmed up by several rounds', async () => {
     const said: string[] = []
     const { values } = await takeTurns({
       subjects: [{ name: 'a' }],
@@ -135,12 +135,12 @@ describe('rounds', () => {
 })
 
 describe('the command line', () => {
-  it('measures every claim where none is named, and the named ones in their own order', () => {
+  it('measures every claim if none is named, and the named ones in their own order', () => {
     expect(optionsOf().claims).toEqual(CLAIM_NAMES)
     expect(optionsOf('signing', 'burst', 'signing').claims).toEqual(['burst', 'signing'])
   })
 
-  it('has five rounds, and the number of transactions of each claim, unless told otherwise', () => {
+  it('has five rounds, and the number of transactions of each claim, by default', () => {
     expect(optionsOf()).toMatchObject({ rounds: 5, transactions: undefined, json: false, check: false })
     expect(optionsOf('burst', '--rounds', '7', '--transactions', '100', '--json', '--check')).toMatchObject({
       rounds: 7,
@@ -150,7 +150,7 @@ describe('the command line', () => {
     })
   })
 
-  it('measures every part of a claim in parts, or those that are named', () => {
+  it('measures every part of a claim in parts, or only the named parts', () => {
     expect(optionsOf().parts).toEqual([])
     expect(optionsOf('delivery', '--part', 'idle', '--part', 'metered').parts).toEqual(['idle', 'metered'])
     expect(parseOptions(['delivery', '--part', 'idel'])).toMatchObject({
@@ -159,7 +159,7 @@ describe('the command line', () => {
     })
   })
 
-  it('names all claims when one is none', () => {
+  it('lists all claims if the name is unknown', () => {
     const parsed = parseOptions(['brust'])
     expect(parsed.kind).toBe('bad')
     for (const name of [...CLAIM_NAMES, 'brust'])
@@ -186,7 +186,7 @@ describe('counted requests', () => {
 
 describe('every claim', () => {
   it.each(CLAIM_NAMES)(
-    '%s: says what it claims without a number, since the checks have those',
+    '%s: states its claim without a number, because the checks hold the numbers',
     async (name) => {
       const { says, transactions } = await loadClaim(name)
       expect(says).toMatch(/^[A-Za-z][^0-9]+\.$/)
@@ -199,7 +199,7 @@ describe('a claim that needs a geth', () => {
   afterEach(() => void vi.unstubAllEnvs())
 
   it.each(['nodes', 'delivery'] as const)(
-    '%s: is left out where there is none, in one line',
+    '%s: is skipped with one line if there is no geth',
     async (name) => {
       vi.stubEnv('TXLANE_GETH', '')
       vi.stubEnv('PATH', '')

@@ -1,6 +1,7 @@
 import { obeyOrders } from '../../bench/support/children.js'
 
-// A child of a bench that is not done with its first order before the second comes, and does not start if it is told so.
+// A child of a bench that finishes its first order only after the second arrives, and that fails to start if
+// its arguments say so.
 
 const second = new Promise<void>((resolve) => {
   process.on('message', ({ order }: { order: string }) => {

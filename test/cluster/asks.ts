@@ -2,33 +2,33 @@ import type { Answer, Trouble } from '../sweep/answers.js'
 import type { Wanted } from '../sweep/asks.js'
 import type { ChainSettings, StoreSettings } from '../sweep/settings.js'
 
-/** What is wanted, by whoever asks for it: one id is one transaction, however many processes ask. */
+/** A request for one transaction. One id is one transaction, however many processes ask for it. */
 export type Ask = Wanted & {
   readonly kind: 'plain' | 'cancel' | 'replace'
-  /** Of the chain's accounts: the lane it goes through. */
+  /** Index of one of the chain's accounts; its lane sends the transaction. */
   readonly account: number
 }
 
-/** What a process was told by the library, and what it tells of itself. Each is a line of JSON. */
+/** A line of JSON on standard output: an answer of the library, or a report of the process about itself. */
 export type Tell =
   /** Its senders are ready. */
   | { readonly tell: 'open' }
   | Answer
   | { readonly tell: 'accepted'; readonly id: string; readonly atMs: number }
-  /** All that this process will say of the ask has been said. */
+  /** The process will report nothing more about the ask. */
   | { readonly tell: 'answered'; readonly id: string }
   | LaneTell
-  /** It is about to stop itself, with the first part of a request out. */
+  /** It is about to stop itself, after sending the first part of a request. */
   | { readonly tell: 'stops' }
-  /** It was to stop itself in a request, and had none to send for so long. */
+  /** It was to stop itself in a request, but had none to send within the time limit. */
   | { readonly tell: 'has nothing to send' }
   | Trouble
-  /** It has closed everything. With the processor time that it took, all in all. */
+  /** It has closed everything. `cpuMs` is its total processor time. */
   | { readonly tell: 'done'; readonly cpuMs: number }
 
 /**
- * Who has a lane. `holds`: the store gave it the lease; `sends`: the first request with a transaction of the lane since
- * then; `gives`: the lease was given back; `loses`: another has it.
+ * A change of a lane's owner. `holds`: the store granted the lease; `sends`: the first request with a
+ * transaction of the lane since then; `gives`: the lease was released; `loses`: another process has it.
  */
 export type LaneTell = {
   readonly tell: 'holds' | 'sends' | 'gives' | 'loses'
@@ -37,17 +37,20 @@ export type LaneTell = {
   readonly atMs: number
 }
 
-/** What a process is given first. */
+/** The first line that a process is given. */
 export type ProcessOrder = ChainSettings & {
-  /** How many of the chain's accounts it sends from. */
+  /** The number of the chain's accounts from which it sends. */
   readonly accounts: number
   readonly store: StoreSettings
 }
 
-/** What it is told after that. */
+/** A later command to a process. */
 export type Command =
   | { readonly do: 'ask'; readonly asks: readonly Ask[] }
-  /** The next request that sends transactions is left half sent, and the process stands still; if one comes in time. */
+  /**
+   * The process stops halfway through its next request that sends transactions, if one comes within the
+   * time.
+   */
   | { readonly do: 'stop in a request'; readonly withinMs: number }
-  /** Whatever is open. */
+  /** The process closes, even with open asks. */
   | { readonly do: 'close' }

@@ -6,7 +6,7 @@ import type { ClusterResult } from './result.js'
 import { runCluster } from './run.js'
 import type { ServiceResult } from './service/result.js'
 
-// Two of the faults last as long as a lease does, and everything is slower on a busy machine.
+// Two of the faults last as long as a lease does, and a busy machine is slower.
 const RUN_MS = 300_000
 
 const ONE_KEY = { processes: 2, keys: 1, node: 'devnet', json: true, postgres: undefined } as const
@@ -27,7 +27,7 @@ const cluster = (...args: readonly string[]) => npmScript('cluster', args)
 
 describe('several processes with the same key', () => {
   test(
-    'on PostgreSQL, one killed and one stopped in a request: each id once, and nothing was told falsely',
+    'on PostgreSQL, with one process killed and one stopped in a request: each id lands once, and no answer is false',
     async () => {
       const { code, out, err } = await cluster(
         ...['--json', '--only', 'lanes', '--processes', '2', '--keys', '1', '--transactions', '200'],
@@ -43,14 +43,14 @@ describe('several processes with the same key', () => {
   )
 
   test(
-    'on one SQLite file, each id sent by both at once: one transaction, and both are told the same hash',
+    'on one SQLite file, each id sent by both at once: one transaction, and both get the same hash',
     async () => {
       await using target = await openFile('cluster')
       const said: string[] = []
       const options = { ...ONE_KEY, transactions: 100, kills: 0, stops: 0, seed: 4, twice: 1 }
       const result = await runCluster(options, target, (line) => void said.push(line))
       expect(result, said.join('\n')).toMatchObject({ ...HELD, executed: 100, noops: 0 })
-      // Every hash that was told is the one in the block: the check holds both against it.
+      // Every reported hash is the one in the block: the check compares both with it.
       expect(result.told).toMatchObject({ 'sealed, success': 200 })
     },
     RUN_MS,
@@ -58,7 +58,7 @@ describe('several processes with the same key', () => {
 })
 
 test(
-  'the relayer, with a kill, a new key, a restart of the database and a caller who does harm: each request once',
+  'the relayer, with a kill, a new key, a restart of the database and a hostile caller: each request lands once',
   async () => {
     const { code, out, err } = await cluster(
       ...['--json', '--only', 'service', '--processes', '2', '--keys', '2', '--requests', '120'],
@@ -72,7 +72,7 @@ test(
   RUN_MS,
 )
 
-test('a bad option is exit code 2, names option and value, and nothing is run', async () => {
+test('a bad option exits with code 2, names option and value, and runs nothing', async () => {
   const { code, out, err } = await cluster('--kills', 'many')
   expect([code, out]).toEqual([2, ''])
   expect(err).toMatch(/--kills.*many/)

@@ -4,17 +4,17 @@ import type { Lanes } from './lanes.js'
 import type { Member } from './member.js'
 import type { Fault } from './plan.js'
 
-/** A request is stopped only where there is one. */
+/** How long to wait for a request in which the process can stop. */
 const REQUEST_MS = 10_000
 
 export type Struck = {
-  /** Who, for people. */
+  /** The struck process, described for people. */
   readonly what: string
-  /** Resolves once it is as if nothing had happened. */
+  /** Resolves once the fault is over and its effect is undone. */
   readonly back: Promise<void>
 }
 
-/** Does to the processes what was planned. Undefined where there is nobody to whom it can be done. */
+/** Inflicts the planned fault. Returns undefined if there is no process that it can strike. */
 export async function strike(
   fault: Fault,
   parts: {
@@ -30,7 +30,7 @@ export async function strike(
     return { what: 'PostgreSQL', back: Promise.resolve() }
   }
   const running = members.filter(({ state }) => state === 'running')
-  // The last one has to do the work.
+  // The last running process has to do the work.
   if (running.length < 2) return undefined
   const lane = fault.holderOf
   const holder =

@@ -1,21 +1,24 @@
 import type { LaneTell } from './asks.js'
 
-/** How a holder lost its lane. */
+/** How an owner lost its lane. */
 export type Loss = 'killed' | 'stopped' | 'closed'
 
 export type Takeover = { readonly account: number; readonly how: Loss; readonly timeMs: number }
 
-/** Who has which lane, as the processes tell it, and how long nobody sent from one whose holder was lost. */
+/**
+ * The owner of each lane, as the processes report it, and how long no process sent from a lane after its
+ * owner was lost.
+ */
 export type Lanes = {
-  /** The process that has the lane, where that is known. */
+  /** The process that owns the lane, if it is known. */
   holderOf(account: number): number | undefined
   hear(tell: LaneTell, process: number): void
-  /** The process can do nothing from now on, or gives back what it has. */
+  /** The process can do nothing from now on, or releases its lanes. */
   lost(process: number, how: Loss, atMs: number): void
-  /** Resolves once others send from all lanes that were lost. */
+  /** Resolves once other processes send from all lanes that were lost. */
   takenOver(): Promise<void>
   readonly takeovers: readonly Takeover[]
-  /** As the store counts them: the changes of holders. */
+  /** The number of changes of lane owners, which the store counts as epochs. */
   readonly epochs: number
   readonly leasesLost: number
 }
@@ -59,7 +62,8 @@ export function createLanes(): Lanes {
           break
         }
         case 'gives': {
-          // A clean close lasts until what was reserved is finished: nobody waits before it is given back.
+          // A clean close takes until all reserved nonces are finished. No process waits for the lane before
+          // it is released, so the time counts from here.
           const lost = waiting.get(account)
           if (lost?.how === 'closed' && lost.epoch === epoch) waiting.set(account, { ...lost, sinceMs: atMs })
           if (holder?.epoch === epoch) holders.delete(account)

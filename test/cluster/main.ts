@@ -8,8 +8,8 @@ import { runCluster } from './run.js'
 import { renderService } from './service/result.js'
 import { runService } from './service/run.js'
 
-// For starting and checking, for each fault on top of that, and for each transaction: a few times what they take on a
-// busy machine.
+// Timeouts: for starting and checking, for each fault in addition, and for each transaction. They are a few
+// times the usual duration on a busy machine.
 const REST_MS = 600_000
 const FAULT_MS = 60_000
 const TRANSACTION_MS = 50
@@ -22,16 +22,16 @@ async function run(options: ClusterOptions): Promise<number> {
     write(options.json ? `${JSON.stringify(result)}\n` : render(result, colors))
   let isOk = true
   if (options.only !== 'service') {
-    await using target = await openServer('cluster', options.postgres)
-    const result = await runCluster(options, target, say)
+    await using place = await openServer('cluster', options.postgres)
+    const result = await runCluster(options, place, say)
     await show(result, renderReport)
     isOk = result.ok
   }
   if (options.only !== 'lanes') {
-    await using target = await openServer('service', options.postgres)
+    await using place = await openServer('service', options.postgres)
     const { kills, ...rest } = options
-    // For every two kills one process ends as it should.
-    const result = await runService({ ...rest, kills, ends: Math.ceil(kills / 2) }, target, say)
+    // For every two kills one process ends cleanly.
+    const result = await runService({ ...rest, kills, ends: Math.ceil(kills / 2) }, place, say)
     await show(result, renderService)
     isOk &&= result.ok
   }

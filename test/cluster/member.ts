@@ -3,24 +3,27 @@ import { createInterface } from 'node:readline'
 import { redactText } from '../../src/errors/redact.js'
 import type { Ask, Command, ProcessOrder, Tell } from './asks.js'
 
-/** One of the processes, over all its lives: what it is asked for outlives each of them. */
+/** One of the processes, over all its lives. Its asks outlive each life. */
 export type Member = {
   readonly number: number
   readonly state: 'running' | 'stopped' | 'gone'
-  /** Asked for, and not answered in any life. */
+  /** Asks that were not answered in any life. */
   readonly open: ReadonlyMap<string, Ask>
   readonly lives: number
   ask(asks: readonly Ask[]): void
-  /** Begins a life, which is asked for all that is open. Resolves once its senders are ready. */
+  /** Begins a life, and repeats all open asks. Resolves once its senders are ready. */
   start(): Promise<void>
   kill(): Promise<void>
   stop(): void
-  /** It stops itself in the middle of a request. False where it has none to send for so long. */
+  /**
+   * The process stops itself in the middle of a request. Resolves with false if it has none to send within
+   * the time.
+   */
   stopInRequest(withinMs: number): Promise<boolean>
   goOn(): void
   /** Resolves once it has closed everything and ended. */
   close(): Promise<void>
-  /** Resolves once nothing is open. */
+  /** Resolves once no ask is open. */
   answered(): Promise<void>
 }
 
@@ -31,7 +34,7 @@ export function createMember(options: {
   readonly path: string
   readonly order: ProcessOrder
   readonly told: (tell: Tell, member: Member) => void
-  /** It ended, and nobody wanted it to. */
+  /** Called if the process ended without being ordered to. */
   readonly failed: (why: string) => void
 }): Member {
   const { number, path, order, told } = options
@@ -128,7 +131,7 @@ function beginLife(path: string, order: ProcessOrder, told: (tell: Tell) => void
   let done = false
   let stderr = ''
   let opened = () => {}
-  // One that is killed in the middle of its reading.
+  // The process may be killed while it reads.
   child.stdin.on('error', () => {})
   child.stderr.on('data', (chunk: Buffer) => {
     stderr = `${stderr}${chunk.toString()}`.slice(-STDERR_CHARACTERS)
@@ -165,7 +168,7 @@ function beginLife(path: string, order: ProcessOrder, told: (tell: Tell) => void
   }
 }
 
-/** Of one that was killed the last line may be half a line. */
+/** The last line of a killed process may be incomplete. */
 function tellOf(line: string): Tell | undefined {
   try {
     return JSON.parse(line) as Tell

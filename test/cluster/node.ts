@@ -12,16 +12,16 @@ export type Node = AsyncDisposable &
   ChainSettings & {
     readonly accounts: readonly Address[]
     readonly rpc: PlainRpc
-    /** What is in the node's pool. */
+    /** The transactions in the node's pool. */
     waiting(): Promise<Waiting>
   }
 
-// Faster than chains are, so that there are many blocks, and slower than a busy machine is.
+// Faster than real chains, so that there are many blocks, but slow enough for a busy machine.
 const BLOCKS = { blockTimeMs: 400, flashblockMs: 200 }
 const ANVIL_BLOCK_MS = 200
 const BALANCE = toHex(10n ** 22n)
 
-/** The devnet; or, to measure without its gateway, anvil itself. */
+/** Starts the devnet; or anvil itself, to measure without the devnet's gateway. */
 export async function startNode(kind: 'devnet' | 'anvil', count: number, seed: number): Promise<Node> {
   const accounts = createAccounts(count).map(({ address }) => address)
   if (kind === 'anvil') return startBareNode(accounts)

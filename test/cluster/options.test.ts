@@ -3,7 +3,7 @@ import { parseOptions } from './options.js'
 
 const parse = (text: string) => parseOptions(text.split(' ').filter(Boolean))
 
-test('without options: both parts, four processes, three keys, ten thousand of each, ten faults', () => {
+test('default to both parts, four processes, three keys, ten thousand requests each, and ten faults', () => {
   expect(parse('')).toEqual({
     kind: 'run',
     options: {
@@ -53,16 +53,16 @@ test.each([
   ['--processes 1', '--processes 2'],
   ['--unknown', '--unknown'],
   ['surplus', 'too many arguments'],
-])('%s is refused with a message that says what is wrong', (text, expected) => {
+])('%s is refused with a message that names the fault', (text, expected) => {
   expect(parse(text)).toMatchObject({ kind: 'bad', message: expect.stringContaining(expected) })
 })
 
-test('a connection string that is none is refused and not shown', () => {
+test('an invalid connection string is refused and not shown', () => {
   const parsed = parse('--postgres http://user:secret@node.example')
   expect(parsed).toMatchObject({ kind: 'bad', message: expect.stringContaining('--postgres') })
   expect(JSON.stringify(parsed)).not.toContain('secret')
 })
 
-test('--help gives the text and runs nothing', () => {
+test('--help prints the help and runs nothing', () => {
   expect(parse('--help')).toMatchObject({ kind: 'help', text: expect.stringContaining('--stops') })
 })

@@ -7,27 +7,29 @@ export type ClusterOptions = {
   readonly processes: number
   readonly keys: number
   readonly transactions: number
-  /** Of the callers of the service. */
+  /** The number of requests of the service's callers. */
   readonly requests: number
-  /** One of the two parts alone. */
+  /** Runs one of the two parts only. */
   readonly only: 'lanes' | 'service' | undefined
   readonly kills: number
   readonly stops: number
   readonly seed: number
   readonly node: 'devnet' | 'anvil'
   readonly json: boolean
-  /** A server to use in place of one that is started for the run. */
+  /** An existing server. By default the run starts its own. */
   readonly postgres: string | undefined
 }
 
-/** Those of the part without the service. */
+/** The options of the part without the service. */
 export type LanesOptions = Omit<ClusterOptions, 'requests' | 'only'>
 
 /** Reads the command line; never throws and never ends the process. */
 export function parseOptions(argv: readonly string[]): Parsed<ClusterOptions> {
   return readCommandLine(createCommand(), argv, ({ postgres, only, ...rest }: ClusterOptions) => {
     if (rest.processes < 2 && rest.kills + rest.stops > 0)
-      throw badOption('--kills and --stops need --processes 2 or more: somebody has to take the lanes over.')
+      throw badOption(
+        '--kills and --stops need --processes 2 or more: another process has to take over the lanes.',
+      )
     return { ...rest, only, postgres }
   })
 }
@@ -38,8 +40,8 @@ function createCommand(): Command {
       'Sends from several processes over one PostgreSQL, with the same keys in all of them, while processes are ' +
         'killed and started again, stopped for longer than a lease lasts (one of them in the middle of a request), ' +
         'and closed, and the database is restarted. Then reads from the blocks whether everything happened exactly ' +
-        'once and as it was told. After that it does the same to examples/relayer over HTTP, on a stock geth where there ' +
-        'is one, with callers who try again, one who does harm, keys that change and webhooks. Exit code 0 when all of ' +
+        'once and as reported. After that it does the same to examples/relayer over HTTP, on a stock geth if there ' +
+        'is one, with callers that retry, a hostile one, keys that change and webhooks. Exit code 0 if all of ' +
         'it held, 1 when not, 2 for bad options.',
     )
     .addOption(
@@ -68,11 +70,7 @@ function createCommand(): Command {
         .default(4)
         .argParser(whole(0, 1_000)),
     )
-    .addOption(
-      new Option('--seed <n>', 'what work and faults are drawn from')
-        .default(1)
-        .argParser(whole(0, SEED_MAX)),
-    )
+    .addOption(new Option('--seed <n>', 'seed of work and faults').default(1).argParser(whole(0, SEED_MAX)))
     .addOption(
       new Option(
         '--node <kind>',

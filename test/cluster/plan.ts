@@ -1,31 +1,31 @@
 import { between, deriveRandom, shuffle } from '../sim/random.js'
 import type { Ask } from './asks.js'
 
-/** What happens to one process, and to the database. */
+/** A fault of one process or of the database. */
 export type Fault = {
   readonly kind: 'kill' | 'stop' | 'stop in a request' | 'close' | 'restart the database'
-  /** Of the holder of the lane of this account. Otherwise of any process that runs. */
+  /** Strikes the lane owner of this account. If undefined, any running process. */
   readonly holderOf: number | undefined
   readonly anyOf: number
-  /** From the asks that it comes with. */
+  /** Milliseconds after the asks that are sent before it. */
   readonly afterMs: number
-  /** Until the process is started again, or goes on. */
+  /** Milliseconds until the process is started again or continued. */
   readonly backAfterMs: number
-  /** Whether the next one waits until others send from the lanes that were lost by it. */
+  /** If true, the next fault waits until other processes send from the lanes that were lost by this one. */
   readonly alone: boolean
 }
 
-// Longer than a lease lasts: it wakes up when another process has the lane.
+// Longer than a lease: when the process wakes up, another one owns the lane.
 const STOPPED_MS = { min: 11_000, max: 14_000 } as const
 const OF_HOLDER = 0.8
 const ALONE = 0.7
 
-/** The faults of a run, in their order. For every two kills one process closes as it should. */
+/** The faults of a run, in their order. For every two kills one process closes cleanly. */
 export function planFaults(options: {
   readonly kills: number
   readonly stops: number
   readonly accounts: number
-  /** The database is ours to be restarted. */
+  /** True if the run may restart the database. */
   readonly database: boolean
   readonly seed: number
 }): readonly Fault[] {
@@ -55,7 +55,7 @@ export function planFaults(options: {
   }))
 }
 
-/** What is asked for, and which process asks: some ids come from two at once. */
+/** An ask and the processes that make it. Some ids are requested by two processes at once. */
 export type Wanted = { readonly ask: Ask; readonly processes: readonly number[] }
 
 const CANCELLED = 0.01
@@ -66,9 +66,9 @@ export function planAsks(options: {
   readonly processes: number
   readonly accounts: number
   readonly seed: number
-  /** All of them plain. */
+  /** If true, all asks are plain. */
   readonly plain: boolean
-  /** The share of ids that come from two processes at once. */
+  /** The share of ids that two processes request at once. */
   readonly twice: number
 }): readonly Wanted[] {
   const random = deriveRandom(options.seed, 'asks')

@@ -1,7 +1,7 @@
 import { type Colors, columns, tellingsOf, transactionsOf, verdictOf } from '../sweep/report.js'
 import type { ClusterResult, Rate, TakeoverTimes } from './result.js'
 
-/** The report that people read. */
+/** The report for people. */
 export function renderReport(result: ClusterResult, colors: Colors): string {
   const { processes, keys, seed, seconds, load } = result
   const { killed, stopped, closed } = result.takeovers

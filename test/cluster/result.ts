@@ -10,7 +10,10 @@ import type { Fault } from './plan.js'
 
 export type Rate = { readonly transactions: number; readonly seconds: number; readonly perSecond: number }
 
-/** From the first ask to the last acceptance; what was told of it first, whichever process was told. */
+/**
+ * The rate from the first ask to the last acceptance. For each transaction the earliest acceptance of any
+ * process counts.
+ */
 export function rateOf(acceptedAtMs: readonly (number | undefined)[], sinceMs: number): Rate {
   const times = acceptedAtMs.filter((atMs) => atMs !== undefined)
   const seconds = (times.reduce((last, atMs) => Math.max(last, atMs), sinceMs) - sinceMs) / 1_000
@@ -21,14 +24,14 @@ export function rateOf(acceptedAtMs: readonly (number | undefined)[], sinceMs: n
   }
 }
 
-/** From the moment of the kill or the stop, or of the lease's return, to the first request by another holder. */
+/** From the kill, the stop or the release of the lease to the first request of the next owner. */
 export type TakeoverTimes = {
   readonly count: number
   readonly medianMs: number | null
   readonly maxMs: number | null
 }
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 export type ClusterResult = Counts & {
   readonly ok: boolean
   readonly processes: number
@@ -36,7 +39,7 @@ export type ClusterResult = Counts & {
   readonly seed: number
   readonly node: LanesOptions['node']
   readonly seconds: number
-  /** Of the machine, over the last minute: others may have run on it. */
+  /** Load average of the machine over the last minute, which includes other programs. */
   readonly load: number
   readonly accepted: Rate
   readonly acceptedWithoutFaults: Rate
@@ -46,19 +49,20 @@ export type ClusterResult = Counts & {
   readonly databaseRestarts: number
   readonly lives: number
   /**
-   * Processor time of all processes that closed in the end, for each transaction: in a run without faults it says what
-   * a machine that has nothing else to do could send. The node and the database come on top.
+   * Processor time of all processes that closed at the end, divided by the transactions. In a run without
+   * faults it indicates the rate of a machine that does nothing else. The node and the database are not
+   * included.
    */
   readonly cpuMsPerTransaction: number
-  /** How often a lane was given to a holder, the first time too. */
+  /** How often a lane was granted to an owner, first grants included. */
   readonly epochs: number
   readonly leasesLost: number
   readonly takeovers: Readonly<Record<Loss, TakeoverTimes>>
   /** Processes that ended by themselves or did not end, and promises that did not settle. */
   readonly failures: number
-  /** What was told, and how often. */
+  /** The answers of the library, with their counts. */
   readonly told: Readonly<Record<string, number>>
-  /** What the senders told of themselves. */
+  /** Errors and warnings that the senders reported. */
   readonly troubles: Readonly<Record<string, number>>
   readonly problems: readonly string[]
 }

@@ -1,34 +1,44 @@
 import { systemClock } from '../../src/platform/clock.js'
+import { within } from '../../tools/cli/demo/within.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { readChain } from '../sweep/chain.js'
-import { check } from '../sweep/check.js'
+import { check, type Verdict } from '../sweep/check.js'
 import type { Place } from '../sweep/place.js'
 import type { Ask, ProcessOrder, Tell } from './asks.js'
 import { strike } from './faults.js'
-import { createLanes } from './lanes.js'
+import { createLanes, type Lanes } from './lanes.js'
 import { createMember, type Member } from './member.js'
-import { startNode } from './node.js'
+import { type Node, startNode } from './node.js'
 import type { LanesOptions } from './options.js'
 import { type Fault, planAsks, planFaults, type Wanted } from './plan.js'
 import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
 
 const CHILD = new URL('child/main.ts', import.meta.url)
 
-/** Of the transactions of a run with faults, so many are sent before the first one. */
+/** In a run with faults, this share of the transactions is sent before the first fault. */
 const CALM_SHARE = 0.3
-/** Of the ids of a run with faults, so many come from two processes at once. */
+/** In a run with faults, this share of the ids is requested by two processes at once. */
 const TWICE = 0.05
-/** Where nothing at all was answered for so long, even on a busy machine, nothing will be. */
+/** If no ask at all was answered for this long, even on a busy machine, none will be. */
 const SILENT_MS = 120_000
 const TAKEN_OVER_MS = 40_000
 const CLOSED_MS = 60_000
 
+type Struck = Record<Fault['kind'], number>
+const NONE_STRUCK: Readonly<Struck> = {
+  kill: 0,
+  stop: 0,
+  'stop in a request': 0,
+  close: 0,
+  'restart the database': 0,
+}
+
 export type Say = (line: string) => void
 
-/** Runs the processes, breaks what is to be broken, and says what the chain has of all that was wanted. */
+/** Runs the processes, inflicts the faults, and compares all asks with the chain. */
 export async function runCluster(
   options: LanesOptions & { readonly twice?: number },
-  target: Place,
+  place: Place,
   say: Say,
 ): Promise<ClusterResult> {
   const { processes, keys, transactions, seed } = options
@@ -41,9 +51,8 @@ export async function runCluster(
   const acceptedAtMs = new Map<string, number>()
   const failures: string[] = []
   let answers = 0
-  const struckCounts = { kill: 0, stop: 0, 'stop in a request': 0, close: 0, 'restart the database': 0 }
 
-  const faults = planFaults({ ...options, accounts: keys, database: target.restart !== undefined })
+  const faults = planFaults({ ...options, accounts: keys, database: place.restart !== undefined })
   const plain = faults.length === 0
   const twice = options.twice ?? (plain ? 0 : TWICE)
   const wanted = planAsks({ transactions, processes, accounts: keys, seed, plain, twice })
@@ -53,7 +62,7 @@ export async function runCluster(
     chainId: node.chainId,
     blockTimeMs: node.blockTimeMs,
     accounts: keys,
-    store: target.store,
+    store: place.store,
   }
   const members = Array.from({ length: processes }, (_, number) =>
     createMember({ number, path: bundle.path, order, told: hear, failed: (why) => failures.push(why) }),
@@ -67,18 +76,11 @@ export async function runCluster(
       lanes.hear(tell, number)
   }
 
-  function ask(some: readonly Wanted[]): void {
-    for (const member of members) {
-      const own = some.filter((one) => one.processes.includes(member.number)).map((one) => one.ask)
-      if (own.length > 0) member.ask(own)
-    }
-  }
-
   async function answered(what: string): Promise<void> {
-    const all = Promise.all(members.map((member) => member.answered())).then(() => true)
+    const all = Promise.all(members.map((member) => member.answered()))
     for (let before = -1; before !== answers; ) {
       before = answers
-      if (await within(all, SILENT_MS)) return
+      if ((await within(systemClock, SILENT_MS, all)) !== 'late') return
     }
     for (const { number, open, state } of members) {
       if (open.size === 0) continue
@@ -100,79 +102,85 @@ export async function runCluster(
   await Promise.all(members.map((member) => member.start()))
   const calm = wanted.slice(0, faults.length === 0 ? wanted.length : Math.floor(wanted.length * CALM_SHARE))
   let calmRate: Rate | undefined
+  let struck = NONE_STRUCK
   const rate = await timed(wanted, async () => {
     calmRate = await timed(calm, async () => {
-      ask(calm)
+      ask(members, calm)
       await answered('without faults')
     })
     say(`${calm.length} transactions without faults: ${calmRate.perSecond} accepted a second`)
-    await suffer(wanted.slice(calm.length))
+    struck = await suffer(wanted.slice(calm.length), faults, { members, lanes, restart: place.restart, say })
     await answered('in the end')
   })
-  await Promise.all(members.map((member) => within(member.close(), CLOSED_MS)))
+  await Promise.all(members.map((member) => within(systemClock, CLOSED_MS, member.close())))
   for (const { number, state } of members)
     if (state !== 'gone') failures.push(`process ${number} did not close`)
-  const waiting = await node.waiting()
-  const facts = await readChain({ rpc: node.rpc, accounts: node.accounts, after: startBlock, waiting })
-  const verdicts = facts.map((chain, account) =>
-    check({
-      account: node.accounts[account]!,
-      asks: asks.filter((one) => one.account === account),
-      told,
-      chain,
-    }),
-  )
-  // Whatever does not end by itself: the run has failed already.
+  const verdicts = await verdictsOf(node, startBlock, asks, told)
+  // Kills the processes that did not end; the run has failed already.
   await Promise.all(members.map((member) => member.state === 'gone' || member.kill()))
   return resultOf({
     options,
     seconds: (systemClock.wallNow() - startedAtMs) / 1_000,
     rate,
     calmRate: calmRate as Rate,
-    struck: struckCounts,
+    struck,
     lanes,
     lives: members.reduce((sum, { lives }) => sum + lives, 0),
     told,
     verdicts,
     failures,
   })
+}
 
-  /** A part of the work comes with each fault: half of it before, half of it after. */
-  async function suffer(work: readonly Wanted[]): Promise<void> {
-    const size = Math.ceil(work.length / (2 * faults.length || 1))
-    const parts = Array.from({ length: 2 * faults.length }, (_, index) =>
-      work.slice(index * size, (index + 1) * size),
-    )
-    const back: Promise<void>[] = []
-    for (const [index, fault] of faults.entries()) {
-      ask(parts[2 * index] ?? [])
-      // There has to be a request in which it can stop.
-      if (fault.kind === 'stop in a request') ask(parts[2 * index + 1] ?? [])
-      const struck = await strike(fault, { members, lanes, restart: target.restart })
-      if (struck !== undefined) {
-        back.push(struck.back)
-        struckCounts[fault.kind]++
-        say(`${index + 1} of ${faults.length}: ${fault.kind} of ${struck.what}`)
-      } else say(`${index + 1} of ${faults.length}: ${fault.kind}: there was nobody to whom it could be done`)
-      if (fault.kind !== 'stop in a request') ask(parts[2 * index + 1] ?? [])
-      if (isLast(index, faults) || fault.alone || !someRun(members)) {
-        if (
-          !(await within(
-            lanes.takenOver().then(() => true),
-            TAKEN_OVER_MS,
-          ))
-        )
-          say('a lane was not taken over: nobody had anything to send there')
-        await struck?.back
-      }
+/** The work is sent in parts: with each fault, half of its part comes before and half after it. */
+async function suffer(
+  work: readonly Wanted[],
+  faults: readonly Fault[],
+  parts: {
+    readonly members: readonly Member[]
+    readonly lanes: Lanes
+    readonly restart: Place['restart']
+    readonly say: Say
+  },
+): Promise<Struck> {
+  const { members, lanes, restart, say } = parts
+  const counts = { ...NONE_STRUCK }
+  const size = Math.ceil(work.length / (2 * faults.length || 1))
+  const shares = Array.from({ length: 2 * faults.length }, (_, index) =>
+    work.slice(index * size, (index + 1) * size),
+  )
+  const back: Promise<void>[] = []
+  for (const [index, fault] of faults.entries()) {
+    ask(members, shares[2 * index] ?? [])
+    // The process needs a request in which it can stop.
+    if (fault.kind === 'stop in a request') ask(members, shares[2 * index + 1] ?? [])
+    const struck = await strike(fault, { members, lanes, restart })
+    if (struck !== undefined) {
+      back.push(struck.back)
+      counts[fault.kind]++
+      say(`${index + 1} of ${faults.length}: ${fault.kind} of ${struck.what}`)
+    } else say(`${index + 1} of ${faults.length}: ${fault.kind}: skipped, because no process could be struck`)
+    if (fault.kind !== 'stop in a request') ask(members, shares[2 * index + 1] ?? [])
+    if (isLast(index, faults) || fault.alone || !someRun(members)) {
+      if ((await within(systemClock, TAKEN_OVER_MS, lanes.takenOver())) === 'late')
+        say('a lane was not taken over: no process had anything to send there')
+      await struck?.back
     }
-    await Promise.all(back)
+  }
+  await Promise.all(back)
+  return counts
+}
+
+function ask(members: readonly Member[], some: readonly Wanted[]): void {
+  for (const member of members) {
+    const own = some.filter((one) => one.processes.includes(member.number)).map((one) => one.ask)
+    if (own.length > 0) member.ask(own)
   }
 }
 
 const isLast = (index: number, faults: readonly Fault[]) => index === faults.length - 1
 
-/** Two, so that one is left when the next one is struck. */
+/** At least two, so that one is left when the next one is struck. */
 const someRun = (members: readonly Member[]) => members.filter(({ state }) => state === 'running').length > 1
 
 function idsOf(asks: readonly Ask[]): string {
@@ -180,10 +188,21 @@ function idsOf(asks: readonly Ask[]): string {
   return `${asks.length}: ${first.join(', ')}${asks.length > first.length ? ' …' : ''}`
 }
 
-/** Undefined where it took longer. */
-function within<T>(work: Promise<T>, timeMs: number): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const cancel = systemClock.setTimer(() => resolve(undefined), timeMs)
-    work.then(resolve, reject).finally(cancel)
-  })
+async function verdictsOf(
+  node: Node,
+  startBlock: number,
+  asks: readonly Ask[],
+  told: readonly Tell[],
+): Promise<readonly Verdict[]> {
+  const { rpc, accounts } = node
+  const waiting = await node.waiting()
+  const facts = await readChain({ rpc, accounts, after: startBlock, waiting })
+  return facts.map((chain, index) =>
+    check({
+      account: accounts[index]!,
+      asks: asks.filter(({ account }) => account === index),
+      told,
+      chain,
+    }),
+  )
 }

@@ -30,7 +30,7 @@ const good = {
   eth_chainId: '0x1',
 }
 
-/** The block that is asked for by its number: block 0 is no other. */
+/** The block that the call names by its number; block 0 must not be confused with another. */
 const numbered = ({ calls }: Parameters<Script>[0]) =>
   rawBlock(calls[0]?.params?.[0] === '0x0' ? { number: '0x0' } : {})
 
@@ -59,7 +59,7 @@ const text =
     headers: { 'content-type': contentType },
     body,
   })
-/** Answers that no read can make anything of, and how the failure is called. */
+/** Answers that no read can interpret, and the kind of the resulting failure. */
 const broken: Record<string, [Script, string]> = {
   HTML: [text('<html>502 Bad Gateway</html>', 'text/html'), 'malformed'],
   'an empty body': [text(''), 'malformed'],
@@ -99,7 +99,7 @@ describe.each(Object.entries(reads))('%s', (method, read) => {
   )
 
   if (method === 'eth_getStorageAt')
-    test('answered with 0x, as Ganache says an unset slot, is a zero word', async () => {
+    test('answered with 0x, which Ganache returns for an unset slot, is a zero word', async () => {
       server.script(results({ ...good, [method]: '0x' }))
       expect(await read(port)).toBe(hashOf('0'))
     })
@@ -145,7 +145,7 @@ describe('a block of a real node', () => {
     expect((await blockOf({ hash }))?.hash).toBeNull()
   })
 
-  test('may be pending with a hash of what it holds so far', async () => {
+  test('may be pending with a hash of its contents so far', async () => {
     expect((await blockOf({ hash: hashOf('c') }))?.hash).toBe(hashOf('c'))
   })
 
@@ -155,16 +155,16 @@ describe('a block of a real node', () => {
     expect(block?.size).toBeUndefined()
   })
 
-  test('keeps the fields that no one told us of', async () => {
+  test('keeps fields that are unknown to the reader', async () => {
     expect(await blockOf({ l1Origin: { number: 7 } })).toMatchObject({ l1Origin: { number: 7 } })
   })
 
-  test('is not taken for a sealed one when it lacks number or hash', async () => {
+  test('is not accepted as sealed if it lacks number or hash', async () => {
     await expect(blockOf({ number: null }, 'latest')).rejects.toThrow(/number is missing/)
     await expect(blockOf({ hash: hashOf('0') }, 'latest')).rejects.toThrow(/hash is missing/)
   })
 
-  test('is not taken for another than the one asked for', async () => {
+  test('is not accepted if it is not the requested block', async () => {
     await expect(blockOf({ number: '0x11' }, 16n)).rejects.toThrow(/number is 17/)
   })
 
@@ -177,7 +177,7 @@ describe('a block of a real node', () => {
 })
 
 describe('block receipts', () => {
-  test('that are forbidden (403) are UNSUPPORTED with the status, and not asked for again', async () => {
+  test('that are forbidden (403) are UNSUPPORTED with the status, and not requested again', async () => {
     server.script(() => ({ status: 403, body: 'forbidden' }))
     const read = () => getBlockReceipts(port, { block: 'latest' })
     await expect(read()).rejects.toMatchObject({ code: 'UNSUPPORTED', status: 403 })
@@ -190,7 +190,7 @@ describe('block receipts', () => {
     expect(profileOf(port).current().blockReceipts).toBe(false)
   })
 
-  test('are forbidden on a devnet that plays a public endpoint', async () => {
+  test('are forbidden on a devnet that imitates a public endpoint', async () => {
     await using devnet = await startDevnet({ mode: 'manual', blockReceipts: 'forbidden' })
     const client = createClient({ transport: http(devnet.url) })
     await expect(getBlockReceipts(client, { block: 'latest' })).rejects.toMatchObject({
@@ -199,7 +199,7 @@ describe('block receipts', () => {
     })
   })
 
-  test('asked of other methods, 403 is a matter of credentials', async () => {
+  test('are not affected by a 403 on other methods, which means bad credentials', async () => {
     server.script(() => ({ status: 403, body: 'forbidden' }))
     await expect(getCode(port, { address, block: 'latest' })).rejects.toMatchObject({
       code: 'REJECTED',
@@ -214,7 +214,7 @@ describe('a batch', () => {
     return { body: Array.isArray(body) ? body.reverse() : body }
   }
 
-  test('answered out of order is read all the same', async () => {
+  test('answered out of order is read correctly', async () => {
     server.script(shuffled)
     expect(await readLane(port, { address })).toMatchObject({ latest: { count: 5 }, pending: { count: 5 } })
     expect(server.requests).toHaveLength(1)
@@ -225,7 +225,7 @@ describe('a batch', () => {
     await expect(readLane(port, { address })).rejects.toMatchObject({ failure: 'malformed' })
   })
 
-  test('answered with one error object is asked in parts, down to single calls', async () => {
+  test('answered with one error object is requested in parts, down to single calls', async () => {
     server.script((request) =>
       request.isBatch
         ? {
@@ -244,7 +244,7 @@ describe('a batch', () => {
     expect(server.requests.slice(before).every(({ isBatch }) => !isBatch)).toBe(true)
   })
 
-  test('of one error object for a rate limit is not asked again', async () => {
+  test('answered with one error object for a rate limit is not requested again', async () => {
     const error = { code: -32016, message: 'over rate limit' }
     server.script(() => ({ body: { jsonrpc: '2.0', id: null, error } }))
     await expect(readLane(port, { address })).rejects.toMatchObject({ name: 'TxlaneError' })
@@ -284,7 +284,7 @@ describe('bad input', () => {
 })
 
 describe('a viem client', () => {
-  test('has the reads beside its own actions, and none of viem’s retries', async () => {
+  test('has the reads beside its own actions, without the retries of viem', async () => {
     const client = createClient({ transport: http(server.url, { retryCount: 3, retryDelay: 1 }) })
       .extend(publicActions)
       .extend(chainReads())
@@ -296,7 +296,7 @@ describe('a viem client', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  test('with a fallback reads from the next endpoint when one has no word on it, and only then', async () => {
+  test('with a fallback reads from the next endpoint only if the first does not know the answer', async () => {
     await using other = await startScriptedServer(results({ ...good, eth_getCode: '0x6001' }))
     const client = createClient({ transport: fallback([http(server.url), http(other.url)]) })
     server.script(() => 'reset')
@@ -306,7 +306,7 @@ describe('a viem client', () => {
     expect(other.requests).toHaveLength(1)
   })
 
-  test('ends a read with ABORTED when the signal says so', async () => {
+  test('ends a read with ABORTED when its signal aborts', async () => {
     const client = createClient({ transport: http(server.url) })
     const controller = new AbortController()
     server.script(() => {

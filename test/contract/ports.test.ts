@@ -41,7 +41,7 @@ function portsOf(
   return { ports, client }
 }
 
-/** viem's provider for a custom transport: posts by itself, and rejects as wallets do. */
+/** viem's provider for a custom transport: it posts by itself, and rejects as wallets do. */
 function provider(url: string) {
   return {
     async request({ method, params }: { method: string; params?: unknown }) {
@@ -87,7 +87,7 @@ const overBoth: Record<string, Script> = {
   HTML: () => ({ headers: { 'content-type': 'text/html' }, body: '<html></html>' }),
 }
 
-test('a send that is redirected goes to no other place, and the failure says why', async () => {
+test('a send that is redirected is not posted to the new location, and the failure says why', async () => {
   const server = await serve(({ number }) => ({ status: 307, headers: { location: `/${number}` }, body: '' }))
   const [port] = portsOf(http_(server)).ports
   const message = 'the server redirects: configure the URL that it redirects to'
@@ -98,12 +98,12 @@ test('a send that is redirected goes to no other place, and the failure says why
 describe.each(Object.entries(transports))('a send over %s', (name, transport) => {
   const failures = { ...overBoth, ...(name === 'webSocket' ? {} : overHttp) }
 
-  test.each(Object.entries(failures))('goes out once, though it meets %s', async (what, script) => {
+  test.each(Object.entries(failures))('is posted once, although it meets %s', async (what, script) => {
     const server = await serve(script)
     const clock = createVirtualClock()
     const { ports, client } = portsOf(transport(server), clock)
     const replies = ports[0]!.batch([send])
-    // A frame that is no JSON answers nothing: only the time ends that wait.
+    // A frame that is not JSON matches no call, so the wait ends only by its timeout.
     if (name === 'webSocket' && what === 'HTML') {
       await vi.waitUntil(() => server.requests.length > 0)
       await clock.advance(10_000)
@@ -113,7 +113,7 @@ describe.each(Object.entries(transports))('a send over %s', (name, transport) =>
     if (name === 'webSocket') (await rpcClientOf(client)).close()
   })
 
-  test('goes out once, though no answer comes in time', async () => {
+  test('is posted once, although no answer comes in time', async () => {
     const clock = createVirtualClock()
     const server = await serve(() => 'hang')
     const { ports, client } = portsOf(transport(server), clock)
@@ -127,7 +127,7 @@ describe.each(Object.entries(transports))('a send over %s', (name, transport) =>
 })
 
 describe('the endpoints of a fallback', () => {
-  test('are addressed each by itself: a send to one never reaches the other', async () => {
+  test('are addressed separately: a send to one never reaches the other', async () => {
     const [first, second] = [await serve(() => ({ status: 503, body: '' })), await serve(good)]
     const { ports } = portsOf(fallback([http_(first), http_(second)], RETRIES))
     expect(await ports[0]!.batch([send])).toMatchObject([{ failure: { kind: 'http', status: 503 } }])
@@ -156,7 +156,7 @@ describe('a burst over HTTP', () => {
 })
 
 describe('a viem WebSocket', () => {
-  test('carries a batch in one frame, and answers come by id while several are in the air', async () => {
+  test('carries a batch in one frame, and matches answers by id while several are in flight', async () => {
     const answers: (() => void)[] = []
     const server = await serve(async (request): Promise<ScriptedAnswer> => {
       await new Promise<void>((resolve) => answers.push(resolve))
@@ -184,7 +184,7 @@ describe('a viem WebSocket', () => {
     ;(await rpcClientOf(client)).close()
   })
 
-  test('that drops leaves open calls without an answer, and nothing is written again when viem reconnects', async () => {
+  test('that drops leaves open calls without an answer, and no frame is repeated when viem reconnects', async () => {
     const server = await serve(({ number }) => (number === 1 ? 'hang' : { body: '' }))
     const { ports, client } = portsOf(
       webSocket(server.wsUrl, { ...RETRIES, reconnect: { delay: 1, attempts: 50 } }),
@@ -203,7 +203,7 @@ describe('a viem WebSocket', () => {
     ;(await rpcClientOf(client)).close()
   })
 
-  test('that cannot be opened is a `network` failure, with nothing written', async () => {
+  test('that cannot be opened is a `network` failure, with no frame written', async () => {
     const server = await serve(good)
     const { wsUrl } = server
     await server.close()

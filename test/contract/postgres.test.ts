@@ -17,7 +17,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-describe('postgresStore keeps the contract of a store, over two pools', () => {
+describe('postgresStore satisfies the store contract, over two pools', () => {
   const open = () => postgresStore({ connectionString: server.connectionString })
   const setBack = async (ms: number) => {
     const interval = `${ms} milliseconds`

@@ -7,7 +7,7 @@ import { leaksOf } from '../support/leaks.js'
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
 import { newLane, rejection } from './postgresSamples.js'
 
-// An operator who reads the first line has to know where to look, and must not find the password there.
+// The first line of the error must name the place to check, and must not contain the password.
 
 let server: TestPostgres
 
@@ -40,14 +40,14 @@ it.each<[string, (url: URL) => URL, string, string]>([
     'PostgreSQL does not have the database.',
     '3D000',
   ],
-])('%s is told apart', async (_, change, sentence, said) => {
+])('%s has a message of its own', async (_, change, sentence, said) => {
   const error = await failure(change)
   expect(error).toMatchObject({ code: 'STORE', fate: 'notExecuted', shortMessage: sentence })
   expect(error.details).toContain(said)
   expect(leaksOf([error, String(error), error.stack], [PASSWORD, WRONG])).toEqual([])
 })
 
-it('a port at which nobody listens, and a host that nobody knows, cannot be reached', async () => {
+it('a port on which no process listens, and an unknown host, are unreachable', async () => {
   const port = await freePort()
   for (const change of [{ port: String(port) }, { hostname: 'nowhere.invalid' }]) {
     const error = await failure((url) => Object.assign(url, change))
@@ -56,7 +56,7 @@ it('a port at which nobody listens, and a host that nobody knows, cannot be reac
   }
 })
 
-// As the server and the sockets of Node word them: PostgreSQL's appendix A, and libuv's names of errors.
+// Codes and messages of the server (PostgreSQL's appendix A) and of Node's sockets (libuv's error names).
 it.each([
   ['28000', CREDENTIALS],
   ['57P03', 'PostgreSQL is starting or stopping.'],
@@ -85,7 +85,7 @@ it.each([
   ['No answer within 2000 ms.', 'PostgreSQL cannot be reached.'],
   ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', CREDENTIALS],
   ['The server does not support SSL connections', 'The connection to PostgreSQL cannot be encrypted.'],
-])('the driver has no code for "%s"', (message, sentence) => {
+])('the error of the driver without a code: "%s"', (message, sentence) => {
   expect(storeFailure({ error: new Error(message), unknown: false, secrets: [] }).shortMessage).toBe(sentence)
   for (const odd of [undefined, null, 'text', {}, { code: 7 }])
     expect(storeFailure({ error: odd, unknown: false, secrets: [] }).code).toBe('STORE')

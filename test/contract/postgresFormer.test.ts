@@ -13,7 +13,7 @@ const lane = { chainId: 5, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'
 const other = { ...lane, genesisHash: `0x${'2'.repeat(64)}` } as const
 const HASH = `0x${'b'.repeat(64)}` as const
 
-/** As it was written before transactions had an order and a reason. */
+/** The format from before transactions had an order and a reason. */
 const FORMER = `{"v":1,"transaction":{"id":"former","lane":{"chainId":5,"genesisHash":"${lane.genesisHash}","address":"${lane.address}"},"fingerprint":"0x${'2'.repeat(64)}","request":{"to":"0x${'c'.repeat(40)}"},"sequence":1,"priority":0,"onExpiry":"leave","stage":"signed","nonce":7,"hash":"${HASH}","createdAtMs":1}}`
 
 let server: TestPostgres
@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** The tables of a former version: two chains with one id, and a lane whose holder is still at work. */
+/** The tables of a former version: two chains with one id, and a lane whose lease owner is still at work. */
 async function formerTables(schema: string, version: number): Promise<void> {
   const client = await raw.connect()
   try {
@@ -44,7 +44,7 @@ async function formerTables(schema: string, version: number): Promise<void> {
      SELECT chain, '${lane.address}', 4, 'former', now() + interval '10 s', 8, 1, 1
      FROM ${schema}.chains WHERE genesis_hash = '${lane.genesisHash}'`,
   )
-  // Since version 4 each row says when it was taken on.
+  // Since version 4 each row holds the time at which it was admitted.
   const [names, values] = version < 4 ? ['', ''] : [', created_ms, arrival', ', 1, 1']
   await raw.query(
     `INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, body${names})
@@ -66,13 +66,13 @@ async function withStore(schema: string, work: (store: Store) => Promise<void>):
 const versionsOf = async (schema: string) =>
   (await raw.query(`SELECT version FROM ${schema}.migrations ORDER BY 1`)).rows.map(({ version }) => version)
 
-// Each version that was there before this one.
+// Each version before the present one.
 describe.each(migrations.slice(0, -1).map(({ version }) => version))(
   'the tables of version %i',
   (version) => {
     const schema = `former_${version}`
 
-    it('are brought up to date when they are opened, and lose nothing', async () => {
+    it('are migrated when they are opened, and lose no data', async () => {
       await formerTables(schema, version)
       expect(await versionsOf(schema)).toEqual(migrations.slice(0, version).map((step) => step.version))
       await withStore(schema, async (store) => {
@@ -80,7 +80,7 @@ describe.each(migrations.slice(0, -1).map(({ version }) => version))(
         expect(found).toMatchObject({ id: 'former', stage: 'signed', nonce: 7 })
         expect(found?.waiting).toBeUndefined()
         expect(found?.order).toBeUndefined()
-        // Taken on at 1, as its body says.
+        // Admitted at 1, as its body says.
         expect((await store.list([lane], { limit: 9, createdBeforeMs: 2 })).items).toEqual([found])
         expect(await store.list([lane], { limit: 9, createdAfterMs: 2 })).toEqual({ items: [] })
         expect(await store.find(other, { id: 'former' })).toBeUndefined()
@@ -88,7 +88,7 @@ describe.each(migrations.slice(0, -1).map(({ version }) => version))(
       })
     })
 
-    it('keep the names of their chains, in the order in which they were kept', async () => {
+    it('keep the names of their chains, in their stored order', async () => {
       await withStore(schema, async (store) => {
         const third = { chainId: 5, genesisHash: `0x${'3'.repeat(64)}` } as const
         expect(await store.chains(third)).toEqual([other.genesisHash, lane.genesisHash])
@@ -97,7 +97,7 @@ describe.each(migrations.slice(0, -1).map(({ version }) => version))(
       })
     })
 
-    it('leave the lane to its holder until its time is over, and take what is written from then on', async () => {
+    it('leave the lane to its lease owner until the lease expires, and accept later writes', async () => {
       await withStore(schema, async (store) => {
         expect(await store.acquire(lane, 'next', 10_000)).toBeUndefined()
         const [renewed] = await store.renew('former', 10_000)

@@ -8,7 +8,7 @@ import { leaksOf } from '../support/leaks.js'
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
 import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } from './postgresSamples.js'
 
-// How each statement of the store begins, on the wire as in its text.
+// The beginning of each statement of the store, on the wire and in its text.
 const WRITE = 'slots_kept'
 const HAND = 'handed AS'
 const ENQUEUE = 'hashed AS'
@@ -56,7 +56,7 @@ describe('an answer of PostgreSQL is lost', () => {
     expect(await store.load(lease)).toMatchObject({ slots: [], cursor: undefined })
   })
 
-  it('row 5: a write that arrives after the lane has been read again is shut out', async () => {
+  it('row 5: a write that arrives after the lane has been read again is rejected', async () => {
     proxy.fail('holdRequest', WRITE)
     const first = store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 }))
     expect(await rejection(first)).toMatchObject(UNKNOWN)
@@ -78,7 +78,7 @@ describe('an answer of PostgreSQL is lost', () => {
     expect((await store.load(lease)).slots).toEqual(later)
   })
 
-  it('a write with the number of a later one, of another pool of the same holder, cannot undo it', async () => {
+  it('a write with the number of a later one, from another pool of the same lease owner, cannot undo it', async () => {
     const beside = postgresStore({ connectionString: server.connectionString })
     proxy.fail('holdRequest', WRITE)
     await rejection(store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 })))
@@ -89,7 +89,7 @@ describe('an answer of PostgreSQL is lost', () => {
     await beside.close()
   })
 
-  it('a transaction that is handed to another lane with the number of a later write stays where it is', async () => {
+  it('a transaction that is handed to another lane with the number of a later write stays in its lane', async () => {
     const [a] = await keep(store, lane, `${lane.address}a`)
     const beside = postgresStore({ connectionString: server.connectionString })
     const to = { ...lane, address: newLane().address }
@@ -103,7 +103,7 @@ describe('an answer of PostgreSQL is lost', () => {
     await beside.close()
   })
 
-  it('a write that arrives after its holder has taken the lane once more is shut out as before', async () => {
+  it('a write that arrives after its lease owner has acquired the lane again is rejected as before', async () => {
     proxy.fail('holdRequest', WRITE)
     await rejection(store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 })))
     expect((await store.load(lease)).slots).toEqual([])
@@ -112,12 +112,12 @@ describe('an answer of PostgreSQL is lost', () => {
     expect((await store.load(lease)).slots).toEqual([])
   })
 
-  it('a write whose answer never comes rejects as unknown in time', async () => {
+  it('a write whose answer never comes rejects as unknown after its timeout', async () => {
     proxy.fail('hang', WRITE)
     expect(await rejection(store.write(lease, change({ cursor: 1 })))).toMatchObject(UNKNOWN)
   })
 
-  it('an enqueue that was committed rejects as unknown, and the same ids again are known', async () => {
+  it('an enqueue that was committed rejects as unknown, and a second enqueue finds its ids', async () => {
     proxy.fail('loseReply', ENQUEUE)
     const batch = ['a1', 'b1'].map((id) => transactionIn(lane, `${lane.address}${id}`))
     expect(await rejection(store.enqueue(batch))).toMatchObject(UNKNOWN)
@@ -125,7 +125,7 @@ describe('an answer of PostgreSQL is lost', () => {
     expect((await store.arrivals(lane, 0, 10)).transactions).toHaveLength(2)
   })
 
-  it('a batch of which a part is kept when the rest fails rejects as unknown', async () => {
+  it('a batch that is partly kept when the rest fails rejects as unknown', async () => {
     const [known, added] = ['known', 'added'].map((name) => `${lane.address}${name}`)
     await keep(store, lane, known!)
     proxy.fail('loseRequest', KEPT)
@@ -138,7 +138,7 @@ describe('an answer of PostgreSQL is lost', () => {
     expect(certain).not.toMatchObject({ details: 'unknown' })
   })
 
-  it('a read that fails is no unknown result', async () => {
+  it('a read that fails is not an unknown result', async () => {
     proxy.fail('loseReply', 't.revision')
     const error = await rejection(store.changes(lane, 0, 10))
     expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
@@ -148,7 +148,7 @@ describe('an answer of PostgreSQL is lost', () => {
 })
 
 describe('the server goes away', () => {
-  it('restarted in the middle: what was told to be kept is there, once, and watchers hear again', async () => {
+  it('restarted during work: everything reported as kept is there once, and watchers are notified again', async () => {
     let hints = 0
     const off = store.watch(lane, () => {
       hints++
@@ -195,7 +195,7 @@ describe('the server goes away', () => {
     off()
   })
 
-  it('one that goes in the very bytes in which it says that it is ready ends no process', async () => {
+  it('a server that disconnects in the same packet in which it reports ready ends no process', async () => {
     const going = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, TERMINATED])))

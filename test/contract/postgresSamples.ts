@@ -3,7 +3,7 @@ import type { LaneKey, LaneWrite, Store, StoredTransaction } from '../../src/typ
 
 let lanes = 0
 
-/** A lane that no other test has. */
+/** A lane that no other test uses. */
 export function newLane(): LaneKey {
   lanes++
   const hex = (length: number) => lanes.toString(16).padStart(length, '0') as string
@@ -25,7 +25,7 @@ export function ids(transactions: readonly StoredTransaction[]): string[] {
   return transactions.map(({ id }) => id)
 }
 
-/** What it rejects with; a test that expects a rejection fails without one. */
+/** The rejection of a promise. A test that expects one fails if the promise resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(
     () => {
@@ -35,7 +35,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** Looks until it is so, or until the test's own time is over. */
+/** Polls until the condition holds, or until the test times out. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
 }

@@ -50,7 +50,7 @@ async function count(query: string, ...values: unknown[]): Promise<number> {
 }
 
 describe('the tables', () => {
-  it('are made once, by several processes that start at once', async () => {
+  it('are created once by several processes that start at the same time', async () => {
     const program = bundledChild(new URL('postgresStarter.ts', import.meta.url))
     const start = () =>
       run(process.execPath, [program], {
@@ -61,7 +61,7 @@ describe('the tables', () => {
     expect(await count('at_once.migrations')).toBe(migrations.length)
   })
 
-  it('are made once, over many pools at once', async () => {
+  it('are created once over many pools at the same time', async () => {
     const stores = Array.from({ length: 8 }, () =>
       withStore({ schema: 'many' }, (s) => keep(s, newLane(), 'a')),
     )
@@ -69,7 +69,7 @@ describe('the tables', () => {
     expect(await count('many.migrations')).toBe(migrations.length)
   })
 
-  it('are brought on step by step, each step once', async () => {
+  it('are migrated step by step, each step once', async () => {
     const client = await raw.connect()
     const step = (version: number) => ({
       version,
@@ -83,7 +83,7 @@ describe('the tables', () => {
     expect(await count("information_schema.tables WHERE table_schema = 'steps'")).toBe(4)
   })
 
-  it('a step that fails leaves nothing behind, and the steps before it stand', async () => {
+  it('a step that fails leaves no change, and the steps before it remain', async () => {
     const client = await raw.connect()
     const good = { version: 1, sql: (schema: string) => `CREATE TABLE ${schema}.good ()` }
     const bad = { version: 2, sql: (schema: string) => `CREATE TABLE ${schema}.bad (); SELECT 1/0` }
@@ -104,7 +104,7 @@ describe('the tables', () => {
     expect(await count('newer.transactions')).toBe(1)
   })
 
-  it('of two schemas know nothing of each other', async () => {
+  it('of two schemas are independent', async () => {
     const lane = newLane()
     await withStore({ schema: 'one' }, (store) => keep(store, lane, 'a'))
     await withStore({ schema: 'two' }, async (store) => {
@@ -113,12 +113,12 @@ describe('the tables', () => {
   })
 })
 
-describe('a store that cannot work says so, and gives nothing away', () => {
+describe('a store that cannot work reports that, and reveals no secret', () => {
   async function failure(connectionString: string): Promise<unknown> {
     return await withStore({ connectionString }, (store) => rejection(keep(store, newLane(), 'a')))
   }
 
-  it('nobody listens there', async () => {
+  it('no process listens at the port', async () => {
     const error = await failure(`postgres://txlane:${PASSWORD}@127.0.0.1:${await freePort()}/postgres`)
     expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
     expect(error).not.toMatchObject({ details: 'unknown' })
@@ -146,7 +146,7 @@ describe('a store that cannot work says so, and gives nothing away', () => {
     await Promise.all([store.close(), new Promise((resolve) => silent.close(resolve))])
   })
 
-  it('the connection string is none', () => {
+  it('the connection string is invalid', () => {
     for (const connectionString of [
       '',
       `host=a password=${PASSWORD}`,
@@ -159,7 +159,7 @@ describe('a store that cannot work says so, and gives nothing away', () => {
     }
   })
 
-  it('an option is none', () => {
+  it('an option is invalid', () => {
     const { connectionString } = server
     for (const bad of [{ schema: 'a"; DROP' }, { schema: 'pg_own' }, { poolMax: 0 }, { retentionMs: -1 }])
       expect(() => postgresStore({ connectionString, ...bad })).toThrow(
@@ -167,7 +167,7 @@ describe('a store that cannot work says so, and gives nothing away', () => {
       )
   })
 
-  it('the package pg is not there', async () => {
+  it('the package pg is not installed', async () => {
     const load = () => Promise.reject(new Error("Cannot find package 'pg'"))
     const error = await rejection(openPool(server.connectionString, { max: 1, timeoutMs: 1 }, load))
     expect(error).toMatchObject({ name: 'TxlaneError', code: 'UNSUPPORTED', fate: 'notExecuted' })
@@ -182,7 +182,7 @@ describe('a store that cannot work says so, and gives nothing away', () => {
   })
 })
 
-describe('a pool that is handed in', () => {
+describe('a pool that the caller passes in', () => {
   it('stays open, and gets its connections back', async () => {
     const pool = postgresPool({ connectionString: server.connectionString, max: 3 })
     const store = postgresStore({ pool })
@@ -195,7 +195,7 @@ describe('a pool that is handed in', () => {
     await pool.end()
   })
 
-  it('with one connection is asked each second what is new', async () => {
+  it('with one connection is polled each second', async () => {
     const pool = postgresPool({ connectionString: server.connectionString, max: 1 })
     const store = postgresStore({ pool })
     const lane = newLane()
@@ -211,12 +211,12 @@ describe('a pool that is handed in', () => {
 })
 
 describe('a hint', () => {
-  it('carries the newest sequence of the lane, so that a holder knows its own writes', async () => {
+  it('carries the newest sequence of the lane, so that a lease owner recognises its own writes', async () => {
     await withStore({}, async (store) => {
       const lane = newLane()
       const heard: (number | undefined)[] = []
       store.watch(lane, (sequence) => void heard.push(sequence))
-      // Told without a sequence once it can hear.
+      // Called without a sequence once it listens.
       await until(() => heard.length > 0)
       const [a] = await keep(store, lane, `${lane.address}a`, `${lane.address}b`)
       await until(() => heard.at(-1) === 2)
@@ -234,7 +234,7 @@ describe('a hint', () => {
 })
 
 describe('a transaction that has ended', () => {
-  it('is forgotten after a time, its hashes with it, and what is open stays', async () => {
+  it('is deleted after its retention with its hashes, and open transactions stay', async () => {
     await withStore({ retentionMs: 0, schema: 'short' }, async (store) => {
       const lane = newLane()
       const lease = (await store.acquire(lane, 'holder', 600_000)) as Lease
@@ -257,14 +257,14 @@ describe('a transaction that has ended', () => {
       })
       await store.write(lease, change({ slots, cursor: 2 }))
       expect(await count('short.hashes')).toBe(1)
-      // What an outbox has told of it, too.
+      // Deliveries of an outbox are deleted, too.
       expect(await count('short.deliveries')).toBe(1)
       expect(ids((await store.load(lease)).transactions)).toEqual(['b'])
       expect((await store.enqueue([transactionIn(lane, 'a')])).map(({ fresh }) => fresh)).toEqual([true])
     })
   })
 
-  it('is known for 30 days unless told otherwise', async () => {
+  it('is kept for 30 days by default', async () => {
     await withStore({ schema: 'long' }, async (store) => {
       const lane = newLane()
       const lease = (await store.acquire(lane, 'holder', 600_000)) as Lease
@@ -289,8 +289,8 @@ describe('a transaction that has ended', () => {
   })
 })
 
-describe('many at once', () => {
-  it('lanes that are written crosswise by several stores do not lock each other out', async () => {
+describe('concurrent work', () => {
+  it('writes of several stores to the same lanes in crossing order do not deadlock', async () => {
     const lanes = Array.from({ length: 6 }, newLane)
     const stores = Array.from({ length: 3 }, () =>
       postgresStore({ connectionString: server.connectionString }),
@@ -306,7 +306,7 @@ describe('many at once', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 
-  it('one connection listens, however many lanes are watched, and none when nobody does', async () => {
+  it('one connection listens for any number of watched lanes, and none if no lane is watched', async () => {
     await withStore({}, async (store) => {
       const offs = Array.from({ length: 50 }, () => store.watch(newLane(), () => {}))
       const listening = () => count(`pg_stat_activity WHERE query = 'LISTEN "txlane:txlane"'`)

@@ -1,4 +1,5 @@
-// One of several processes that find an empty database at once: each keeps a transaction and says what became of it.
+// One of several processes that find an empty database at the same time: each enqueues a transaction and
+// prints the result.
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { transactionIn } from './postgresSamples.js'
 

@@ -12,7 +12,7 @@ export type ReadWorld = AsyncDisposable & {
   readonly client: Client
   readonly account: Hex
   readonly contract: Hex
-  /** Sends the deployment and has it in the pending block. Returns its hash. */
+  /** Sends the deployment and puts it into the pending block. Returns its hash. */
   preconfirm(): Promise<Hex>
   /** Seals the pending block. */
   seal(): Promise<void>
@@ -75,7 +75,7 @@ export async function devnetWorld(): Promise<ReadWorld> {
   }
 }
 
-/** A server that answers as the interface documents it, for endpoints that cannot be run here. */
+/** A server that answers as the interface is documented, for endpoints that cannot run here. */
 export async function scriptedWorld(): Promise<ReadWorld> {
   let stage: 'idle' | 'preconfirmed' | 'sealed' = 'idle'
   const hash: Hex = `0x${'d1'.repeat(32)}`

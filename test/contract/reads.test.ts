@@ -15,7 +15,7 @@ const worlds: Record<string, () => Promise<ReadWorld>> = {
 }
 const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
 
-// One story for each world, told in order: nothing sent, pre-confirmed, sealed.
+// One scenario for each world, in order: nothing sent, pre-confirmed, sealed.
 describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
   let world: ReadWorld
   beforeAll(async () => {
@@ -33,12 +33,12 @@ describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
       expect(await getBlockReceipts(client, { block })).toEqual([])
   })
 
-  test('answer null for a block that is not there', async () => {
+  test('answer null for an unknown block', async () => {
     expect(await getBlockByNumber(world.client, { block: 2n ** 40n })).toBeNull()
     expect(await getBlockByNumber(world.client, { block: '0xffffffffff', fullTransactions: true })).toBeNull()
   })
 
-  test('show at `pending`, and only there, what is pre-confirmed', async () => {
+  test('show the pre-confirmed state at `pending`, and only there', async () => {
     const { client, account, contract: address } = world
     const code = waitForCode(client, { address, pollingIntervalMs: 20 })
     const storage = waitForStorage(client, {
@@ -68,7 +68,7 @@ describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
     expect((await getBlockByNumber(client, { block: 'latest' }))?.transactions).toEqual([])
   })
 
-  test('show the receipts of the pending block where the node has them, else null', async () => {
+  test('show the receipts of the pending block if the node has them, else null', async () => {
     const receipts = await getBlockReceipts(world.client, { block: 'pending' })
     if (world.pendingReceipts) expect(receipts).toMatchObject([{ blockNumber: 1n, status: 'success' }])
     else expect(receipts).toBeNull()
@@ -84,7 +84,7 @@ describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
     })
   })
 
-  test('show at `latest` what is sealed', async () => {
+  test('show the sealed state at `latest`', async () => {
     const { client, account, contract: address } = world
     await world.seal()
     expect(await getTransactionCount(client, { address: account, block: 'latest' })).toBe(1)

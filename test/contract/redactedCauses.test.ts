@@ -49,7 +49,7 @@ const revert = () =>
     message: `execution reverted at ${URL_KEY}`,
   })
 
-/** What a transport, a signer or a caller's own function may throw. */
+/** Errors that a transport, a signer or a caller's own function may throw. */
 const CAUSES: Readonly<Record<string, () => unknown>> = {
   HttpRequestError: httpError,
   RpcRequestError: rpcRequestError,
@@ -81,7 +81,7 @@ const CAUSES: Readonly<Record<string, () => unknown>> = {
     error.cause = error
     return error
   },
-  'an error with what axios hangs on it': () =>
+  'an error with the properties that axios attaches': () =>
     Object.assign(new Error('Request failed'), {
       config: { url: URL_KEY, headers: { Authorization: 'Bearer headerKey6' } },
       request: { path: '/v2/pathKey3?key=queryKey4' },
@@ -94,7 +94,7 @@ const CAUSES: Readonly<Record<string, () => unknown>> = {
   'an object': () => ({ code: -32000, message: URL_KEY, data: { url: URL_KEY } }),
 }
 
-describe('no error carries a credential, whatever caused it', () => {
+describe('no error carries a credential, regardless of its cause', () => {
   it.each(Object.entries(CAUSES))('%s', (_, make) => {
     const error = new TxlaneError(`The node at ${URL_KEY} failed.`, {
       code: 'REJECTED',
@@ -107,16 +107,16 @@ describe('no error carries a credential, whatever caused it', () => {
     expect(error.message).toContain('https://rpc.example.com')
   })
 
-  it.each(Object.entries(CAUSES))('%s, kept as it was for whoever holds it', (name, make) => {
+  it.each(Object.entries(CAUSES))('%s, leaves the original error unchanged for its owner', (name, make) => {
     const cause = make()
     const before = secretsOf(cause).length
     void new TxlaneError('It failed.', { code: 'REJECTED', fate: 'notExecuted', cause })
     expect(secretsOf(cause)).toHaveLength(before)
-    // The walk that the tests above rely on does find them.
-    if (name !== 'an error with what axios hangs on it') expect(before).toBeGreaterThan(0)
+    // Proves that the walk which the tests above rely on does find the secrets.
+    if (name !== 'an error with the properties that axios attaches') expect(before).toBeGreaterThan(0)
   })
 
-  it('keeps what tells the errors apart: class, name, status, code and revert data', () => {
+  it('keeps the properties that distinguish errors: class, name, status, code and revert data', () => {
     const wrap = (cause: unknown) =>
       new TxlaneError('It failed.', { code: 'REJECTED', fate: 'inFlight', cause })
     const walked = (error: TxlaneError, type: abstract new (...parameters: never[]) => Error) =>

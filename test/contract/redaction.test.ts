@@ -20,7 +20,7 @@ const account = privateKeyToAccount(KEY)
 const abi = parseAbi(['function set(uint256)', 'error Refused(uint256)'])
 const to = '0x00000000000000000000000000000000000000aa'
 
-/** Everything that leaves a sender: what it rejects with, throws, tells and logs. */
+/** Records everything that leaves a sender: rejections, thrown errors, events and logs. */
 function observed() {
   const seen: { how: string; value: unknown }[] = []
   const log = (level: string) => (fields: object, message?: string) =>
@@ -52,7 +52,7 @@ function observed() {
       for (const event of events)
         sender.on(event, (value: unknown) => void seen.push({ how: event, value: told(value) }))
     },
-    /** Runs it and keeps what it throws, or gives back what it returned. */
+    /** Runs the function, and records its error or returns its result. */
     async caught<T>(how: string, run: () => T): Promise<Awaited<T> | undefined> {
       try {
         const value = await run()
@@ -110,8 +110,8 @@ function senderOf(
   return sender
 }
 
-// Side by side, and with a server each: an opening that fails takes its time, since it asks more than once.
-describe.concurrent('a node that fails in every way is never quoted with its key', () => {
+// Run concurrently, with one server each: a failing opening retries and takes its time.
+describe.concurrent('an error about a node that fails in every way never quotes its key', () => {
   const error =
     (message: string, code = -32000): Script =>
     (request) => ({
@@ -154,7 +154,7 @@ describe.concurrent('a node that fails in every way is never quoted with its key
       return custom({ request: inner.request as never })
     },
   }
-  /** Whatever a caller may do with a sender that gets nowhere. */
+  /** Every operation that a caller may try on a sender that makes no progress. */
   async function tryEverything(sender: Sender, seen: ReturnType<typeof observed>): Promise<void> {
     await seen.caught('ready', () => sender.ready())
     await Promise.all([
@@ -182,7 +182,7 @@ describe.concurrent('a node that fails in every way is never quoted with its key
   })
 })
 
-describe('a node that takes transactions badly is never quoted with its key', () => {
+describe('an error about a node that mishandles transactions never quotes its key', () => {
   let devnet: Devnet
   let server: ScriptedServer
   let next = 0
@@ -195,7 +195,7 @@ describe('a node that takes transactions badly is never quoted with its key', ()
     await devnet.stop()
   })
 
-  /** The devnet behind the keyed URL; calls of the method named are answered with the error given. */
+  /** The devnet behind the keyed URL. Calls of the given method are answered with the given error. */
   const behind =
     (refused: string, failure: { code: number; message: string; data?: unknown }): Script =>
     async ({ calls, isBatch }) => {
@@ -205,7 +205,8 @@ describe('a node that takes transactions badly is never quoted with its key', ()
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(bodies.filter(({ method }) => method !== refused)),
       }).catch(() => undefined)
-      // The devnet may close a connection that was kept open just when it is used again: so does what stands before it.
+      // The devnet may close a kept-alive connection just when it is used again; then the proxy does the
+      // same.
       if (response === undefined) return 'reset'
       const answered = bodies.some(({ method }) => method !== refused)
         ? ((await response.json()) as { id: unknown }[])
@@ -276,7 +277,7 @@ describe('a node that takes transactions badly is never quoted with its key', ()
   })
 })
 
-describe('a private key in the wrong place is not repeated', () => {
+describe('an error about a misplaced private key does not repeat the key', () => {
   const client = createWalletClient({
     account,
     chain: chainOf('http://127.0.0.1:1'),

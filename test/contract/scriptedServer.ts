@@ -8,7 +8,7 @@ export type ScriptedCall = {
   readonly params: readonly unknown[]
 }
 
-/** One request (an HTTP post or a WebSocket frame) as it came. */
+/** One request (an HTTP post or a WebSocket frame) as it arrived. */
 export type ScriptedRequest = {
   readonly over: 'http' | 'webSocket'
   readonly isBatch: boolean
@@ -18,12 +18,14 @@ export type ScriptedRequest = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** A text is sent as it stands, anything else as JSON. Over a WebSocket only `body`, `reset` and `hang` apply. */
+/**
+ * A text is sent unchanged, any other value as JSON. Over a WebSocket only `body`, `reset` and `hang` apply.
+ */
 export type ScriptedAnswer =
   | { readonly status?: number; readonly headers?: Record<string, string>; readonly body: unknown }
-  /** The connection is dropped after the request was read. */
+  /** The server drops the connection after reading the request. */
   | 'reset'
-  /** Nothing is ever answered. */
+  /** The server never answers. */
   | 'hang'
 
 export type Script = (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>
@@ -32,15 +34,15 @@ export type ScriptedServer = AsyncDisposable & {
   readonly url: string
   readonly wsUrl: string
   readonly requests: readonly ScriptedRequest[]
-  /** The raw transactions that arrived, each time they did. */
+  /** The raw transactions that arrived, repeats included. */
   sends(): readonly string[]
   script(next: Script): void
-  /** Ends the open WebSocket connections, and waits until they have ended. */
+  /** Closes the open WebSocket connections, and waits until they have ended. */
   dropSockets(): Promise<void>
   close(): Promise<void>
 }
 
-/** A JSON-RPC server on loopback that answers as it is told. */
+/** A JSON-RPC server on loopback that answers according to a script. */
 export async function startScriptedServer(first: Script): Promise<ScriptedServer> {
   const requests: ScriptedRequest[] = []
   let script = first
@@ -129,10 +131,10 @@ function textOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-/** What one call is answered with: a result, or an error object. */
+/** The answer to one call: a result, or an error object. */
 export type CallAnswer = { readonly result: unknown } | { readonly error: { code: number; message: string } }
 
-/** Answers each call by itself, in order and with its id, as a well-behaved server does. */
+/** Answers each call separately, in order and with its id, as a well-behaved server does. */
 export function answering(answer: (call: ScriptedCall) => CallAnswer): Script {
   return ({ calls, isBatch }) => {
     const answers = calls.map((call) => ({ jsonrpc: '2.0', id: call.id, ...answer(call) }))

@@ -28,7 +28,7 @@ type Said = {
 
 type Worker = { readonly said: Said[]; readonly child: ChildProcess; readonly ended: Promise<unknown> }
 
-/** `blocksMax`: the largest file that it may write, in blocks of 512 bytes. */
+/** `blocksMax` is the largest file that the process may write, in blocks of 512 bytes. */
 function start(job: string, path: string, name: string, blocksMax?: number): Worker {
   const command = [process.execPath, program, job, path, name]
   const limited = ['sh', '-c', `ulimit -f ${blocksMax} && exec "$@"`, 'sh', ...command]
@@ -49,7 +49,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('processes that share a file', () => {
-  it('P7: two that take the lane in turn never hand out a nonce twice, and leave none out', async () => {
+  it('P7: two processes that take the lane in turn never hand out a nonce twice, and skip none', async () => {
     const path = newPath()
     const workers = ['a', 'b'].map((name) => start('nonces', path, name))
     expect(await Promise.all(workers.map(({ ended }) => ended))).toEqual([0, 0])
@@ -61,7 +61,7 @@ describe('processes that share a file', () => {
     await store.close()
   })
 
-  it('of one id that several keep exactly one is told that it is fresh', async () => {
+  it('one of several that enqueue the same id is answered that it is fresh, the others that it is known', async () => {
     const path = newPath()
     const workers = ['a', 'b', 'c'].map((name) => start('ids', path, name))
     expect(await Promise.all(workers.map(({ ended }) => ended))).toEqual([0, 0, 0])
@@ -69,7 +69,7 @@ describe('processes that share a file', () => {
     expect([fresh.length, new Set(fresh).size]).toEqual([1_000, 1_000])
   })
 
-  it('one that watches is told of what another one keeps', async () => {
+  it('a watching process is notified of a transaction that another process enqueued', async () => {
     const path = newPath()
     const watcher = start('watch', path, 'w')
     await until(() => watcher.said.length > 0)
@@ -80,7 +80,7 @@ describe('processes that share a file', () => {
     await store.close()
   })
 
-  it('P6: what one had been told before it was killed is there, each write whole', async () => {
+  it('P6: everything that a process had been promised before its kill is there, each write whole', async () => {
     const path = newPath()
     const worker = start('endless', path, 'killed')
     await until(() => worker.said.length >= 100)
@@ -96,9 +96,9 @@ describe('processes that share a file', () => {
   })
 })
 
-describe('a disk that does not take it', () => {
+describe('a disk that rejects a write', () => {
   it.skipIf(process.platform === 'win32')(
-    'full: STORE, nothing of that write is there, all before it is',
+    'full: STORE, no part of that write is stored, and all earlier writes are',
     async () => {
       const path = newPath()
       const worker = start('endless', path, 'full', 1_000)

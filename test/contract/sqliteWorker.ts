@@ -2,11 +2,11 @@ import { hashIn, liveIn, transactionIn } from '../../src/store/contract/samples.
 import { sqliteStore } from '../../src/store/sqlite/sqliteStore.js'
 import type { LaneKey, Store } from '../../src/types/store.js'
 
-// A process of its own, beside or instead of others at the same file: what it prints it has been told by the store.
+// A child process that shares a database file with other processes. It prints the answers of its store.
 export const LANE: LaneKey = { chainId: 31_337, genesisHash: `0x${'0a'.repeat(32)}`, address: '0xaa' }
 
 const jobs: Record<string, (store: Store, name: string) => Promise<void>> = {
-  /** Takes the lane again and again, each time for one nonce. */
+  /** Acquires the lane again and again, each time for one nonce. */
   async nonces(store, name) {
     for (let done = 0; done < 100; ) {
       const lease = await store.acquire(LANE, `${name}${done}`, 60_000)
@@ -19,7 +19,7 @@ const jobs: Record<string, (store: Store, name: string) => Promise<void>> = {
       say({ nonce: cursor })
     }
   },
-  /** Keeps ids that the others keep too. */
+  /** Enqueues ids that the other processes enqueue too. */
   async ids(store) {
     for (let batch = 0; batch < 50; batch++) {
       const ids = Array.from({ length: 20 }, (_, index) => `t${batch}.${index}`)
@@ -27,7 +27,7 @@ const jobs: Record<string, (store: Store, name: string) => Promise<void>> = {
       for (const { fresh, transaction } of kept) if (fresh) say({ fresh: transaction.id })
     }
   },
-  /** Writes until it is killed, or the disk takes no more. */
+  /** Writes until it is killed, or the disk is full. */
   async endless(store, name) {
     const lease = await store.acquire(LANE, name, 60_000)
     if (lease === undefined) throw new Error('The lane has another holder.')
@@ -45,7 +45,7 @@ const jobs: Record<string, (store: Store, name: string) => Promise<void>> = {
       say({ nonce })
     }
   },
-  /** Watches until there is something. */
+  /** Watches until there is a transaction. */
   async watch(store) {
     await new Promise<void>((resolve) => {
       const alive = setTimeout(() => {}, 60_000)

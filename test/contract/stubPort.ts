@@ -4,7 +4,7 @@ export type StubAnswer = { readonly result: unknown } | { readonly failure: RpcF
 
 export type StubPort = Port & { readonly batches: readonly (readonly RpcCall[])[] }
 
-/** A port that answers from memory: each batch by `answer`, which may take its time. */
+/** A port that answers from memory: `answer` answers each batch, and may be asynchronous. */
 export function createStubPort(
   answer: (
     calls: readonly RpcCall[],
@@ -30,14 +30,14 @@ function toReply(answer: StubAnswer): RpcReply {
   return 'failure' in answer ? { ok: false, failure: answer.failure } : { ok: true, result: answer.result }
 }
 
-/** A port that answers each call by itself. */
+/** A port that answers each call separately. */
 export function createCallPort(answer: (call: RpcCall, batchNumber: number) => StubAnswer): StubPort {
   return createStubPort((calls, number) => calls.map((call) => answer(call, number)))
 }
 
 export const hashOf = (digit: string) => `0x${digit.repeat(64)}` as const
 
-/** A block as a node answers it, with hashes. */
+/** A block as a node returns it, with transaction hashes. */
 export function rawBlock(fields: object = {}) {
   return {
     number: '0x10',

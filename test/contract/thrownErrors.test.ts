@@ -15,7 +15,7 @@ type Send = (url: string, raw: Hex) => Promise<unknown>
 const viem: Send = (url, serializedTransaction) =>
   sendRawTransaction(createClient({ transport: http(url, { retryCount: 0 }) }), { serializedTransaction })
 
-/** One attempt: its own backoff would ask a throttled endpoint twelve times. */
+/** One attempt, because ethers' own backoff would post to a throttled endpoint twelve times. */
 async function withEthers<t>(url: string, work: (provider: JsonRpcProvider) => Promise<t>): Promise<t> {
   const request = new FetchRequest(url)
   request.setThrottleParams({ maxAttempts: 1 })
@@ -31,7 +31,7 @@ async function withEthers<t>(url: string, work: (provider: JsonRpcProvider) => P
 const ethers: Send = (url, raw) =>
   withEthers(url, (provider) => provider.send('eth_sendRawTransaction', [raw]))
 
-/** Its own way: asks for the block number beside, and parses what it sends. */
+/** ethers' own way: it also requests the block number, and parses the transaction that it sends. */
 const ethersBroadcast: Send = (url, raw) => withEthers(url, (provider) => provider.broadcastTransaction(raw))
 
 const LIBRARIES = { viem, 'ethers, send': ethers, 'ethers, broadcastTransaction': ethersBroadcast }
@@ -65,7 +65,7 @@ const UNKNOWN: readonly (readonly [string, Script])[] = [
   ['an empty body', () => ({ body: '' })],
 ]
 
-/** Every send is answered with the error, as the node words it. */
+/** Every send is answered with the error, in the node's own words. */
 function saysTo(said: Said, code: number): void {
   const error = {
     code: said.code ?? code,
@@ -77,7 +77,7 @@ function saysTo(said: Said, code: number): void {
 
 describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) => {
   test.each(CLIENTS.map((corpus) => [corpus.client, corpus] as const))(
-    'for the words of %s means what they do',
+    'for the messages of %s are classified as the messages are',
     async (_client, corpus: ClientCorpus) => {
       for (const said of Object.values(corpus.said).flat()) {
         const { message } = said
@@ -88,7 +88,7 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
     },
   )
 
-  test('for the words of hosted providers means what they do', async () => {
+  test('for the messages of hosted providers are classified as the messages are', async () => {
     for (const said of PROVIDERS.flatMap((provider) => provider.said)) {
       const { message } = said
       saysTo(said, -32_000)
@@ -97,7 +97,7 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
     }
   })
 
-  test('for HTTP 429 is a rate limit, with what Retry-After asks for', async () => {
+  test('for HTTP 429 is a rate limit, with the delay of Retry-After', async () => {
     server.script(() => ({
       status: 429,
       headers: { 'content-type': 'text/plain', 'retry-after': '2' },
@@ -107,7 +107,7 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
     expect(told).toEqual({ outcome: 'refused', reason: 'rateLimited', counted: false, retryAfterMs: 2_000 })
   })
 
-  test("for HTTP 400 with a node's error in it is that error's meaning", async () => {
+  test("for HTTP 400 with a node's error in its body is classified as that error", async () => {
     const body = { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'already known' } }
     server.script(() => ({ status: 400, body }))
     const told = classifySendError(await thrownBy(send, server.url, raw))
@@ -128,9 +128,9 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
   })
 })
 
-describe.each(Object.entries(LIBRARIES))('against a node, what %s throws', (_, send) => {
-  test('for its refusals means what they are', async () => {
-    // Accounts of its own for each library: what one has sent stands in the pool of the next.
+describe.each(Object.entries(LIBRARIES))('the errors that %s throws against a node', (_, send) => {
+  test('for its refusals are classified as the refusals are', async () => {
+    // Each library has its own accounts, because transactions of one would stay in the pool during the next.
     const index: number = Object.values(LIBRARIES).indexOf(send)
     const account = devnet.accounts[index + 1]!
     const poor = 10n ** 30n

@@ -4,42 +4,42 @@ import type { ChainSettings, StoreSettings } from '../sweep/settings.js'
 
 export type Ask = Wanted & {
   readonly until: 'queued' | 'accepted'
-  /** From the start of the life. */
+  /** Milliseconds after the start of the life. */
   readonly delayMs: number
-  /** From the answer of `send` to the cancel, the replacement, the bump. */
+  /** Milliseconds from the answer of `send` to the cancel, the replacement or the bump. */
   readonly actAfterMs: number
-  /** For `expires`: from the first time that it is asked for. */
+  /** For `expires`: milliseconds after the first request. */
   readonly expiresAfterMs: number
 }
 
-/** The same ask, with the wall time that the user fixed when he first asked. */
+/** The same ask, with the wall time at which the user first requested it. */
 export type DatedAsk = Ask & { readonly firstAskedAtMs: number }
 
-/** What a life was told, and what it told of itself. Each is a line of JSON. */
+/** A line of JSON on standard output: an answer that the life received, or a report about itself. */
 export type Tell =
   /** Its code is loaded. */
   | { readonly tell: 'begun' }
-  /** The lane is its own. */
+  /** The life owns the lane. */
   | { readonly tell: 'open' }
-  /** An endpoint took something: for the measurement only. */
+  /** An endpoint accepted a transaction. Used only for the measurement. */
   | { readonly tell: 'works' }
   | Answer
-  /** It is about to end itself. */
+  /** The life is about to end itself. */
   | { readonly tell: 'ends'; readonly point: string }
-  /** It asks to be ended, and goes on. */
+  /** The life requests to be killed, and continues. */
   | { readonly tell: 'end me'; readonly point: string }
   | Trouble
-  /** All that was asked for has an answer, and everything is closed. */
+  /** Every ask has an answer, and everything is closed. */
   | { readonly tell: 'done' }
 
-/** What a life is given, on its standard input. */
+/** The input of a life, on its standard input. */
 export type LifeOrder = ChainSettings & {
-  /** Of the devnet's accounts, which everybody knows. */
+  /** Index of one of the devnet's accounts, whose keys are public. */
   readonly account: number
   readonly store: { readonly kind: 'memory' } | StoreSettings
   readonly asks: readonly DatedAsk[]
-  /** Where it ends itself: at which pass of which point. */
+  /** The point, and its pass, at which the life ends itself. */
   readonly end: { readonly point: string; readonly pass: number } | undefined
-  /** It closes then, whatever is open; otherwise once all that was asked for has an answer. */
+  /** The life closes then, even with open asks; otherwise once every ask has an answer. */
   readonly closeAfterMs: number | undefined
 }

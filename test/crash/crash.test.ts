@@ -11,7 +11,7 @@ import type { CrashResult } from './result.js'
 
 const CHILD = new URL('child/main.ts', import.meta.url)
 
-// A life is a few seconds on a busy machine.
+// A life takes a few seconds on a busy machine.
 const SWEEP_MS = 300_000
 
 const crash = (...args: readonly string[]) => npmScript('crash', args)
@@ -21,10 +21,10 @@ async function sweep(...args: readonly string[]) {
   return { code, err, result: JSON.parse(out) as CrashResult }
 }
 
-// Side by side: they mostly wait for blocks.
+// Run concurrently, because they mostly wait for blocks.
 describe.concurrent('a sender that is killed again and again', () => {
   test(
-    'on SQLite, at each point: everything happens once and as it was told',
+    'on SQLite, at each point: everything happens once and as reported',
     async () => {
       const { code, err, result } = await sweep('--kills', '30', '--seed', '3')
       expect(result, err).toMatchObject({ ...HELD, kills: 30, seed: 3, store: 'sqlite' })
@@ -38,7 +38,7 @@ describe.concurrent('a sender that is killed again and again', () => {
   )
 
   test(
-    'on PostgreSQL: everything happens once and as it was told',
+    'on PostgreSQL: everything happens once and as reported',
     async () => {
       const { code, err, result } = await sweep('--kills', '10', '--seed', '4', '--store', 'postgres')
       expect(result, err).toMatchObject({ ...HELD, kills: 10, store: 'postgres' })
@@ -48,7 +48,7 @@ describe.concurrent('a sender that is killed again and again', () => {
   )
 
   test(
-    'on a store that forgets: it is found out, and the command that does it again is printed',
+    'on a store that forgets: the loss is found, and the command that repeats it is printed',
     async () => {
       const { code, out } = await crash('--kills', '5', '--seed', '5', '--store', 'memory')
       expect(out).toMatch(/duplicates [1-9]/)
@@ -60,7 +60,7 @@ describe.concurrent('a sender that is killed again and again', () => {
 })
 
 describe('the command', () => {
-  test('a bad option is exit code 2, names option and value, and nothing is run', async () => {
+  test('a bad option exits with code 2, names option and value, and runs nothing', async () => {
     const { code, out, err } = await crash('--store', 'paper')
     expect([code, out]).toEqual([2, ''])
     expect(err).toMatch(/--store.*paper/)
@@ -110,12 +110,12 @@ describe('the points around a broadcast', () => {
     expect([byMethod.eth_sendRawTransaction ?? 0, await pooled(0)]).toEqual([0, 0])
   })
 
-  test('sent: the process is gone, and the node has it', async () => {
+  test('sent: the process is gone, and the node has the transaction', async () => {
     await endedAt('broadcast:sent', 1)
     await expect.poll(() => pooled(1)).toBe(1)
   })
 
-  test('answered: the node had it when the process went', async () => {
+  test('answered: the node had the transaction when the process died', async () => {
     await endedAt('broadcast:answered', 2)
     expect(await pooled(2)).toBe(1)
   })

@@ -10,7 +10,7 @@ import type { Leases } from './lease.js'
 import { type Life, runLife } from './life.js'
 import { asksOf, type GroupPlan, type Kill } from './plan.js'
 
-/** What the lives of one lane share. */
+/** The things that the lives of one lane share. */
 export type Lane = {
   readonly bundle: string
   readonly seed: number
@@ -20,33 +20,38 @@ export type Lane = {
   readonly rpc: PlainRpc
   /** The newest sealed block before the first life. */
   readonly startBlock: number
-  /** What is in the node's pool. */
+  /** The transactions in the node's pool. */
   waiting(): Promise<Waiting>
-  /** Told of each kill that was made. */
+  /** Called for each kill. */
   killed(kill: Kill, at: string): void
 }
 
 export type GroupResult = {
   readonly verdict: Verdict
-  /** By point, and `random`. */
+  /** A point for each kill, or `random`. */
   readonly killedAt: readonly string[]
   readonly lives: number
   readonly leasesRunOut: number
-  /** From the start of a life after a kill until something was accepted; without those that waited for a lease. */
+  /**
+   * Milliseconds from the start of a life after a kill to its first acceptance, without lives that waited
+   * for a lease.
+   */
   readonly restartMs: readonly number[]
-  /** What went wrong beside the chain: lives that got stuck or failed. */
+  /** Problems apart from the chain: lives that got stuck or failed. */
   readonly problems: readonly string[]
   readonly troubles: readonly string[]
-  /** What was told of all that was asked for, each as often as it was told. */
+  /** The answers for all asks, each as often as it came. */
   readonly told: readonly string[]
 }
 
-// A point that a life does not come to is tried in the next one, at its first pass.
+// If a life does not reach its point, the next life tries it, at its first pass.
 const TRIES_MAX = 4
-/** Some users keep no books at all: now and then everything is asked for again. */
+/** Some users keep no records: with this probability a life requests all asks again. */
 const FORGETS = 0.25
 
-/** Kills the lives of one lane one after the other, lets the last one finish, and holds it against the chain. */
+/**
+ * Kills the lives of one lane one after the other, lets the last one finish, and compares it with the chain.
+ */
 export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult> {
   const asks = new Map<string, DatedAsk>()
   const told: Tell[] = []
@@ -55,7 +60,7 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
   const problems: string[] = []
   let lives = 0
   let leasesRunOut = 0
-  /** How the life before the next one ended, where that was a kill. */
+  /** How the previous life ended, if it was killed. */
   let before: 'killed' | 'killed, and has the lease' | undefined
 
   async function live(how: {
@@ -92,7 +97,8 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
       const { how } = kill
       const life = await live({
         end: how.at === 'point' ? { point: how.point, pass: tries === 0 ? how.pass : 1 } : undefined,
-        // What it comes to before that moment is a matter of luck: a life that ends earlier is tried again, shorter.
+        // How far a life comes before a random moment is luck: if it ends earlier, the kill is repeated with
+        // a shorter delay.
         randomMs: how.at === 'random' ? how.afterMs / (tries + 1) : undefined,
         closeAfterMs: tries === 0 ? kill.closeAfterMs : undefined,
         everything: random() < FORGETS,
@@ -122,12 +128,12 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
   return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, told: tellings }
 }
 
-/** What became of the transaction was told. */
+/** True if the answer is the outcome of the transaction. */
 function isEnd(tell: Tell): tell is Answer {
   return isAnswer(tell) && (tell.tell === 'sealed' || saysEnded(tell))
 }
 
-/** Who was asked for in a life that got stuck, and was given no answer in it. */
+/** The ids that a stuck life requested and that got no answer. */
 function openOf({ tells }: Life, wanted: readonly DatedAsk[]): readonly string[] {
   const answered = new Set(tells.filter(isEnd).map(({ id }) => id))
   return wanted.map(({ id }) => id).filter((id) => !answered.has(id))

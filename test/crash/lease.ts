@@ -2,18 +2,18 @@ import { existsSync } from 'node:fs'
 import type { Address } from 'viem'
 import type { LifeOrder } from './asks.js'
 
-/** Lets the lease of a lane be over, as if the process that had it had died long ago. */
+/** Expires the lease of a lane, as if its owner had died long ago. */
 export type Leases = AsyncDisposable & { runOut(address: Address): Promise<void> }
 
 /**
- * A lease lasts ten seconds, and a sweep has hundreds of them to outlive: all but a few are ended in the tables of the
- * store itself, by moving the time that the next process compares with its clock. Nothing else is touched: who has the
- * lane, and in which epoch, is found as the dead process left it.
+ * A lease lasts ten seconds, and a sweep would wait for hundreds of them. All but a few are therefore
+ * expired in the store's own tables, by moving the time that the next process compares with its clock.
+ * Nothing else changes: the next process finds the owner and the epoch as the dead process left them.
  */
 export async function openLeases(store: LifeOrder['store']): Promise<Leases> {
   switch (store.kind) {
     case 'memory':
-      // It died with the process, as all that was in it.
+      // The lease died with the process, like all of this store.
       return { async runOut() {}, async [Symbol.asyncDispose]() {} }
     case 'sqlite':
       return sqliteLeases(store.path)
@@ -28,7 +28,8 @@ async function sqliteLeases(path: string): Promise<Leases> {
   const { default: Database } = await import('libsql')
   return {
     async runOut(address) {
-      // Not made here: a life that was ended early may have left no file, and the next one begins with none.
+      // Does not create the file: a life that was killed early may have left none, and the next one begins
+      // without it.
       if (!existsSync(path)) return
       const database = new Database(path)
       try {
@@ -50,7 +51,7 @@ async function sqliteLeases(path: string): Promise<Leases> {
 async function postgresLeases(connectionString: string, schema: string): Promise<Leases> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString, max: 1 })
-  // A connection that is lost while idle; the next query says so.
+  // An idle connection was lost; the next query reports that.
   pool.on('error', () => {})
   return {
     async runOut(address) {

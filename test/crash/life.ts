@@ -4,26 +4,26 @@ import { redactText } from '../../src/errors/redact.js'
 import { systemClock } from '../../src/platform/clock.js'
 import type { LifeOrder, Tell } from './asks.js'
 
-/** What a life left behind. */
+/** The results of a life. */
 export type Life = {
   readonly tells: readonly Tell[]
-  /** The point at which it was ended; `random` where that was the parent's clock. */
+  /** The point at which it was killed; `random` if the parent's timer killed it. */
   readonly killedAt: string | undefined
-  /** It came to its own end. */
+  /** True if it ended by itself. */
   readonly done: boolean
-  /** It neither ended nor was ended. */
+  /** True if it neither ended nor was killed. */
   readonly stuck: boolean
-  /** What it wrote as it failed. */
+  /** The error output of a failed life. */
   readonly stderr: string
   /** Milliseconds from its start until an endpoint accepted something. */
   readonly firstAcceptedMs: number | undefined
 }
 
-// Many times what a life takes, even where it waits for a lease to run out and the machine has other things to do.
+// Many times the duration of a life, even one that waits for a lease on a busy machine.
 const STUCK_MS = 300_000
 const STDERR_CHARACTERS = 4_000
 
-/** Runs the child until it has ended, or is ended after `randomMs` of work. */
+/** Runs the child until it has ended, or kills it after `randomMs` of work. */
 export async function runLife(path: string, order: LifeOrder, randomMs: number | undefined): Promise<Life> {
   const startedAtMs = systemClock.now()
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })

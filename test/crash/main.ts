@@ -5,13 +5,15 @@ import { type CrashOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
 import { type Progress, runCrash } from './run.js'
 
-// For starting and checking, and for each kill on top of that: a few times what they take on a busy machine.
+// Timeouts: for starting and checking, and for each kill in addition. They are a few times the usual duration
+// on a busy machine.
 const REST_MS = 180_000
 const KILL_MS = 60_000
 
 async function run(options: CrashOptions): Promise<number> {
   const stop = new AbortController()
-  // The first signal ends the sweep after its present group, and what was done is told; the second ends the process.
+  // The first signal ends the sweep after its present group and prints the results; the second ends the
+  // process.
   process.once('SIGINT', () => stop.abort())
   const result = await runCrash(options, createProgress(options), stop.signal)
   await write(
@@ -20,7 +22,7 @@ async function run(options: CrashOptions): Promise<number> {
   return result.ok ? EXIT.held : EXIT.failed
 }
 
-/** On standard error: one line that is written over in a terminal, and one for each group elsewhere. */
+/** Writes to standard error: one line that is overwritten in a terminal, and one line per group elsewhere. */
 function createProgress({ kills: all, seed }: CrashOptions): Progress {
   const { stderr } = process
   const live = stderr.isTTY === true

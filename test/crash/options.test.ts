@@ -6,7 +6,7 @@ import { POINT_NAMES } from './points.js'
 const parse = (text: string) => parseOptions(text.split(' ').filter(Boolean))
 
 describe('the options', () => {
-  test('none mean 100 kills on SQLite', () => {
+  test('default to 100 kills on SQLite', () => {
     expect(parse('')).toEqual({
       kind: 'run',
       options: { kills: 100, store: 'sqlite', seed: 1, json: false, postgres: undefined, group: undefined },
@@ -21,20 +21,20 @@ describe('the options', () => {
     ['--postgres postgres://127.0.0.1/x', '--postgres', 'sqlite'],
     ['--kills 40 --group 2', '--group', '2'],
     ['--kils 3', '--kils', ''],
-  ])('%s is refused, and the message says what was wrong', (text, option, value) => {
+  ])('%s is refused, and the message names the fault', (text, option, value) => {
     const parsed = parse(text)
     expect(parsed).toMatchObject({ kind: 'bad', message: expect.stringContaining(option) })
     expect(parsed).toMatchObject({ message: expect.stringContaining(value) })
   })
 
-  test('a connection string that is none is not shown: it may hold a password', () => {
+  test('an invalid connection string is not shown, because it may hold a password', () => {
     const parsed = parse('--store postgres --postgres mysql://me:hidden@127.0.0.1/x')
     expect(parsed).toMatchObject({ kind: 'bad', message: expect.not.stringContaining('hidden') })
   })
 })
 
 describe('the plan', () => {
-  test('the same seed makes the same kills, and another seed others', () => {
+  test('one seed always makes the same kills, and another seed others', () => {
     expect(planSweep(60, 7)).toEqual(planSweep(60, 7))
     expect(planSweep(60, 7)).not.toEqual(planSweep(60, 8))
   })
@@ -43,7 +43,7 @@ describe('the plan', () => {
     expect(planSweep(200, 7)[2]).toEqual(planSweep(60, 7)[2])
   })
 
-  test('30 kills come to each point, and some to none', () => {
+  test('30 kills cover each point, and some are random', () => {
     const hows = planSweep(30, 3).flatMap(({ kills }) => kills.map(({ how }) => how))
     const points = new Set(hows.flatMap((how) => (how.at === 'point' ? [how.point] : [])))
     expect([...points].sort()).toEqual([...POINT_NAMES].sort())

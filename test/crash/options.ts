@@ -6,13 +6,13 @@ import { GROUP_KILLS } from './plan.js'
 
 export type CrashOptions = {
   readonly kills: number
-  /** `memory` keeps nothing: it shows what a sweep finds then. */
+  /** `memory` keeps nothing: it shows that a sweep detects losses. */
   readonly store: 'sqlite' | 'postgres' | 'memory'
   readonly seed: number
   readonly json: boolean
-  /** A server to use in place of one that is started for the sweep. */
+  /** An existing server. By default the sweep starts its own. */
   readonly postgres: string | undefined
-  /** This one alone. */
+  /** Runs only this group. */
   readonly group: number | undefined
 }
 
@@ -34,19 +34,17 @@ export function parseOptions(argv: readonly string[]): Parsed<CrashOptions> {
 function createCommand(): Command {
   return new Command('npm run crash --')
     .description(
-      'Ends a sender with SIGKILL, again and again, at each point where it writes, sends or lets go and at moments ' +
-        'of chance, starts it again on what is left, and then reads from the blocks whether everything happened ' +
-        'exactly once and as it was told. Exit code 0 when it did, 1 when not, 2 for bad options.',
+      'Kills a sender with SIGKILL, repeatedly, at each point where it writes, sends or releases a lane and at random ' +
+        'moments, restarts it on its remaining data, and then reads from the blocks whether everything happened ' +
+        'exactly once and as reported. Exit code 0 if it did, 1 if not, 2 for bad options.',
     )
     .addOption(new Option('--kills <n>', 'how often').default(KILLS).argParser(whole(1, KILLS_MAX)))
     .addOption(
-      new Option('--store <kind>', 'where the sender keeps its books; memory forgets, and is found out')
+      new Option('--store <kind>', 'the store of the sender; memory forgets, which the sweep must detect')
         .choices(['sqlite', 'postgres', 'memory'])
         .default('sqlite'),
     )
-    .addOption(
-      new Option('--seed <n>', 'what work and kills are drawn from').default(1).argParser(whole(0, SEED_MAX)),
-    )
+    .addOption(new Option('--seed <n>', 'seed of work and kills').default(1).argParser(whole(0, SEED_MAX)))
     .option('--json', 'one JSON object on standard output in place of the table', false)
     .addOption(
       new Option(
@@ -57,7 +55,7 @@ function createCommand(): Command {
     .addOption(
       new Option(
         '--group <n>',
-        `run this group of ${GROUP_KILLS} kills alone, as a failed sweep says it`,
+        `run only this group of ${GROUP_KILLS} kills, as a failed sweep prints it`,
       ).argParser(whole(0, KILLS_MAX)),
     )
 }

@@ -1,10 +1,11 @@
 /**
- * Where a process may end itself, and up to which pass of that point a plan may wait: what a life surely does.
- *
- * `before` and `after` stand around a call of the store. `journal` is the write that has new signed bytes in it, `settle`
- * the one that says that something has ended or is beyond doubt: both are a `write` as well. `during` is left to the
- * parent, which ends the process while the call is under way. Of a broadcast `sent` stands where the system has taken
- * all bytes of the request, `answered` where the answer was read and nobody has looked at it yet.
+ * The points at which a process may end itself, and the highest pass of each point that a plan may name:
+ * every life reaches it.
+ * `before` and `after` surround a call of the store. `journal` is the write that holds new signed bytes;
+ * `settle` is the write that records an end or a final confirmation. Both are a `write` as well. At `during`
+ * the parent kills the process while the call is in progress. For a broadcast, `sent` is the moment at which
+ * the system has taken all bytes of the request, and `answered` the moment at which the answer was read but
+ * not yet processed.
  */
 export const POINTS = {
   'acquire:before': 1,

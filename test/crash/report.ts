@@ -1,7 +1,7 @@
 import { type Colors, columns, tellingsOf, transactionsOf, verdictOf } from '../sweep/report.js'
 import type { CrashResult } from './result.js'
 
-/** The report that people read. */
+/** The report for people. */
 export function renderReport(result: CrashResult, colors: Colors): string {
   const { kills, store, seed, seconds, lanes, restarts, byPoint, randomKills } = result
   const rows = [

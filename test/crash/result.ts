@@ -6,29 +6,29 @@ import type { CrashOptions } from './options.js'
 import { GROUP_KILLS } from './plan.js'
 import { POINT_NAMES } from './points.js'
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 export type CrashResult = Counts & {
   readonly ok: boolean
   readonly store: CrashOptions['store']
   readonly seed: number
   readonly seconds: number
   readonly kills: number
-  /** A count for each point that has a name. */
+  /** A count for each named point. */
   readonly byPoint: Readonly<Record<string, number>>
   readonly randomKills: number
-  /** Lives that began after a kill, or after one that ended before its kill. */
+  /** Lives that began after a kill, or after a life that ended before its kill. */
   readonly restarts: number
   readonly lanes: number
-  /** Lives that got stuck, or failed by themselves. */
+  /** Lives that got stuck or failed by themselves. */
   readonly failures: number
-  /** How many lives waited until the lease of a dead one had run out. */
+  /** The number of lives that waited until the lease of a dead one had expired. */
   readonly leasesRunOut: number
-  /** From the start of the process to the first acceptance; without those that waited for a lease. */
+  /** From the start of the process to the first acceptance, without lives that waited for a lease. */
   readonly restartToAcceptedMsMedian: number | null
   readonly restartToAcceptedMsP99: number | null
-  /** What the users were told, and how often. */
+  /** The kinds of answers that users received, with their counts. */
   readonly told: Readonly<Record<string, number>>
-  /** What the senders told of themselves and should not have had to. */
+  /** Errors and warnings that the senders reported, which should not occur. */
   readonly troubles: Readonly<Record<string, number>>
   readonly problems: readonly Problem[]
 }
@@ -76,7 +76,7 @@ export function resultOf(ran: readonly Ran[], options: CrashOptions, seconds: nu
   }
 }
 
-/** The kills of a group follow from the seed and its number, on a lane of its own. */
+/** The kills of a group follow from the seed and its number, and it has its own lane. */
 function replayOf(options: CrashOptions, group: number): string {
   const { store, seed, postgres } = options
   const url = postgres === undefined ? '' : ' --postgres URL'

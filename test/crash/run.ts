@@ -14,7 +14,7 @@ import { type CrashResult, type Ran, resultOf } from './result.js'
 
 const CHILD = new URL('child/main.ts', import.meta.url)
 
-// Faster than chains are: a life gets from its first send to a verdict in less than a second.
+// Faster than real chains: a life gets from its first send to a verdict in less than a second.
 const BLOCKS = { blockTimeMs: 300, flashblockMs: 150 }
 
 export type Progress = {
@@ -22,7 +22,7 @@ export type Progress = {
   checked(ran: Ran): void
 }
 
-/** Makes the kills, and says what the chain has of all that was wanted meanwhile. `stop` ends it after a group. */
+/** Makes the kills, and compares all asks with the chain. `stop` ends it after a group. */
 export async function runCrash(
   options: CrashOptions,
   progress: Progress,

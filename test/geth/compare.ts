@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import { RESUBMIT_FIRST_MS } from '../../tools/devnet/geth/localTracker.js'
 import { type Random, systemClock } from '../../src/platform/clock.js'
+import { RESUBMIT_FIRST_MS } from '../../tools/devnet/geth/localTracker.js'
 import { createRandom } from '../sim/random.js'
 import { pause } from '../support/pause.js'
 import { createModelNode, type ModelNode } from './modelNode.js'
 import type { RealNode } from './realNode.js'
 import type { ChainHead, NodeFlags, Outcome, PoolView, Recording, SendAnswer, Sequence } from './sequence.js'
 
-/** Where the model and geth part. */
+/** The first difference between the model and geth. */
 export type Difference = {
   readonly step: number
   readonly what: string
@@ -15,7 +15,7 @@ export type Difference = {
   readonly model: unknown
 }
 
-// geth reorganises within a millisecond or two of its answer; on a machine that is busy it may take longer.
+// geth reorganises within a millisecond or two of its answer, or later on a busy machine.
 const SETTLE_MS = 5_000
 const RESUBMIT_MS = RESUBMIT_FIRST_MS + 5_000
 const LOOK_MS = 5
@@ -25,15 +25,16 @@ export type Compared = { readonly recording: Recording; readonly difference?: Di
 
 export type Started = {
   readonly geth: RealNode
-  /** Before its process was started. */
+  /** The time before the node's process was started. */
   readonly startMs: number
   readonly flags: NodeFlags
 }
 
 /**
- * Sends the sequence to both, and compares answers, counts and contents after each step. Stops at a difference. A geth
- * that tracks its own transactions adds again what its pool lacks, 10 s after its start and in the random order of Go's
- * maps: on a machine so busy that the sequence lasts that long, the rest of its steps is left out.
+ * Sends the sequence to both, and compares answers, counts and contents after each step. Stops at a
+ * difference. A geth that tracks its own transactions re-adds those missing from its pool, 10 s after its
+ * start and in the random order of Go's maps. On a machine so busy that the sequence lasts that long, the
+ * remaining steps are skipped.
  */
 export async function compareWith(
   { geth, startMs, flags }: Started,
@@ -68,7 +69,7 @@ export async function compareWith(
   return { recording }
 }
 
-/** Plays what was recorded of geth to the model. */
+/** Plays a recording of geth to the model. */
 export async function replay(recording: Recording): Promise<Difference | undefined> {
   const played = await play(recording)
   if (played.difference === undefined) return undefined
@@ -89,8 +90,8 @@ async function play(recording: Recording, mapOrder?: Random): Promise<Played> {
 }
 
 /**
- * A new head that moves several accounts at once moves them in the order of Go's maps, which is random: the model that
- * did as geth did, if one of many orders makes it so.
+ * A new head that moves several accounts at once moves them in the order of Go's maps, which is random.
+ * Returns the model that behaved as geth did, if one of many orders produces it.
  */
 async function inAnotherOrder(recording: Recording): Promise<ModelNode | undefined> {
   if (!recording.outcomes.some(({ head }) => head !== undefined)) return undefined
@@ -103,7 +104,7 @@ async function inAnotherOrder(recording: Recording): Promise<ModelNode | undefin
 
 type Expected = {
   readonly answers: readonly SendAnswer[]
-  /** Between the answer and the reorganisation. */
+  /** The state between the answer and the reorganisation. */
   readonly before: PoolView
   readonly after: PoolView
 }
@@ -123,7 +124,7 @@ async function playStep(
   return { answers, before, after: model.view() }
 }
 
-/** geth's pool, as soon as it is as expected; at the end of the time, as it is. */
+/** geth's pool, as soon as it is as expected; after the timeout, its current state. */
 async function settledView(
   geth: RealNode,
   { accounts }: Sequence,

@@ -4,9 +4,9 @@ import { between, chance, pick } from '../sim/random.js'
 import type { NodeFlags, Sequence, Step } from './sequence.js'
 import { accountsOf, type Fees, signed, type Unsigned } from './signing.js'
 
-/** Small, so that every limit is met within a few steps. */
+/** The limits are small, so that every limit is reached within a few steps. */
 export function drawFlags(random: Random): NodeFlags {
-  // Where many accounts stay within their shares nothing is cut, and prices decide who gets a slot.
+  // If many accounts stay within their shares, nothing is cut, and prices decide which account gets a slot.
   const isCrowded = chance(random, 0.5)
   return {
     limits: {
@@ -23,13 +23,13 @@ export function drawFlags(random: Random): NodeFlags {
 
 type Sent = { raw: Hex; fees: Fees }
 
-/** What the generator knows of an account: which nonces it has used for what. */
+/** The generator's record of an account: its used nonces and their transactions. */
 type Sender = { readonly account: LocalAccount; readonly sent: Map<number, Sent>; next: number }
 
 const GWEI = 10n ** 9n
 export const FUNDS_WEI = 10n ** 18n
 
-/** Weighted by how often each is named. */
+/** The repetitions are weights. */
 const KINDS = [
   ...['next', 'next', 'next', 'next', 'next', 'next', 'gap', 'gap', 'gap', 'fill', 'fill', 'fill'],
   ...['replace', 'replace', 'replace', 'replace', 'again', 'cheap', 'used', 'dear', 'dear', 'gas'],
@@ -38,7 +38,7 @@ const KINDS = [
 
 type Kind = 'next' | 'gap' | 'fill' | 'replace' | 'again' | 'cheap' | 'used' | 'dear' | 'gas' | 'delegate'
 
-/** Everything that happens follows from the seed: the same bytes in the same order. */
+/** The whole sequence follows from the seed: the same bytes in the same order. */
 export async function drawSequence(options: {
   readonly random: Random
   readonly name: string
@@ -54,7 +54,7 @@ export async function drawSequence(options: {
   }))
   let serial = 0
 
-  /** No two alike: between equal prices Go's order of map entries decides, which is random. */
+  /** Never the same fee twice: between equal prices Go's random map order decides. */
   function fees(): Fees {
     serial++
     const maxFeePerGas = BigInt(between(random, 1, 60)) * (GWEI / 4n) + BigInt(serial)
@@ -70,41 +70,10 @@ export async function drawSequence(options: {
     return { kind: 'send', raws: [raw] }
   }
 
-  const anySent = (sender: Sender) => {
-    const nonces = [...sender.sent.keys()]
-    return nonces.length === 0 ? undefined : pick(random, nonces)
-  }
-
-  const missing = (sender: Sender) => {
-    let nonce = 0
-    while (sender.sent.has(nonce)) nonce++
-    return nonce
-  }
-
-  /** At, just below and just above the step that a pool asks for; the two fees apart. */
-  function raised(old: Fees): Fees {
-    const bump = BigInt(flags.limits.priceBump)
-    const by = (fee: bigint) => {
-      const least = (fee * (100n + bump)) / 100n
-      return pick(random, [
-        fee,
-        fee + 1n,
-        (fee * 109n) / 100n,
-        least && least - 1n,
-        least,
-        least + 1n,
-        fee * 2n,
-      ])
-    }
-    const maxFeePerGas = by(old.maxFeePerGas)
-    const tip = by(old.maxPriorityFeePerGas)
-    return { maxFeePerGas, maxPriorityFeePerGas: tip > maxFeePerGas ? maxFeePerGas : tip }
-  }
-
   async function sendOf(kind: Kind): Promise<Step> {
     const sender = pick(random, senders)
     const { next } = sender
-    const old = anySent(sender)
+    const old = anySent(random, sender)
     switch (kind) {
       case 'gap':
         return send(sender, { nonce: next + between(random, 1, 5) })
@@ -112,7 +81,10 @@ export async function drawSequence(options: {
         return send(sender, { nonce: missing(sender) })
       case 'replace':
         if (old === undefined) break
-        return send(sender, { nonce: old, ...raised((sender.sent.get(old) as Sent).fees) })
+        return send(sender, {
+          nonce: old,
+          ...raised(random, flags.limits.priceBump, (sender.sent.get(old) as Sent).fees),
+        })
       case 'again':
         if (old === undefined) break
         return { kind: 'send', raws: [(sender.sent.get(old) as Sent).raw] }
@@ -136,15 +108,15 @@ export async function drawSequence(options: {
   }
 
   /**
-   * An account whose nonces are used in blocks by transactions that the pool has never seen. What it has in the pool pays
-   * too little for any block, so that its nonce on the chain is known here.
+   * An account whose nonces are used in blocks by transactions that the pool has never seen. Its pooled
+   * transactions pay too little for any block, so that its nonce on the chain is known here.
    */
   const outsider: Sender = {
     account: accountsOf(`${name}, outside`, 1)[0] as LocalAccount,
     sent: new Map(),
     next: 0,
   }
-  /** Its nonce after each block. */
+  /** The outsider's nonce after each block. */
   const mined = [0]
 
   async function sendOutside(): Promise<Step> {
@@ -183,4 +155,36 @@ export async function drawSequence(options: {
   }
   const accounts = [...senders, outsider].map(({ account }) => account.address)
   return { name, accounts, steps }
+}
+
+/** Fees at, just below and just above the price bump of the pool; the two fees are raised independently. */
+function raised(random: Random, priceBump: number, old: Fees): Fees {
+  const bump = BigInt(priceBump)
+  const by = (fee: bigint) => {
+    const least = (fee * (100n + bump)) / 100n
+    return pick(random, [
+      fee,
+      fee + 1n,
+      (fee * 109n) / 100n,
+      least && least - 1n,
+      least,
+      least + 1n,
+      fee * 2n,
+    ])
+  }
+  const maxFeePerGas = by(old.maxFeePerGas)
+  const tip = by(old.maxPriorityFeePerGas)
+  return { maxFeePerGas, maxPriorityFeePerGas: tip > maxFeePerGas ? maxFeePerGas : tip }
+}
+
+/** The lowest nonce that the account has not used. */
+function missing(sender: Sender): number {
+  let nonce = 0
+  while (sender.sent.has(nonce)) nonce++
+  return nonce
+}
+
+function anySent(random: Random, sender: Sender): number | undefined {
+  const nonces = [...sender.sent.keys()]
+  return nonces.length === 0 ? undefined : pick(random, nonces)
 }

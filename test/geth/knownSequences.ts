@@ -26,9 +26,9 @@ const block: Step = { kind: 'block' }
 type Tools = {
   readonly accounts: readonly LocalAccount[]
   sign(account: number, fields: Partial<Fees> & Omit<Unsigned, keyof Fees>): Promise<Hex>
-  /** One request each. */
+  /** Sends each transaction in a request of its own. */
   send(account: number, nonces: readonly number[], fees?: Fees): Promise<Step[]>
-  /** One request. */
+  /** Sends all transactions in one request. */
   batch(account: number, nonces: readonly number[], fees?: Fees): Promise<Step>
 }
 
@@ -68,7 +68,10 @@ const percent = (by: bigint): Fees => ({
   maxPriorityFeePerGas: (FEES.maxPriorityFeePerGas * (100n + by)) / 100n,
 })
 
-/** What the sender depends on, one by one. Their end does not depend on when geth reorganises. */
+/**
+ * The pool rules that the sender depends on, one by one. Their outcome does not depend on when geth
+ * reorganises.
+ */
 export const KNOWN_SEQUENCES: readonly KnownSequence[] = [
   known('in order, one by one and in a batch', DEFAULT, 1, async ({ send, batch }) => [
     ...(await send(0, range(0, 10))),
@@ -102,7 +105,7 @@ export const KNOWN_SEQUENCES: readonly KnownSequence[] = [
       kind: 'send',
       raws: [await sign(0, { nonce: 0, value, maxFeePerGas: wei, maxPriorityFeePerGas: wei })],
     })
-    // 10 % of 5 wei are rounded down to nothing: one wei more is asked for all the same.
+    // 10 % of 5 wei is rounded down to zero, but a replacement still needs one wei more.
     return [await at(5n, 0n), await at(5n, 1n), await at(6n, 2n), await at(6n, 3n)]
   }),
   known(
@@ -191,10 +194,10 @@ export const KNOWN_SEQUENCES: readonly KnownSequence[] = [
   ]),
 ]
 
-/** Random sequences of which a recording is kept: between them each rule of the model decides something. */
+/** The random sequences with a kept recording. Together, each rule of the model decides something in them. */
 export const RECORDED_SEEDS: readonly number[] = [23, 59, 80, 5_155]
 
-/** Prices apart by account and nonce: among equals geth's choice is random. */
+/** Different prices for each account and nonce: among equal prices geth's choice is random. */
 function priced(account: number, nonce: number): Fees {
   const by = BigInt(account * 16 + nonce)
   return {
@@ -203,7 +206,7 @@ function priced(account: number, nonce: number): Fees {
   }
 }
 
-/** More accounts than one can cut: none has more than its share. */
+/** More accounts than truncation can cut: none exceeds its share. */
 async function fullPool({ send, sign }: Tools): Promise<Step[]> {
   const steps: Step[] = []
   for (const account of range(0, 8)) {
@@ -224,7 +227,10 @@ async function fullPool({ send, sign }: Tools): Promise<Step[]> {
   ]
 }
 
-/** A block that the pool has no part in spends most of the balance. What is pooled pays too little for any block. */
+/**
+ * A block without transactions of the pool spends most of the balance. The pooled transactions pay too
+ * little for any block.
+ */
 async function balanceFalls({ sign, send }: Tools): Promise<Step[]> {
   const low: Fees = { maxFeePerGas: 5n, maxPriorityFeePerGas: 5n }
   const pooled = async (nonce: number, value: bigint): Promise<Step> => ({
@@ -252,7 +258,7 @@ async function delegated({ accounts, send, sign }: Tools): Promise<Step[]> {
   })
   return [
     ...(await send(0, [0, 1])),
-    // Two of the authority's own are in the pool.
+    // Two transactions of the authority itself are in the pool.
     await authorized(0, first, 2),
     block,
     await authorized(0, first, 2),

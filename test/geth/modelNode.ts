@@ -17,10 +17,13 @@ import {
 
 type Pooled = PoolTransaction & { readonly hash: Hex; readonly tx: DecodedTx }
 
-/** The model in geth's place: the same bytes in, the same answers out. Its chain is told to it. */
+/**
+ * The model in place of geth: the same bytes in, the same answers out. The caller reports the chain's heads
+ * to it.
+ */
 export type ModelNode = {
   send(raw: Hex): Promise<SendAnswer>
-  /** What geth does a moment after its answer. */
+  /** The reorganisation that geth does a moment after its answer. */
   reorganise(): void
   reset(head: ChainHead): void
   setTipMin(wei: bigint): void
@@ -28,7 +31,7 @@ export type ModelNode = {
   view(): PoolView
 }
 
-// Every refusal of geth's pool has it (`rpc/errors.go`, an error without a code of its own).
+// Every refusal of geth's pool has this code (`rpc/errors.go`, for an error without a code of its own).
 const SERVER_ERROR = -32000
 
 export function createModelNode(options: {
@@ -36,7 +39,7 @@ export function createModelNode(options: {
   readonly chainId: number
   readonly flags: NodeFlags
   readonly head: ChainHead
-  /** Draws the order of Go's maps. @default as accounts came */
+  /** Draws the order of Go's maps. @default the order in which accounts came */
   readonly mapOrder?: Random | undefined
 }): ModelNode {
   const { chainId, flags } = options

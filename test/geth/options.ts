@@ -6,9 +6,9 @@ import { KNOWN_SEQUENCES, RECORDED_SEEDS } from './knownSequences.js'
 export type GethOptions = {
   /** Names of known sequences. */
   readonly known: readonly string[]
-  /** Of random sequences. */
+  /** Seeds of random sequences. */
   readonly seeds: readonly number[]
-  /** Writes what geth did into this folder. */
+  /** Writes the behaviour of geth into this folder. */
   readonly record?: string
 }
 
@@ -23,7 +23,7 @@ export function parseOptions(argv: readonly string[], newSeed: number): Parsed<G
     .option('--known <name>', 'this known sequence alone; may be given more than once', named, [])
     .option('--runs <count>', 'random sequences alone, so many', whole(0, RUNS_MAX))
     .option('--seed <number>', 'of the first random sequence', whole(0, SEED_MAX))
-    .option('--record <folder>', 'write what geth did into this folder')
+    .option('--record <folder>', 'write the behaviour of geth into this folder')
   return readCommandLine(command, argv, ({ known, runs, seed = newSeed, record }: Flags) => {
     const isChosen = known.length > 0 || runs !== undefined
     const from = (count: number) => Array.from({ length: count }, (_, index) => seed + index)

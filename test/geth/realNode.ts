@@ -10,11 +10,11 @@ import {
   shortHash,
 } from './sequence.js'
 
-/** A running geth. Blocks come when they are asked for. */
+/** A running geth that makes a block only on request. */
 export type RealNode = {
   readonly client: string
   readonly chainId: number
-  /** Gives accounts of a sequence this much each, in one block. */
+  /** Gives each of these accounts this amount, in one block. */
   fund(accounts: readonly Address[], wei: bigint): Promise<void>
   send(raws: readonly Hex[]): Promise<readonly SendAnswer[]>
   act(step: Exclude<Step, { kind: 'send' | 'resubmit' }>): Promise<void>
@@ -22,7 +22,7 @@ export type RealNode = {
   view(accounts: readonly Address[]): Promise<PoolView>
 }
 
-/** For `startNodeProcess`: no block but those that are asked for, and none of the defaults in the way. */
+/** Arguments for `startNodeProcess`: blocks only on request, and no default that interferes. */
 export function gethArgs({ limits, tipWeiMin, noLocals }: NodeFlags): string[] {
   return [
     ...[
@@ -114,7 +114,7 @@ function answerOf({ result, error }: RpcAnswer): SendAnswer {
   return result as Hex
 }
 
-/** From geth's own development account, which has plenty. */
+/** Signed by geth's own development account, which has enough funds. */
 async function signedTransfers(rpc: PlainRpc, accounts: readonly Address[], wei: bigint): Promise<Hex[]> {
   const [from] = (await rpc.call('eth_accounts')) as Address[]
   const nonce = Number((await rpc.call('eth_getTransactionCount', from, 'latest')) as Hex)
@@ -147,7 +147,7 @@ function headOf(header: Header, accounts: ChainHead['accounts']): ChainHead {
   const gasUsed = BigInt(header.gasUsed)
   const fee = BigInt(header.baseFeePerGas)
   const moved = (fee * (gasUsed > target ? gasUsed - target : target - gasUsed)) / target / 8n
-  // EIP-1559: at least 1 wei upwards.
+  // EIP-1559: a rising base fee rises by at least 1 wei.
   const next = gasUsed > target ? fee + (moved > 0n ? moved : 1n) : fee - moved
   return { gasLimit: gasLimit.toString(), nextBaseFeeWei: next.toString(), accounts }
 }
@@ -159,7 +159,7 @@ type TxpoolContent = Readonly<
 async function viewOf(rpc: PlainRpc, accounts: readonly Address[]): Promise<PoolView> {
   const counts = (tag: string) =>
     accounts.map((address) => ['eth_getTransactionCount', address, tag] as const)
-  // In one batch: geth answers its calls one after the other, so that hardly anything moves in between.
+  // One batch: geth answers its calls one after the other, so that little changes between them.
   const answers = await rpc.all([['txpool_content'], ...counts('latest'), ...counts('pending')])
   const content = answers[0] as TxpoolContent
   const numbers = answers.slice(1).map(Number)

@@ -11,7 +11,7 @@ const recordings = readdirSync(FOLDER).map(
   (file) => JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recording,
 )
 
-describe('the model of geth’s pool answers, counts and holds what a geth did', () => {
+describe('the model of geth’s pool has the answers, counts and contents of the recorded geth', () => {
   it.each(recordings.map((recording) => [recording.sequence.name, recording] as const))(
     '%s',
     async (_name, recording) => {
@@ -19,7 +19,7 @@ describe('the model of geth’s pool answers, counts and holds what a geth did',
     },
   )
 
-  it('of every known sequence there is a recording', () => {
+  it('there is a recording of every known sequence', () => {
     const recorded = recordings.map(({ sequence }) => sequence.name)
     const known = [
       ...KNOWN_SEQUENCES.map(({ name }) => name),
@@ -29,7 +29,7 @@ describe('the model of geth’s pool answers, counts and holds what a geth did',
   })
 })
 
-describe('a sequence that ends before geth sends again by itself', () => {
+describe('a sequence that ends before geth re-adds its own transactions', () => {
   const [recording] = recordings.filter(({ outcomes }) => outcomes.length >= 50)
   const cut = (steps: number): Recording => {
     if (recording === undefined) throw new Error('there is no long recording')
@@ -40,7 +40,7 @@ describe('a sequence that ends before geth sends again by itself', () => {
     expect(() => requireSteps({ recording: cut(steps) })).toThrow(`Only ${steps} of`)
   })
 
-  it('passes after ten, and where the two part sooner the difference is told', () => {
+  it('passes after ten, and an earlier difference is reported', () => {
     requireSteps({ recording: cut(10) })
     requireSteps({ recording: cut(1), difference: { step: 0, what: 'answers', geth: 1, model: 2 } })
   })

@@ -10,7 +10,7 @@ import type { NodeFlags, Sequence } from './sequence.js'
 
 export type Result = Compared & {
   readonly name: string
-  /** The command that shows it again. */
+  /** The command that reproduces it. */
   readonly replay: string
 }
 
@@ -29,9 +29,10 @@ export async function runRandom(seed: number): Promise<Result> {
   return { name, replay: `npm run geth -- --runs 1 --seed ${seed}`, ...(await runOn(flags, make)) }
 }
 
-/** On a node of its own: what an earlier sequence left behind would make it another one. */
+/** On a fresh node, because leftovers of an earlier sequence would change this one. */
 async function runOn(flags: NodeFlags, make: (chainId: number) => Promise<Sequence>): Promise<Compared> {
-  // Signed before the node starts: ten seconds later it adds again what its pool lacks.
+  // Signed before the node starts, because ten seconds later the node re-adds transactions missing from its
+  // pool.
   const sequence = await make(GETH_CHAIN_ID)
   const file = (await findGeth()) ?? (await buildGeth((line) => process.stdout.write(`${line}\n`)))
   const startMs = systemClock.now()
@@ -42,10 +43,10 @@ async function runOn(flags: NodeFlags, make: (chainId: number) => Promise<Sequen
   return compared
 }
 
-/** So few steps say nothing. A quiet machine compares all in four seconds. */
+/** Fewer steps prove nothing. A quiet machine compares all of them in four seconds. */
 const STEPS_MIN = 10
 
-/** @throws Error where the node, on a busy machine, was so slow that hardly a step was compared */
+/** @throws Error if the node was so slow, on a busy machine, that hardly a step was compared */
 export function requireSteps({ recording: { sequence, outcomes }, difference }: Compared): void {
   const { length } = outcomes
   if (difference !== undefined || length >= Math.min(STEPS_MIN, sequence.steps.length)) return
@@ -57,7 +58,7 @@ export function requireSteps({ recording: { sequence, outcomes }, difference }: 
 // geth's development chain.
 const GETH_CHAIN_ID = 1337
 
-/** For a person who reads it: what was done, and where the two part. */
+/** Describes the sequence, and the difference, for people. */
 export function explain({ recording, difference }: Compared): string {
   if (difference === undefined) {
     const { steps } = recording.sequence

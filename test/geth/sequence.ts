@@ -1,25 +1,25 @@
 import type { Address, Hex } from 'viem'
 import type { GethLimits } from '../../tools/devnet/geth/poolTypes.js'
 
-/** How the node is started. */
+/** The flags with which the node is started. */
 export type NodeFlags = {
   readonly limits: GethLimits
   /** `--txpool.pricelimit`. */
   readonly tipWeiMin: number
-  /** `--txpool.nolocals`: temporary refusals are said, and nothing is added again later. */
+  /** `--txpool.nolocals`: temporary refusals are reported, and no transaction is re-added later. */
   readonly noLocals: boolean
 }
 
 export type Step =
-  /** One request; more than one transaction makes it a batch. */
+  /** One request; several transactions make it a batch. */
   | { readonly kind: 'send'; readonly raws: readonly Hex[] }
-  /** A block of what the pool has, or of these transactions alone. */
+  /** Mines a block from the pool, or of these transactions only. */
   | { readonly kind: 'block'; readonly transactions?: readonly Hex[] }
   /** `miner_setGasPrice`. */
   | { readonly kind: 'tipMin'; readonly wei: number }
-  /** `debug_setHead`: so many blocks back. */
+  /** `debug_setHead`, this many blocks back. */
   | { readonly kind: 'rewind'; readonly blocks: number }
-  /** The node adds again what its own users sent and its pool lacks: 10 s after its start. */
+  /** The node re-adds transactions of its own users that are missing from its pool, 10 s after its start. */
   | { readonly kind: 'resubmit' }
 
 export type Sequence = {
@@ -28,16 +28,16 @@ export type Sequence = {
   readonly steps: readonly Step[]
 }
 
-/** What a call of `eth_sendRawTransaction` was answered: the hash, or the refusal. */
+/** The answer to a call of `eth_sendRawTransaction`: the hash, or the refusal. */
 export type SendAnswer = Hex | { readonly code: number; readonly message: string }
 
 /** Short hashes by nonce, of each account in the sequence's order. */
 export type Contents = readonly Readonly<Record<string, string>>[]
 
-/** Enough to tell the transactions of one sequence apart. */
+/** Long enough to distinguish the transactions of one sequence. */
 export const shortHash = (hash: Hex): string => hash.slice(2, 10)
 
-/** What can be seen of a node between two steps. */
+/** The observable state of a node between two steps. */
 export type PoolView = {
   /** `eth_getTransactionCount` of each account. */
   readonly latest: readonly number[]
@@ -46,7 +46,10 @@ export type PoolView = {
   readonly queued: Contents
 }
 
-/** The newest block, as far as a pool looks at it: `devnet/geth` gets it, the chain itself is no part of the model. */
+/**
+ * The properties of the newest block that a pool uses. `devnet/geth` receives them, because the chain is not
+ * part of the model.
+ */
 export type ChainHead = {
   readonly gasLimit: string
   readonly nextBaseFeeWei: string
@@ -57,7 +60,7 @@ export type ChainHead = {
   }[]
 }
 
-/** What a node did with one step. `head` where the step made a new one. */
+/** The behaviour of a node in one step. `head` is set if the step made a new one. */
 export type Outcome = {
   readonly answers: readonly SendAnswer[]
   readonly head?: ChainHead

@@ -7,14 +7,14 @@ export type Unsigned = Fees & {
   readonly nonce: number
   readonly gas?: bigint
   readonly value?: bigint
-  /** The account delegates itself, or another account does (EIP-7702). */
+  /** The authority of an EIP-7702 delegation: the account itself or another account. */
   readonly authority?: { readonly account: LocalAccount; readonly nonce: number }
 }
 
 const TO: Address = '0x00000000000000000000000000000000000000aa'
 const DELEGATE: Address = '0x00000000000000000000000000000000000000de'
 
-/** The same accounts for the same name. */
+/** Deterministic accounts: the same for the same name. */
 export function accountsOf(name: string, count: number): LocalAccount[] {
   return Array.from({ length: count }, (_, index) =>
     privateKeyToAccount(keccak256(stringToHex(`${name}, account ${index}`))),

@@ -17,14 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-// That a run passes which does nothing wrong, this one shows.
+// This run itself shows that a run without a fault passes.
 describe('the guards of every test of this repository are on', () => {
   it('covers every project', async () => {
     const config = await readFile(join(ROOT, 'vitest.config.ts'), 'utf8')
     expect([...config.matchAll(/name: '(\w+)'/g)].map(([, name]) => name)).toEqual(Object.keys(FILES))
   })
 
-  it('fails a run for a rejection that nobody handles, in each project, though every test passes', async () => {
+  it('fails a run for an unhandled rejection, in each project, although every test passes', async () => {
     const { code, output } = await runWith(
       (project) => `void Promise.reject(new Error('unhandled in ${project}'))`,
     )
@@ -34,7 +34,7 @@ describe('the guards of every test of this repository are on', () => {
     expect(code).toBe(1)
   }, 60_000)
 
-  it('fails a test in which any error comes to hold a credential, though nobody looks at it', async () => {
+  it('fails a test in which any error holds a credential, although no test inspects it', async () => {
     const { code, output } = await runWith(
       (project) =>
         `Object.assign(invalid('value', 1, '2'), { url: 'https://rpc.example.com/${project}-key' })`,
@@ -58,7 +58,7 @@ async function runWith(
   }
   const binary = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const args = [binary, 'run', '--root', folder, '--config', join(ROOT, 'vitest.config.ts')]
-  // Without what this run's workers were told of themselves.
+  // Without the variables that Vitest set for this run's workers.
   const own = Object.entries(process.env).filter(([key]) => !/^(?:VITEST|TEST$|NODE_ENV)/.test(key))
   const env = { ...Object.fromEntries(own), NO_COLOR: '1' }
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })

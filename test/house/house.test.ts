@@ -2,25 +2,24 @@ import { describe, expect, it } from 'vitest'
 import {
   elapsedTimeIsMonotonic,
   filesAreShort,
-  importsPointDownwards,
   nodeModulesAreNamedAsSuch,
   nothingButTheCliKnowsTheDevnet,
   nothingIsExportedAsDefault,
   nothingIsLeftForLater,
-  partsOfTheSenderPointDownwards,
   pureParts,
   type Rule,
   reachable,
   servicesKnowInterfacesOnly,
   testsDoNotEvade,
+  theDevnetStandsApart,
   theRootRunsAnywhere,
   timeAndChanceAreInjected,
 } from './rules.js'
 import { parseSource, readSources } from './sources.js'
 
-const sources = readSources('src', 'test', 'bench')
+const sources = readSources('src', 'tools', 'test', 'bench')
 
-/** Small sources that break a rule, each with what the rule must say of it, and ones that must pass. */
+/** Small sources that break a rule, each with the message of the rule, and sources that must pass. */
 type Samples = {
   readonly broken: readonly (readonly [path: string, text: string, said: string])[]
   readonly fine: readonly (readonly [path: string, text: string])[]
@@ -46,106 +45,83 @@ function house(promise: string, rule: Rule, samples: Samples): void {
   })
 }
 
-house('values are imported downwards only, and not from siblings', importsPointDownwards, {
-  broken: [
-    ['src/ledger/a.ts', "import { a } from '../rpc/a.js'", 'src/ledger/a.ts:1 imports src/rpc/a.ts'],
-    ['src/rpc/a.ts', "export { a } from '../store/store.js'", 'imports src/types/store.ts'],
-    ['src/rpc/b/c.ts', "import { type x, a } from '../../sender/a.js'", 'imports src/sender/a.ts'],
-    ['src/tracker/a.ts', "const a = await import('../allocator/lane.js')", 'imports src/allocator/lane.ts'],
-    ['src/platform/clock.ts', "import { a } from './ledger/a.js'", 'imports src/ledger/a.ts'],
-    ['src/viem/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
-    ['src/sender/a.ts', "export * from '../index.js'", 'imports src/index.ts'],
-    ['src/sender/a.ts', "import '../devnet/index.js'", 'imports tools/devnet/index.ts'],
-    ['src/devnet/a.ts', "import { a } from '../rpc/port.js'", 'imports src/rpc/port.ts'],
-    ['src/viem/b.ts', "import { a } from '../signer/a.js'", 'imports src/signer/a.ts'],
-    ['src/recorder/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
-    ['src/helpers/a.ts', '', 'no layer is known for "helpers"'],
-  ],
-  fine: [
-    ['src/ledger/a.ts', "import { a } from '../errors/base.js'"],
-    ['src/errors/a.ts', "import { a } from '../clock.js'"],
-    ['src/rpc/a.ts', "import type { a } from '../sender/a.js'"],
-    ['src/rpc/a.ts', "import { type a } from '../sender/a.js'\nexport { type b } from '../store/b.js'"],
-    ['src/types/index.ts', "export type a = import('./store/store.js').Store"],
-    ['src/cli/demo/a.ts', "import { a } from '../../index.js'\nimport { b } from '../../devnet/index.js'"],
-    ['src/cli/report/a.ts', "import { a } from '../../recorder/schema.js'"],
-    ['src/devnet/serve/a.ts', "import { a } from '../../errors/base.js'\nimport { b } from '../chain/b.js'"],
-    ['src/rpc/a.test.ts', "import { a } from '../sender/a.js'"],
-  ],
-})
-
-house('the folders of the sender are imported downwards only', partsOfTheSenderPointDownwards, {
-  broken: [
-    ['src/sender/signing/a.ts', "import { a } from '../intake/a.js'", 'imports src/sender/intake/a.ts'],
-    ['src/sender/engine/a.ts', "import { a } from '../lane/a.js'", 'imports src/sender/lane/a.ts'],
-    ['src/sender/helpers/a.ts', '', 'no layer of the sender is known for "helpers"'],
-  ],
-  fine: [
-    ['src/sender/intake/a.ts', "import { a } from '../signing/a.js'"],
-    ['src/sender/signing/a.ts', "import type { a } from '../intake/a.js'"],
-    ['src/sender/nodes/a.ts', "import { a } from '../looks.js'"],
-    ['src/api/sender/sender.ts', "import { a } from './lane/open.js'"],
-  ],
-})
-
 house(
-  'no production code but the command line knows the devnet, not even its types',
+  'of the production code only the command line knows the devnet, types included',
   nothingButTheCliKnowsTheDevnet,
   {
     broken: [
-      ['src/sender/a.ts', "import type { Devnet } from '../devnet/index.js'", 'imports tools/devnet/index.ts'],
+      [
+        'src/lane/a.ts',
+        "import type { Devnet } from '../../tools/devnet/index.js'",
+        'imports tools/devnet/index.ts',
+      ],
+      [
+        'tools/report/a.ts',
+        "import type { Devnet } from '../devnet/index.js'",
+        'imports tools/devnet/index.ts',
+      ],
     ],
-    fine: [['src/cli/a.ts', "import type { Devnet } from '../devnet/index.js'"]],
+    fine: [['tools/cli/a.ts', "import type { Devnet } from '../devnet/index.js'"]],
   },
 )
+
+house('the devnet uses only the lowest folders of the library', theDevnetStandsApart, {
+  broken: [
+    ['tools/devnet/a.ts', "import type { A } from '../../src/rpc/port.js'", 'imports src/rpc/port.ts'],
+    ['tools/devnet/a.ts', "import { a } from '../cli/a.js'", 'imports tools/cli/a.ts'],
+  ],
+  fine: [
+    [
+      'tools/devnet/serve/a.ts',
+      "import { a } from '../../../src/errors/base.js'\nimport { b } from '../chain/b.js'",
+    ],
+  ],
+})
 
 house('services import the port and the store, never an implementation', servicesKnowInterfacesOnly, {
   broken: [
     [
-      'src/sender/a.ts',
-      "import { createHttpPort } from '../rpc/ports/http.js'",
+      'src/lane/a.ts',
+      "import { createHttpPort } from '../rpc/transports/http.js'",
       'imports src/rpc/transports/http.ts',
     ],
     ['src/allocator/a.ts', "import { memoryStore } from '../store/memory.js'", 'imports src/store/memory.ts'],
   ],
   fine: [
-    [
-      'src/sender/a.ts',
-      "import { call } from '../rpc/port.js'\nimport { laneName } from '../store/store.js'",
-    ],
-    ['src/tracker/a.ts', "import type { HttpPortOptions } from '../rpc/ports/http.js'"],
+    ['src/lane/a.ts', "import { call } from '../rpc/port.js'\nimport { laneName } from '../types/store.js'"],
+    ['src/chain/a.ts', "import type { HttpPortOptions } from '../rpc/transports/http.js'"],
   ],
 })
 
-house('time and chance come from the clock alone', timeAndChanceAreInjected, {
+house('time and randomness come only from the clock', timeAndChanceAreInjected, {
   broken: [
-    ['src/sender/a.ts', 'const now = Date.now()', 'src/sender/a.ts:1 uses Date.now'],
-    ['src/sender/a.ts', 'const now = globalThis.Date.now', 'uses Date.now'],
+    ['src/lane/a.ts', 'const now = Date.now()', 'src/lane/a.ts:1 uses Date.now'],
+    ['src/lane/a.ts', 'const now = globalThis.Date.now', 'uses Date.now'],
     ['src/rpc/a.ts', '\nconst r = Math.random', 'src/rpc/a.ts:2 uses Math.random'],
     ['src/rpc/a.ts', 'const now = new Date()', 'uses new Date()'],
     ['src/rpc/a.ts', 'const now = performance.now()', 'uses performance.now'],
-    ['src/tracker/a.ts', 'setTimeout(f, 1)', 'uses setTimeout'],
-    ['src/tracker/a.ts', 'globalThis.setInterval(f, 1)', 'uses setInterval'],
-    ['src/devnet/a.ts', 'const wait = setImmediate', 'uses setImmediate'],
-    ['src/devnet/a.ts', "import { setTimeout } from 'node:timers/promises'", 'uses setTimeout'],
+    ['src/chain/a.ts', 'setTimeout(f, 1)', 'uses setTimeout'],
+    ['src/chain/a.ts', 'globalThis.setInterval(f, 1)', 'uses setInterval'],
+    ['tools/devnet/a.ts', 'const wait = setImmediate', 'uses setImmediate'],
+    ['tools/devnet/a.ts', "import { setTimeout } from 'node:timers/promises'", 'uses setTimeout'],
   ],
   fine: [
     ['src/platform/clock.ts', 'setTimeout(f, Date.now())'],
-    ['src/sender/a.ts', 'clock.setTimer(f, clock.now()) // not setTimeout, not Date.now'],
-    ['src/sender/a.ts', "const text = 'setTimeout'; const at = new Date(atMs); socket.setTimeout(5)"],
-    ['src/sender/a.test.ts', 'const now = Date.now()'],
+    ['src/lane/a.ts', 'clock.setTimer(f, clock.now()) // not setTimeout, not Date.now'],
+    ['src/lane/a.ts', "const text = 'setTimeout'; const at = new Date(atMs); socket.setTimeout(5)"],
+    ['src/lane/a.test.ts', 'const now = Date.now()'],
   ],
 })
 
 house('elapsed time is not measured by the wall clock', elapsedTimeIsMonotonic, {
   broken: [
-    ['src/sender/a.ts', '\nconst sinceMs = clock.wallNow()', 'src/sender/a.ts:2 looks at the wall clock'],
-    ['src/tracker/a.ts', 'const now = options.clock.wallNow', 'looks at the wall clock'],
+    ['src/lane/a.ts', '\nconst sinceMs = clock.wallNow()', 'src/lane/a.ts:2 looks at the wall clock'],
+    ['src/chain/a.ts', 'const now = options.clock.wallNow', 'looks at the wall clock'],
   ],
   fine: [
     ['src/platform/clock.ts', 'const wallMs = clock.wallNow()'],
-    ['src/sender/a.ts', 'const sinceMs = clock.now()'],
-    ['src/sender/a.test.ts', 'const atMs = lane.clock.wallNow()'],
+    ['src/lane/a.ts', 'const sinceMs = clock.now()'],
+    ['src/lane/a.test.ts', 'const atMs = lane.clock.wallNow()'],
   ],
 })
 
@@ -171,7 +147,7 @@ house('the ledger and the delivery are pure', pureParts, {
 })
 
 house(
-  'the root runs on Node, Bun, Deno and workers: no modules and globals of one of them',
+  'the root runs on Node, Bun, Deno and workers: without modules and globals of one of them',
   theRootRunsAnywhere,
   {
     broken: [
@@ -192,11 +168,11 @@ house(
 )
 
 house('modules of Node are imported with their scheme', nodeModulesAreNamedAsSuch, {
-  broken: [['src/cli/a.ts', "import { join } from 'path'", 'imports path without node:']],
-  fine: [['src/cli/a.ts', "import { join } from 'node:path'"]],
+  broken: [['tools/cli/a.ts', "import { join } from 'path'", 'imports path without node:']],
+  fine: [['tools/cli/a.ts', "import { join } from 'node:path'"]],
 })
 
-house('nothing is exported as default', nothingIsExportedAsDefault, {
+house('no file has a default export', nothingIsExportedAsDefault, {
   broken: [
     ['src/a.ts', 'export default function f() {}', 'src/a.ts:1 exports a default'],
     ['src/a.ts', 'const a = 1\nexport default a', 'src/a.ts:2 exports a default'],
@@ -215,7 +191,7 @@ house('a file has 400 lines at most', filesAreShort, {
   fine: [['src/a.ts', 'a()\n'.repeat(400)]],
 })
 
-house('nothing is left for later', nothingIsLeftForLater, {
+house('no leftover markers remain', nothingIsLeftForLater, {
   broken: [
     ['src/a.ts', `a()\n// ${'TO'}DO: more`, 'src/a.ts:2'],
     ['test/a.ts', `/* ${'FIX'}ME */`, 'test/a.ts:1'],
@@ -223,7 +199,7 @@ house('nothing is left for later', nothingIsLeftForLater, {
   fine: [['src/a.ts', '// What is to do comes from the queue.']],
 })
 
-house('no test is singled out, expected to fail or tried again', testsDoNotEvade, {
+house('no test is exclusive, expected to fail or retried', testsDoNotEvade, {
   broken: [
     ['test/a.test.ts', `it.${'on'}ly('works', () => {})`, 'test/a.test.ts:1'],
     ['test/a.test.ts', `it('works', { re${'try'}: 2 }, () => {})`, 'test/a.test.ts:1'],
@@ -231,7 +207,7 @@ house('no test is singled out, expected to fail or tried again', testsDoNotEvade
   fine: [['test/a.test.ts', "it('is tried once', () => {})\nit.each([1])('%d', () => {})"]],
 })
 
-describe('the rules look at the whole of the code', () => {
+describe('the rules cover the whole code', () => {
   const paths = new Set(sources.map(({ path }) => path))
 
   it('reads production code and tests alike', () => {

@@ -4,7 +4,7 @@ import { leaksOf } from '../support/leaks.js'
 const URL_KEY = 'https://rpc.example.com/v2/key'
 const withCause = (cause: unknown) => new Error('failed', { cause })
 
-describe('the walk over an error finds a credential wherever it hides', () => {
+describe('the walk over an error finds a credential at any depth', () => {
   it.each<[string, unknown]>([
     ['in the message', new Error(`cannot reach ${URL_KEY}`)],
     ['in the cause of a cause', withCause(withCause(new Error(URL_KEY)))],
@@ -31,7 +31,7 @@ describe('the walk over an error finds a credential wherever it hides', () => {
     expect(leaksOf(error)).not.toEqual([])
   })
 
-  it('finds a given secret whatever its case', () => {
+  it('finds a given secret in any letter case', () => {
     expect(leaksOf(new Error('0xABCDEF'), ['abcdef'])).not.toEqual([])
   })
 
@@ -40,7 +40,7 @@ describe('the walk over an error finds a credential wherever it hides', () => {
     'at http://127.0.0.1:8545/ (refused)',
     'ws://localhost:1, wss://b',
     'no URL/path?x',
-  ])('lets an origin pass: %s', (text) => {
+  ])('accepts an origin: %s', (text) => {
     expect(leaksOf(new Error(text))).toEqual([])
   })
 })

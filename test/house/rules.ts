@@ -2,127 +2,55 @@ import { builtinModules } from 'node:module'
 import ts from 'typescript'
 import { type Import, lineOf, type Source, walk } from './sources.js'
 
-/** Looks at all sources at once and says, one line each, where the rule is broken. */
+/** Checks all sources at once and reports each violation of the rule in one line. */
 export type Rule = (sources: readonly Source[]) => readonly string[]
-
-// A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
-const LAYERS: readonly (readonly string[])[] = [
-  [
-    'clock',
-    'errors',
-    'eventTypes',
-    'feeTypes',
-    'healthTypes',
-    'laneTypes',
-    'lazy',
-    'onAbort',
-    'soon',
-    'txTypes',
-    'types',
-    'waitTypes',
-  ],
-  ['ledger'],
-  ['rpc', 'store'],
-  ['allocator', 'delivery', 'tracker'],
-  ['sender'],
-  ['viem', 'ethers', 'opentelemetry', 'outbox', 'recorder', 'signer'],
-  // Signs with what the signer finds.
-  ['kms'],
-  ['index'],
-  // Uses the package as its users do.
-  ['cli'],
-]
-
-// Stands apart: nothing but the command line imports it, and it imports the lowest layer only.
-const DEVNET = 'devnet'
-
-/** `ledger` for src/ledger/book.ts, `clock` for src/platform/clock.ts, undefined outside src. */
-function partOf(path: string): string | undefined {
-  return /^src\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1]
-}
-
-function layerOf(part: string): number {
-  return LAYERS.findIndex((parts) => parts.includes(part))
-}
 
 export function isTest(path: string): boolean {
   return /\.(?:test|fixture|bench)\.ts$/.test(path)
 }
 
-/** Production code: what is published or run, without the tests beside it. */
+/** Production code: the code that is published or run, without the tests beside it. */
 export function production(sources: readonly Source[]): readonly Source[] {
-  return sources.filter(({ path }) => path.startsWith('src/') && !isTest(path))
+  return sources.filter(({ path }) => /^(?:src|tools)\//.test(path) && !isTest(path))
 }
 
-export const importsPointDownwards: Rule = (sources) =>
-  production(sources).flatMap(({ path, imports }) => {
-    const part = partOf(path) ?? ''
-    if (layerOf(part) < 0 && part !== DEVNET) return [`${path}: no layer is known for "${part}"`]
-    return imports
-      .filter(({ target, typeOnly }) => !typeOnly && target.startsWith('src/'))
-      .filter(({ target }) => !mayImport(part, partOf(target) ?? ''))
-      .map(({ target, line }) => `${path}:${line} imports ${target}`)
-  })
-
-function mayImport(from: string, to: string): boolean {
-  if (from === to) return true
-  if (to === DEVNET) return from === 'cli'
-  if (from === DEVNET) return layerOf(to) === 0
-  const [own, other] = [layerOf(from), layerOf(to)]
-  return other < own || (own === 0 && other === 0)
+/** `ledger` for src/ledger/book.ts, `cli` for tools/cli/main.ts; undefined for other files. */
+function partOf(path: string): string | undefined {
+  return /^(?:src|tools)\/([^/]+)\//.exec(path)?.[1]
 }
 
-// The folders of the sender, in the order of a transaction's way through them. What stands beside them is for all.
-const SENDER_LAYERS: readonly (readonly string[])[] = [
-  ['reasons'],
-  ['nodes'],
-  ['input', 'transaction'],
-  ['signing'],
-  ['broadcast', 'following', 'intake'],
-  ['engine'],
-  ['lane'],
-  ['allocators', 'pool', 'records'],
-]
-
-/** `intake` for src/lane/queue/pendingQueue.ts, undefined beside the folders. */
-function senderPartOf(path: string): string | undefined {
-  return /^src\/sender\/([^/]+)\//.exec(path)?.[1]
-}
-
-function senderLayerOf(part: string): number {
-  return SENDER_LAYERS.findIndex((parts) => parts.includes(part))
-}
-
-export const partsOfTheSenderPointDownwards: Rule = (sources) =>
-  production(sources).flatMap(({ path, imports }) => {
-    const part = senderPartOf(path)
-    if (part === undefined) return []
-    if (senderLayerOf(part) < 0) return [`${path}: no layer of the sender is known for "${part}"`]
-    return values(imports)
-      .filter(({ target }) => senderLayerOf(senderPartOf(target) ?? '') > senderLayerOf(part))
-      .map(({ target, line }) => `${path}:${line} imports ${target}`)
-  })
-
-/** Types neither: the devnet can be taken away without the rest noticing. */
+/** Types may not be imported either, so that the devnet can be removed without other changes. */
 export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
   production(sources)
-    .filter(({ path }) => !['cli', DEVNET].includes(partOf(path) ?? ''))
+    .filter(({ path }) => !['cli', 'devnet'].includes(partOf(path) ?? ''))
     .flatMap(({ path, imports }) =>
       imports
-        .filter(({ target }) => partOf(target) === DEVNET)
+        .filter(({ target }) => partOf(target) === 'devnet')
         .map(({ target, line }) => `${path}:${line} imports ${target}`),
     )
 
-/** Where a service is given the implementations it runs on: what is there from the start, and the ports of a lane. */
+/** The folders of the library that the devnet may use. */
+const DEVNET_MAY_USE: readonly string[] = ['errors', 'platform', 'types']
+
+export const theDevnetStandsApart: Rule = (sources) =>
+  production(sources)
+    .filter(({ path }) => partOf(path) === 'devnet')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => /^(?:src|tools)\//.test(target))
+        .filter(({ target }) => !['devnet', ...DEVNET_MAY_USE].includes(partOf(target) ?? ''))
+        .map(({ target, line }) => `${path}:${line} imports ${target}`),
+    )
+
+/** Files that choose implementations for a service: the defaults of a sender, and the ports of a lane. */
 const WIRING = new Set(['src/chain/environment.ts', 'src/chain/endpoints/clientPortsOf.ts'])
+const SERVICES: readonly string[] = ['allocator', 'chain', 'lane', 'ownership', 'api']
 const IMPLEMENTATION =
-  /^src\/(?:rpc\/ports\/(?:http|webSocket|custom|fromClient)\.ts|store\/(?:memory|sqlite|postgres))/
+  /^src\/(?:rpc\/transports\/(?:http|webSocket|custom|fromClient)\.ts|store\/(?:memory|sqlite|postgres))/
 
 export const servicesKnowInterfacesOnly: Rule = (sources) =>
   production(sources)
-    .filter(
-      ({ path }) => ['allocator', 'tracker', 'sender'].includes(partOf(path) ?? '') && !WIRING.has(path),
-    )
+    .filter(({ path }) => SERVICES.includes(partOf(path) ?? '') && !WIRING.has(path))
     .flatMap(({ path, imports }) =>
       imports
         .filter(({ target, typeOnly }) => !typeOnly && IMPLEMENTATION.test(target))
@@ -138,7 +66,10 @@ const MEMBERS = new Set([
   'crypto.getRandomValues',
 ])
 
-/** Time and chance come from the clock, so that the real sender runs in virtual time and replays from a seed. */
+/**
+ * Time and randomness come from the clock, so that the real sender runs in virtual time and replays from a
+ * seed.
+ */
 export const timeAndChanceAreInjected: Rule = (sources) =>
   production(sources)
     .filter(({ path }) => path !== 'src/platform/clock.ts')
@@ -152,15 +83,16 @@ export const timeAndChanceAreInjected: Rule = (sources) =>
     })
 
 /**
- * Elapsed time is not measured by the wall clock, which steps. It is looked at where a caller gave a deadline, where a
- * timestamp is kept or shown, for dates in answers, and to notice that the machine slept.
+ * Elapsed time is not measured by the wall clock, because it can step. The wall clock may be read in these
+ * files: for a deadline from a caller, for a timestamp that is stored or shown, for dates in answers, and to
+ * notice that the machine slept.
  */
 const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/platform/clock.ts',
   'src/allocator/holds.ts',
   'src/rpc/transports/http.ts',
-  'src/lane/admission/admission.ts',
-  'src/lane/admission/intake.ts',
+  'src/lane/admission/newTransaction.ts',
+  'src/lane/admission/withdrawals.ts',
   'src/lane/admission/wallDeadlines.ts',
   'src/lane/queue/order.ts',
   'src/ownership/spentInRecords.ts',
@@ -171,7 +103,6 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/lane/engine/externalNonces.ts',
   'src/lane/transaction/attempts.ts',
   'src/lane/transaction/transaction.ts',
-  'src/outbox/courier.ts',
   'src/outbox/taskRunner.ts',
   'src/outbox/verifyWebhook.ts',
   'src/outbox/webhook.ts',
@@ -217,13 +148,13 @@ function lastName(node: ts.Expression): string {
   return ts.isPropertyAccessExpression(node) ? node.name.text : ''
 }
 
-// What a pure part may import, beside itself.
+// The parts that a pure part may import, beside itself.
 const PURE_PARTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['ledger', ['errors']],
   ['delivery', ['errors', 'ledger']],
 ])
 
-/** The table of the machine and the delivery are pure: they neither wait nor ask for the time. */
+/** The state machine's table and the delivery are pure: they neither wait nor read the time. */
 export const pureParts: Rule = (sources) =>
   production(sources).flatMap(({ path, tree, imports }) => {
     const part = partOf(path) ?? ''
@@ -267,7 +198,7 @@ function values(imports: readonly Import[]): readonly Import[] {
   return imports.filter(({ typeOnly }) => !typeOnly)
 }
 
-/** What a module loads, itself among it. */
+/** All modules that a module loads, including itself. */
 export function reachable(byPath: ReadonlyMap<string, Source>, entry: string): ReadonlySet<string> {
   const reached = new Set<string>()
   const open = [entry]
@@ -280,14 +211,14 @@ export function reachable(byPath: ReadonlyMap<string, Source>, entry: string): R
   return reached
 }
 
-/** False for the name of a member, a property or a declaration: those are nobody's global. */
+/** False for the name of a member, a property or a declaration, because those do not refer to a global. */
 function isFree(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node
   return !(parent as { name?: ts.Node }).name || (parent as { name?: ts.Node }).name !== node
 }
 
-/** Node's own modules are written with their scheme: without it bundlers look for a package of that name. */
+/** Node's own modules are imported with their scheme; without it bundlers look for a package of that name. */
 export const nodeModulesAreNamedAsSuch: Rule = (sources) =>
   sources.flatMap(({ path, imports }) =>
     imports
@@ -312,12 +243,12 @@ const LINES_MAX = 400
 
 export const filesAreShort: Rule = (sources) =>
   sources
-    .filter(({ path }) => path.startsWith('src/'))
+    .filter(({ path }) => /^(?:src|tools|test|bench)\//.test(path))
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
     .filter(({ lines }) => lines > LINES_MAX)
     .map(({ path, lines }) => `${path} has ${lines} lines`)
 
-// Put together, so that this file does not break its own rule.
+// Composed, so that this file does not break its own rule.
 const LEFTOVER = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`)
 
 export const nothingIsLeftForLater: Rule = (sources) =>
@@ -327,7 +258,7 @@ export const nothingIsLeftForLater: Rule = (sources) =>
       .flatMap((line, index) => (LEFTOVER.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
   )
 
-// A test that is skipped, alone or tried again hides what it was written to show.
+// A test that is skipped, exclusive or retried hides the fault that it was written to show.
 const EVASIONS = new RegExp(
   `\\b(?:it|test|describe)\\.(?:${['on' + 'ly', 'to' + 'do', 'fa' + 'ils'].join('|')})\\b|\\bre${'try'}:\\s*[1-9]`,
 )

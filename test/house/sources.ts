@@ -4,9 +4,9 @@ import ts from 'typescript'
 
 /** One import or re-export, static or dynamic. */
 export type Import = {
-  /** A path from the repository's root for relative ones (`src/platform/clock.ts`), else the name as it stands. */
+  /** A path from the repository's root for relative imports (`src/clock.ts`), else the name unchanged. */
   readonly target: string
-  /** Gone after compilation: imports no value. */
+  /** Removed by compilation: imports no value. */
   readonly typeOnly: boolean
   readonly line: number
 }
@@ -21,12 +21,12 @@ export type Source = {
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Every TypeScript file under the folders given. */
+/** Every TypeScript file in the given folders. */
 export function readSources(...folders: readonly string[]): readonly Source[] {
   return readTexts(...folders).map(({ path, text }) => parseSource(path, text))
 }
 
-/** The same, as they stand: to parse them takes its time. */
+/** The same without parsing, which takes time. */
 export function readTexts(...folders: readonly string[]): readonly Pick<Source, 'path' | 'text'>[] {
   return folders
     .flatMap((folder) => ts.sys.readDirectory(new URL(folder, ROOT).pathname, ['.ts']))
@@ -66,8 +66,8 @@ function importsOf(tree: ts.SourceFile, path: string): readonly Import[] {
   return found
 }
 
-// `import { type a }` alone keeps the import of the module for its side effects under verbatimModuleSyntax; no module
-// here has any, so it counts as importing no value.
+// Under verbatimModuleSyntax, a lone `import { type a }` still imports the module for its side effects. No
+// module here has any, so it counts as importing no value.
 function importsTypesOnly(clause: ts.ImportClause | undefined): boolean {
   if (clause === undefined) return false
   if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true

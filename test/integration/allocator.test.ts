@@ -1,60 +1,17 @@
-import { type Hex, keccak256, type LocalAccount } from 'viem'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
-import {
-  createNonceAllocator,
-  createSender,
-  memoryStore,
-  type NonceAllocator,
-  type NonceAllocatorParameters,
-  type Sender,
-} from '../../src/index.js'
-import { rpc, sign } from './devnetSupport.js'
+import { type Hex, keccak256 } from 'viem'
+import { expect, test, vi } from 'vitest'
+import { memoryStore } from '../../src/index.js'
+import { allocatorWorld } from './allocatorSupport.js'
+import { sign } from './devnetSupport.js'
 
-let devnet: Devnet
-const opened: { close(): Promise<void> }[] = []
-let nextAccount = 0
-
-beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
-})
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.close()))
-  devnet.faults.clear()
-})
-afterAll(() => devnet.stop())
-
-/** An account that no other test has used. */
-function fresh(): LocalAccount {
-  const account = devnet.accounts[nextAccount++]
-  if (account === undefined) throw new Error('the devnet has no account left')
-  return account
-}
-
-function allocatorOf(account: LocalAccount, options: Partial<NonceAllocatorParameters> = {}): NonceAllocator {
-  const allocator = createNonceAllocator({
-    client: devnet.client(),
-    address: account.address,
-    lossDepth: 'child',
-    ...options,
-  })
-  opened.push(allocator)
-  return allocator
-}
-
-function senderOf(account: LocalAccount, options: { store?: ReturnType<typeof memoryStore> } = {}): Sender {
-  const sender = createSender({ client: devnet.client(), account, lossDepth: 'child', ...options })
-  opened.push(sender)
-  return sender
-}
-
-const submit = (raw: Hex): Promise<Hex> => rpc(devnet.url, 'eth_sendRawTransaction', raw)
+const world = allocatorWorld()
+const { fresh, allocatorOf, senderOf, submit } = world
 
 function codeReads(): number {
-  return devnet.stats.byMethod.eth_getCode ?? 0
+  return world.devnet.stats.byMethod.eth_getCode ?? 0
 }
 
-test('reservations made at once are distinct and consecutive', async () => {
+test('concurrent reservations are distinct and consecutive', async () => {
   const allocator = allocatorOf(fresh())
   const reservations = await Promise.all(Array.from({ length: 20 }, () => allocator.reserve()))
   expect(reservations.map((one) => one.nonce).sort((a, b) => a - b)).toEqual(
@@ -62,18 +19,18 @@ test('reservations made at once are distinct and consecutive', async () => {
   )
 })
 
-test('first reservations of two allocators of one account share one start', async () => {
+test('the first reservations of two allocators of one account share one start', async () => {
   const account = fresh()
   const before = codeReads()
   const [a, b] = [allocatorOf(account), allocatorOf(account)]
   const all = await Promise.all([a.reserve(), b.reserve(), a.reserve(), b.reserveMany(3)])
   expect(new Set(all.flat().map((one) => one.nonce)).size).toBe(6)
-  // Two readings, of which the lower counts; each asks for the code at latest and at pending.
+  // Two readings, of which the lower counts. Each reads the code at latest and at pending.
   expect(codeReads() - before).toBe(4)
 })
 
-test('a failed first reading fails those who waited for it, and the next reservation reads anew', async () => {
-  const fault = devnet.faults.inject({ fault: 'httpStatus', method: 'eth_getCode' })
+test('a failed first reading rejects its waiting reservations, and the next reservation reads again', async () => {
+  const fault = world.devnet.faults.inject({ fault: 'httpStatus', method: 'eth_getCode' })
   const allocator = allocatorOf(fresh())
   const failed = await Promise.allSettled([allocator.reserve(), allocator.reserve()])
   expect(failed.map((one) => one.status)).toEqual(['rejected', 'rejected'])
@@ -82,12 +39,12 @@ test('a failed first reading fails those who waited for it, and the next reserva
   expect((await allocator.reserve()).nonce).toBe(0)
 })
 
-test('committed bytes that land are followed to their verdict, and can be found by id and hash', async () => {
+test('committed bytes that land are followed to their verdict, and are found by id and hash', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
   const reservation = await allocator.reserve()
-  const raw = await sign(devnet, account, reservation.nonce)
+  const raw = await sign(world.devnet, account, reservation.nonce)
   await reservation.commit({ serializedTransaction: raw })
   const hash = await submit(raw)
   await reservation.settle()
@@ -104,7 +61,7 @@ test('committed bytes that were never sent are sent by the lane, without a signe
   const account = fresh()
   const allocator = allocatorOf(account, { limits: { stuckAfterMs: 200, stuckAfterBlocks: 1 } })
   const reservation = await allocator.reserve()
-  await reservation.commit({ serializedTransaction: await sign(devnet, account, 0) })
+  await reservation.commit({ serializedTransaction: await sign(world.devnet, account, 0) })
   await vi.waitFor(() => expect(allocator.snapshot().floor).toBe(1), { timeout: 10_000 })
 })
 
@@ -122,13 +79,13 @@ test('committed bytes are in the store before commit resolves', async () => {
   })
   let resolved = false
   const committing = reservation
-    .commit({ serializedTransaction: await sign(devnet, account, 0) })
+    .commit({ serializedTransaction: await sign(world.devnet, account, 0) })
     .then(() => {
       resolved = true
     })
-  // Longer than any commit takes: the chain moves on.
-  await devnet.seal()
-  await devnet.seal()
+  // Longer than any commit takes, because the chain moves on.
+  await world.devnet.seal()
+  await world.devnet.seal()
   expect(resolved).toBe(false)
   open()
   await committing
@@ -139,27 +96,27 @@ test('committed bytes of an earlier life are sent by the next one', async () => 
   const store = memoryStore()
   const before = allocatorOf(account, { store })
   const reservation = await before.reserve()
-  await reservation.commit({ serializedTransaction: await sign(devnet, account, 0) })
+  await reservation.commit({ serializedTransaction: await sign(world.devnet, account, 0) })
   await before.close()
   const sender = senderOf(account, { store })
   const { items } = await sender.list()
   const tx = await sender.get(items[0]?.id ?? '')
   expect(await tx?.wait('sealed')).toMatchObject({ nonce: 0, status: 'success' })
   await expect(
-    reservation.commit({ serializedTransaction: await sign(devnet, account, 0) }),
+    reservation.commit({ serializedTransaction: await sign(world.devnet, account, 0) }),
   ).rejects.toMatchObject({
     code: 'CLOSED',
     fate: 'notExecuted',
   })
 })
 
-test('other bytes for the same reservation are another attempt of the same transaction', async () => {
+test('different bytes for the same reservation are another attempt of the same transaction', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
   const reservation = await allocator.reserve()
-  const first = await sign(devnet, account, 0, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n })
-  const second = await sign(devnet, account, 0)
+  const first = await sign(world.devnet, account, 0, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n })
+  const second = await sign(world.devnet, account, 0)
   await reservation.commit({ serializedTransaction: first })
   await reservation.commit({ serializedTransaction: first })
   await reservation.commit({ serializedTransaction: second })
@@ -183,11 +140,11 @@ test('a released nonce is handed out again, lowest first', async () => {
   expect([b?.nonce, d?.nonce]).toEqual([1, 3])
 })
 
-test('a nonce that was committed or settled cannot be given back', async () => {
+test('a nonce that was committed or settled cannot be released', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const [a, b, c] = await allocator.reserveMany(3)
-  await a?.commit({ serializedTransaction: await sign(devnet, account, 0) })
+  await a?.commit({ serializedTransaction: await sign(world.devnet, account, 0) })
   await expect(a?.release()).rejects.toMatchObject({ code: 'TOO_LATE', fate: 'inFlight' })
   await b?.settle(new Error('socket hang up'))
   await expect(b?.release()).rejects.toMatchObject({ code: 'TOO_LATE', fate: 'inFlight' })
@@ -196,19 +153,19 @@ test('a nonce that was committed or settled cannot be given back', async () => {
   expect((await allocator.reserve()).nonce).toBe(3)
 })
 
-/** The devnet takes the signature of these bytes for none, whoever sends them. */
+/** The devnet rejects the signature of these bytes from every sender. */
 function refuseSignature(raw: Hex): void {
   const message = 'invalid sender: invalid transaction v, r, s values'
   const own = keccak256(raw)
-  devnet.faults.inject({ fault: 'rpcError', code: -32_000, message, match: ({ hash }) => hash === own })
+  world.devnet.faults.inject({ fault: 'rpcError', code: -32_000, message, match: ({ hash }) => hash === own })
 }
 
-test('an intrinsic refusal frees the nonce, and ends what was committed', async () => {
+test('an intrinsic refusal frees the nonce, and ends the committed transaction', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
   const reservation = await allocator.reserve()
-  const raw = await sign(devnet, account, 0)
+  const raw = await sign(world.devnet, account, 0)
   refuseSignature(raw)
   await reservation.commit({ serializedTransaction: raw })
   const refusal = await submit(raw).then(
@@ -221,29 +178,29 @@ test('an intrinsic refusal frees the nonce, and ends what was committed', async 
   expect(items).toMatchObject([{ stage: 'failed' }])
 })
 
-test('an intrinsic refusal of what the lane sent again frees nothing: others may have sent it before', async () => {
+test('an intrinsic refusal of a resend by the lane frees no nonce, because the bytes may have been sent before', async () => {
   const account = fresh()
   const allocator = allocatorOf(account, { limits: { stuckAfterMs: 100, stuckAfterBlocks: 1 } })
   const reservation = await allocator.reserve()
-  const raw = await sign(devnet, account, 0)
+  const raw = await sign(world.devnet, account, 0)
   refuseSignature(raw)
   await reservation.commit({ serializedTransaction: raw })
-  const sends = () => devnet.stats.byMethod.eth_sendRawTransaction ?? 0
+  const sends = () => world.devnet.stats.byMethod.eth_sendRawTransaction ?? 0
   const before = sends()
   await vi.waitFor(() => expect(sends()).toBeGreaterThan(before), { timeout: 10_000 })
-  // The answer has been judged once a later request of the lane was answered.
+  // Once a later request of the lane was answered, the lane has processed the answer.
   await allocator.resync()
   expect(allocator.snapshot()).toMatchObject({ cursor: 1, holes: [], inFlight: 1 })
 })
 
-test('bytes of another nonce, chain or account are refused, and nothing is noted', async () => {
+test('bytes of another nonce, chain or account are refused, and nothing is recorded', async () => {
   const [account, other] = [fresh(), fresh()]
   const allocator = allocatorOf(account)
   const reservation = await allocator.reserve()
   const commit = async (raw: Promise<Hex>) => reservation.commit({ serializedTransaction: await raw })
-  await expect(commit(sign(devnet, account, 1))).rejects.toMatchObject({ code: 'INVALID' })
-  await expect(commit(sign(devnet, other, 0))).rejects.toMatchObject({ code: 'INVALID' })
-  await expect(commit(sign(devnet, account, 0, { chainId: 1 }))).rejects.toMatchObject({
+  await expect(commit(sign(world.devnet, account, 1))).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(commit(sign(world.devnet, other, 0))).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(commit(sign(world.devnet, account, 0, { chainId: 1 }))).rejects.toMatchObject({
     code: 'CHAIN_MISMATCH',
   })
   await expect(reservation.commit({ serializedTransaction: '0x' })).rejects.toMatchObject({ code: 'INVALID' })
@@ -252,16 +209,16 @@ test('bytes of another nonce, chain or account are refused, and nothing is noted
   expect(allocator.snapshot().cursor).toBe(0)
 })
 
-test('a nonce that stays silent is told as a gap where nobody can sign', async () => {
+test('a nonce that stays silent is reported as a gap if no signer is available', async () => {
   const allocator = allocatorOf(fresh(), { limits: { reservationTtlMs: 100 } })
   const gap = new Promise((resolve) => allocator.on('gap', resolve))
   await allocator.reserve()
   expect(await gap).toMatchObject({ nonce: 0 })
-  // It may have been sent all the same: it is not handed out again.
+  // It may have been sent, so it is not handed out again.
   expect((await allocator.reserve()).nonce).toBe(1)
 })
 
-test('a nonce that stays silent is filled where a sender shares the lane', async () => {
+test('a nonce that stays silent is filled if a sender shares the lane', async () => {
   const account = fresh()
   const allocator = allocatorOf(account, { limits: { reservationTtlMs: 100 } })
   await allocator.reserve()
@@ -271,131 +228,4 @@ test('a nonce that stays silent is filled where a sender shares the lane', async
   await tx.wait('sealed')
   await sender.drain()
   expect((await sender.snapshot()).floor).toBe(2)
-})
-
-test('an allocator and a sender of one account never use one nonce twice', async () => {
-  const account = fresh()
-  const allocator = allocatorOf(account)
-  const sender = senderOf(account)
-  async function outside(): Promise<number> {
-    const reservation = await allocator.reserve()
-    const raw = await sign(devnet, account, reservation.nonce)
-    await reservation.commit({ serializedTransaction: raw })
-    await submit(raw)
-    await reservation.settle()
-    return reservation.nonce
-  }
-  async function inside(): Promise<number> {
-    const tx = await sender.send({ to: account.address, gas: 21_000n })
-    const landed = await tx.wait('sealed')
-    return landed.nonce
-  }
-  const nonces = await Promise.all(Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? outside() : inside())))
-  expect(nonces.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n))
-  await sender.drain()
-  expect(allocator.snapshot()).toMatchObject({ floor: 30, cursor: 30 })
-})
-
-test('the lane outlives whoever opened it', async () => {
-  const account = fresh()
-  const first = createSender({ client: devnet.client(), account, lossDepth: 'child' })
-  await first.ready()
-  const allocator = allocatorOf(account)
-  await allocator.ready()
-  await first.close()
-  const reservation = await allocator.reserve()
-  const raw = await sign(devnet, account, reservation.nonce)
-  await reservation.commit({ serializedTransaction: raw })
-  await submit(raw)
-  await vi.waitFor(() => expect(allocator.snapshot().floor).toBe(1), { timeout: 10_000 })
-})
-
-test('a lane that is being closed is waited for by whoever opens it again', async () => {
-  const account = fresh()
-  const first = allocatorOf(account)
-  expect((await first.reserve()).nonce).toBe(0)
-  const closing = first.close()
-  expect((await allocatorOf(account).reserve()).nonce).toBe(1)
-  await closing
-})
-
-test('a second copy of the package shares the lane', async () => {
-  const account = fresh()
-  const first = allocatorOf(account)
-  await first.ready()
-  vi.resetModules()
-  const copy = await import('../../src/index.js')
-  expect(copy.createNonceAllocator).not.toBe(createNonceAllocator)
-  const second = copy.createNonceAllocator({ client: devnet.client(), address: account.address })
-  opened.push(second)
-  const all = await Promise.all([first.reserve(), second.reserve(), first.reserve(), second.reserve()])
-  expect(all.map((one) => one.nonce).sort()).toEqual([0, 1, 2, 3])
-})
-
-test('a store of its own isolates', async () => {
-  const account = fresh()
-  const first = allocatorOf(account)
-  const second = allocatorOf(account, { store: memoryStore() })
-  expect([(await first.reserve()).nonce, (await second.reserve()).nonce]).toEqual([0, 0])
-})
-
-test('bytes of an earlier life are adopted at their own nonce', async () => {
-  const account = fresh()
-  const allocator = allocatorOf(account, { limits: { stuckAfterMs: 200, stuckAfterBlocks: 1 } })
-  await allocator.adopt(await sign(devnet, account, 0))
-  expect((await allocator.reserve()).nonce).toBe(1)
-  await vi.waitFor(() => expect(allocator.snapshot().floor).toBe(1), { timeout: 10_000 })
-  await expect(sign(devnet, account, 100_000).then(allocator.adopt)).rejects.toMatchObject({
-    code: 'INVALID',
-  })
-})
-
-test('bytes whose nonce was used before are not adopted', async () => {
-  const account = fresh()
-  const raw = await sign(devnet, account, 0)
-  await submit(raw)
-  await vi.waitFor(async () => {
-    expect(await rpc(devnet.url, 'eth_getTransactionCount', account.address, 'latest')).toBe('0x1')
-  }, 10_000)
-  const allocator = allocatorOf(account, { coldStart: 'immediate' })
-  await expect(allocator.adopt(raw)).rejects.toMatchObject({ code: 'TOO_LATE', fate: 'inFlight' })
-  expect((await allocator.reserve()).nonce).toBe(1)
-})
-
-test('a reservation that is aborted holds no nonce, and a closed allocator reserves none', async () => {
-  const allocator = allocatorOf(fresh())
-  const aborted = AbortSignal.abort()
-  await expect(allocator.reserve({ signal: aborted })).rejects.toMatchObject({
-    code: 'ABORTED',
-    fate: 'notExecuted',
-  })
-  const controller = new AbortController()
-  const waiting = allocator.reserve({ signal: controller.signal })
-  controller.abort()
-  await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' })
-  expect((await allocator.reserve()).nonce).toBe(0)
-  await allocator.close()
-  await expect(allocator.reserve()).rejects.toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
-})
-
-test('options that cannot work are refused at once', () => {
-  const client = devnet.client()
-  const { address } = devnet.accounts[0]!
-  expect(() => createNonceAllocator({ client, address: '0x12' })).toThrow('address')
-  expect(() => createNonceAllocator({ client: { ...client, chain: undefined } as never, address })).toThrow(
-    'chain',
-  )
-  expect(() => createNonceAllocator({ client, address, source: {} as never })).toThrow('source')
-  expect(() => createNonceAllocator({ client, address, limits: { windowMax: 0 } })).toThrow(
-    'limits.windowMax',
-  )
-  expect(() => createNonceAllocator(undefined as never)).toThrow('options')
-})
-
-test('more reservations than the limit are refused', async () => {
-  const allocator = allocatorOf(fresh(), { limits: { windowMax: 4 } })
-  await allocator.reserveMany(3)
-  await expect(allocator.reserveMany(2)).rejects.toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })
-  await expect(allocator.reserveMany(5)).rejects.toMatchObject({ code: 'INVALID' })
-  expect((await allocator.reserve()).nonce).toBe(3)
 })

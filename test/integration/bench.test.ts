@@ -11,10 +11,11 @@ const bench = (...args: readonly string[]) => npmScript('bench', [...args, '--ou
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('npm run bench', () => {
-  it('measures a claim beside the peers on one node, and writes what it found with a chart', async () => {
+  it('measures a claim beside the peers on one node, and writes results and a chart', async () => {
     const few = ['--rounds', '1', '--transactions', '5', '--json', '--check']
     const { code, out, err } = await bench('requests', ...few)
-    // Five cannot share what a burst asks for once: the numbers for 5,000 are missed, and --check says so.
+    // With five transactions, the requests that a burst makes once are not spread enough: the targets for
+    // 5,000 are missed, and --check reports that.
     expect(code, err).toBe(1)
     const results = JSON.parse(out) as Results
     expect(JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8'))).toEqual(results)
@@ -31,13 +32,14 @@ describe('npm run bench', () => {
       'ethers NonceManager',
       '@latticexyz/common',
     ])
-    // Whoever asks for less than one call has not sent: a proxy that is passed by would look like that.
+    // Fewer than one call per transaction means that nothing was sent: the requests would have bypassed the
+    // proxy.
     for (const { subject, least } of calls)
       expect({ subject, asks: least >= 1 }).toEqual({ subject, asks: true })
     expect(requests.checks).toHaveLength(3)
   })
 
-  it('leaves what was measured of other claims as it is, and shows tables where no JSON is asked for', async () => {
+  it('keeps earlier results of other claims, and prints tables without --json', async () => {
     const { code, out, err } = await bench('classify', '--rounds', '1', '--transactions', '1', '--check')
     expect(code, err).toBe(0)
     expect(out).toContain('reached: 1 of the corpus')
@@ -45,7 +47,7 @@ describe('npm run bench', () => {
     expect(Object.keys(kept)).toEqual(['requests', 'classify'])
   })
 
-  it('measures nothing for a name that is none, and says which there are', async () => {
+  it('measures nothing for an unknown name, and lists the known ones', async () => {
     const { code, out, err } = await bench('brust')
     expect(code).toBe(2)
     expect(out).toBe('')

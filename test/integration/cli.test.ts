@@ -65,7 +65,7 @@ async function file(name: string, lines: readonly string[]): Promise<string> {
 
 const balanceOf = (address: string) => devnet.client().getBalance({ address: address as Hex })
 
-test('txlane send pays each line once, however often it is run, and refuses a file that is another one', async () => {
+test('txlane send pays each line once, however often it runs, and refuses a different file', async () => {
   const [annaBefore, bobBefore] = await Promise.all([balanceOf(ANNA), balanceOf(BOB)])
   const path = await file('pay.csv', ['to,amount', `${ANNA},1 gwei`, `${ANNA},1 gwei`, `${BOB},5 wei`])
   const dry = await txlane(['send', path, '--dry-run', '--json'])
@@ -98,7 +98,7 @@ test('txlane send pays each line once, however often it is run, and refuses a fi
   expect(await balanceOf(BOB)).toBe(bobBefore + 5n)
 })
 
-test('a run that is killed is taken up by the next one: no line is lost, and none is paid twice', async () => {
+test('a killed run is resumed by the next one: no line is lost, and none is paid twice', async () => {
   const payees = Array.from(
     { length: 120 },
     (_, index) => `0x${(0xbeef00 + index).toString(16).padStart(40, '0')}`,
@@ -107,7 +107,7 @@ test('a run that is killed is taken up by the next one: no line is lost, and non
   devnet.faults.inject({ fault: 'lostResponse', method: 'eth_sendRawTransaction', probability: 0.3 })
   const { child, ended } = start(['send', path, '--yes'], 1)
   const sender = devnet.accounts[1]!.address
-  // Some are in blocks, others are not.
+  // Some transactions are in blocks, others are not.
   const client = devnet.client()
   const some = async () => (await client.getTransactionCount({ address: sender })) > 0
   while (!(await some()))
@@ -124,10 +124,10 @@ test('a run that is killed is taken up by the next one: no line is lost, and non
   expect(balances).toEqual(payees.map((_, index) => BigInt(index + 1)))
 })
 
-// Reverts for 0, and stores anything else.
+// Reverts for 0, and stores any other value.
 const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
 
-test('lines that reverted are told, and sent again on request only', async () => {
+test('reverted lines are reported, and sent again only on request', async () => {
   const client = devnet.client(2)
   const { contractAddress } = await client.waitForTransactionReceipt({
     hash: await client.deployContract({ abi: [], bytecode: STORING }),
@@ -154,7 +154,7 @@ test('lines that reverted are told, and sent again on request only', async () =>
   expect(await count()).toBe(before + 3)
 })
 
-test('txlane inspect, speed-up, cancel and fill: what stands still is seen and mended', async () => {
+test('txlane inspect, speed-up, cancel and fill show and repair stuck transactions', async () => {
   const client = devnet.client(3)
   const { address } = devnet.accounts[3]!
   const own = (nonce: number, gwei: string) =>
@@ -202,7 +202,7 @@ test('txlane inspect, speed-up, cancel and fill: what stands still is seen and m
   expect(mended.out).toContain('missing      none')
 })
 
-test('a run that cannot go on says why, once, and txlane inspect --journal says it afterwards', async () => {
+test('a run that cannot continue reports the reason once, and txlane inspect --journal shows it afterwards', async () => {
   const path = await file('poor.csv', ['id,to,amount', `first,${ANNA},1 wei`, `second,${BOB},1 wei`])
   const poor = privateKeyToAccount(`0x${'5'.repeat(64)}`).address
   const { child, ended } = start(['send', path, '--yes'], `0x${'5'.repeat(64)}`)
@@ -213,7 +213,7 @@ test('a run that cannot go on says why, once, and txlane inspect --journal says 
       if (err.includes('first: It waits for money')) resolve()
     }),
   )
-  // It is kept right after it was told.
+  // The reason is stored right after it was printed.
   while ((await txlane(['inspect', poor, '--journal', path])).code !== 1);
   child.kill('SIGKILL')
   await ended
@@ -233,7 +233,7 @@ test('a run that cannot go on says why, once, and txlane inspect --journal says 
   expect(existsSync(join(folder, 'none.db'))).toBe(false)
 })
 
-test('txlane peers shows both on the same faults', async () => {
+test('txlane peers shows both senders under the same faults', async () => {
   const { code, out } = await txlane(['peers', '--count', '10', '--json'])
   const { outcomes } = JSON.parse(out) as { outcomes: { who: string; landed: number; errors: number }[] }
   expect(code).toBe(0)
@@ -242,7 +242,7 @@ test('txlane peers shows both on the same faults', async () => {
   expect(outcomes[0]?.landed).toBeLessThan(10)
 })
 
-test('txlane devnet says where it is once it is up, and ends when it is asked to', async () => {
+test('txlane devnet prints its URL once it is up, and ends on request', async () => {
   const { child, ended } = start([
     'devnet',
     '--port',
@@ -274,7 +274,7 @@ test.each<[string, string, readonly string[]]>([
   ['a mnemonic', PHRASE, ['winner', 'sausage', 'yellow']],
   ['a URL with credentials', 'https://me:pass-w0rd@vault.example/v1/t0ken-of-mine', ['pass-w0rd', 't0ken']],
   ['a password', 'correct-horse-battery', ['correct-horse']],
-])('%s in the place of a file is never printed, and the option is named', async (_, slip, secrets) => {
+])('%s in place of a file is never printed, and the option is named', async (_, slip, secrets) => {
   const good = await file('good.csv', ['to,amount', `${ANNA},1 wei`])
   const keystore = await file('keystore.json', [
     await encryptKeystoreJson(SLIP_ACCOUNT, 'x', { scrypt: { N: 2 } }),
@@ -296,7 +296,7 @@ test.each<[string, string, readonly string[]]>([
   }
 })
 
-test('a command that cannot begin is refused at once, with a code of its own, and shows no secret', async () => {
+test('a command with bad input is refused at once, with an exit code of its own, and shows no secret', async () => {
   const path = await file('bad.csv', ['to,amount', `${ANNA},1`])
   expect(await txlane(['send', path, '--yes'])).toMatchObject({
     code: 3,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Abi, type Address, concat, type Hex, type LocalAccount, numberToHex, pad } from 'viem'
 import { expect } from 'vitest'
-import { startDevnet } from '../../tools/devnet/index.js'
 import {
   createNonceAllocator,
   createSender,
@@ -11,38 +10,42 @@ import {
   type Sender,
   type Tx,
 } from '../../src/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 
-/** A transaction that brings a payload in. */
+/** A transaction that carries a payload to its contract. */
 export type Carrier = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
 
-/** A contract with a nonce of its own, and how to sign for it. */
+/** A contract with its own nonces, and a signer for it. */
 export type NonceHolder = {
   readonly source: NonceSource<bigint>
-  /** A signed payload that has `id` noted, or whose inner call reverts: its nonce is used all the same. */
+  /** Signs a payload that records `id`, or whose inner call reverts; its nonce is used in both cases. */
   sign(nonce: bigint, id: bigint, options?: { reverts?: boolean }): Promise<Carrier>
-  /** What the contract itself says of its next nonce. */
+  /** The next nonce as the contract reports it. */
   nonce(): Promise<bigint>
 }
 
-/** What an npm package ships of a contract. */
+/** A contract artifact from an npm package. */
 export function artifact(path: string): { readonly abi: Abi; readonly bytecode: Hex } {
   const file = new URL(`../../node_modules/${path}.json`, import.meta.url)
   return JSON.parse(readFileSync(file, 'utf8')) as { abi: Abi; bytecode: Hex }
 }
 
-// Trusts every forwarder (0x572b6c05 is isTrustedForwarder); else adds one to the slot that its first argument names,
-// or reverts where the second is not 0.
+// Trusts every forwarder (0x572b6c05 is isTrustedForwarder). For other calls, increments the slot that the
+// first argument names, or reverts if the second argument is not 0.
 const NOTES: Hex = ('0x602c8060095f395ff35f3560e01c63572b6c0514602357602435601f576004358054600101905500' +
   '5b5f5ffd5b60015f5260205ff3') as Hex
 
-/** Calldata for the notes: what runs twice is noted twice. */
+/** Calldata for the notes contract. A payload that runs twice is counted twice. */
 export function noting(id: bigint, reverts = false): Hex {
   return concat(['0x12345678', numberToHex(id, { size: 32 }), pad(reverts ? '0x01' : '0x00')])
 }
 
 export type ContractWorld = Awaited<ReturnType<typeof startContractWorld>>
 
-/** A devnet with the notes on it, and what is opened there. Each user of it has accounts of its own. */
+/**
+ * A devnet with the notes contract, and the lanes and allocators opened on it. Each user of it has its own
+ * accounts.
+ */
 export async function startContractWorld() {
   const devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
   const opened: { close(): Promise<void> }[] = []
@@ -56,7 +59,7 @@ export async function startContractWorld() {
     return contractAddress!
   }
 
-  /** viem is content with a pre-confirmed receipt; the getters are asked at `latest`. */
+  /** viem accepts a pre-confirmed receipt, but the getters are read at `latest`. */
   async function sealed(hash: Promise<Hex>) {
     const receipt = await client.waitForTransactionReceipt({ hash: await hash })
     await devnet.seal()
@@ -75,7 +78,7 @@ export async function startContractWorld() {
     client,
     notes,
     deploy,
-    /** Waits until what a contract was asked for is in a sealed block. */
+    /** Waits until the transaction is in a sealed block. */
     async done(hash: Promise<Hex>): Promise<void> {
       const { status } = await sealed(hash)
       expect(status).toBe('success')
@@ -93,7 +96,7 @@ export async function startContractWorld() {
           lossDepth: 'child',
         }),
       ),
-    /** How often a payload has run. */
+    /** The number of times a payload has run. */
     async noted(id: bigint): Promise<bigint> {
       return BigInt((await client.getStorageAt({ address: notes, slot: numberToHex(id) })) ?? 0)
     },
@@ -103,7 +106,7 @@ export async function startContractWorld() {
   }
 }
 
-/** Resolves when these nonces have been told as `event`. Listens from now on. */
+/** Resolves when `event` was emitted for these nonces. Listens from now on. */
 export function told(
   allocator: NonceAllocator<bigint>,
   event: 'used' | 'foreign' | 'gapFilled',
@@ -123,8 +126,8 @@ export function told(
 const BURST = 100
 
 /**
- * A hundred payloads at once, each with a nonce of one allocator, carried in order by an ordinary lane; the inner call
- * of every tenth reverts. All nonces are used, each once, and none is left.
+ * A hundred payloads at once, each with a nonce of one allocator, carried in order by an ordinary lane; the
+ * inner call of every tenth reverts. All nonces are used, each once, and none is left.
  */
 export async function runBurst(world: ContractWorld, holder: NonceHolder, firstId: bigint): Promise<void> {
   const allocator = world.allocator(holder.source)
@@ -155,8 +158,8 @@ export async function runBurst(world: ContractWorld, holder: NonceHolder, firstI
 }
 
 /**
- * Three payloads, and the carrier of the first reverts: nothing is free, nothing above it can land. A stranger brings
- * the very payload in, and the others, carried again, land after it.
+ * Three payloads, and the carrier of the first reverts: no nonce is free, and none above it can land. A
+ * stranger submits the same payload, and the others, carried again, land after it.
  */
 export async function runRevertedCarrier(
   world: ContractWorld,
@@ -177,14 +180,14 @@ export async function runRevertedCarrier(
     return (await tx.wait('sealed', { throwOnRevert: false })).status
   }
   expect(await send(lane, failing(carriers[0]!))).toBe('reverted')
-  // Its nonce is missing still.
+  // The first nonce is still missing.
   expect(await send(lane, carriers[1]!)).toBe('reverted')
   expect(await holder.nonce()).toBe(nonces[0])
   await expect(reservations[0]!.release()).rejects.toMatchObject({ code: 'TOO_LATE', fate: 'inFlight' })
   await allocator.resync()
   const next = await allocator.reserve()
   expect(next.nonce).toBe(nonces[2]! + 1n)
-  // Nothing was made public under this one: the next reservation has it again.
+  // No payload with this nonce was made public, so the next reservation gets it again.
   await next.release()
   const again = await allocator.reserve()
   expect(again.nonce).toBe(next.nonce)
@@ -200,7 +203,7 @@ export async function runRevertedCarrier(
   expect(ran).toEqual([1n, 1n, 1n])
 }
 
-/** Somebody else uses a nonce that was handed out here: who holds it is told, and gets another. */
+/** A stranger uses a nonce that was reserved here: its owner is notified, and gets another one. */
 export async function runForeign(world: ContractWorld, holder: NonceHolder, id: bigint): Promise<void> {
   const allocator = world.allocator(holder.source)
   const reservation = await allocator.reserve()

@@ -1,15 +1,15 @@
 import { type Address, type Hex, numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createNonceAllocator, memoryStore, storageNonce } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 
 let devnet: Devnet
 let contract: Address
 const opened: { close(): Promise<void> }[] = []
-// One a test: what is out stays out, whoever opens the same counter next.
+// One store per test: an outstanding nonce stays so for every later allocator of the same counter.
 let store = memoryStore()
 
-// Stores its argument at slot 0; what that slot counts is what a test says.
+// Stores its argument at slot 0. Each test defines the slot's meaning.
 const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
 
 beforeAll(async () => {
@@ -26,8 +26,8 @@ afterEach(async () => {
 afterAll(() => devnet.stop())
 
 /**
- * The counter as the contract has it from now on, and since which block. Sealed: viem is content with less, and what an
- * allocator begins with is read at `latest` too.
+ * Sets the counter of the contract, and returns the block of the change, once sealed. viem accepts a
+ * pre-confirmed receipt, but an allocator's first reading also uses `latest`.
  */
 async function countTo(count: number): Promise<bigint> {
   const client = devnet.client()
@@ -49,7 +49,7 @@ function allocatorOf(options: { slot?: bigint } = {}) {
   return allocator
 }
 
-test('nonces of a counter in storage go on from where it stands, in one sequence for the process', async () => {
+test('nonces of a counter in storage continue from its value, in one sequence for the process', async () => {
   await countTo(40)
   const reads = () => devnet.stats.byMethod.eth_getStorageAt ?? 0
   const before = reads()
@@ -61,7 +61,7 @@ test('nonces of a counter in storage go on from where it stands, in one sequence
       .map(({ nonce }) => nonce)
       .sort(),
   ).toEqual([40n, 41n, 42n, 43n, 44n])
-  // One reading for all, at latest and at pending; the next is a tick's.
+  // One reading, at latest and at pending; the next one belongs to a tick.
   expect(reads() - before).toBeLessThanOrEqual(4)
 })
 
@@ -85,7 +85,7 @@ test('a committed nonce stays taken until the counter has passed it', async () =
   })
 })
 
-test('a count that is out stays out when its allocator closes, and for whoever opens the counter next', async () => {
+test('an outstanding nonce stays so when its allocator closes, and for each later allocator of the counter', async () => {
   await countTo(70)
   const first = allocatorOf()
   const [, second] = await first.reserveMany(3)
@@ -96,7 +96,7 @@ test('a count that is out stays out when its allocator closes, and for whoever o
   expect(next.snapshot()).toMatchObject({ floor: 70n, inFlight: 4 })
 })
 
-test('a payload of an earlier life is taken up by its nonce, and those below it are handed out', async () => {
+test('a payload of an earlier life is adopted at its nonce, and the nonces below it are handed out', async () => {
   await countTo(80)
   const allocator = allocatorOf()
   await allocator.adopt({ nonce: 81n, payload: '0x12' })
@@ -105,7 +105,7 @@ test('a payload of an earlier life is taken up by its nonce, and those below it 
   expect(nonces).toEqual([80n, 82n])
 })
 
-test('counters of other slots and other stores are counted apart', async () => {
+test('counters in other slots and other stores are independent', async () => {
   await countTo(60)
   const isolated = createNonceAllocator({
     client: devnet.client(),
@@ -120,7 +120,7 @@ test('counters of other slots and other stores are counted apart', async () => {
   expect(nonces.map(({ nonce }) => nonce)).toEqual([60n, 0n, 60n])
 })
 
-test('a use whose block leaves the chain is told, and live again until the counter passes it anew', async () => {
+test('a use whose block leaves the chain is reported, and is live again until the counter passes it once more', async () => {
   await countTo(90)
   const allocator = allocatorOf()
   const next = (event: 'used' | 'reorged') =>
@@ -135,7 +135,7 @@ test('a use whose block leaves the chain is told, and live again until the count
   await reservation.commit({ payload: '0x12' })
   const block = await countTo(91)
   expect(await used).toBe(90n)
-  // One more, since the next block may be sealed meanwhile.
+  // One more, because the next block may be sealed meanwhile.
   const depth = (await devnet.client().getBlockNumber()) - block + 2n
   await devnet.reorg(Number(depth), { returnToPool: false })
   expect(await reorged).toBe(90n)

@@ -9,8 +9,8 @@ import {
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, memoryStore, type Sender, type Tx, type TxRequest } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { compileDelegate } from '../support/delegate.js'
 import { rpc } from './devnetSupport.js'
 
@@ -19,7 +19,7 @@ const GAS = 500_000n
 
 type Lane = Sender & {
   readonly account: LocalAccount
-  /** What the account signed as authorizations, in order. */
+  /** The authorizations that the account signed, in order. */
   readonly tuples: readonly SignedAuthorization[]
   readonly foreign: readonly number[]
 }
@@ -61,7 +61,8 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
       },
     }
     const limits = { pollIntervalMs: 50, stuckAfterMs: 400, gapFillAfterMs: 200 }
-    // A second endpoint: of a CREATE no body tells, so that two have to agree.
+    // A second endpoint is needed, because no block body shows the nonces of a CREATE, so two endpoints have
+    // to agree.
     const endpoints = [{ client: devnet.client(index), role: 'read' as const }]
     const sender = createSender({
       client: devnet.client(index),
@@ -83,11 +84,11 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
       .client()
       .readContract({ abi, address, functionName: 'marks', args: [BigInt(item)] } as never)) as bigint
 
-  /** Runs the account's own delegated code: it says in its storage how often. */
+  /** Runs the account's own delegated code, which counts the calls in the account's storage. */
   const mark = (lane: Lane, item: number): TxRequest =>
     ({ to: lane.address, data: call('mark', [BigInt(item)]), gas: GAS }) as TxRequest
 
-  /** How often each of them was executed. */
+  /** The number of executions of each item. */
   const marks = (lane: Lane, items: readonly number[]): Promise<bigint[]> =>
     Promise.all(items.map((item) => marked(lane.address, item)))
 
@@ -96,7 +97,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
   const count = async (address: Address) =>
     Number(await rpc<Hex>(devnet.url, 'eth_getTransactionCount', address, 'latest'))
 
-  /** The lane's account runs the delegate's code. */
+  /** A lane whose account runs the delegate's code. */
   async function delegated(): Promise<Lane> {
     const lane = open()
     const tx = await lane.send({
@@ -109,7 +110,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     return lane
   }
 
-  /** Somebody else's transaction, which carries what others have signed. */
+  /** A transaction of another account that carries the given authorizations. */
   async function submitted(authorizationList: readonly SignedAuthorization[], data?: Hex, to?: Address) {
     const client = devnet.client(0)
     const hash = await client.sendTransaction({
@@ -125,7 +126,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     return Promise.all(items.map((item) => lane.send(mark(lane, item), { until: 'queued' })))
   }
 
-  /** Everything landed once, no nonce is left empty, and nothing holds the lane. */
+  /** Each item was executed once, no nonce is left empty, and the lane is not held. */
   async function allLanded(lane: Lane, items: readonly number[]): Promise<void> {
     await lane.drain()
     expect(await marks(lane, items)).toEqual(items.map(() => 1n))
@@ -134,7 +135,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(await count(lane.address)).toBe(floor)
   }
 
-  test('own: the estimate sees the delegated code, it runs with it, and the next nonce is right', async () => {
+  test('own: the estimate sees the delegated code, the transaction runs with it, and the next nonce is right', async () => {
     const lane = open()
     const { gas: _, ...request } = mark(lane, 1) as TxRequest & { gas: bigint }
     const tx = await lane.send({ ...request, authorize: [{ contractAddress: delegate }] } as TxRequest)
@@ -146,7 +147,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(await lane.snapshot()).toMatchObject({ cursor: 4, account: { kind: 'delegated' } })
   })
 
-  test('several tuples, own and sponsored: each account is delegated, and each own one uses a nonce', async () => {
+  test('several tuples, own and sponsored: each account is delegated, and each own tuple uses a nonce', async () => {
     const lane = open()
     const [one, other] = [generatePrivateKey(), generatePrivateKey()].map((key) => privateKeyToAccount(key))
     const contractAddress = delegate
@@ -172,7 +173,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(lane.foreign).toEqual([])
   })
 
-  test('a sponsored tuple whose account has moved on is skipped, and the transaction lands all the same', async () => {
+  test('a sponsored tuple whose account has moved on is skipped, and the transaction lands nevertheless', async () => {
     const lane = open()
     const authority = devnet.accounts[next++] as LocalAccount
     devnet.faults.inject({ fault: 'neverPooled', method: 'eth_sendRawTransaction', count: 1 })
@@ -189,7 +190,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(await count(authority.address)).toBeGreaterThan(0)
   })
 
-  test('tuples of another nonce, or for another chain, use nothing: the lane goes on', async () => {
+  test('tuples of another nonce, or for another chain, use no nonce: the lane continues', async () => {
     const lane = await delegated()
     const sign = (chainId: number, nonce: number) =>
       lane.account.signAuthorization?.({ contractAddress: delegate, chainId, nonce })
@@ -202,7 +203,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(await count(lane.address)).toBe(nonce + 3)
   })
 
-  test('cancelled: the nonce of its tuple goes to the next; submitted by others it is foreign, and repaired', async () => {
+  test('cancelled: its nonce goes to the next transaction; a tuple that others submit is foreign, and repaired', async () => {
     const lane = open()
     devnet.faults.inject({ fault: 'neverPooled', method: 'eth_sendRawTransaction', count: 1 })
     const tx = await lane.send({
@@ -230,7 +231,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect((await lane.snapshot()).window).toBe(1)
   })
 
-  test('delegated by somebody else: found out by the pool’s words, and nothing of a burst is lost', async () => {
+  test('delegated by another wallet: detected from the pool’s messages, and no transaction of a burst is lost', async () => {
     const lane = open()
     await lane.ready()
     const tuple = await lane.account.signAuthorization?.({
@@ -246,7 +247,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
   })
 
-  test('the delegation ended, the window grows back', async () => {
+  test('after the delegation ended, the window grows back', async () => {
     const lane = await delegated()
     const tx = await lane.send({
       to: lane.address,
@@ -262,7 +263,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(window).toBeGreaterThan(1)
   })
 
-  test('CREATE in delegated code uses nonces in the middle of a burst: foreign, and repaired', async () => {
+  test('CREATE in delegated code uses nonces during a burst: foreign, and repaired', async () => {
     const lane = await delegated()
     const items = [1, 2, 3, 4, 5, 6]
     await burst(lane, items.slice(0, 3))
@@ -272,7 +273,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     expect(lane.foreign.length).toBeGreaterThanOrEqual(2)
   })
 
-  test('somebody submits an authorization of the account in the middle of a burst: foreign, and repaired', async () => {
+  test('another account submits an authorization of the account during a burst: foreign, and repaired', async () => {
     const lane = await delegated()
     const items = [1, 2, 3, 4, 5, 6]
     const nonce = (await count(lane.address)) + 2
@@ -282,13 +283,14 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
       nonce,
     })
     await burst(lane, items)
-    // Valid in the one block in which it is the account's next: sent until it was.
+    // The tuple is valid only in the block in which its nonce is the account's next, so it is submitted
+    // several times.
     const attempts = Array.from({ length: 4 }, () => submitted([tuple as SignedAuthorization]))
     await Promise.allSettled(attempts)
     await allLanded(lane, items)
   })
 
-  test('another wallet with the same key in the middle of a burst: foreign, and repaired', async () => {
+  test('another wallet with the same key sends during a burst: foreign, and repaired', async () => {
     const lane = await delegated()
     const items = [1, 2, 3, 4, 5, 6]
     await burst(lane, items.slice(0, 3))

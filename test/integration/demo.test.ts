@@ -5,7 +5,7 @@ import { bundledChild } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 import { npmScript } from '../support/npmScript.js'
 
-// The public key of account 1 of every local node.
+// The well-known private key of account 1 of every local node.
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const STORM_MS = 300_000
 
@@ -20,14 +20,14 @@ function demo(args: readonly string[], environment: Record<string, string> = {})
 
 const HELD = { gaps: 0, duplicates: 0, lost: 0, contradictions: 0, ok: true, timedOut: false, problems: [] }
 
-// Side by side: they mostly wait for blocks.
+// Run concurrently, because they mostly wait for blocks.
 describe.concurrent.each([
   ['none', 4],
   ['default', 5],
   ['storm', 6],
 ])('a burst of 60 under the faults %s', (preset, seed) => {
   test(
-    'lands each transaction exactly once, and --json prints one object alone',
+    'lands each transaction exactly once, and --json prints only one object',
     async () => {
       const { code, out, err } = await demo([
         '--json',
@@ -74,7 +74,7 @@ describe('against a node of the user', () => {
     expect(code).toBe(0)
   })
 
-  test('a node that does not answer is exit code 1 with its origin alone in the message', async () => {
+  test('an unreachable node exits with code 1, and only its origin is in the message', async () => {
     const { code, out, err } = await demo(
       ['--json', '--rpc', 'http://me:secret@127.0.0.1:9/secret', '--key-env', 'DEMO_KEY'],
       {
@@ -88,7 +88,7 @@ describe('against a node of the user', () => {
   })
 })
 
-test('as the README says it: bad options are exit code 2 with a message and nothing on standard output', async () => {
+test('as the README documents: bad options exit with code 2 and a message, and print nothing on standard output', async () => {
   const { code, out, err } = await npmScript('demo', ['--count', 'many'])
   expect(code).toBe(2)
   expect(out).toBe('')

@@ -1,6 +1,5 @@
 import { createWalletClient, type Hex, http, pad } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import {
   createSender,
   createSenderPool,
@@ -9,6 +8,7 @@ import {
   type Tx,
   type TxRequest,
 } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { rpc } from './devnetSupport.js'
 
 let devnet: Devnet
@@ -26,14 +26,14 @@ afterAll(() => devnet.stop())
 const to = '0x1111111111111111111111111111111111111111'
 
 /**
- * A contract. Called with a word it stores it at slot 0: the approval. Called with nothing it reverts where slot 0 is
- * empty: the swap.
- *
- * calldatasize iszero jumpi(10) sstore(0, calldataload(0)) stop; 10: sload(0) iszero jumpi(18) stop; 18: revert(0, 0)
+ * A contract. Called with a word it stores it at slot 0: the approval. Called without data it reverts if
+ * slot 0 is empty: the swap.
+ * calldatasize iszero jumpi(10) sstore(0, calldataload(0)) stop; 10: sload(0) iszero jumpi(18) stop; 18:
+ * revert(0, 0)
  */
 const DEPLOY: Hex = '0x6016600a5f3960165ff33615600a575f355f55005b5f5415601257005b5f5ffd'
 
-/** A sender that has sent before, so that its endpoint is known to pre-confirm, and the contract. */
+/** The contract, and a sender that has sent before, so that it knows that its endpoint pre-confirms. */
 async function warm(on = devnet, sealed: (tx: Tx) => Promise<Landed> = (tx) => tx.wait('sealed')) {
   const account = on.accounts[nextAccount++]!
   const client = createWalletClient({
@@ -51,8 +51,9 @@ async function warm(on = devnet, sealed: (tx: Tx) => Promise<Landed> = (tx) => t
 const approve = (contract: Hex) => ({ to: contract, data: pad('0x2a'), gas: 100_000n }) as TxRequest
 const swap = (contract: Hex) => ({ to: contract, gas: 100_000n }) as TxRequest
 
-test('approve, then swap: the swap stands in the very next flashblock, before either is sealed', async () => {
-  // Flashblocks come when they are asked for: what is sent between two of them was sent on the first.
+test('approve, then swap: the swap is in the very next flashblock, before either is sealed', async () => {
+  // Flashblocks are made on request: a swap sent between two of them was sent as soon as the first showed the
+  // approval.
   await using stepped = await startDevnet({ mode: 'manual', flashblockMs: 200, blockTimeMs: 2_000 })
   const { sender, contract } = await warm(stepped, async (tx) => {
     await stepped.stepFlashblock()
@@ -73,7 +74,7 @@ test('approve, then swap: the swap stands in the very next flashblock, before ei
   expect(await swapped.wait('sealed')).toMatchObject({ status: 'success' })
 })
 
-test('a sequence whose gas is not given: the swap is estimated on what the approval leaves', async () => {
+test('a sequence without given gas: the swap is estimated on the state after the approval', async () => {
   const { sender, contract } = await warm()
   const { gas: _, ...approval } = approve(contract) as TxRequest & { gas: bigint }
   const [approved, swapped, last] = await sender.sendSequence([

@@ -6,13 +6,13 @@ import { ask, askAll, post, rpc, send, sent, sign } from './devnetSupport.js'
 const manual = { mode: 'manual' } as const
 const SEND = 'eth_sendRawTransaction'
 
-/** How a request ended that may have none: the answer, or the failure of the connection. */
+/** The end of a request that may get no answer: the answer, or the failure of the connection. */
 const outcome = (answer: Promise<unknown>): Promise<unknown> => answer.catch(() => 'broken')
 
 const hashes = async (devnet: Devnet) => (await devnet.pool()).map(({ hash }) => hash)
 
 describe('faults of a request', () => {
-  test('a lost request breaks the connection and reaches nothing', async () => {
+  test('a lost request breaks the connection and has no effect', async () => {
     await using devnet = await startDevnet(manual)
     const fault = devnet.faults.inject({ fault: 'lostRequest', method: SEND, count: 1 })
     expect(await outcome(send(devnet, devnet.accounts[0]!, 0))).toBe('broken')
@@ -21,7 +21,7 @@ describe('faults of a request', () => {
     await sent(devnet, devnet.accounts[0]!, 0)
   })
 
-  test('a lost response breaks the connection after everything was done', async () => {
+  test('a lost response breaks the connection after the request took effect', async () => {
     await using devnet = await startDevnet(manual)
     devnet.faults.inject({ fault: 'lostResponse', method: SEND, count: 1 })
     expect(await outcome(send(devnet, devnet.accounts[0]!, 0))).toBe('broken')
@@ -37,7 +37,7 @@ describe('faults of a request', () => {
     expect(await rpc(devnet.url, 'eth_chainId')).toBe('0x7a69')
   })
 
-  test('a malformed answer arrives whole and is no JSON', async () => {
+  test('a malformed answer arrives complete and is not JSON', async () => {
     await using devnet = await startDevnet(manual)
     devnet.faults.inject({ fault: 'malformed', count: 1 })
     const response = await fetch(devnet.url, { method: 'POST', body: '{"id":1,"method":"eth_chainId"}' })
@@ -46,7 +46,7 @@ describe('faults of a request', () => {
     expect(() => JSON.parse(text)).toThrow()
   })
 
-  test('a status stands for the answer, with Retry-After, and nothing was done', async () => {
+  test('a status replaces the answer, with Retry-After, and the request has no effect', async () => {
     await using devnet = await startDevnet(manual)
     devnet.faults.inject({ fault: 'httpStatus', status: 429, retryAfterMs: 1_500, method: SEND, count: 1 })
     devnet.faults.inject({ fault: 'httpStatus', method: SEND, skip: 1, count: 1 })
@@ -71,7 +71,7 @@ describe('faults of a request', () => {
     expect(ended).toEqual(['prompt', 'delayed'])
   })
 
-  test('a reordered send takes effect after the one that was sent later', async () => {
+  test('a reordered send takes effect after one that was sent later', async () => {
     await using devnet = await startDevnet(manual)
     devnet.faults.inject({ fault: 'reorder', delayMs: 60_000, method: SEND, count: 1 })
     const [first, second] = devnet.accounts
@@ -83,7 +83,7 @@ describe('faults of a request', () => {
     expect(await hashes(devnet)).toEqual([later, earlier])
   })
 
-  test('a lagging replica answers reads from before, and takes sends', async () => {
+  test('a lagging replica answers reads from an older state, and accepts sends', async () => {
     await using devnet = await startDevnet(manual)
     const account = devnet.accounts[0]!
     const old = await sent(devnet, account, 0)
@@ -109,7 +109,7 @@ describe('faults of a request', () => {
     expect(await reads()).toEqual(now)
   })
 
-  test('a rule matches on what a call carries', async () => {
+  test('a rule matches on the parameters of a call', async () => {
     await using devnet = await startDevnet(manual)
     devnet.faults.inject({ fault: 'lostRequest', match: ({ nonce }) => nonce === 1 })
     const account = devnet.accounts[0]!
@@ -165,7 +165,7 @@ describe('faults of a call', () => {
   )
 
   test.each(['base', 'anvil'] as const)(
-    'a foreign transaction of the same key wins the nonce of the one just sent (%s)',
+    'a foreign transaction of the same key wins the nonce of the transaction just sent (%s)',
     async (rules) => {
       await using devnet = await startDevnet({ ...manual, rules })
       const account = devnet.accounts[0]!
@@ -186,7 +186,7 @@ describe('faults of a call', () => {
 })
 
 describe('faults of the chain', () => {
-  test('a lost flashblock makes pending answer as latest until the next', async () => {
+  test('a lost flashblock makes pending answer as latest until the next one', async () => {
     await using devnet = await startDevnet(manual)
     const account = devnet.accounts[0]!
     const hash = await sent(devnet, account, 0)
@@ -219,8 +219,8 @@ describe('faults of the chain', () => {
   })
 })
 
-describe('by the handle', () => {
-  test('a waiting transaction is evicted, and one that is not there is not', async () => {
+describe('faults made with the handle', () => {
+  test('a waiting transaction is evicted, and a missing one is not', async () => {
     await using devnet = await startDevnet(manual)
     const hash = await sent(devnet, devnet.accounts[0]!, 0)
     expect(await devnet.evict(hash)).toBe(true)
@@ -228,7 +228,7 @@ describe('by the handle', () => {
     expect(await devnet.pool()).toEqual([])
   })
 
-  test('a foreign transaction takes the lowest free nonce, or the one given, past the rules', async () => {
+  test('a foreign transaction takes the lowest free nonce, or the given one, regardless of the rules', async () => {
     await using devnet = await startDevnet(manual)
     const account = devnet.accounts[0]!
     const own = await sent(devnet, account, 0)
@@ -246,7 +246,7 @@ describe('by the handle', () => {
 })
 
 describe('rules', () => {
-  test('strike the same calls with the same seed, and others with another', async () => {
+  test('strike the same calls with the same seed, and others with another seed', async () => {
     const struck = async (seed: number) => {
       await using devnet = await startDevnet({ ...manual, seed })
       devnet.faults.inject({ fault: 'rpcError', method: 'eth_chainId', probability: 0.5 })
@@ -278,7 +278,7 @@ describe('rules', () => {
     expect(handle.hits).toBe(1)
   })
 
-  test('that cannot be are refused', async () => {
+  test('that are invalid are refused', async () => {
     await using devnet = await startDevnet(manual)
     const inject = (rule: object) => () => devnet.faults.inject(rule as FaultRule)
     expect(inject({ fault: 'rain' })).toThrow(/fault/)

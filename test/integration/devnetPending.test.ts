@@ -15,7 +15,7 @@ type Receipt = {
 }
 
 describe('pending on the devnet', () => {
-  test('the count leaves the mempool out and takes in each flashblock, while latest waits for the seal', async () => {
+  test('the count excludes the mempool and includes each flashblock, while latest waits for the seal', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     const counts = async () => [
@@ -58,7 +58,7 @@ describe('pending on the devnet', () => {
     expect(block.timestamp).toBe(seen[0]?.timestamp)
   })
 
-  test('code and storage of a pre-confirmed deployment are there before the block is sealed', async () => {
+  test('code and storage of a pre-confirmed deployment are readable before the block is sealed', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     const address = getContractAddress({ from: account.address, nonce: 0n })
@@ -109,7 +109,7 @@ describe('pending on the devnet', () => {
     )
   })
 
-  test('balances, calls and gas estimates at pending stand on the newest flashblock', async () => {
+  test('balances, calls and gas estimates at pending use the state of the newest flashblock', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const [rich, poor] = [devnet.accounts[0]!, `0x${'77'.repeat(20)}` as const]
     await sent(devnet, rich, 0, { to: poor, value: 10n ** 18n })
@@ -146,7 +146,7 @@ describe('pending on the devnet', () => {
     expect(await rpc(devnet.url, 'eth_getTransactionByHash', hash)).toMatchObject(place)
   })
 
-  test('a step beyond a complete block seals it first, so readers saw its last flashblock before', async () => {
+  test('a step beyond a complete block seals it first, so that readers saw its last flashblock before', async () => {
     await using devnet = await startDevnet({ mode: 'manual', blockTimeMs: 600, flashblockMs: 200 })
     const numbers = async () => {
       const [pending, latest] = await askAll(devnet.url, [

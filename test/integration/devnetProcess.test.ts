@@ -7,7 +7,7 @@ import { startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import { rpc } from './devnetSupport.js'
 
-/** Whether something listens there. */
+/** True if a process listens there. */
 function listens(url: string, host = new URL(url).hostname): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), host)
@@ -19,7 +19,7 @@ function listens(url: string, host = new URL(url).hostname): Promise<boolean> {
   })
 }
 
-/** Resolves when nothing listens there any more; else the test runs into its own limit. */
+/** Resolves when no process listens there any more; otherwise the test times out. */
 async function silent(url: string): Promise<void> {
   while (await listens(url)) await new Promise(setImmediate)
 }
@@ -36,7 +36,7 @@ describe('the child of the devnet', () => {
     await silent(url)
   })
 
-  test('ends with stop, as does the gateway, and a second stop does nothing', async () => {
+  test('ends with stop, as does the gateway, and a second stop has no effect', async () => {
     const devnet = await startDevnet()
     await rpc(devnet.url, 'eth_chainId')
     await devnet.stop()
@@ -45,14 +45,14 @@ describe('the child of the devnet', () => {
     expect(await listens(devnet.url)).toBe(false)
   })
 
-  test('is looked for by the path given, and what is missing is named with what to install', async () => {
+  test('is started from the given path, and an error for a missing binary names the package to install', async () => {
     await expect(startDevnet({ anvilPath: '/nowhere/anvil' })).rejects.toMatchObject({
       code: 'UNSUPPORTED',
       message: expect.stringContaining('npm install --save-dev @foundry-rs/anvil'),
     })
   })
 
-  test('that ends at once is reported with what it wrote', async () => {
+  test('that ends at once is reported with its output', async () => {
     await expect(startDevnet({ anvilPath: process.execPath })).rejects.toMatchObject({
       code: 'UNSUPPORTED',
       details: expect.stringContaining('bad option'),
@@ -61,7 +61,7 @@ describe('the child of the devnet', () => {
 })
 
 describe('the gateway', () => {
-  test('listens on loopback alone', async () => {
+  test('listens only on loopback', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const outside = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
@@ -73,7 +73,7 @@ describe('the gateway', () => {
     expect(await listens(devnet.url)).toBe(true)
   })
 
-  test('takes the port given, and a port that is taken is an error that leaves nothing running', async () => {
+  test('uses the given port, and a port in use is an error that leaves no process running', async () => {
     const devnet = await startDevnet({ mode: 'manual' })
     const port = Number(new URL(devnet.url).port)
     await expect(startDevnet({ mode: 'manual', port })).rejects.toMatchObject({ code: 'EADDRINUSE' })

@@ -29,7 +29,7 @@ const count = (devnet: Devnet, tag: string) =>
   rpc<Hex>(devnet.url, 'eth_getTransactionCount', devnet.accounts[0]!.address, tag).then(Number)
 
 describe('a reorganisation on the devnet', () => {
-  test('replaces the newest blocks by others that link to the kept one, without the head falling', async () => {
+  test('replaces the newest blocks by others that link to the kept one, without a falling head', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     await grown(devnet)
     const before = await chainOf(devnet)
@@ -44,7 +44,7 @@ describe('a reorganisation on the devnet', () => {
     expect(await rpc(devnet.url, 'eth_getBlockByHash', before[3], false)).toBeNull()
   })
 
-  test('puts the removed transactions back into the pool, from where the next flashblock takes them', async () => {
+  test('returns the removed transactions to the pool, and the next flashblock includes them', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const hashes = await grown(devnet)
     await devnet.reorg(2)
@@ -56,7 +56,7 @@ describe('a reorganisation on the devnet', () => {
     expect(await count(devnet, 'pending')).toBe(4)
   })
 
-  test('forgets them when told to', async () => {
+  test('drops them with returnToPool: false', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const hashes = await grown(devnet)
     await devnet.reorg(1, { returnToPool: false })
@@ -66,7 +66,7 @@ describe('a reorganisation on the devnet', () => {
     expect(await rpc(devnet.url, 'eth_getTransactionByHash', hashes[2])).toBeNull()
   })
 
-  test('lets the head fall when no block replaces those removed', async () => {
+  test('lets the head fall if no block replaces the removed ones', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     await grown(devnet)
     await devnet.reorg(2, { replacementBlocks: 0 })

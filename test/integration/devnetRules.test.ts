@@ -48,7 +48,7 @@ describe('the pool under the rules of Base', () => {
     expect(await rpc(devnet.url, 'eth_getTransactionCount', account.address, 'pending')).toBe('0x41')
   })
 
-  test('an account with delegated code has four in flight, without a gap, and may replace them', async () => {
+  test('an account with delegated code has at most four in flight, without a gap, and may replace them', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     await rpc(devnet.url, 'anvil_setCode', account.address, DELEGATED)
@@ -61,7 +61,7 @@ describe('the pool under the rules of Base', () => {
     await sent(devnet, account, 4)
   })
 
-  test('the cost of all executable transactions together must be there', async () => {
+  test('the balance must cover the cost of all executable transactions together', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     const half = 6_000n * 10n ** 18n
@@ -78,7 +78,7 @@ describe('the pool under the rules of Base', () => {
     await sent(devnet, account, 1, { value: 1n })
   })
 
-  test('a used nonce, the same bytes again, and what no node can include are refused in the words of geth', async () => {
+  test("a used nonce, known bytes, and transactions that no node can include are refused in geth's words", async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
@@ -102,7 +102,7 @@ describe('the pool under the rules of Base', () => {
     )
   })
 
-  test('a full pool says so', async () => {
+  test('a full pool is reported', async () => {
     await using devnet = await startDevnet({ mode: 'manual', poolMax: 2 })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
@@ -110,7 +110,7 @@ describe('the pool under the rules of Base', () => {
     expect(message(await send(devnet, account, 2))).toBe('txpool is full')
   })
 
-  test('every kind of transaction is taken, recovered to its sender, and executed', async () => {
+  test('every kind of transaction is accepted, recovered to its sender, and executed', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     const other = devnet.accounts[1]!
@@ -165,7 +165,7 @@ describe('the pool under the rules of Base', () => {
 })
 
 describe('the pool under the rules of geth', () => {
-  test('pending counts what the pool could execute, and not what is gapped', async () => {
+  test('pending counts executable transactions, not gapped ones', async () => {
     await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
     const account = devnet.accounts[0]!
     const count = () => rpc(devnet.url, 'eth_getTransactionCount', account.address, 'pending')
@@ -177,7 +177,7 @@ describe('the pool under the rules of geth', () => {
     expect(await count()).toBe('0x4')
   })
 
-  test('a step is sealed at once, and no receipt is seen before', async () => {
+  test('a step is sealed at once, and no receipt is visible before', async () => {
     await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
     const hash = await sent(devnet, devnet.accounts[0]!, 0)
     expect(await rpc(devnet.url, 'eth_getTransactionReceipt', hash)).toBeNull()
@@ -188,7 +188,7 @@ describe('the pool under the rules of geth', () => {
     expect(pending).toMatchObject({ number: '0x2', hash: null, transactions: [] })
   })
 
-  test('a second transaction of a delegated account is answered with its hash, and is not in the pool', async () => {
+  test('a second transaction of a delegated account is answered with its hash, but is not in the pool', async () => {
     await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
     const account = devnet.accounts[0]!
     await rpc(devnet.url, 'anvil_setCode', account.address, DELEGATED)
@@ -198,7 +198,7 @@ describe('the pool under the rules of geth', () => {
     expect((await devnet.pool()).map(({ nonce }) => nonce)).toEqual([0])
   })
 
-  test('executable transactions beyond the pool’s slots are dropped in silence, and the count falls', async () => {
+  test('executable transactions beyond the pool’s slots are dropped silently, and the count falls', async () => {
     await using devnet = await startDevnet({ mode: 'manual', rules: 'geth', poolMax: 20 })
     const account = devnet.accounts[0]!
     const raws = await Promise.all(Array.from({ length: 30 }, (_, nonce) => sign(devnet, account, nonce)))
@@ -214,11 +214,11 @@ describe('the pool under the rules of geth', () => {
       account.address,
     )
     expect(Object.keys(content.pending).map(Number)).toEqual(Array.from({ length: 20 }, (_, at) => at))
-    // What came after the cut is gapped.
+    // Transactions after the cut are gapped.
     expect(Object.keys(content.queued)).not.toContain('20')
   })
 
-  test('requests are worked on side by side: a later batch overtakes an earlier one, and 64 of it are left', async () => {
+  test('requests are processed concurrently: a later batch overtakes an earlier one, of which 64 are left', async () => {
     const overtaken: boolean[] = []
     for (const seed of [1, 2, 3, 4, 5, 6]) {
       await using devnet = await startDevnet({ mode: 'manual', rules: 'geth', seed })
@@ -238,7 +238,7 @@ describe('the pool under the rules of geth', () => {
 })
 
 describe("anvil's own rules", () => {
-  test("the pool and its words are anvil's: a replacement needs no tenth", async () => {
+  test("the pool and its messages are anvil's: a replacement needs no 10 % raise", async () => {
     await using devnet = await startDevnet({ mode: 'manual', rules: 'anvil' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
@@ -268,7 +268,7 @@ describe('eth_sendRawTransactionSync', () => {
     })
   })
 
-  test('answers code 4 when the time is over, and the transaction stays in the pool', async () => {
+  test('answers code 4 after its timeout, and the transaction stays in the pool', async () => {
     for (const rules of ['base', 'geth'] as const) {
       await using devnet = await startDevnet({ mode: 'manual', rules })
       const raw = await sign(devnet, devnet.accounts[0]!, 0)
@@ -280,7 +280,7 @@ describe('eth_sendRawTransactionSync', () => {
     }
   })
 
-  test('is refused by Base for more than six seconds', async () => {
+  test('is refused by Base for a timeout above six seconds', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const raw = await sign(devnet, devnet.accounts[0]!, 0)
     const { error } = await ask(devnet.url, 'eth_sendRawTransactionSync', raw, 6_001)

@@ -19,7 +19,7 @@ const block = (devnet: Devnet, selector: unknown) =>
 const hex = (value: number): Hex => `0x${value.toString(16)}`
 
 describe('sealed blocks of the devnet', () => {
-  test('each names the one before as its parent, down to a genesis that no other devnet has', async () => {
+  test('each names the previous one as its parent, down to a genesis that no other devnet has', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     await using other = await startDevnet({ mode: 'manual' })
     for (let sealed = 0; sealed < 4; sealed += 1) {
@@ -37,7 +37,7 @@ describe('sealed blocks of the devnet', () => {
     expect((await block(other, 'earliest')).hash).not.toBe(walked.hash)
   })
 
-  test('numbers, hashes and indices agree in all the ways to ask for a transaction', async () => {
+  test('numbers, hashes and indices agree in every method that returns a transaction', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0, DEPLOY)
@@ -92,7 +92,7 @@ describe('sealed blocks of the devnet', () => {
     expect(await count('earliest')).toBe('0x0')
   })
 
-  test('a block that is not there is null, its state an error, and a malformed selector another', async () => {
+  test('an unknown block is null, its state an error, and a malformed selector another error', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const answers = await askAll(devnet.url, [
       ['eth_getBlockByNumber', '0x63', false],
@@ -106,7 +106,7 @@ describe('sealed blocks of the devnet', () => {
     expect(answers[4]?.error?.code).toBe(-32602)
   })
 
-  test('safe and finalized lag the head by the depths given, and never fall below the genesis', async () => {
+  test('safe and finalized lag the head by the given depths, and never fall below the genesis', async () => {
     await using devnet = await startDevnet({ mode: 'manual', safeDepth: 1, finalizedDepth: 3 })
     const tags = async () =>
       (await Promise.all(['latest', 'safe', 'finalized'].map((tag) => block(devnet, tag)))).map(
@@ -117,13 +117,13 @@ describe('sealed blocks of the devnet', () => {
     expect(await tags()).toEqual([5, 4, 2])
   })
 
-  test('base fee and timestamp stand still inside a block and move from block to block', async () => {
+  test('base fee and timestamp are constant inside a block and change from block to block', async () => {
     await using devnet = await startDevnet({ mode: 'manual', gasLimit: 30_000_000n })
     const account = devnet.accounts[0]!
     const opened = await block(devnet, 'pending')
     const sold = { gas: 16_000_000n, to: null, data: '0x5b5f56' } as const
     for (let step = 0; step < 10; step += 1) {
-      // Loops until its gas is gone: with gas for one such in a block, the block is more than half full.
+      // Loops until its gas is used up: with gas for one such transaction, the block is more than half full.
       if (step === 0) await sent(devnet, account, 0, sold)
       await devnet.stepFlashblock()
       const { baseFeePerGas, timestamp } = await block(devnet, 'pending')
@@ -144,7 +144,7 @@ describe('sealed blocks of the devnet', () => {
     expect(Number(times[1]?.timestamp) - Number(times[0]?.timestamp)).toBe(2)
   })
 
-  test('a constant base fee stays what it was', async () => {
+  test('a constant base fee does not change', async () => {
     await using devnet = await startDevnet({
       mode: 'manual',
       baseFee: 'constant',
@@ -171,7 +171,7 @@ describe('sealed blocks of the devnet', () => {
     expect(await rpc(devnet.url, 'eth_getTransactionReceipt', hash)).toMatchObject({ blockNumber: '0x2' })
   })
 
-  test('a devnet forks another, its numbers going on from there', async () => {
+  test('a devnet forks another, and its block numbers continue from there', async () => {
     await using origin = await startDevnet({ mode: 'manual' })
     await sent(origin, origin.accounts[0]!, 0)
     await origin.seal()

@@ -8,7 +8,7 @@ import { ask, askAll, post, rpc, sent, sign } from './devnetSupport.js'
 const manual = { mode: 'manual' } as const
 
 describe('the gateway over HTTP', () => {
-  test('answers batches in order, and calls of a batch see those before them', async () => {
+  test('answers batches in order, and calls of a batch see the effects of earlier ones', async () => {
     await using devnet = await startDevnet({ ...manual, rules: 'geth' })
     const account = devnet.accounts[0]!
     const count = ['eth_getTransactionCount', account.address, 'pending'] as const
@@ -33,7 +33,7 @@ describe('the gateway over HTTP', () => {
     })
   })
 
-  test('refuses what it cannot read, too many calls, unknown methods, and those that would break the chain', async () => {
+  test('refuses unreadable requests, too many calls, unknown methods, and methods that would break the chain', async () => {
     await using devnet = await startDevnet({ ...manual, batchMax: 2 })
     const code = (body: unknown) => (body as { error: { code: number } }).error.code
     expect(code((await post(devnet.url, '{')).body)).toBe(-32700)
@@ -50,7 +50,7 @@ describe('the gateway over HTTP', () => {
     expect((await fetch(devnet.url)).status).toBe(405)
   })
 
-  test('answers block receipts with 403 when they are forbidden, and in a batch with an error', async () => {
+  test('answers block receipts with 403 if they are forbidden, and in a batch with an error', async () => {
     await using devnet = await startDevnet({ ...manual, blockReceipts: 'forbidden' })
     const alone = await post(devnet.url, { id: 1, method: 'eth_getBlockReceipts', params: ['latest'] })
     expect(alone.status).toBe(403)
@@ -84,11 +84,11 @@ describe('the gateway over WebSocket', () => {
     await once(socket, 'open')
     socket.send('{"id":1,"method":"eth_chainId"}')
     await once(socket, 'close')
-    // The client, not its socket: viem opens a socket that was lost again, and complains where it cannot.
+    // Closes the client, not its socket: viem reopens a lost socket, and reports an error if it cannot.
     ;(await client.transport.getRpcClient()).close()
   })
 
-  test('tells of each flashblock, its transactions, and each sealed block: ten flashblocks a block', async () => {
+  test('notifies of each flashblock, its transactions, and each sealed block: ten flashblocks a block', async () => {
     await using devnet = await startDevnet({ blockTimeMs: 200, flashblockMs: 20 })
     const account = devnet.accounts[0]!
     const socket = new WebSocket(devnet.wsUrl)

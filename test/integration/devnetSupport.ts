@@ -7,7 +7,7 @@ export type RpcBody = {
   error?: { code: number; message: string; data?: unknown }
 }
 
-/** Posts as it stands and gives back status, headers and body. */
+/** Posts the body unchanged and returns status, headers and body of the answer. */
 export async function post(
   url: string,
   body: unknown,
@@ -26,7 +26,7 @@ export async function ask(url: string, method: string, ...params: unknown[]): Pr
   return (await post(url, { jsonrpc: '2.0', id: 1, method, params })).body as RpcBody
 }
 
-/** One call that has a result. */
+/** Makes a call that must have a result. */
 export async function rpc<t>(url: string, method: string, ...params: unknown[]): Promise<t> {
   const { result, error } = await ask(url, method, ...params)
   if (error !== undefined) throw new Error(`${method}: ${error.message}`)
@@ -42,7 +42,7 @@ export const GWEI = 1_000_000_000n
 
 type Fields = Omit<Partial<TransactionSerializableEIP1559>, 'nonce' | 'type'>
 
-/** A transfer to oneself, unless `fields` say otherwise. */
+/** Signs a transfer from the account to itself, unless `fields` differ. */
 export function sign(
   devnet: Devnet,
   account: LocalAccount,
@@ -62,7 +62,7 @@ export function sign(
   })
 }
 
-/** Signs and sends; the node's answer. */
+/** Signs and sends a transaction; returns the node's answer. */
 export async function send(
   devnet: Devnet,
   account: LocalAccount,
@@ -72,7 +72,7 @@ export async function send(
   return ask(devnet.url, 'eth_sendRawTransaction', await sign(devnet, account, nonce, fields))
 }
 
-/** Likewise, for what must be taken. */
+/** The same for a transaction that must be accepted. */
 export async function sent(
   devnet: Devnet,
   account: LocalAccount,
@@ -82,7 +82,7 @@ export async function sent(
   return rpc(devnet.url, 'eth_sendRawTransaction', await sign(devnet, account, nonce, fields))
 }
 
-/** Stores 42 at slot 0, logs once without data, and leaves one byte of code, a STOP. */
+/** Stores 42 at slot 0, logs once without data, and deploys one byte of code, a STOP. */
 const CREATION: Hex = '0x602a5f555f5fa060015ff3'
 
 export const DEPLOY = { to: null, data: CREATION, value: 0n, gas: 200_000n } as const

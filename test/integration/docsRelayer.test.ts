@@ -23,7 +23,7 @@ let postgres: TestPostgres
 let folder: string
 let program: string
 
-/** The program of docs/relayer.md, as it stands there. */
+/** The program in docs/relayer.md, unchanged. */
 beforeAll(async () => {
   folder = cacheFolder('txlane-docs-')
   ;[devnet, postgres] = await Promise.all([
@@ -77,7 +77,7 @@ async function post(url: string, key: string, body: unknown = { to, value: '1' }
 const stageOf = async (url: string, key: string) =>
   ((await (await fetch(`${url}/${key}`, { headers })).json()) as { stage: string }).stage
 
-test('the relayer of the guide: of two processes one is killed, and 200 requests run once each', async () => {
+test('the relayer of the guide: one of two processes is killed, and 200 requests run once each', async () => {
   const [one, two] = [await start(), await start()]
   await using _one = one.process
   await using _two = two.process
@@ -94,7 +94,7 @@ test('the relayer of the guide: of two processes one is killed, and 200 requests
   expect(await two.process.ended).toMatchObject({ code: 0 })
 })
 
-test('the relayer of the guide: what cannot be is a 400, another body a 409, and a stranger a 401', async () => {
+test('the relayer of the guide: an invalid request is a 400, another body a 409, and an unknown caller a 401', async () => {
   const { process, url } = await start()
   await using _process = process
   expect(await post(url, 'once')).toBe(202)

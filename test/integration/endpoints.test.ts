@@ -2,17 +2,17 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createClient, type Hex, http, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, memoryStore, type Sender, type SenderParameters } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { rpc } from './devnetSupport.js'
 
-/** A node of its own, as far as its clients can tell: in front of the one devnet. */
+/** A separate node as far as its clients can see; it stands in front of the one devnet. */
 type Gateway = {
   readonly url: string
-  /** Raw transactions that it was handed. */
+  /** The raw transactions that it received. */
   readonly raws: Hex[]
   readonly methods: Set<string>
-  /** It breaks every connection. */
+  /** If true, it breaks every connection. */
   down: boolean
   stop(): Promise<void>
 }
@@ -95,7 +95,7 @@ const transfer = { to: '0x000000000000000000000000000000000000dEaD', value: 1n, 
 
 describe('several endpoints, on the real devnet', () => {
   test.each(['first', 'all'] as const)(
-    'broadcast %s: the one that is read goes away in a burst; each lands once, and another is read',
+    'broadcast %s: the read endpoint goes down during a burst; each lands once, and another endpoint is read',
     async (broadcast) => {
       const { sender, account, first, second, told } = await open(broadcast)
       const sending = Array.from({ length: 40 }, () => sender.send(transfer, { until: 'queued' }))
@@ -114,17 +114,17 @@ describe('several endpoints, on the real devnet', () => {
     60_000,
   )
 
-  test('a private transaction is seen by the send endpoint and by no other, which is never read', async () => {
+  test('a private transaction reaches only the send endpoint, which is never read', async () => {
     const { sender, first, second, relay } = await open('all')
     const tx = await sender.send(transfer, { private: true })
     await tx.wait('sealed')
     expect([first.raws, second.raws]).toEqual([[], []])
-    // What is slow to be seen is sent again, as the same bytes.
+    // A transaction that takes long to become visible is sent again, with the same bytes.
     expect(distinct(relay)).toBe(1)
     const known = await sender.send(transfer)
     await known.wait('sealed')
     expect([first, second, relay].map(distinct)).toEqual([1, 1, 2])
-    // Which chain it is on is asked once; nothing else is.
+    // The endpoint is only asked for its chain, once.
     expect([...relay.methods].sort()).toEqual([
       'eth_chainId',
       'eth_getBlockByNumber',

@@ -29,7 +29,7 @@ describe('a contract of a lane’s signer', () => {
     expect(await sender.get({ hash: deployment.hash as `0x${string}` })).toMatchObject({ nonce: 0 })
   })
 
-  test('keeps its calls: they go through the lane, and their receipts have the parsed events', async () => {
+  test('accepts calls as before: they go through the lane, and their receipts have the parsed events', async () => {
     const { sender, signer } = world.open()
     const contract = await world.book(signer)
     const sent = await method(contract, 'set').send(42, { value: 3n })
@@ -47,14 +47,14 @@ describe('a contract of a lane’s signer', () => {
     expect((await sender.get({ hash: sent.hash as `0x${string}` }))?.stage).toBe('sealed')
   })
 
-  test('takes a burst: nonces follow one another in the order of the calls, and each call runs once', async () => {
+  test('lands a burst: nonces follow the order of the calls, and each call runs once', async () => {
     const { signer, asked } = world.open()
     const contract = await world.book(signer)
     const items = Array.from({ length: 50 }, (_, index) => index + 10)
     asked.length = 0
     const sent = await Promise.all(items.map((item) => method(contract, 'set').send(item)))
     expect(sent.map(({ nonce }) => nonce)).toEqual(items.map((_, index) => index + 1))
-    // Gas, fees, nonce and bytes are the lane's business.
+    // Gas, fees, nonce and bytes come from the lane, so the provider gets no request for them.
     expect(asked).toEqual([])
     const receipts = await Promise.all(sent.map((one) => one.wait()))
     expect(receipts.map((receipt) => receipt?.status)).toEqual(items.map(() => 1))
@@ -63,7 +63,7 @@ describe('a contract of a lane’s signer', () => {
     expect(times).toEqual(items.map(() => 1n))
   })
 
-  test('tells by staticCall and estimateGas what it told before', async () => {
+  test('returns the same results of staticCall and estimateGas as before', async () => {
     const { signer } = world.open()
     const contract = await world.book(signer)
     expect(await method(contract, 'set').estimateGas(9)).toBeGreaterThan(21_000n)
@@ -102,14 +102,14 @@ describe('a revert found before sending', () => {
     expect(await cursor()).toBe(before)
   })
 
-  test('has its reason, where it is one that every contract may give', async () => {
+  test('has its reason, if it is one of the standard errors', async () => {
     const one = await rejection(method(contract, 'set').send(1))
     expect(one).toMatchObject({ reason: 'one', revert: { name: 'Error', args: ['one'] } })
     const two = await rejection(method(contract, 'set').send(2))
     expect(two).toMatchObject({ revert: { name: 'Panic', args: [1] } })
   })
 
-  test('has the name and the arguments of a custom error that the signer was told of', async () => {
+  test('has the name and the arguments of a custom error whose ABI the signer knows', async () => {
     const error = await rejection(method(decoding, 'set').send(0))
     if (!isCallException(error)) throw error
     expect(error).toMatchObject({ action: 'estimateGas', invocation: { method: 'set' } })
@@ -130,14 +130,14 @@ test('a revert on the chain rejects wait with CALL_EXCEPTION and the receipt, an
     if (!isCallException(error)) throw error
     expect(error.receipt).toMatchObject({ status: 0, hash: sent.hash })
     expect(fateOf(error)).toBe('executed')
-    // Asked again it is known at once.
+    // The second wait resolves at once.
     expect(isCallException(await rejection(sent.wait()))).toBe(true)
     expect(await signer.provider!.waitForTransaction(sent.hash)).toMatchObject({ status: 0 })
   }
   expect((await sender.snapshot()).cursor).toBe(3)
 })
 
-test('a transaction that the account cannot pay is INSUFFICIENT_FUNDS, where the sender does not wait for money', async () => {
+test('a transaction that the account cannot pay is INSUFFICIENT_FUNDS, if the sender does not wait for funds', async () => {
   const { signer } = world.open({ starved: 'fail' })
   const error = await rejection(signer.sendTransaction({ to: signer.address, value: 10n ** 30n }))
   expect(isError(error, 'INSUFFICIENT_FUNDS')).toBe(true)

@@ -37,11 +37,11 @@ describe('a request', () => {
   }
   const named = Object.entries(kinds)
 
-  test.each(named)('%s is sent, and the response is what was signed', async (_, { tx, type }) => {
+  test.each(named)('%s is sent, and the response equals the signed transaction', async (_, { tx, type }) => {
     const { signer } = world.open()
     const response = await signer.sendTransaction({ to: Promise.resolve(TO), from: signer.address, ...tx })
     expect(response).toMatchObject({ type, to: '0x00000000000000000000000000000000000000AA', nonce: 0 })
-    // Serialised again, signature and all, it has the hash of the bytes that were sent.
+    // Serialised again with its signature, it has the hash of the bytes that were sent.
     const again = Transaction.from(response as unknown as TransactionLike)
     expect(again.hash).toBe(response.hash)
     expect(again.from).toBe(signer.address)
@@ -50,7 +50,7 @@ describe('a request', () => {
     expect(await response.wait()).toMatchObject({ status: 1, type, to: response.to, from: signer.address })
   })
 
-  test('with what a lane cannot do is refused before it is sent', async () => {
+  test('that a lane does not support is refused before it is sent', async () => {
     const { sender, signer } = world.open()
     const refused = async (tx: TransactionRequest) => rejection(signer.sendTransaction({ to: TO, ...tx }))
     const invalid = (name: string) => ({
@@ -81,7 +81,7 @@ describe('a request', () => {
     })
   })
 
-  test('with the id of another is that other one', async () => {
+  test('with the id of an earlier request is that earlier transaction', async () => {
     const { sender, signer } = world.open()
     const contract = await world.book(signer)
     const once = { customData: { txlane: { id: 'invoice-1' } } }
@@ -99,7 +99,7 @@ describe('a request', () => {
     expect(other).toMatchObject({ code: 'ID_CONFLICT' })
   })
 
-  test('may be filled in first, and sent then', async () => {
+  test('may be populated first and sent then', async () => {
     const { signer } = world.open()
     expect(await signer.getNonce()).toBe(0)
     const filled = await signer.populateTransaction({ to: TO, value: 1 })
@@ -116,7 +116,7 @@ describe('a request', () => {
 })
 
 describe('a delegation', () => {
-  test('that the account signed for a guess is signed anew for the nonce it gets', async () => {
+  test('signed by the account for an assumed nonce is signed again for the nonce that it gets', async () => {
     const { signer } = world.open()
     await signer.sendTransaction({ to: TO })
     const authorization = await signer.authorize({ address: TO, nonce: 77 })
@@ -131,7 +131,7 @@ describe('a delegation', () => {
     expect(await signer.provider!.getCode(signer.address)).toBe(`0xef0100${TO.slice(2)}`)
   })
 
-  test('that another account signed goes as it is, while that account is where it was', async () => {
+  test('signed by another account is sent unchanged, while the nonce of that account is unchanged', async () => {
     const { signer } = world.open()
     const other = new Wallet(generatePrivateKey())
     const tuple = await other.authorize({ address: TO, nonce: 0, chainId: 31337 })
@@ -147,7 +147,7 @@ describe('a delegation', () => {
   })
 })
 
-describe('signatures beside transactions', () => {
+describe('signatures apart from transactions', () => {
   const key = generatePrivateKey()
   const account = privateKeyToAccount(key)
   const wallet = new Wallet(key)
@@ -187,7 +187,7 @@ describe('signatures beside transactions', () => {
     open: true,
   }
 
-  test('is what an ethers Wallet signs', async () => {
+  test('equal the signatures of an ethers Wallet', async () => {
     const signer = signerOf(account)
     expect(await signer.getAddress()).toBe(wallet.address)
     for (const message of ['hello', '0x1234', Uint8Array.of(0, 255)])
@@ -201,7 +201,7 @@ describe('signatures beside transactions', () => {
     expect(own).toMatchObject({ address: expected.address, nonce: 5n, chainId: 10n })
   })
 
-  test('needs the sender’s own account', async () => {
+  test('need an account of the sender that can sign', async () => {
     const signer = signerOf(undefined)
     for (const attempt of [
       signer.signMessage('hello'),
@@ -216,7 +216,7 @@ describe('signatures beside transactions', () => {
   })
 })
 
-test('errors that are about no transaction have no fate', async () => {
+test('have errors without a fate, because they concern no transaction', async () => {
   const { signer } = world.open()
   const contract = await world.book(signer)
   const wrong = await rejection(method(contract, 'set').send('word'))

@@ -11,10 +11,10 @@ beforeAll(async () => {
 })
 afterAll(() => world?.end())
 
-// Below the base fee: it stays in the pool until it is bumped, or something else takes its nonce.
+// Below the base fee: it stays in the pool until it is bumped, or another transaction takes its nonce.
 const CHEAP = { maxFeePerGas: GWEI / 100n, maxPriorityFeePerGas: 1n, gasLimit: 200_000n }
 
-/** One that a signer sent, and one that a contract sent: ethers makes different responses of them. */
+/** One sent by a signer, and one sent by a contract: ethers makes different responses of them. */
 const ways: Record<string, (hand: Hand, contract: Contract) => Promise<TransactionResponse>> = {
   signer: ({ signer }) => signer.sendTransaction({ to: signer.address, ...CHEAP }),
   contract: (_, contract) => method(contract, 'set').send(42, CHEAP),
@@ -26,14 +26,14 @@ const txOf = async (hand: Hand, { hash }: TransactionResponse) => {
   return tx
 }
 
-describe.each(Object.keys(ways))('wait, for what a %s sent', (way) => {
+describe.each(Object.keys(ways))('wait, for a transaction that a %s sent', (way) => {
   const send = async (stuckAfterMs?: number) => {
     const hand = world.open(stuckAfterMs === undefined ? {} : { stuckAfterMs })
     const contract = await world.book(hand.signer)
     return { hand, sent: await ways[way]!(hand, contract) }
   }
 
-  test('resolves with the attempt that landed, where it was bumped', async () => {
+  test('resolves with the attempt that landed after a bump', async () => {
     const { hand, sent } = await send(100)
     const receipt = await sent.wait()
     expect(receipt).toMatchObject({ status: 1 })
@@ -42,12 +42,12 @@ describe.each(Object.keys(ways))('wait, for what a %s sent', (way) => {
     expect((await provider!.getTransactionReceipt(sent.hash))?.hash).toBe(receipt?.hash)
     expect((await provider!.getTransaction(sent.hash))?.hash).toBe(receipt?.hash)
     expect((await provider!.waitForTransaction(sent.hash))?.hash).toBe(receipt?.hash)
-    // The one that was given knows nothing of it.
+    // The caller's own provider does not know the transaction.
     expect(await hand.provider.getTransactionReceipt(sent.hash)).toBeNull()
     expect(await sent.confirmations()).toBeGreaterThan(0)
   })
 
-  test('says that it was cancelled, and that it may be sent again', async () => {
+  test('reports that it was cancelled, and that it may be sent again', async () => {
     const { hand, sent } = await send()
     expect(await sent.wait(0)).toBeNull()
     const waited = rejection(sent.wait())
@@ -60,7 +60,7 @@ describe.each(Object.keys(ways))('wait, for what a %s sent', (way) => {
     }
   })
 
-  test('says that it was replaced on request', async () => {
+  test('reports that it was replaced on request', async () => {
     const { hand, sent } = await send()
     const waited = rejection(sent.wait())
     const tx = await txOf(hand, sent)
@@ -70,7 +70,7 @@ describe.each(Object.keys(ways))('wait, for what a %s sent', (way) => {
     expect(fateOf(error)).toBe('notExecuted')
   })
 
-  test('gives up after the time it was given, and the transaction goes on', async () => {
+  test('rejects after its timeout, and the transaction continues', async () => {
     const { hand, sent } = await send()
     const error = await rejection(sent.wait(1, 50))
     expect(isError(error, 'TIMEOUT')).toBe(true)
@@ -79,7 +79,7 @@ describe.each(Object.keys(ways))('wait, for what a %s sent', (way) => {
     expect(await sent.wait(1, 60_000)).toMatchObject({ status: 1 })
   })
 
-  test('is told where the sender closes: it may still run', async () => {
+  test('rejects when the sender closes: the transaction may still run', async () => {
     const { hand, sent } = await send()
     const waited = rejection(sent.wait())
     await hand.sender.close()
@@ -97,7 +97,7 @@ describe.each(Object.keys(ways))('wait, for what a %s sent', (way) => {
 })
 
 describe('the provider of a lane’s signer', () => {
-  test('is the one that was given, for all but the lane’s hashes', async () => {
+  test('is the given provider, except for hashes of the lane', async () => {
     const { signer, provider } = world.open()
     const view = signer.provider!
     expect(view).toBeInstanceOf(Object.getPrototypeOf(provider).constructor)
@@ -110,7 +110,7 @@ describe('the provider of a lane’s signer', () => {
     expect(signer.with({ priority: 1 }).provider).toBe(view)
   })
 
-  test('tells of blocks and of others’ transactions as before', async () => {
+  test('emits blocks and transactions of others as before', async () => {
     const { signer } = world.open()
     const view = signer.provider!
     const block = new Promise((resolve) => void view.once('block', resolve))
@@ -123,7 +123,7 @@ describe('the provider of a lane’s signer', () => {
     expect(await view.getTransactionReceipt(hash)).toMatchObject({ from: account.address })
   })
 
-  test('asks for the lane’s own chain', async () => {
+  test("is asked for the lane's own chain", async () => {
     const { signer, provider } = world.open()
     const elsewhere = provider
     Object.assign(elsewhere, { getNetwork: async () => ({ chainId: 5n }) })

@@ -1,7 +1,7 @@
 import { type Contract, ContractFactory, type InterfaceAbi, JsonRpcProvider } from 'ethers'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { type LaneSigner, type LaneSignerOptions, laneSigner } from '../../src/ethers/index.js'
 import { createSender, memoryStore, type Sender } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { compile } from '../support/compile.js'
 
 const SOURCE = `
@@ -26,18 +26,18 @@ contract Book {
 const { abi, bytecode } = compile('Book', SOURCE)
 export const bookAbi = abi as unknown as InterfaceAbi
 
-/** A lane with an ethers signer, as existing code would hold them. */
+/** A lane with an ethers signer, as existing code would hold it. */
 export type Hand = {
   readonly sender: Sender
   readonly signer: LaneSigner
   readonly provider: JsonRpcProvider
-  /** The methods that ethers' provider was made to ask for, in order. */
+  /** The methods that ethers' provider requested, in order. */
   readonly asked: string[]
 }
 
-/** A devnet with everything that a test opens on it. */
+/** A devnet and all resources that a test opens on it. */
 export async function startEthersWorld() {
-  // Constant, so that what is below the base fee stays below it.
+  // The base fee is constant, so that a fee below it stays below it.
   const devnet: Devnet = await startDevnet({
     blockTimeMs: 400,
     flashblockMs: 200,
@@ -63,7 +63,7 @@ export async function startEthersWorld() {
   return {
     devnet,
     providerOf,
-    /** An account that nothing else uses. */
+    /** Opens a lane for an account that no other test uses. */
     open(
       options: Omit<LaneSignerOptions, 'account'> & {
         readonly starved?: 'fail'
@@ -78,7 +78,7 @@ export async function startEthersWorld() {
         store: memoryStore(),
         lossDepth: 'child',
         starved,
-        // Machines are shared: an answer that takes long is an answer.
+        // Machines are shared, and a slow answer must not count as a missing one.
         limits: { stuckAfterMs, readTimeoutMs: 30_000, sendTimeoutMs: 30_000 },
       })
       closers.push(() => sender.close())
@@ -99,7 +99,7 @@ export async function startEthersWorld() {
 
 export type EthersWorld = Awaited<ReturnType<typeof startEthersWorld>>
 
-/** What a promise rejects with. */
+/** The rejection of a promise. */
 export function rejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => {
@@ -109,5 +109,5 @@ export function rejection(promise: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** A contract's method, by its name: ethers makes them up from the ABI. */
+/** A contract's method by its name, because ethers derives the methods from the ABI. */
 export const method = (contract: Contract, name: string) => contract.getFunction(name)

@@ -35,14 +35,14 @@ async function mine(blocks = 1): Promise<number> {
   return number
 }
 
-/** Sends a transaction of the account's that the lane journaled. */
+/** Sends a transaction of the account that the lane journaled. */
 async function sendOwn(nonce: number, value = 0): Promise<Hash> {
   const hash = await node.transfer(address, nonce, value)
   journaled.set(nonce, (journaled.get(nonce) ?? new Set()).add(hash))
   return hash
 }
 
-/** Sends one that somebody else signed with the same key. */
+/** Sends a transaction that another wallet signed with the same key. */
 const sendForeign = (nonce: number) => node.transfer(address, nonce, 1_000)
 
 type Ask = Partial<ReadEvidenceQuery> & Pick<ReadEvidenceQuery, 'nonce' | 'from' | 'to'>
@@ -62,13 +62,13 @@ function ask(query: Ask, port: Port = node.port) {
 
 const isCount = (call: RpcCall) => call.method === 'eth_getTransactionCount'
 
-/** The node with some of its answers changed on the way. */
+/** The node with some of its answers changed. */
 function altered(batch: (calls: readonly RpcCall[], index: number) => Promise<readonly RpcReply[]>): Port {
   let index = 0
   return { ...node.port, batch: (calls) => batch(calls, index++) }
 }
 
-/** The node as if it had dropped every state below a block. */
+/** The node as if it had pruned every state below a block. */
 function prunedBelow(block: number): Port {
   const failure = { kind: 'rpc', code: -32_000, message: 'missing trie node 00 (path )' } as const
   return altered(async (calls) => {
@@ -81,7 +81,10 @@ function prunedBelow(block: number): Port {
   })
 }
 
-/** An authorization of the account's, carried by another: it uses a nonce without a transaction of the account. */
+/**
+ * An authorization of the account, carried by another account: it uses a nonce without a transaction of the
+ * account.
+ */
 async function authorize(nonce: number): Promise<void> {
   const client = createWalletClient({ account: sponsor, chain: anvilChain, transport: http(node.url) })
   const authorization = await client.signAuthorization({
@@ -113,7 +116,7 @@ describe('evidence on a real chain', () => {
     expect(await ask({ nonce: 1, from: head, to: head })).toEqual(other)
   })
 
-  it('finds the own attempt that the walk missed', async () => {
+  it('finds our own attempt that the walk missed', async () => {
     const missed = await sendOwn(0)
     const used = await mine()
     await sendForeign(1)
@@ -130,7 +133,7 @@ describe('evidence on a real chain', () => {
     expect(await ask({ nonce: 0, from: 1, to: head })).toEqual({ kind: 'notUsed' })
   })
 
-  it('proves the use of a nonce by a tuple that somebody else carried, signed by the account', async () => {
+  it('proves the use of a nonce by a tuple that the account signed and another account carried', async () => {
     await authorize(0)
     const used = await mine()
     const other = {
@@ -143,7 +146,7 @@ describe('evidence on a real chain', () => {
     expect(await ask({ nonce: 0, from: 0, to: head })).toMatchObject(other)
   })
 
-  it('covers all nonces of one block by one proof', async () => {
+  it('covers all nonces of one block with one proof', async () => {
     for (let nonce = 0; nonce < 5; nonce++) await (nonce === 3 ? sendOwn(nonce) : sendForeign(nonce))
     const used = await mine()
     expect(await ask({ nonce: 0, from: 0, to: used })).toMatchObject({
@@ -155,7 +158,7 @@ describe('evidence on a real chain', () => {
 })
 
 describe('evidence while the chain is rolled back', () => {
-  it('concludes nothing while the walk stands on the fork that was left, and sees the new one afterwards', async () => {
+  it('concludes nothing while the walk is on an orphaned fork, and sees the new fork afterwards', async () => {
     const before = await mine(3)
     await sendForeign(0)
     const used = await mine()
@@ -175,14 +178,14 @@ describe('evidence while the chain is rolled back', () => {
     })
   })
 
-  /** Takes the block with the foreign use off, and mines one with our own transaction in its place. */
+  /** Removes the block with the foreign use, and mines one with our own transaction in its place. */
   async function reorganise(): Promise<void> {
     await node.rollback(1)
     await sendOwn(0)
     await node.mine()
   }
 
-  it.each([1, 2])('says nothing false when the chain changes before request %i', async (request) => {
+  it.each([1, 2])('gives no false verdict if the chain changes before request %i', async (request) => {
     const before = await mine(3)
     await sendForeign(0)
     const used = await mine()
@@ -191,14 +194,14 @@ describe('evidence while the chain is rolled back', () => {
       if (index === request) await reorganise()
       return node.port.batch(calls)
     })
-    // Our own transaction stands there by then: the one answer that must not come is that others used the nonce.
+    // The nonce holds our own transaction by then, so only a verdict of foreign use would be wrong.
     expect((await ask({ nonce: 0, from: before, to: used }, port)).kind).not.toBe('other')
   })
 })
 
-describe('evidence from two nodes on different forks behind one address', () => {
-  it('concludes nothing from counts of the one and blocks of the other', async () => {
-    // The same genesis time and the same block times: the two share their chain until the last block.
+describe('evidence from two nodes on different forks behind one URL', () => {
+  it('concludes nothing from counts of one node and blocks of the other', async () => {
+    // With the same genesis time and block times, the two nodes share their chain up to the last block.
     const args = ['--timestamp', '1800000000']
     await using here = await startAnvil(args)
     await using there = await startAnvil(args)
@@ -232,8 +235,8 @@ describe('evidence from two nodes on different forks behind one address', () => 
   })
 })
 
-describe('evidence where old state is gone', () => {
-  it('takes the body that holds the nonce as proof, foreign or own', async () => {
+describe('evidence if old state is pruned', () => {
+  it('accepts the block body that holds the nonce as proof, foreign or own', async () => {
     const before = await mine(3)
     const own = await sendOwn(0)
     const usedByOwn = await mine()
@@ -252,7 +255,7 @@ describe('evidence where old state is gone', () => {
     })
   })
 
-  it('has no proof by a tuple alone, without the counts that pass its nonce', async () => {
+  it('has no proof from a tuple alone, without the counts that pass its nonce', async () => {
     const before = await mine(3)
     await authorize(0)
     await mine()

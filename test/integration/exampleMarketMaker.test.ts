@@ -14,14 +14,14 @@ vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 let devnet: Devnet
 
 beforeAll(async () => {
-  // No block is made by itself: a quote is on its way until the test says otherwise.
+  // Blocks are only made on request: a quote stays in flight until the test seals it.
   devnet = await startDevnet({ mode: 'manual', blockTimeMs: 400, flashblockMs: 200 })
 })
 afterAll(() => devnet.stop())
 
 type Call = { readonly method: string; readonly params: readonly [Hex] }
 
-/** A node that can be taken away, in front of the devnet. */
+/** A node in front of the devnet that can be taken down. */
 async function startNode() {
   const sent: Pick<TransactionSerializable, 'nonce' | 'to'>[] = []
   const node = { url: '', down: false, sent, stop: () => {} }
@@ -48,7 +48,7 @@ async function startNode() {
 const slot = (book: Address, index: number) =>
   rpc<Hex>(devnet.url, 'eth_getStorageAt', book, `0x${index}`, 'latest').then(hexToBigInt)
 
-/** Blocks go on for as long as something takes. */
+/** Makes blocks until `work` is done. */
 async function withBlocks<t>(work: Promise<t>): Promise<t> {
   let over = false
   const done = work.finally(() => {
@@ -62,7 +62,7 @@ async function withBlocks<t>(work: Promise<t>): Promise<t> {
   return done
 }
 
-test('quotes are replaced and taken back, a node may go away, and in the end nothing is quoted', async () => {
+test('quotes are replaced and withdrawn, a node may go down, and in the end there is no quote', async () => {
   const node = await startNode()
   await using bot = startExample('market-maker/bot.ts', {
     RPC_URL: node.url,
@@ -74,17 +74,17 @@ test('quotes are replaced and taken back, a node may go away, and in the end not
     STALE_MS: '600000',
   })
   const [, book] = (await withBlocks(bot.line(/"book":"(0x\w+)"/))) as unknown as [string, Address]
-  // The tenth time there is no price. Until then each quote takes the place of the one before.
+  // The tenth time there is no price. Until then each quote replaces the previous one.
   const [, nonce] = await bot.line(/"cancelling":(\d+)/)
   expect(await slot(book, 2)).toBe(0n)
-  // What takes it back is a transfer to oneself, and outbids it: no block is made before it is there.
+  // The withdrawal is a transfer to itself that outbids the quote. No block is made before it is there.
   const { address } = devnet.accounts[0]!
   const isTakenBack = (one: (typeof node.sent)[number]) =>
     one.nonce === Number(nonce) && one.to?.toLowerCase() === address.toLowerCase()
   while (!node.sent.some(isTakenBack)) await pause(20)
   await withBlocks(bot.line(/"pulled":true/))
   await devnet.seal()
-  // Of all of them none is on the chain, but the one that says that there is none.
+  // None of the quotes is on the chain, only the record that there is none.
   expect([await slot(book, 0), await slot(book, 1), await slot(book, 2)]).toEqual([0n, 0n, 1n])
   node.down = true
   await withBlocks(bot.line(new RegExp(`"endpoint":"${node.url}","change":"down"`)))
@@ -108,11 +108,11 @@ test('quotes are replaced and taken back, a node may go away, and in the end not
   expect(await devnet.pool()).toEqual([])
 })
 
-test('started as its README says, it does not go on without what it needs', async () => {
+test('started as its README describes, it stops if a required setting is missing', async () => {
   const bot = spawn('npx', ['tsx', 'examples/market-maker/bot.ts'], {
     env: { ...process.env, RPC_URL: devnet.url, PRIVATE_KEY: DEVNET_KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // On Base, the default, it deploys no book by itself.
+  // On Base, the default chain, it does not deploy a book by itself.
   expect(await ended(bot)).toMatchObject({ code: 2, err: expect.stringContaining('BOOK') })
 })

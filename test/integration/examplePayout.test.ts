@@ -53,9 +53,9 @@ test('the sample file is paid, each row once, and a second run pays nothing', as
 })
 
 test.each(['SIGKILL', 'SIGINT'] as const)(
-  'stopped in the middle by %s and run again: every row is paid once',
+  'stopped midway by %s and run again: every row is paid once',
   async (signal) => {
-    // Blocks that hold 40 transfers, made here: the run cannot be over before it is stopped.
+    // Blocks hold 40 transfers and are made here, so the run cannot finish before it is stopped.
     await using stepped = await startDevnet({ mode: 'manual', flashblockMs: 2_000, gasLimit: 40n * 21_000n })
     const rows = Array.from({ length: 150 }, (_, index) => index)
     const file = await fileOf(`${signal}.csv`, ...rows)
@@ -78,7 +78,7 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
   },
 )
 
-/** Makes blocks until `end`. */
+/** Makes blocks until `end` settles. */
 async function sealing<t>(chain: Devnet, end: Promise<t>): Promise<t> {
   let over = false
   void end.finally(() => {
@@ -94,7 +94,7 @@ async function sealing<t>(chain: Devnet, end: Promise<t>): Promise<t> {
 test.each<[string, string]>([
   ['an id that is there twice', `a, ${payee(1)}, 1\na, ${payee(2)}, 1`],
   ['an address with a typing error', 'a, 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD0, 1'],
-  ['an amount that is none', `a, ${payee(1)}, 1e3`],
+  ['an invalid amount', `a, ${payee(1)}, 1e3`],
   ['a column too many', `a, ${payee(1)}, 1, x`],
 ])('nothing is sent for a file with %s', (_, text) => {
   expect(() => readRows(text)).toThrow(/^line [12]: /)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => devnet.stop())
 
-test('Prometheus reads transactions by stage, their times and the levels', async () => {
+test('Prometheus reads transactions by stage, their durations and the gauges', async () => {
   const port = await freePort()
   await using example = startExample('prometheus/main.ts', {
     RPC_URL: devnet.url,

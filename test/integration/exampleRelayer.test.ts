@@ -83,12 +83,12 @@ const post = (
 const look = ({ url }: Relayer, key: string, token = 'open-sesame') =>
   askRelayer(url, token, `/v1/transactions/${key}`)
 
-/** The ids of a caller's own. */
+/** The ids of a caller's own transactions. */
 async function listed({ url }: Relayer, token: string): Promise<readonly string[] | undefined> {
   return (await askRelayer(url, token, '/v1/transactions')).body.items?.map(({ id }) => id)
 }
 
-/** Asks until the transaction has come to an end. */
+/** Polls until the transaction has ended. */
 async function ended(relayer: Relayer, key: string): Promise<RelayerAnswer['body']> {
   for (;;) {
     const { body } = await look(relayer, key)
@@ -97,14 +97,14 @@ async function ended(relayer: Relayer, key: string): Promise<RelayerAnswer['body
   }
 }
 
-/** Asks until the transaction is in a sealed block. */
+/** Polls until the transaction is in a sealed block. */
 async function sealed(relayer: Relayer, key: string): Promise<{ hash: Hex; nonce: number; from: Hex }> {
   const { stage, hash, nonce, from } = await ended(relayer, key)
   if (hash === undefined || nonce === undefined || from === undefined) throw new Error(`${key} is ${stage}`)
   return { hash, nonce, from }
 }
 
-test('two processes: one key is one transaction, another body a conflict, and a stranger nobody', async () => {
+test('two processes: one key is one transaction, another body a conflict, and an unknown caller is refused', async () => {
   const [one, two] = await Promise.all([start(), start()])
   await using _one = one.process
   await using _two = two.process
@@ -123,7 +123,7 @@ test('two processes: one key is one transaction, another body a conflict, and a 
     status: 409,
     body: { code: 'ID_CONFLICT' },
   })
-  // Another caller's key of the same name is another one.
+  // The same key of another caller is a different transaction.
   expect(await post(two, 'order-1', { ...call, value: '2' }, 'other-word')).toMatchObject({
     status: 202,
     body: { id: 'bob/order-1' },
@@ -141,11 +141,11 @@ test('two processes: one key is one transaction, another body a conflict, and a 
   }
 })
 
-test('a process is killed: what it had taken on is finished by the other, each once', async () => {
+test('a process is killed: its accepted requests are finished by the other one, each once', async () => {
   const victim = await start()
   await using _victim = victim.process
   const call = (index: number) => ({ to, value: String(index), gas: '21000' })
-  // The victim holds the lane before the other process is there.
+  // The victim owns the lane before the other process starts.
   expect((await post(victim, 'first', call(1))).status).toBe(202)
   await sealed(victim, 'first')
   const other = await start()
@@ -161,7 +161,7 @@ test('a process is killed: what it had taken on is finished by the other, each o
   expect(await nonces()).toBe(before + 20)
 })
 
-test('the database is down: 503, and the same key again once it is back is taken on once', async () => {
+test('the database is down: 503, and the same key is accepted once when it is back', async () => {
   const relayer = await start()
   await using _relayer = relayer.process
   const before = await nonces()
@@ -191,7 +191,7 @@ describe('one process', () => {
     await relayer?.process.ended
   })
 
-  test('a caller sends what the file allows it: 403 with the reason for the rest, and 429 above its rate', async () => {
+  test('a caller may send only as the file allows: 403 with the reason, and 429 above its rate', async () => {
     const call = { to, gas: '21000' }
     const other = `0x${'22'.repeat(20)}`
     const refused = [
@@ -200,7 +200,7 @@ describe('one process', () => {
       [{ to }, /"gas" is required/],
       [{ ...call, gas: '50001' }, /50000 at most/],
     ] as const
-    // One request a second is hers: each waits for its own.
+    // Her rate is one request a second, so each request waits for its turn.
     for (const [index, [body, reason]] of refused.entries()) {
       const answer = await untilAllowed(() => post(relayer, `no-${index}`, body, 'third'))
       expect([answer.status, String(answer.body.error)]).toEqual([403, expect.stringMatching(reason)])
@@ -209,11 +209,11 @@ describe('one process', () => {
     const limited = answers.filter(({ status }) => status === 429)
     expect(limited.length).toBeGreaterThanOrEqual(2)
     expect(limited[0]?.headers.get('retry-after')).toBe('1')
-    // The others have rates of their own.
+    // The other callers have rates of their own.
     expect((await look(relayer, 'none')).status).toBe(404)
   })
 
-  test('what cannot be is a 400, and what is too large a 413: nothing of it is taken on', async () => {
+  test('an invalid request is a 400, and a too large one a 413: neither is accepted', async () => {
     const past = new Date(Date.now() - 60_000).toISOString()
     const wrong: [object | string, number][] = [
       ['{"to":', 400],
@@ -244,8 +244,8 @@ describe('one process', () => {
     expect(receiver.unsigned).toBe(0)
   })
 
-  test('what ended without execution is a 409 with its end, and begins anew with ?again=true', async () => {
-    // The precompile of BLAKE2 refuses what is not 213 bytes.
+  test('a transaction that ended without execution is a 409 with its end, and is sent again with ?again=true', async () => {
+    // The precompile of BLAKE2 reverts unless its input has 213 bytes.
     const call = { to: `0x${'00'.repeat(19)}09`, data: '0x01' }
     expect((await post(relayer, 'reverts', call)).status).toBe(202)
     expect(await ended(relayer, 'reverts')).toMatchObject({
@@ -258,7 +258,7 @@ describe('one process', () => {
     expect(await ended(relayer, 'reverts')).toMatchObject({ stage: 'failed' })
   })
 
-  test('a cancel takes back what has not run, and is a 409 for what has', async () => {
+  test('a cancel withdraws a transaction that has not run, and is a 409 for one that has', async () => {
     const cancel = (key: string) =>
       askRelayer(relayer.url, 'open-sesame', `/v1/transactions/${key}/cancel`, {})
     expect((await cancel('none')).status).toBe(404)
@@ -267,7 +267,7 @@ describe('one process', () => {
     expect(await cancel('ran')).toMatchObject({ status: 409, body: { id: 'alice/ran', hash } })
   })
 
-  test('SIGHUP reads keys and callers again: a key comes, another goes, and both transactions stand', async () => {
+  test('SIGHUP reads keys and callers again: one key is added, another removed, and both transactions remain', async () => {
     expect((await post(relayer, 'before', { to, gas: '21000' })).status).toBe(202)
     expect((await sealed(relayer, 'before')).from).toBe(devnet.accounts[0]!.address)
     await files.writeKeys([`retired ${accountKey(0)}`, accountKey(1)])
@@ -280,14 +280,14 @@ describe('one process', () => {
     expect(await listed(relayer, 'open-sesame')).toEqual(
       expect.arrayContaining(['alice/before', 'alice/after']),
     )
-    // A process that never had the former key lists what it sent.
+    // A process that never had the former key lists that key's transactions.
     await files.writeKeys([accountKey(1)])
     const other = await start()
     await using _other = other.process
     expect(await listed(other, 'open-sesame')).toEqual(await listed(relayer, 'open-sesame'))
     expect((await look(other, 'before')).status).toBe(200)
     expect((await post(relayer, 'mine', { to, gas: '21000' }, 'new')).status).toBe(202)
-    // A file that cannot be leaves everything as it is.
+    // An invalid file changes nothing.
     await files.writeKeys(['0x12'])
     relayer.process.kill('SIGHUP')
     await relayer.process.line(/KEYS_FILE, key 1 has to be 0x and 64/)
@@ -296,7 +296,7 @@ describe('one process', () => {
     await files.writeCallers(callers())
   })
 
-  test('probes, metrics and the description need no key; the description is the one in the folder', async () => {
+  test('probes, metrics and the API description need no key; the description is the file in the folder', async () => {
     while ((await askRelayer(relayer.url, undefined, '/readyz')).status !== 200) await pause(50)
     expect(await askRelayer(relayer.url, undefined, '/healthz')).toMatchObject({
       status: 200,

@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterEach(() => world.closeAll())
 afterAll(() => world.devnet.stop())
 
-/** Somebody who has not forwarded yet. */
+/** A signer without earlier forward requests. */
 function newSigner(): NonceHolder & { readonly from: Address } {
   const { client, devnet, notes } = world
   const account = devnet.accounts[next++]!
@@ -75,7 +75,8 @@ function newSigner(): NonceHolder & { readonly from: Address } {
     nonce: () => client.readContract({ address: forwarder, abi, functionName: 'nonces', args: [from] }),
     async sign(at, id, { reverts = false } = {}) {
       if (!reverts) return alone(at, id)
-      // By itself it would take the carrier with it; in a batch that pays back, it uses its nonce.
+      // Alone, a reverting request would revert the carrier. In a batch with a refund receiver, it uses its
+      // nonce.
       const args = [[await request(at, noting(id, true))], devnet.accounts[9]!.address] as const
       const data = encodeFunctionData({ abi, functionName: 'executeBatch', args })
       return { to: forwarder, data, gas: 300_000n }
@@ -83,20 +84,20 @@ function newSigner(): NonceHolder & { readonly from: Address } {
   }
 }
 
-test('a hundred forward requests at once land in order, each once, those that fail inside included', async () => {
+test('a hundred concurrent forward requests land in order, each once, including failing ones', async () => {
   await runBurst(world, newSigner(), 1_000n)
 })
 
-test('a carrier that reverts frees no nonce of a forwarder: somebody else may bring the same request in', async () => {
+test('a reverted carrier frees no nonce of a forwarder: a stranger may submit the same request', async () => {
   const failing = (carrier: Carrier) => ({ ...carrier, gas: 60_000n })
   await runRevertedCarrier(world, newSigner(), failing, 2_000n)
 })
 
-test('a nonce that somebody else used is told to who holds it', async () => {
+test('the owner of a nonce that a stranger used is notified', async () => {
   await runForeign(world, newSigner(), 3_000n)
 })
 
-test('a nonce that was given back and that nobody takes is used up by the filler, and what waits above it lands', async () => {
+test('a released nonce that no caller takes is used up by the filler, and the requests above it land', async () => {
   const signer = newSigner()
   const filled: bigint[] = []
   const lane = world.lane(1)
@@ -120,11 +121,11 @@ test('a nonce that was given back and that nobody takes is used up by the filler
   expect(await world.noted(4_001n)).toBe(1n)
 })
 
-test('where an endpoint does not show storage at pending, the getter is asked there', async () => {
+test('if an endpoint does not show storage at pending, the getter is called there', async () => {
   const signer = newSigner()
   const { client, devnet } = world
   const overlaid: string[] = []
-  // A node that answers for storage at pending with what is sealed.
+  // A node that answers storage reads at pending with the sealed state.
   const request = ({ method, params }: { method: string; params: readonly unknown[] }): Promise<unknown> => {
     if (method === 'eth_call' && params[1] === 'pending') overlaid.push(method)
     const asked = method === 'eth_getStorageAt' ? [...params.slice(0, 2), 'latest'] : params
@@ -138,7 +139,7 @@ test('where an endpoint does not show storage at pending, the getter is asked th
   expect(overlaid.length).toBeGreaterThan(0)
 })
 
-test('which request used a nonce is not in the event of a forwarder, but its signer, nonce and success are', async () => {
+test('the event of a forwarder shows signer, nonce and success, but not which request used the nonce', async () => {
   const signer = newSigner()
   const tx = await world.lane(1).send(await signer.sign(0n, 5_000n, { reverts: true }))
   await tx.wait('sealed')

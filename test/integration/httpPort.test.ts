@@ -32,7 +32,7 @@ const server = createServer((request, response) => {
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  // Node's fetch has what it sends by from its first request on.
+  // Node's fetch sets its global dispatcher at its first request.
   await (await fetch(url, { method: 'POST', body: '[]' })).text()
 })
 beforeEach(() => {
@@ -47,14 +47,14 @@ afterAll(() => {
 
 const portOf = (options: Partial<HttpPortOptions> = {}) =>
   createHttpPort({ url: `${url}/path?key=1`, clock: systemClock, ...options })
-/** `fetch` asks for more encodings. */
+/** `fetch` requests more encodings. */
 const isByFetch = ({ headers }: IncomingMessage) => headers['accept-encoding'] !== 'gzip'
 
 const LONG = 'ä€😀'.repeat(100_000)
 const long = (results: string) => results.replace('"a"', JSON.stringify(LONG))
 
 const ANSWERS: readonly (readonly [what: string, answer: Answer])[] = [
-  ['what was asked', plain],
+  ['the expected answer', plain],
   [
     'a long one, in pieces that cut through characters',
     (response, results) => {
@@ -73,7 +73,7 @@ const ANSWERS: readonly (readonly [what: string, answer: Answer])[] = [
   ...['GZIP', 'x-gzip'].map(
     (coding) =>
       [
-        `a compressed one that says ${coding}`,
+        `a compressed one with the encoding ${coding}`,
         (response: ServerResponse, results: string) => {
           response.setHeader('content-encoding', coding)
           response.end(gzipSync(results))
@@ -127,7 +127,7 @@ const ANSWERS: readonly (readonly [what: string, answer: Answer])[] = [
   ],
 ]
 
-describe("Node's fetch is gone around: the answer is the same", () => {
+describe("the answer is the same when Node's fetch is bypassed", () => {
   test.each(ANSWERS)('%s', async (_, given) => {
     answer = given
     const direct = await portOf().batch(CALLS)
@@ -137,7 +137,7 @@ describe("Node's fetch is gone around: the answer is the same", () => {
     expect(asked.map((request) => request.url)).toEqual(['/path?key=1', '/path?key=1'])
   })
 
-  test('nobody listens', async () => {
+  test('no process listens at the port', async () => {
     const nowhere = `http://127.0.0.1:${await freePort()}`
     const [direct, byFetch] = await Promise.all(
       [{}, { fetchFn: fetch }].map((options) => portOf({ url: nowhere, ...options }).batch(CALLS)),
@@ -148,7 +148,7 @@ describe("Node's fetch is gone around: the answer is the same", () => {
     )
   })
 
-  test('an encoding that was not asked for is no answer', async () => {
+  test('an encoding that was not requested is no answer', async () => {
     answer = (response, results) => {
       response.setHeader('content-encoding', 'br')
       response.end(results)
@@ -156,7 +156,7 @@ describe("Node's fetch is gone around: the answer is the same", () => {
     expect(await portOf().batch(CALLS)).toMatchObject(CALLS.map(() => ({ failure: { kind: 'network' } })))
   })
 
-  test('it sends the same headers, but for the encodings', async () => {
+  test('it sends the same headers, except for the encodings', async () => {
     const url = portOf().name.replace('http://', 'http://user:secret@')
     const options = { url, fetchOptions: { headers: { 'X-Api': 'k' } } }
     await portOf(options).batch(CALLS)
@@ -167,8 +167,8 @@ describe("Node's fetch is gone around: the answer is the same", () => {
   })
 })
 
-describe('who is asked', () => {
-  test('Node’s fetch is not, where it was asked once; what it sends by is', async () => {
+describe('the HTTP client that is used', () => {
+  test('is the dispatcher of Node’s fetch once that was called, not the fetch itself', async () => {
     const inner = Reflect.get(globalThis, DISPATCHER) as { dispatch(...parameters: unknown[]): boolean }
     const dispatch = vi.fn((...parameters: unknown[]) => inner.dispatch(...parameters))
     Reflect.set(globalThis, DISPATCHER, { dispatch })
@@ -180,7 +180,7 @@ describe('who is asked', () => {
     expect(dispatch).toHaveBeenCalledOnce()
   })
 
-  test('a fetch that somebody has put in its place is', async () => {
+  test('is a fetch that a program has put in its place', async () => {
     const own = globalThis.fetch
     const put = vi.fn(own)
     vi.stubGlobal('fetch', put)
@@ -191,16 +191,16 @@ describe('who is asked', () => {
   test.each([
     { fetchOptions: { cache: 'no-store' } as const },
     { fetchOptions: { headers: { 'accept-encoding': 'br' } } },
-  ])('fetch is, for what only it knows: %j', async (options) => {
+  ])('is fetch for options that only fetch supports: %j', async (options) => {
     await portOf(options).batch(CALLS)
     expect(asked.map(isByFetch)).toEqual([true])
   })
 })
 
-describe('nobody waits for the answer any more', () => {
+describe('no caller waits for the answer any more', () => {
   const cut = (request: IncomingMessage) => new Promise((resolve) => request.socket.once('close', resolve))
 
-  test('the time is up: the connection is closed', async () => {
+  test('the timeout has passed: the connection is closed', async () => {
     const closed = new Promise((resolve) => {
       answer = (_, __, request) => void cut(request).then(resolve)
     })

@@ -1,10 +1,10 @@
 import { createWalletClient, encodeErrorResult, type Hex, http, parseAbi, publicActions } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, laneActions, type Sender } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { GWEI, rpc, sign } from './devnetSupport.js'
 
-// Stores its argument at slot 0, and reverts for 0. Its constructor's arguments are not looked at.
+// Stores its argument at slot 0, and reverts for 0. It ignores its constructor's arguments.
 const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
 const abi = parseAbi(['function set(uint256 value)', 'constructor(uint256 value)'])
 
@@ -63,10 +63,10 @@ test('the Sync forms resolve with the sealed receipt', async () => {
   ).rejects.toMatchObject({ code: 'REVERTED', fate: 'executed' })
 })
 
-// Reverts with what it was called with.
+// Reverts with its calldata.
 const ECHOING: Hex = '0x600a8060095f395ff3365f5f37365ffd'
 
-test('what a real contract gave back when it reverted in its block is in the record and in the error', async () => {
+test('the revert data of a real contract that reverted in its block is in the record and in the error', async () => {
   const deployment = await sender.send({ data: ECHOING, gas: 200_000n })
   const { receipt } = await deployment.wait('sealed')
   const to = receipt.contractAddress ?? undefined
@@ -94,7 +94,7 @@ test('a transaction that was bumped is found under its first hash', async () => 
   )
   // Below the base fee: it stays in the pool until it is bumped.
   const hash = await lane.sendTransaction({ to: account.address, gas: 21_000n, maxFeePerGas: GWEI / 100n })
-  // viem would look for the replacement by itself, transaction by transaction; the lane knows it.
+  // viem would search for the replacement transaction by transaction; the lane knows it.
   const looks = () => devnet.stats.byMethod.eth_getTransactionByHash ?? 0
   const before = looks()
   const receipt = await lane.waitForTransactionReceipt({ hash })

@@ -35,7 +35,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   answer = (response) => response.end('[]')
-  // Node's fetch has what it sends by from its first request on.
+  // Node's fetch sets its global dispatcher at its first request.
   await (await fetch(url, { method: 'POST', body: '[]' })).text()
 })
 afterAll(() => {
@@ -43,7 +43,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Goes on until the other side hangs up. */
+/** Writes until the client closes the connection. */
 function endless(response: ServerResponse): void {
   const write = () => {
     while (!response.destroyed && response.write(PIECE)) writtenBytes += PIECE.length
@@ -63,20 +63,20 @@ const ways: readonly (readonly [string, Partial<HttpPortOptions>])[] = [
 describe.each(ways)('by %s', (_, options) => {
   const portOf = () => createHttpPort({ url, clock: systemClock, responseBytesMax: MAX, ...options })
 
-  test('an endless answer is cut at the bound, and the connection with it', async () => {
+  test('an endless answer is cut at the limit, and the connection is closed', async () => {
     writtenBytes = 0
     answer = endless
     const port = portOf()
     const [reply] = await port.batch([send])
     expect(reply).toMatchObject({ ok: false, failure: { kind: 'malformed', cut: true } })
     expect(reply).toMatchObject({ failure: { message: expect.stringContaining(`${MAX} bytes`) } })
-    // What stood in the buffers of the sockets beside it.
+    // The margin is for data in the sockets' buffers.
     expect(writtenBytes).toBeLessThan(MAX + 32 * 1024 * 1024)
     expect(classifyReply(reply!, HASH)).toMatchObject({ outcome: 'unknown' })
     port.close()
   })
 
-  test('half a megabyte of gzip that unpacks to 512 MB is cut at the bound, unpacked', async () => {
+  test('half a megabyte of gzip that unpacks to 512 MB is cut at the limit of unpacked bytes', async () => {
     answer = (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(GZIP_OF_ZEROS)
     const before = process.memoryUsage().rss
     const port = portOf()
@@ -85,7 +85,7 @@ describe.each(ways)('by %s', (_, options) => {
     port.close()
   })
 
-  test('an answer of just the bound is read', async () => {
+  test('an answer of exactly the limit is read', async () => {
     const port = portOf()
     answer = (response, [id]) => {
       const empty = JSON.stringify({ id, result: '' })

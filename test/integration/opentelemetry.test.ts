@@ -2,7 +2,6 @@ import { context, type Span, SpanStatusCode } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { createPublicClient, type Hex, http } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import {
   createSender,
   createSenderPool,
@@ -11,6 +10,7 @@ import {
   type SenderEvents,
 } from '../../src/index.js'
 import { instrument } from '../../src/opentelemetry/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createTelemetry, type Telemetry } from '../support/telemetry.js'
 
 let devnet: Devnet
@@ -88,7 +88,7 @@ test("transactions are counted, timed and traced through their stages, within th
   )
 })
 
-test('an answer that is lost: an unknown outcome, sent again, and then taken', async () => {
+test('a lost answer: an unknown outcome, sent again, and then accepted', async () => {
   await using manual = await startDevnet({ mode: 'manual' })
   const sender = open(manual, 0)
   manual.faults.inject({ fault: 'lostResponse', count: 1, method: 'eth_sendRawTransaction' })
@@ -101,7 +101,7 @@ test('an answer that is lost: an unknown outcome, sent again, and then taken', a
   if (tx.stage === 'signed') await next(sender, 'accepted')
   await manual.seal()
   await tx.wait('sealed')
-  // A child of its block is the devnet's proof.
+  // A child of its block proves the use of the nonce on a devnet.
   await manual.seal()
   await sender.close()
   const after = await telemetry.collect()
@@ -110,7 +110,7 @@ test('an answer that is lost: an unknown outcome, sent again, and then taken', a
   expect(spanOf(tx.id)?.events.map(({ name }) => name)).toContain('rebroadcast')
 })
 
-test('bytes that no node can include: the failure with its code, the gap found and filled', async () => {
+test('bytes that no node can include: the failure with its code, then the gap is found and filled', async () => {
   const sender = open()
   await sender.ready()
   const message = 'invalid transaction v, r, s values'
@@ -137,11 +137,11 @@ test('bytes that no node can include: the failure with its code, the gap found a
   expect(spanOf('good')?.status.code).toBe(SpanStatusCode.UNSET)
 })
 
-test('a foreign transaction, a revert and a hold are each told', async () => {
+test('a foreign transaction, a revert and a hold are each recorded', async () => {
   const sender = open()
   devnet.faults.inject({ fault: 'foreign', count: 1, method: 'eth_sendRawTransaction' })
   const foreign = next(sender, 'foreign')
-  // Its code is one INVALID opcode, and what it constructs is never looked at.
+  // Its code is one INVALID opcode; no test uses the deployed contract.
   const tx = await sender.send({ data: '0xfe' as Hex, gas: 100_000n }, { id: 'reverts' })
   expect(await tx.wait('sealed')).toMatchObject({ status: 'reverted' })
   await foreign
@@ -158,7 +158,7 @@ test('a foreign transaction, a revert and a hold are each told', async () => {
   expect(reverted?.spanContext().traceId).toBe(spanOf('reverts')?.spanContext().traceId)
 })
 
-test('each account of a pool is told by itself', async () => {
+test('each account of a pool has its own metrics', async () => {
   nextAccount += 2
   const accounts = devnet.accounts.slice(nextAccount - 2, nextAccount)
   const client = createPublicClient({ chain: devnet.chain, transport: http() })

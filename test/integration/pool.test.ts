@@ -1,8 +1,8 @@
 import { createPublicClient, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createLanes, createSenderPool, memoryStore, type SenderPool, type Store } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { rpc } from './devnetSupport.js'
 
 let devnet: Devnet
@@ -48,7 +48,7 @@ async function counts(pool: SenderPool): Promise<number[]> {
   return hex.map(Number)
 }
 
-test('a pool shares its transactions out among its accounts, and each lands once', async () => {
+test('a pool distributes its transactions over its accounts, and each lands once', async () => {
   const pool = poolOf(3)
   const txs = await Promise.all(Array.from({ length: 30 }, () => pool.send({ to, gas })))
   await pool.drain()
@@ -58,7 +58,7 @@ test('a pool shares its transactions out among its accounts, and each lands once
   for (const tx of txs) expect(await pool.get({ hash: tx.hash! })).toBe(tx)
 })
 
-test('lanes under a hold are passed over, and one that is held waits where there is no other', async () => {
+test('held lanes are skipped, and a transaction waits in a held lane if there is no other', async () => {
   const pool = poolOf(2)
   await pool.ready()
   pool.senders[0]?.pause()
@@ -71,7 +71,7 @@ test('lanes under a hold are passed over, and one that is held waits where there
   await waiting.wait('sealed')
 })
 
-test('an id goes where it went before, and at once to one lane only', async () => {
+test('a repeated id goes to its former lane, and a concurrent one to one lane only', async () => {
   const pool = poolOf(4)
   const twice = await Promise.all([1, 2].map(() => pool.send({ to, gas }, { id: 'invoice-1' })))
   expect(twice[0]).toBe(twice[1])
@@ -82,11 +82,11 @@ test('an id goes where it went before, and at once to one lane only', async () =
   })
   await pool.drain()
   expect((await counts(pool)).reduce((sum, count) => sum + count)).toBe(1)
-  // Whichever of the senders is asked: ids are one for all of them.
+  // Every sender finds the id, because ids are shared by all of them.
   for (const sender of pool.senders) expect(await sender.get('invoice-1')).toBe(twice[0])
 })
 
-test('a request that names an account goes to it, and one of a stranger is refused', async () => {
+test('a request that names an account goes to it, and one for an unknown account is refused', async () => {
   const pool = poolOf(3)
   const account = pool.senders[2]!.address
   await pool.send({ to, gas, account } as never)
@@ -102,7 +102,7 @@ test('a request that names an account goes to it, and one of a stranger is refus
   await expect(pool.send({ to, gas, account: to } as never)).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('a transaction may come after one of another lane', async () => {
+test('a transaction may depend on one of another lane', async () => {
   const pool = poolOf(2)
   const [first, second] = pool.senders
   const before = await pool.send({ to, gas, account: first?.address } as never, {
@@ -117,7 +117,7 @@ test('a transaction may come after one of another lane', async () => {
   await after.wait('sealed')
 })
 
-test('many items go through a pool, and each result says which it was', async () => {
+test('many items go through a pool, and each result names its item', async () => {
   const pool = poolOf(3)
   const items = Array.from({ length: 24 }, (_, n) => ({
     id: `item-${n}`,
@@ -138,7 +138,7 @@ test('many items go through a pool, and each result says which it was', async ()
   expect(listed.sort()).toEqual(items.map(({ id }) => id).sort())
 })
 
-test('options of a pool that cannot work are refused at once', async () => {
+test('invalid options of a pool are refused at once', async () => {
   const [account] = fresh(1)
   const client = clientOf()
   expect(() => createSenderPool({ client, accounts: [] })).toThrow('accounts')
@@ -168,7 +168,7 @@ test('lanes give the same sender for the same account, and share one lane with i
   expect(() => lanes.sender({ chainId, account: accounts[0]! })).toThrow('closed')
 })
 
-test('lanes know the chains they were given, each once', () => {
+test('lanes list their chains, each once', () => {
   const [account] = fresh(1)
   const chain = { client: clientOf() }
   const lanes = createLanes({ chains: [chain] })
@@ -178,7 +178,7 @@ test('lanes know the chains they were given, each once', () => {
   expect(() => createLanes(undefined as never)).toThrow('options')
 })
 
-test('a transaction that waits at a key without money is sent by a key that can pay', async () => {
+test('a transaction that waits at a key without funds is sent by a key that can pay', async () => {
   const poor = privateKeyToAccount(generatePrivateKey())
   const pool = createSenderPool({ client: clientOf(), accounts: [poor, ...fresh(2)], lossDepth: 'child' })
   opened.push(pool)

@@ -1,22 +1,22 @@
 import { createPublicClient, type Hex, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
+import { createSenderPool, type Tx } from '../../src/index.js'
 import { findAnvil } from '../../tools/devnet/anvilPath.js'
 import { startAnvil } from '../../tools/devnet/anvilProcess.js'
-import { createSenderPool, type Tx } from '../../src/index.js'
 import { anvilChain } from '../support/anvil.js'
 import { rpc } from './devnetSupport.js'
 
-// Signing is what takes the time. The whole of it: TXLANE_BURST=10000.
+// Signing takes most of the time. The full size is TXLANE_BURST=10000.
 const BURST = Number(process.env.TXLANE_BURST ?? 1_000)
 const KEYS = 10
-// anvil's own.
+// anvil's own mnemonic.
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const to = '0x1111111111111111111111111111111111111111'
 
 type Block = { transactions: readonly { from: Hex; to: Hex; value: Hex; nonce: Hex }[] }
 
-test(`a burst of ${BURST} over ${KEYS} keys: each is on the chain once, shared out, and no nonce is empty`, async () => {
+test(`a burst of ${BURST} over ${KEYS} keys: each is on the chain once, distributed, and no nonce is empty`, async () => {
   const node = await startAnvil(findAnvil(undefined), ['--block-time', '0.2', '--gas-limit', '300000000'])
   try {
     const accounts = Array.from({ length: KEYS }, (_, addressIndex) =>
@@ -46,7 +46,7 @@ test(`a burst of ${BURST} over ${KEYS} keys: each is on the chain once, shared o
   }
 })
 
-/** Every transaction of the chain, in order, read past the pool. */
+/** Every transaction of the chain, in order, read from the blocks and not from the pool. */
 async function readBurst(url: string): Promise<Block['transactions']> {
   const last = Number(await rpc<Hex>(url, 'eth_blockNumber'))
   const found: Block['transactions'][number][] = []

@@ -1,8 +1,8 @@
 import type { LocalAccount } from 'viem'
 import { keccak256 } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { rpc, sign } from './devnetSupport.js'
 import { expirePostgres } from './recoveryPostgres.js'
@@ -21,7 +21,7 @@ import {
   until,
 } from './recoverySupport.js'
 
-// A process that sends is killed, and another one begins with what it left in its store.
+// A sending process is killed, and another one begins with the dead one's store.
 
 let devnet: Devnet
 let server: TestPostgres
@@ -67,10 +67,10 @@ function postgres(): Shelf {
 
 type More = Partial<Omit<LifeOptions, 'devnet' | 'shelf'>>
 
-/** The test kills it. */
+/** A life that the test kills. */
 const mortal = (shelf: Shelf, more: More = {}): Life => startLife({ devnet, account, shelf, ...more })
 
-/** It is closed after the test. */
+/** A life that is closed after the test. */
 async function nextLife(shelf: Shelf, more: More = {}): Promise<Life> {
   await shelf.expire()
   const life = mortal(shelf, more)
@@ -78,7 +78,7 @@ async function nextLife(shelf: Shelf, more: More = {}): Promise<Life> {
   return life
 }
 
-/** Signs all but what pays so much: that signature never comes. */
+/** Signs every transaction except the one with this value, whose signature never comes. */
 function neverSigns(marker: number): LocalAccount {
   const { signTransaction } = account
   return {
@@ -94,7 +94,7 @@ describe.each([
   ['sqlite', sqlite],
   ['postgres', postgres],
 ])('attempts of an earlier life (%s)', (_, open) => {
-  test('P2, P6, row 4: what was journaled and never got out is sent as the same bytes, followed, and lands once', async () => {
+  test('P2, P6, row 4: journaled bytes that were never sent are sent unchanged, followed, and land once', async () => {
     fresh()
     const shelf = open()
     const first = mortal(shelf, { cutOff: true })
@@ -119,7 +119,7 @@ describe.each([
     expect(new Set(second.sent.map((raw) => keccak256(raw)))).toEqual(new Set(hashes))
   })
 
-  test('P2: what landed while nobody looked is found, and not sent anew', async () => {
+  test('P2: a transaction that landed while no process ran is found, and not sent again', async () => {
     fresh()
     const shelf = open()
     const first = mortal(shelf)
@@ -129,14 +129,14 @@ describe.each([
     await first.kill()
     await until(async () => (await landed(devnet, account)).length === 1)
     const second = await nextLife(shelf)
-    // The caller does not know either: the same id is the same transaction.
+    // The caller does not know the outcome either, and sends with the same id.
     const again = await second.sender.send(transfer(1), { id })
     expect(await again.wait('sealed')).toMatchObject({ nonce: 0, hash, status: 'success' })
     await second.sender.drain()
     expect(await markers(devnet, account)).toEqual([1])
   })
 
-  test('P4, row 25: a foreign transaction took the nonce meanwhile: told, and ours lands once at another one', async () => {
+  test('P4, row 25: a foreign transaction took the nonce meanwhile: reported, and ours lands once at another nonce', async () => {
     fresh()
     const shelf = open()
     const first = mortal(shelf, { cutOff: true })
@@ -153,14 +153,14 @@ describe.each([
     await second.sender.drain()
     const all = await landed(devnet, account)
     expect(all[0]).toMatchObject({ nonce: 0, hash: foreign })
-    // The second was not displaced, and keeps its nonce; the first goes above it.
+    // The second was not displaced, and keeps its nonce; the first gets a nonce above it.
     expect(all.map(({ marker }) => marker)).toEqual([0, 2, 1])
     expect(second.events('foreign')).toMatchObject([{ nonce: 0 }])
   })
 })
 
 describe('reservations of an earlier life', () => {
-  test('row 6: one of the lane itself without an attempt is a hole, and its transaction takes it again', async () => {
+  test('row 6: a reservation of the lane itself without an attempt is a hole, and its transaction takes it again', async () => {
     fresh()
     const shelf = sqlite()
     const first = mortal(shelf, { account: neverSigns(1) })
@@ -181,7 +181,7 @@ describe('reservations of an earlier life', () => {
     expect(all[1]?.hash).toBe(hash)
   })
 
-  test('P3, rows 2 and 6: one whose transaction is not wanted any more is filled by a no-op', async () => {
+  test('P3, rows 2 and 6: a hole whose transaction is no longer wanted is filled with a no-op', async () => {
     fresh()
     const shelf = sqlite()
     const first = mortal(shelf, { account: neverSigns(1) })
@@ -201,7 +201,7 @@ describe('reservations of an earlier life', () => {
     expect(await known(second, 'late')).toMatchObject({ stage: 'failed' })
   })
 
-  test('row 8: what was handed to outside code stays theirs; what they sent while nobody looked is not sent over', async () => {
+  test('row 8: nonces handed to outside code stay theirs; transactions they sent meanwhile are not overwritten', async () => {
     fresh()
     const shelf = sqlite()
     const first = mortal(shelf)
@@ -221,7 +221,7 @@ describe('reservations of an earlier life', () => {
     expect(second.events('gapFilled')).toEqual([])
   })
 
-  test('row 11: what outside code never used is filled once its time is over', async () => {
+  test('row 11: a nonce that outside code never used is filled once its time is over', async () => {
     fresh()
     const shelf = sqlite()
     const first = mortal(shelf)

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import type { LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { byHand, expirePostgres } from './recoveryPostgres.js'
 import {
@@ -17,10 +17,11 @@ import {
   transfer,
 } from './recoverySupport.js'
 
-// A store that knows less than the chain: what it does not know may have been sent already. Nothing is sent before an
-// operator has looked. After that the same ids mean new transactions: what the store has forgotten nobody can know.
+// A store that knows less than the chain: unknown transactions may have been sent already, so nothing is sent
+// before an operator has checked. After that the same ids mean new transactions, because the forgotten ones
+// cannot be known.
 
-/** A shelf that can be put back to what it was. */
+/** A shelf that can be restored to an earlier backup. */
 type Restorable = Shelf & {
   backUp(): Promise<void>
   /** No life may have it open. */
@@ -51,7 +52,10 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** The file as it is, with the log beside it. What was there goes first: an open file must not change under SQLite. */
+/**
+ * Copies the database file and its log. Deletes the old files first, because an open file must not change
+ * under SQLite.
+ */
 function copyFile(from: string, to: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${to}${end}`, { force: true })
   for (const end of ['', '-wal'])
@@ -86,7 +90,7 @@ function postgresBackup(): Restorable {
       await forEach((table) => `CREATE TABLE old.${table} AS TABLE txlane.${table}`)
     },
     async restore() {
-      // The keys of rows are made by the tables themselves: they have to stay what they were.
+      // The tables generate the keys of rows, but restored rows must keep their old keys.
       await forEach(
         (table) =>
           `DELETE FROM txlane.${table}; INSERT INTO txlane.${table} OVERRIDING SYSTEM VALUE SELECT * FROM old.${table}`,
@@ -111,7 +115,7 @@ async function sendAll(life: Life, ...all: number[]): Promise<void> {
   await life.sender.drain()
 }
 
-/** It says why, and has handed nothing to a node when three more blocks have come. */
+/** Asserts that the life reports its hold, and sends nothing for three more blocks. */
 async function expectHeld(life: Life): Promise<void> {
   await life.sender.ready()
   expect(life.events('held')).toEqual([{ reason: 'storeBehindChain' }])
@@ -123,7 +127,7 @@ async function expectHeld(life: Life): Promise<void> {
 describe.each([
   ['sqlite', sqliteBackup],
   ['postgres', postgresBackup],
-])('a backup is put back (%s)', (_, backup) => {
+])('a backup is restored (%s)', (_, backup) => {
   test('a transaction that was queued in it is held until resume, and lands once', async () => {
     const on = backup()
     const first = startLife({ devnet, account, shelf: on })
@@ -142,7 +146,8 @@ describe.each([
     const second = await nextLife(on)
     await expectHeld(second)
     const again = await send(second, 4, 'queued')
-    // The operator looks at the chain: 2 is there. What the store took for waiting is called off.
+    // The operator checks the chain: 2 is there, so the transaction that the store considers waiting is
+    // cancelled.
     expect(await (await second.sender.get(`${account.address}-2`))?.cancel()).toEqual({ result: 'removed' })
     await blocks(devnet, 2)
     expect(second.sent).toEqual([])
@@ -153,7 +158,7 @@ describe.each([
     expect(second.events('released')).toEqual([{ reason: 'storeBehindChain' }])
   })
 
-  test('with nothing open in it: what is sent again under an id that it has forgotten waits for resume', async () => {
+  test('with nothing open in it: a transaction sent again under a forgotten id waits for resume', async () => {
     const on = backup()
     const first = startLife({ devnet, account, shelf: on })
     const tx = await send(first, 1)
@@ -175,7 +180,7 @@ describe.each([
   })
 })
 
-test('a copied file, while the lane goes on with the other one: held, and nothing of it is sent', async () => {
+test('a copied file, while the lane continues with the other one: held, and nothing of it is sent', async () => {
   const first = startLife({ devnet, account, shelf })
   lives.push(first)
   await sendAll(first, 1)

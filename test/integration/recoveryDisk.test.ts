@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import Libsql from 'libsql'
 import type { LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
 import {
   type Life,
@@ -40,8 +40,8 @@ afterEach(async () => {
 })
 afterAll(() => devnet?.stop())
 
-describe('a file that takes nothing more', () => {
-  test('P8: locked by another program: STORE, nothing of it is sent; once it is free all lands once', async () => {
+describe('a file that accepts no more writes', () => {
+  test('P8: locked by another program: STORE, and nothing is sent; once it is free all lands once', async () => {
     const store = sqliteStore({ path: shelf.path, busyTimeoutMs: 50 })
     life = startLife({ devnet, account, shelf, store })
     const before = await life.sender.send(transfer(1), { id: 'before' })
@@ -62,10 +62,11 @@ describe('a file that takes nothing more', () => {
     expect(await markers(devnet, account)).toEqual([1, 2])
   })
 
-  test('P6, row 5: locked before an attempt is kept: held, nothing goes out, and it lands once', async () => {
+  test('P6, row 5: locked before an attempt is journaled: held, nothing is sent, and it lands once', async () => {
     const store = sqliteStore({ path: shelf.path, busyTimeoutMs: 50 })
     let locked: Libsql.Database | undefined
-    // Between the keeping of the transaction and that of its attempt: while it is signed.
+    // Locks the file between the enqueue of the transaction and the journaling of its attempt: while it is
+    // signed.
     const signTransaction = ((...given: Parameters<LocalAccount['signTransaction']>) => {
       if (locked === undefined) {
         locked = new Libsql(shelf.path)
@@ -87,11 +88,11 @@ describe('a file that takes nothing more', () => {
   })
 
   test.skipIf(process.platform === 'win32')(
-    'P8: the disk is full: STORE; what was kept lands once in the next life, what was not does not',
+    'P8: the disk is full: STORE; stored transactions land once in the next life, the others do not',
     async () => {
       const command = [process.execPath, bundledChild(WORKER)]
       const given = [shelf.path, String(nextAccount - 1), JSON.stringify(devnet.chain)]
-      // In blocks of 512 bytes: room for some hundreds of them.
+      // In blocks of 512 bytes: room for a few hundred transactions.
       const { stdout } = await run('sh', ['-c', 'ulimit -f 1200 && exec "$@"', 'sh', ...command, ...given])
       const said = stdout
         .trim()

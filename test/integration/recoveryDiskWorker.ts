@@ -1,11 +1,11 @@
 import { type Chain, createClient, http, type LocalAccount } from 'viem'
-import { createAccounts } from '../../tools/devnet/accounts.js'
 import { createSender, isTxlaneError } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
+import { createAccounts } from '../../tools/devnet/accounts.js'
 import { transfer } from './recoverySupport.js'
 
-// A process of its own, whose files may not become larger than its parent says: sends until its store takes no more,
-// tells what it was told of each, and ends without a word to anybody else.
+// A child process whose files are limited in size by its parent. It sends until its store accepts no more
+// writes, prints the result of each send, and exits without closing anything.
 const [path = '', account = '0', chain = '{}'] = process.argv.slice(2)
 const IN_TURN = 20
 

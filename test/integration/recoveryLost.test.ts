@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { type Hex, keccak256, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { type PgPool, postgresStore } from '../../src/store/postgres/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { type CutProxy, startCutProxy } from '../support/cutProxy.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { postgresPool } from '../support/postgresPool.js'
@@ -17,12 +17,12 @@ import {
   until,
 } from './recoverySupport.js'
 
-// PostgreSQL, and the way to it, fail under a sender that works.
-
-// How the store's statement for what the holder writes begins, on the wire as in its text.
+// Tests in which PostgreSQL, or the connection to it, fails under a working sender.
+// The beginning of the store's statement for a lease owner's writes, on the wire and in its text.
 const WRITE = 'slots_kept'
 
-// The proxy holds what came in one piece: a statement with many more of them comes in several.
+// The proxy holds a statement that arrived in one piece; with many more transactions it would come in
+// several.
 const COUNT = 20
 
 let devnet: Devnet
@@ -90,7 +90,7 @@ describe('P6, row 5: the answer to a commit is lost', () => {
     ['hang', 'nothing comes back'],
   ] as const)('%s: %s', async (fault, _) => {
     const early: Hex[] = []
-    // Asked of PostgreSQL itself, past the proxy, before the bytes go out.
+    // Queries PostgreSQL itself, past the proxy, before the bytes are sent.
     const beforeSend = async (raws: readonly Hex[]) => {
       if ((await journaled(raws)) < raws.length) early.push(...raws)
     }
@@ -108,14 +108,15 @@ describe('P6, row 5: the answer to a commit is lost', () => {
 
     expect(life.events('held')).toEqual([{ reason: 'unknownCommit' }])
     expect(life.events('released')).toEqual([{ reason: 'unknownCommit' }])
-    // The first write of the lane: below it nothing may have gone out, and nothing did while it was open.
+    // The first write of the lane: no transaction may have been sent before it, and none was while it was
+    // pending.
     expect(whileHeld).toEqual([0, 0])
     expect(early).toEqual([])
     expect((await markers(devnet, account)).sort((a, b) => a - b)).toEqual(numbers(COUNT))
     expect(txs.every(({ attempts }) => attempts.length === 1)).toBe(true)
   })
 
-  test('and the process dies before it could read again: the next one finds it, and it lands once', async () => {
+  test('and the process dies before it could read again: the next one finds the commit, and it lands once', async () => {
     const shelf = shelfOver()
     const first = startLife({ devnet, account, shelf })
     await first.sender.ready()
@@ -134,8 +135,8 @@ describe('P6, row 5: the answer to a commit is lost', () => {
   })
 })
 
-describe('PostgreSQL goes away in the middle of a burst, and comes back', () => {
-  test('P4, P8: nothing is lost or doubled, and nobody asks it in a loop', async () => {
+describe('PostgreSQL goes down during a burst, and comes back', () => {
+  test('P4, P8: nothing is lost or doubled, and no part polls it in a loop', async () => {
     let asked = 0
     const own = postgresPool({ connectionString: server.connectionString, max: 9 })
     own.on('error', () => {})
@@ -152,7 +153,7 @@ describe('PostgreSQL goes away in the middle of a burst, and comes back', () => 
     const errors: unknown[] = []
     let stubborn = 0
 
-    /** As a caller does that got a certain failure, or does not know: again, with the same id. */
+    /** Retries with the same id, as a caller does after a definite failure and after an unknown outcome. */
     async function keep(marker: number): Promise<void> {
       for (;;) {
         try {
@@ -177,7 +178,7 @@ describe('PostgreSQL goes away in the middle of a burst, and comes back', () => 
     await until(() => errors.length > 0)
     await until(() => life.events('held').some(({ reason }) => reason === 'unknownCommit'))
     const { failures } = life
-    // Some more of what it tries by itself while there is nothing: each with a pause that doubles.
+    // The sender's own retries while the server is down, each after a delay that doubles.
     const tried = failures()
     await until(() => failures() >= tried + 5)
     const whileDown = asked - before
@@ -189,7 +190,8 @@ describe('PostgreSQL goes away in the middle of a burst, and comes back', () => 
     expect((await markers(devnet, account)).sort((a, b) => a - b)).toEqual(burst)
     for (const error of errors) expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE' })
     expect(stubborn).toBeGreaterThan(0)
-    // What callers asked, and a few tries of the journal, of who looks for arrivals, of the heartbeat, of the listener.
+    // Requests of callers, and a few retries of the journal, the arrivals reader, the heartbeat and the
+    // listener.
     expect(whileDown).toBeLessThan(100)
     await life.close()
     lives.length = 0

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Some statements on a connection of its own: what an operator does by hand. */
+/** Runs statements on a separate connection, as an operator does. */
 export async function byHand<T>(
   connectionString: string,
   work: (client: pg.Client) => Promise<T>,
@@ -14,7 +14,7 @@ export async function byHand<T>(
   }
 }
 
-/** Every lease has run out: that of a life that was killed lasts ten seconds. */
+/** Expires every lease, because that of a killed life lasts ten seconds. */
 export async function expirePostgres(connectionString: string): Promise<void> {
   await byHand(connectionString, (client) =>
     client.query('UPDATE txlane.lanes SET expires_at = clock_timestamp()'),

@@ -9,24 +9,24 @@ import { createSenderIn } from '../../src/api/sender/sender.js'
 import { withoutLane } from '../../src/api/sender/simLane.fixture.js'
 import { clientPortsOf } from '../../src/chain/endpoints/clientPortsOf.js'
 import { createShared, type Environment } from '../../src/chain/environment.js'
-import type { Devnet } from '../../tools/devnet/index.js'
 import type { Sender, SenderEvents, Store, Tx, TxlaneError } from '../../src/index.js'
 import { eventNames } from '../../src/lane/emitter.js'
 import { type Clock, systemClock, systemRandom } from '../../src/platform/clock.js'
 import type { Port, RpcReply } from '../../src/rpc/port.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { defaultLimits } from '../../src/validate/limits.js'
+import type { Devnet } from '../../tools/devnet/index.js'
 import { startProcess } from '../sim/process.js'
 import { askAll, rpc } from './devnetSupport.js'
 
-/** Where lanes are kept from one life to the next. */
+/** The place where lanes are stored between lives. */
 export type Shelf = {
   readonly kind: string
-  /** A store of its own for each life, as processes have. */
+  /** Opens a new store for each life, as separate processes do. */
   open(): Store
   /**
-   * The lease of a life that was killed has run out. It lasts ten seconds (LEASE_MS in src/chain/environment.ts), which
-   * nobody wants to wait for: the row is put into the past.
+   * Expires the lease of a killed life. A lease lasts ten seconds (LEASE_MS in src/sender/environment.ts),
+   * too long to wait for in a test, so the row is moved into the past.
    */
   expire(): Promise<void>
 }
@@ -56,29 +56,29 @@ export type LifeOptions = {
   readonly devnet: Devnet
   readonly account: LocalAccount
   readonly shelf: Shelf
-  /** In the place of one that the shelf opens. */
+  /** Used in place of a store that the shelf opens. */
   readonly store?: Store
-  /** How much later than the machine says. */
+  /** Offset of the life's clock to the machine's. */
   readonly laterMs?: number
-  /** Signed bytes do not come to the node: the connection breaks before. Reads go on. */
+  /** If true, signed bytes do not reach the node: the connection breaks before. Reads work. */
   readonly cutOff?: boolean
-  /** Awaited before bytes go out. */
+  /** Awaited before bytes are sent. */
   readonly beforeSend?: (raws: readonly Hex[]) => Promise<void>
   readonly limits?: object
 }
 
-/** One life of a process that sends for an account. Nothing of it is shared with other lives. */
+/** One life of a process that sends for an account. It shares nothing with other lives. */
 export type Life = {
   readonly sender: Sender
   readonly store: Store
-  /** Of the same lane. */
+  /** An allocator of the same lane. */
   readonly allocator: NonceAllocator
-  /** Raw transactions that were handed to the endpoint, in order. */
+  /** The raw transactions that were sent to the endpoint, in order. */
   readonly sent: readonly Hex[]
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
-  /** How often something failed that nobody waited for: the same again is told as a number. */
+  /** The number of background failures. Repeated failures are reported as a count. */
   failures(): number
-  /** As kill -9: whatever was under way never comes back to it, and its lease stays taken. */
+  /** Like kill -9: pending work never completes, and the lease stays taken. */
   kill(): Promise<void>
   close(): Promise<void>
 }
@@ -121,7 +121,7 @@ export function startLife(options: LifeOptions): Life {
       if (bytes.length > 0 && cutOff) return calls.map(() => BROKEN)
       return port.batch(calls, batchOptions)
     }
-    // Its numbers are read while it works: not to be copied.
+    // Not copied, because its counters are read while it works.
     return { role, port: Object.create(port, { batch: { value: batch } }) as Port }
   }
 
@@ -156,13 +156,13 @@ function later(byMs: number): Clock {
   return { ...systemClock, now: () => systemClock.now() + byMs, wallNow: () => systemClock.wallNow() + byMs }
 }
 
-/** Looks until it is so, or until the test's own time is over. */
+/** Polls until the condition holds, or until the test times out. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition()))
     await new Promise<void>((resolve) => void systemClock.setTimer(resolve, POLL_MS))
 }
 
-/** So many more blocks are sealed. */
+/** Waits until this many more blocks are sealed. */
 export async function blocks(devnet: Devnet, count: number): Promise<void> {
   const head = async () => Number(await rpc<Hex>(devnet.url, 'eth_blockNumber'))
   const target = (await head()) + count
@@ -173,14 +173,14 @@ export type Landed = { readonly nonce: number; readonly hash: Hash; readonly mar
 
 const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
 
-/** A transfer that is told from others by what it pays. */
+/** A transfer that is identified by its value. */
 export function transfer(marker: number) {
   return { to: NOBODY, value: BigInt(marker), gas: 21_000n } as const
 }
 
 /**
- * All that the account executed in sealed blocks, read from their bodies, in the order of the nonces. What is no
- * transfer of these tests has the marker 0: no-ops, and what others sent.
+ * Every executed transaction of the account in sealed blocks, read from their bodies, in nonce order. A
+ * transaction that is not a transfer of these tests has the marker 0: a no-op, or a foreign one.
  */
 export async function landed(devnet: Devnet, { address }: LocalAccount): Promise<Landed[]> {
   const head = Number(await rpc<Hex>(devnet.url, 'eth_blockNumber'))

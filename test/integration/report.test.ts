@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runReport } from '../../tools/report/command.js'
-import { recordingOf } from '../../tools/report/report.fixture.js'
-import { startDevnet } from '../../tools/devnet/index.js'
 import { createSender, type Sender } from '../../src/index.js'
 import { recordTo } from '../../src/recorder/index.js'
+import { startDevnet } from '../../tools/devnet/index.js'
+import { runReport } from '../../tools/report/command.js'
+import { recordingOf } from '../../tools/report/report.fixture.js'
 import { type Browser, CHROMIUM, hasChromium, startBrowser } from '../support/chromium.js'
 
 const SLOW_MS = 600_000
@@ -24,7 +24,10 @@ async function reportOf(name: string): Promise<string> {
   return out
 }
 
-/** Transfers through faults: lost and broken requests, a stranger at a nonce, a caller who changed its mind. */
+/**
+ * Transfers through faults: lost and broken requests, a foreign transaction at a nonce, and a caller that
+ * changed its mind.
+ */
 async function recordRun(path: string): Promise<void> {
   await using devnet = await startDevnet({ blockTimeMs: 1_000, flashblockMs: 200, seed: 7 })
   await using recorder = recordTo(path)
@@ -61,7 +64,7 @@ describe('a run with faults is recorded', () => {
   }, SLOW_MS)
   afterAll(() => browser?.[Symbol.asyncDispose](), SLOW_MS)
 
-  test('with the whole way of each transaction, and no secret of the endpoint', () => {
+  test('with the whole history of each transaction, and no secret of the endpoint', () => {
     const text = readFileSync(join(folder, 'run.jsonl'), 'utf8')
     const lines = text
       .trim()
@@ -75,9 +78,9 @@ describe('a run with faults is recorded', () => {
     expect(lines.map(({ event }) => event)).toContain('foreign')
   })
 
-  describe.skipIf(!hasChromium)(`its page (skipped where there is no Chromium at ${CHROMIUM})`, () => {
+  describe.skipIf(!hasChromium)(`its page (skipped without a Chromium at ${CHROMIUM})`, () => {
     test(
-      'asks for nothing, complains of nothing, and draws everything, in light and in dark',
+      'makes no request, reports no error, and draws everything, in light and in dark mode',
       async () => {
         const file = await reportOf('run')
         const { page, requests, complaints } = await browser.open()
@@ -124,7 +127,7 @@ describe('a run with faults is recorded', () => {
     )
 
     test(
-      'says what went wrong and how it ended, in tables that sort, and finds a transaction by a hostile id',
+      'shows the failures and outcomes in sortable tables, and finds a transaction by a hostile id',
       async () => {
         const { page, complaints } = await browser.open()
         await page.goto(pathToFileURL(await reportOf('run')).href)
@@ -169,7 +172,7 @@ describe('a run with faults is recorded', () => {
     )
 
     test(
-      'of an empty recording says so',
+      'of an empty recording shows that it is empty',
       async () => {
         await recordTo(join(folder, 'empty.jsonl')).close()
         const { page, complaints } = await browser.open()
@@ -183,7 +186,7 @@ describe('a run with faults is recorded', () => {
   })
 })
 
-/** How many different colours a chart is drawn in: one that is empty has none. */
+/** The number of different colours in a chart. An empty chart has none. */
 async function colours(page: Page, id: string): Promise<number> {
   return page.evaluate(async (chart) => {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
@@ -197,13 +200,16 @@ async function colours(page: Page, id: string): Promise<number> {
   }, id)
 }
 
-/** Nothing is wider than the window, once the charts have followed it: they do so with the frame after. */
+/**
+ * Asserts that nothing is wider than the window once the charts have resized, which takes until the next
+ * frame.
+ */
 async function fits(page: Page): Promise<void> {
   const isWithin = () => document.documentElement.scrollWidth === document.documentElement.clientWidth
   await page.waitForFunction(isWithin, undefined, { timeout: FRAME_MS_MAX })
 }
 
-/** Moves over the chart until something is under the pointer. */
+/** Moves over the chart until an item is under the pointer. */
 async function pointAtSome(page: Page): Promise<void> {
   const box = await page.locator('#nonces').boundingBox()
   if (box === null) throw new Error('there is no chart')

@@ -3,14 +3,14 @@ import { npmScript } from '../support/npmScript.js'
 
 const TIME_MS = 600_000
 
-/** A process of its own: the heap of the test runner is not to be part of what is measured. */
+/** Measures in a child process, because the measurement must not include the heap of the test runner. */
 async function retention(...args: string[]) {
   const { code, out, err } = await npmScript('soak:retention', ['--json', ...args])
   if (out === '') throw new Error(err)
   return { code, result: JSON.parse(out) }
 }
 
-describe('P9: what a lane leaves behind', () => {
+describe('P9: the data that a lane leaves behind', () => {
   test(
     '20,000 through one lane: each once, and file, rows and heap stay flat',
     async () => {
@@ -24,12 +24,12 @@ describe('P9: what a lane leaves behind', () => {
   )
 
   test(
-    'where all that ended is kept, the rows grow, and the same measure says so',
+    'if all ended transactions are kept, the rows grow, and the same measurement reports it',
     async () => {
       const { code, result } = await retention('--transactions', '12000', '--ended-max', '1000000')
       const steep = result.flatness.filter(({ flat }: { flat: boolean }) => !flat)
       const named = steep.map(({ measured }: { measured: string }) => measured)
-      // What waits has a row as well, so that those of transactions are many from the start.
+      // Queued transactions have rows as well, so the table of transactions is large from the start.
       expect(named).toContain('hashes')
       expect([code, result.once]).toEqual([1, 12_000])
     },

@@ -66,7 +66,8 @@ async function newSafe(): Promise<NonceHolder & { safe: Address }> {
     source: safeNonce({ safe }),
     nonce: () => client.readContract({ address: safe, abi, functionName: 'nonce' }),
     async sign(nonce, id, { reverts = false } = {}) {
-      // With no gas set aside, an inner call that reverts takes the carrier with it, and no nonce is used (GS013).
+      // Without gas set aside (safeTxGas 0), a reverting inner call reverts the carrier too, and no nonce is
+      // used (GS013).
       const tx = {
         to: notes,
         value: 0n,
@@ -103,20 +104,20 @@ async function newSafe(): Promise<NonceHolder & { safe: Address }> {
   }
 }
 
-test('a hundred Safe transactions at once land in order, each once, those that fail inside included', async () => {
+test('a hundred concurrent Safe transactions land in order, each once, including failing ones', async () => {
   await runBurst(world, await newSafe(), 1_000n)
 })
 
-test('a carrier that reverts frees no nonce of a Safe: somebody else may bring the same payload in', async () => {
+test('a reverted carrier frees no nonce of a Safe: a stranger may submit the same payload', async () => {
   const safe = await newSafe()
   await runRevertedCarrier(world, safe, (carrier) => ({ ...carrier, gas: 45_000n }), 2_000n)
 })
 
-test('a nonce of a Safe that somebody else used is told to who holds it', async () => {
+test('the owner of a nonce of a Safe that a stranger used is notified', async () => {
   await runForeign(world, await newSafe(), 3_000n)
 })
 
-test('which payload used a nonce is told by the hash in the event of the Safe', async () => {
+test('the hash in the event of the Safe shows which payload used a nonce', async () => {
   const holder = await newSafe()
   const { client, notes } = world
   const carrier = await holder.sign(0n, 4_000n, { reverts: true })
@@ -143,7 +144,7 @@ test('a slot that is not the counter of the Safe is refused, at the latest when 
   // Slot 4 holds the threshold.
   const wrong = world.allocator(storageNonce({ address: safe, slot: 4n, getter }))
   await expect(wrong.reserve()).rejects.toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
-  // Slot 9 is empty, as the counter is: that proves nothing.
+  // Slot 9 is empty, and so is the counter: their equality proves nothing.
   const empty = world.allocator(storageNonce({ address: safe, slot: 9n, getter }))
   const failed = new Promise<Error>((resolve) => {
     empty.on('error', ({ error }) => resolve(error))

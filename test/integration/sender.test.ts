@@ -6,8 +6,6 @@ import {
   type LocalAccount,
 } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { childContract, ledgerContract } from '../../tools/cli/demo/contracts/artifact.js'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import {
   createSender,
   type Item,
@@ -16,6 +14,8 @@ import {
   type Tx,
   type TxlaneError,
 } from '../../src/index.js'
+import { childContract, ledgerContract } from '../../tools/cli/demo/contracts/artifact.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { rpc } from './devnetSupport.js'
 
 const { abi } = ledgerContract
@@ -54,7 +54,7 @@ async function deployLedger(sender: Sender): Promise<Address> {
 const mark = (sender: Sender, address: Address, item: bigint, more: object = {}): Promise<Tx> =>
   sender.writeContract({ abi, address, functionName: 'mark', args: [item], ...more } as never)
 
-/** How often an item was executed, as the contract says. */
+/** The number of executions of an item, as the contract counts them. */
 async function marks(address: Address, item: bigint, on: Devnet = devnet): Promise<bigint> {
   return on.client().readContract({ abi, address, functionName: 'marks', args: [item] }) as Promise<bigint>
 }
@@ -76,7 +76,7 @@ describe('contracts', () => {
     expect(await marks(address, 7n)).toBe(1n)
   })
 
-  test('an estimate that reverts: PREPARE_REVERTED with the decoded custom error, no nonce used', async () => {
+  test('an estimate that reverts: PREPARE_REVERTED with the decoded custom error, and no nonce is used', async () => {
     const sender = open()
     const address = await deployLedger(sender)
     const call = { abi, address, functionName: 'markAndRevert', args: [9n] }
@@ -104,7 +104,7 @@ describe('contracts', () => {
     expect(tx.attempts).toHaveLength(1)
   })
 
-  test('a deployment that needs one in flight is estimated again until that has landed', async () => {
+  test('a deployment that needs one in flight is estimated again until that one has landed', async () => {
     const sender = open()
     const ledger = await deployLedger(sender)
     const [first, second] = await Promise.all([
@@ -155,7 +155,7 @@ describe('sendMany', () => {
 })
 
 describe('repair', () => {
-  test('P4: a foreign transaction takes a nonce: every own one lands once, at another nonce', async () => {
+  test('P4: a foreign transaction takes a nonce: every transaction of ours lands once, at another nonce', async () => {
     const sender = open()
     const address = await deployLedger(sender)
     const foreign: number[] = []
@@ -192,7 +192,7 @@ describe('repair', () => {
     expect(await total(address)).toBe(4n)
   })
 
-  test('row 28: a reorg takes the block: it lands again, once', async () => {
+  test('row 28: a reorg removes the block: it lands again, once', async () => {
     await using manual = await startDevnet({ mode: 'manual' })
     const sender = open(manual, 0)
     const reorged = new Promise((resolve) => sender.on('reorged', resolve))
@@ -211,7 +211,7 @@ describe('repair', () => {
     await sender.close()
   })
 
-  /** Looks until the node has something of this account in its pool. */
+  /** Polls until the node's pool holds a transaction of this account. */
   async function resent(on: Devnet, from: Address): Promise<void> {
     for (;;) {
       const found = (await on.pool()).some((item) => item.from.toLowerCase() === from.toLowerCase())

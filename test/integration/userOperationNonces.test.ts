@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterEach(() => world.closeAll())
 afterAll(() => world.devnet.stop())
 
-/** The account's operations of one key: each key has a sequence of its own. */
+/** The account's operations of one key. Each key has its own sequence. */
 function operations(key: bigint): NonceHolder & { hashOf(nonce: bigint, id: bigint): Hex } {
   const { client, devnet, notes } = world
   const owner = devnet.accounts[5]!
@@ -113,7 +113,7 @@ function operations(key: bigint): NonceHolder & { hashOf(nonce: bigint, id: bigi
   }
 }
 
-test('a hundred user operations at once land in order, each once, those that fail inside included', async () => {
+test('a hundred concurrent user operations land in order, each once, including failing ones', async () => {
   await runBurst(world, operations(0n), 1_000n)
 })
 
@@ -127,15 +127,15 @@ test('nonces of a key other than 0 carry the key, and wait for no other key', as
   await runBurst(world, operations(8n), 2_000n)
 })
 
-test('a bundle that reverts frees no nonce: somebody else may bundle the same operation', async () => {
+test('a reverted bundle frees no nonce: a stranger may bundle the same operation', async () => {
   await runRevertedCarrier(world, operations(9n), (carrier) => ({ ...carrier, gas: 90_000n }), 3_000n)
 })
 
-test('a nonce that somebody else used is told to who holds it', async () => {
+test('the owner of a nonce that a stranger used is notified', async () => {
   await runForeign(world, operations(10n), 4_000n)
 })
 
-test('which operation used a nonce is told by the hash in the event of the EntryPoint', async () => {
+test('the hash in the event of the EntryPoint shows which operation used a nonce', async () => {
   const holder = operations(11n)
   const nonce = 11n << 64n
   const tx = await world.lane(1).send(await holder.sign(nonce, 5_000n))

@@ -1,8 +1,8 @@
 import { createWalletClient, type Hex, http, type LocalAccount, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, createViemNonceManager, type ViemNonceManager } from '../../src/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { rpc } from './devnetSupport.js'
 
 let devnet: Devnet
@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 afterAll(() => devnet.stop())
 
-/** A funded account of its own for each test, with the plug-in, and viem's client for it. */
+/** A funded account for each test, with the plug-in, and viem's client for it. */
 async function setUp(options: Parameters<typeof createViemNonceManager>[0] = {}) {
   nonceManager = createViemNonceManager(options)
   opened.push(nonceManager)
@@ -44,7 +44,7 @@ async function count(account: LocalAccount): Promise<number> {
   return Number(await rpc<Hex>(devnet.url, 'eth_getTransactionCount', account.address, 'latest'))
 }
 
-/** viem's receipt may be one of the pending block: what is sealed follows. */
+/** Waits for the seal, because viem's receipt may be from the pending block. */
 async function sealed(account: LocalAccount, nonces: number): Promise<void> {
   await vi.waitFor(async () => expect(await count(account)).toBe(nonces), 10_000)
 }
@@ -65,7 +65,7 @@ test('a nonce whose answer was lost is not used for another transaction', async 
   await client.sendTransaction({ to: account.address, gas: 21_000n })
   devnet.faults.inject({ fault: 'lostResponse', method: 'eth_sendRawTransaction', count: 1 })
   await expect(client.sendTransaction({ to: account.address, gas: 21_000n })).rejects.toThrow()
-  // The node has it. viem's own manager would give the same nonce again here.
+  // The node accepted it. viem's own manager would return the same nonce again here.
   const hash = await client.sendTransaction({ to: account.address, gas: 21_000n })
   const { nonce } = await client.getTransaction({ hash })
   expect(nonce).toBe(2)
@@ -73,7 +73,7 @@ test('a nonce whose answer was lost is not used for another transaction', async 
   await sealed(account, 3)
 })
 
-test('get tells the next nonce and takes none', async () => {
+test('get returns the next nonce and does not take it', async () => {
   const { account, client } = await setUp()
   const key = { address: account.address, chainId: devnet.chain.id, client }
   expect(await nonceManager.get(key)).toBe(0)
@@ -99,7 +99,7 @@ test('sends by a sender of the same account are counted', async () => {
   await sealed(account, 10)
 })
 
-test('a nonce that viem left behind is filled by a sender of the account', async () => {
+test('a nonce that viem left unused is filled by a sender of the account', async () => {
   const { account, client } = await setUp({ limits: { reservationTtlMs: 200 } })
   devnet.faults.inject({ fault: 'rpcError', method: 'eth_estimateGas', count: 1 })
   await expect(client.sendTransaction({ to: account.address, value: 1n })).rejects.toThrow()
@@ -111,7 +111,7 @@ test('a nonce that viem left behind is filled by a sender of the account', async
   await sealed(account, 2)
 })
 
-test('it lets go of a lane that nobody asks for, and goes on from there', async () => {
+test('it releases a lane that is not in use, and continues from there', async () => {
   const { account, client } = await setUp()
   await client.sendTransaction({ to: account.address, gas: 21_000n })
   await nonceManager.close()

@@ -6,7 +6,7 @@ import { createSender } from '../../src/index.js'
 import { awsKmsAccount } from '../../src/kms/index.js'
 import { startLocalKms } from './emulator/localKms.js'
 
-// Looked for once for the whole run, which says in one line where there is none: test/support/localKmsFound.ts.
+// test/support/localKmsFound.ts searches for it once for the whole run, and prints one line if there is none.
 const file = inject('localKms')
 
 describe.skipIf(file === undefined)('a lane whose key is in an emulator of AWS KMS', () => {
@@ -36,7 +36,7 @@ describe.skipIf(file === undefined)('a lane whose key is in an emulator of AWS K
     return KeyMetadata?.KeyId ?? ''
   }
 
-  test('signs what recovers to its address', async () => {
+  test('signs transactions that recover to its address', async () => {
     const account = await awsKmsAccount({ client: kms, keyId: await newKey() })
     const signature = await account.signMessage({ message: 'hello' })
     expect(await recoverMessageAddress({ message: 'hello', signature })).toBe(account.address)
@@ -52,7 +52,7 @@ describe.skipIf(file === undefined)('a lane whose key is in an emulator of AWS K
     )
   })
 
-  test('lands a burst, each once, and goes on without a gap after its key was disabled for a while', async () => {
+  test('lands each transaction of a burst once, and continues without a gap after its key was disabled for a while', async () => {
     const keyId = await newKey()
     const account = await awsKmsAccount({ client: kms, keyId, timeoutMs: 2_000 })
     const client = devnet.client(0)
@@ -81,7 +81,7 @@ describe.skipIf(file === undefined)('a lane whose key is in an emulator of AWS K
     expect(Math.max(...nonces)).toBeLessThan(cursor)
   })
 
-  test('of another kind of key, or of none, is not opened', async () => {
+  test('does not open if the key is missing or of another kind', async () => {
     for (const keyId of [await newKey('ECC_NIST_P256'), 'alias/none']) {
       const error = await awsKmsAccount({ client: kms, keyId }).catch((thrown: Error) => thrown)
       expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })

@@ -62,7 +62,7 @@ describe.each([
   })
   afterEach(() => service[Symbol.asyncDispose]())
 
-  test('signs what viem signs, with the bytes of viem', async () => {
+  test('signs the same bytes as viem', async () => {
     const account = await service.account()
     expect(account).toMatchObject({ address: plain.address, publicKey: plain.publicKey, type: 'local' })
     for (const sign of SIGNED) {
@@ -72,24 +72,21 @@ describe.each([
     }
   })
 
-  test.each(['throttles', 'fails', 'drops'] as const)(
-    'that %s is asked again until it signs',
-    async (reply) => {
-      const account = await service.account()
-      service.reply = firstThen(reply, 'signs', 2)
-      expect(await account.signTransaction(transfer)).toBe(await plain.signTransaction(transfer))
-      expect(service.asked).toBe(3)
-    },
-  )
+  test.each(['throttles', 'fails', 'drops'] as const)('that %s is retried until it signs', async (reply) => {
+    const account = await service.account()
+    service.reply = firstThen(reply, 'signs', 2)
+    expect(await account.signTransaction(transfer)).toBe(await plain.signTransaction(transfer))
+    expect(service.asked).toBe(3)
+  })
 
-  test('that hangs is asked again until it signs', async () => {
+  test('that hangs is retried until it signs', async () => {
     const account = await service.account({ requestTimeoutMs: 300 })
     service.reply = firstThen('hangs', 'signs')
     expect(await account.signTransaction(transfer)).toBe(await plain.signTransaction(transfer))
     expect(service.asked).toBe(2)
   })
 
-  test('that throttles for good ends it with SIGNER, notExecuted, and its words', async () => {
+  test('that throttles permanently fails the transaction with SIGNER, notExecuted, and its message', async () => {
     const account = await service.account({ timeoutMs: 2_000 })
     service.reply = () => 'throttles'
     const error = await thrown(account.signTransaction(transfer))
@@ -99,7 +96,7 @@ describe.each([
     expect(service.asked).toBeGreaterThan(1)
   })
 
-  test('that refuses is not asked again, and is quoted', async () => {
+  test('that refuses is not retried, and is quoted', async () => {
     const account = await service.account()
     service.reply = () => 'refuses'
     const error = await thrown(account.signTransaction(transfer))
@@ -108,7 +105,7 @@ describe.each([
     expect(service.asked).toBe(1)
   })
 
-  test('that signs with another key is found out', async () => {
+  test('that signs with another key is detected', async () => {
     const account = await service.account()
     service.reply = () => 'signsAsAnother'
     const error = await thrown(account.signTransaction(transfer))
@@ -128,13 +125,13 @@ describe.each([
     },
   )
 
-  test('is asked for no more at once than `concurrency` says', async () => {
+  test('gets no more concurrent requests than `concurrency` allows', async () => {
     const account = await service.account({ concurrency: 3, requestTimeoutMs: 300, timeoutMs: 300 })
     service.reply = () => 'hangs'
     const signing = Array.from({ length: 9 }, (_, nonce) => account.signTransaction({ ...transfer, nonce }))
     const ended = await Promise.allSettled(signing)
     expect(ended.every(({ status }) => status === 'rejected')).toBe(true)
-    // Those that hang are never answered: what came after the first three came after they were given up.
+    // Hanging requests are never answered: those after the first three came after the first were given up.
     expect(service.asked).toBe(9)
   })
 })

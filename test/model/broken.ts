@@ -4,7 +4,10 @@ import { type Transition, transition } from '../../src/ledger/transition.js'
 import type { SCOPES } from './scopes.js'
 import type { Machine } from './shell.js'
 
-/** A machine broken on purpose. The search of the scope has to find out, by breaking this promise. */
+/**
+ * A state machine broken on purpose. The search of the scope has to detect it as a violation of this
+ * promise.
+ */
 export type Mutation = {
   readonly name: string
   readonly scope: keyof typeof SCOPES
@@ -14,7 +17,7 @@ export type Mutation = {
 
 type Change = (slot: Slot, event: SlotEvent, taken: Transition, nonce: number) => Transition
 
-/** The shipped machine, with the result of one kind of event changed. */
+/** The shipped machine, with a changed result of one kind of event. */
 export function after(type: SlotEvent['type'], change: Change): Machine {
   return (nonce, slot, event) => {
     const taken = transition(nonce, slot, event)
@@ -22,13 +25,13 @@ export function after(type: SlotEvent['type'], change: Change): Machine {
   }
 }
 
-/** The shipped machine, made to believe something else of the slot. */
+/** The shipped machine, which sees a changed slot for one kind of event. */
 export function believing(type: SlotEvent['type'], change: (slot: Slot, event: SlotEvent) => Slot): Machine {
   return (nonce, slot, event) =>
     transition(nonce, slot !== undefined && event.type === type ? change(slot, event) : slot, event)
 }
 
-/** Takes the claim from its nonce and queues it again, as if something else had used it. */
+/** Takes the claim from its nonce and queues it again, as if another transaction had used the nonce. */
 export function rebound(slot: Slot, taken: Transition): Transition {
   const claim = lastClaim(slot)
   if (slot.state !== 'live' || claim === undefined) return taken
@@ -50,7 +53,7 @@ export function rebound(slot: Slot, taken: Transition): Transition {
   return { row: taken.row || 31, slot: used, actions: [{ do: 'queueAgain', claim }] }
 }
 
-/** The verdict, given at once. */
+/** Gives the verdict at once. */
 export function settled(_: Slot, __: SlotEvent, taken: Transition, nonce: number): Transition {
   const verdict = transition(nonce, taken.slot, { type: 'lossDepth' })
   return verdict.row === 0 ? taken : { ...verdict, actions: [...taken.actions, ...verdict.actions] }
@@ -63,7 +66,7 @@ export function replacing(taken: Transition, change: (action: SlotAction) => Slo
 export const queued = (action: SlotAction, which: (as: string) => boolean): SlotAction =>
   action.do === 'end' && which(action.as) ? { do: 'queueAgain', claim: action.claim } : action
 
-/** Row 14, taken where it must not be: the slot is shown to the machine in a better light. */
+/** Applies row 14 in a wrong situation: the machine sees the slot in a better state. */
 export const lenient = (
   change: (slot: Extract<Slot, { state: 'live' }>, event: SlotEvent) => Slot,
 ): Machine =>

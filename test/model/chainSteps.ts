@@ -19,7 +19,7 @@ import {
   type World,
 } from './world.js'
 
-/** What the chain may do next, what the lane may learn of it, and the change of holder. */
+/** The next possible events of the chain, the observations of the lane, and the change of lease owner. */
 export function chainSteps(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   blocks(scope, machine, world, emit)
   reorgs(scope, machine, world, emit)
@@ -41,7 +41,7 @@ function blocks(scope: Scope, machine: Machine, world: World, emit: Emit): void 
   if (nonce < scope.nonces) {
     for (const found of candidates(world, nonce)) {
       emit(`a block with ${found.hash}`, mined(scope, machine, found.world, found.hash))
-      // Where evidence may be missing, the body of a block may as well go unread until later, or for ever.
+      // If evidence may be missing, a block's body may also stay unread until later, or forever.
       if (world.left.passed > 0) {
         const chain = chainWith(scope, found.world, found.hash)
         emit(`a block with ${found.hash}, not read`, { ...found.world, chain })
@@ -61,7 +61,10 @@ function chainWith(scope: Scope, world: World, hash: Hash | undefined): readonly
   return hash === undefined ? deeper : [...deeper, { hash, block: blockName(world, hash), depth: 0 }]
 }
 
-/** Blocks with the same content before and after a reorg are two blocks: it takes a name that nobody remembers. */
+/**
+ * Blocks with the same content before and after a reorg are two blocks: the second needs a name that is not
+ * in use.
+ */
 function blockName(world: World, hash: Hash): Hash {
   const nonce = nonceOf(hash)
   const slot = world.slots[nonce]
@@ -73,7 +76,9 @@ function blockName(world: World, hash: Hash): Hash {
   }
 }
 
-/** The newest blocks, fewer than `lossDepth` deep, are replaced by as many that hold something else, or nothing. */
+/**
+ * Replaces the newest blocks, fewer than `lossDepth` deep, by as many others with different or no content.
+ */
 function reorgs(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   if (world.left.reorg === 0) return
   for (let depth = 1; depth <= scope.lossDepth; depth++) {
@@ -89,7 +94,9 @@ function reorgs(scope: Scope, machine: Machine, world: World, emit: Emit): void 
   }
 }
 
-/** A reorg that takes what had its verdict; not beyond the horizon, where nothing is kept that could be repaired. */
+/**
+ * A reorg that removes transactions with verdicts; not beyond the horizon, where no repairable data is kept.
+ */
 function deepReorgs(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   if (world.left.deepReorg === 0) return
   const settled = world.chain.findIndex((use) => use.depth >= scope.lossDepth)
@@ -103,7 +110,10 @@ function deepReorgs(scope: Scope, machine: Machine, world: World, emit: Emit): v
   }
 }
 
-/** The walk: blocks that left are told before those that took their place. Evidence is found later, if ever. */
+/**
+ * The walk: blocks that left are reported before the blocks that replaced them. Evidence is found later, if
+ * ever.
+ */
 function walked(scope: Scope, machine: Machine, world: World, chain: readonly Use[]): World {
   const gone = world.chain.filter((use, nonce) => chain[nonce]?.block !== use.block)
   const stale = world.left.staleFork > 0 ? [...world.stale, ...gone] : NONE
@@ -125,7 +135,7 @@ const NONE: readonly Use[] = []
 const knows = (world: World, nonce: number, hash: Hash): boolean =>
   world.slots[nonce]?.attempts.some((attempt) => attempt.hash === hash) ?? false
 
-/** What may be learnt of a nonce. What is still true is told again and again, whatever the slot knows already. */
+/** Observations about a nonce. True ones are repeated at any time, even if the slot knows them already. */
 function findings(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   const slot = world.slots[nonce]
   if (world.left.foreign > 0 && slot?.state === 'live') {
@@ -142,7 +152,7 @@ function findings(scope: Scope, machine: Machine, world: World, nonce: number, e
   if (use === undefined) return
   emit(`evidence at ${nonce}`, evidence(scope, machine, world, nonce))
   emit(`the walk comes by ${nonce}`, evidence(scope, machine, world, nonce, true))
-  // Whose hash it was matters only where bytes of it may still be told.
+  // The hash that used the nonce matters only if outside code may still commit its bytes.
   if (world.bytes[hashOf(outsideClaim(nonce), nonce, 0)] === (UNTOLD | LANDABLE)) {
     const { world: found } = take(scope, machine, world, nonce, usedIn(world, nonce, use, use.hash))
     emit(`evidence at ${nonce}, in a body`, found)
@@ -169,7 +179,7 @@ function deepFindings(
   }
 }
 
-/** A count that is read while the nonce is not used refutes the belief that it is. */
+/** A count that is read while the nonce is unused refutes the belief that it is used. */
 function counts(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   const refuted = refutation(scope, machine, world, nonce)
   if (refuted !== world) emit(`the count is seen to be no higher than ${nonce}`, refuted)
@@ -183,8 +193,8 @@ export function refutation(scope: Scope, machine: Machine, world: World, nonce: 
 }
 
 /**
- * An endpoint errs: a count is too high for long, or too low, a body is shown without its transactions, or a head jumps
- * back. A witness cannot be forged, so that none of it says that others used a nonce.
+ * An endpoint errs: a count is too high for long, or too low, a body is shown without its transactions, or a
+ * head jumps back. A witness cannot be forged, so none of these errors proves a foreign use.
  */
 function lies(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   const slot = world.slots[nonce]
@@ -200,7 +210,7 @@ function lies(scope: Scope, machine: Machine, world: World, nonce: number, emit:
   emit(`the block that used ${nonce} is not shown`, struckBy({ type: 'left', block, token: 2 }))
 }
 
-/** What an endpoint tells that walked a fork which lost; and that its blocks are gone, once and again. */
+/** Reports of an endpoint that followed an orphaned fork, and repeated reports that its blocks are gone. */
 function staleFindings(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   for (const use of world.left.staleFork > 0 ? world.stale : NONE) {
     if (nonceOf(use.hash) !== nonce) continue
@@ -215,7 +225,7 @@ function staleFindings(scope: Scope, machine: Machine, world: World, nonce: numb
   }
 }
 
-/** The block that is believed to have used a nonce, where it is not on the chain. */
+/** The block that is believed to have used a nonce, if it is not on the chain. */
 export function goneBlock(world: World, nonce: number): BlockRef | undefined {
   const slot = world.slots[nonce]
   const at = slot?.state === 'used' ? slot.at : undefined
@@ -233,7 +243,10 @@ function preconfirmations(scope: Scope, machine: Machine, world: World, nonce: n
   emit(`the preconfirmation of ${nonce} is taken back`, off.world)
 }
 
-/** How the use of a nonce is told: a body with an attempt of ours in it, or a proof that it is none of them. */
+/**
+ * The event that reports the use of a nonce: a body with one of our attempts, or a proof that it is none of
+ * them.
+ */
 function usedIn(world: World, nonce: number, use: Use, hash: Hash | undefined, walked = false): SlotEvent {
   const block = blockRef(use)
   return knows(world, nonce, use.hash)
@@ -241,7 +254,10 @@ function usedIn(world: World, nonce: number, use: Use, hash: Hash | undefined, w
     : { type: 'evidence', hash, block }
 }
 
-/** What used a nonce on the chain, found or walked, is told; the same world where that says nothing new. */
+/**
+ * Reports the use of a nonce on the chain, from evidence or the walk. Returns the same world if that is
+ * nothing new.
+ */
 export function evidence(scope: Scope, machine: Machine, world: World, nonce: number, walked = false): World {
   const use = world.chain[nonce]
   if (use === undefined) return world
@@ -249,8 +265,8 @@ export function evidence(scope: Scope, machine: Machine, world: World, nonce: nu
 }
 
 /**
- * Another process takes the lane. Commits under way took, or did not; whatever is journaled may have been sent by
- * the one before, and how often is not known any more.
+ * Another process acquires the lane. Pending commits succeeded or did not. Any journaled bytes may have been
+ * sent by the former owner, an unknown number of times.
  */
 function takeovers(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   const spent = spend({ ...world, signing: [], outbox: [] }, 'takeover')

@@ -4,9 +4,9 @@ import { sameNamed } from './symmetry.js'
 import { ADVERSITIES, type Left, nonceOf, type Scope, type Signing, type Use, type World } from './world.js'
 
 /**
- * Packs states into a few words: each part of a state is spelt, and equal spellings are one number. What can make no
- * difference any more is left out: the history of a settled nonce, the exact bytes of what is too deep to be lost,
- * and by how much tokens differ, which are only ever compared for being equal.
+ * Packs states into a few words: each part of a state is spelt, and equal spellings share one number. Parts
+ * that can no longer make a difference are left out: the history of a settled nonce, the exact bytes of uses
+ * too deep to be lost, and the distances of tokens, which are only compared for equality.
  */
 export type Codec = {
   readonly width: number
@@ -26,7 +26,7 @@ export function createCodec(scope: Scope): Codec {
   const bytes = createParts<World['bytes']>()
   const chains = createParts<Chain>()
   const lefts = createParts<Left>()
-  // The state unpacked last. Most of what is packed next shares most of its parts, which need no spelling then.
+  // The last unpacked state. The next packed states share most of its parts, which then need no spelling.
   let near: World | undefined
   const nearWords = new Uint32Array(nonces + 5)
   let nearDeep = 0
@@ -61,7 +61,7 @@ export function createCodec(scope: Scope): Codec {
   function chainNumber(world: World, deep: number): number {
     const same = near !== undefined && near.chain === world.chain && near.stale === world.stale
     if (same && deep === nearDeep) return nearWords[nonces + 3] ?? 0
-    // Blocks of forks that lost are not read any more.
+    // Orphaned forks are no longer read.
     const stale = world.left.staleFork > 0 ? world.stale : []
     const chain = deep === 0 ? world.chain : shortened(world.chain, deep)
     return chains.number(chainKey(chain, stale), () => ({ chain, stale }))
@@ -101,7 +101,7 @@ export function createCodec(scope: Scope): Codec {
   }
 }
 
-/** Numbers for the parts of one kind that were met, by how they are spelt. */
+/** Numbers for the parts of one kind, by their spelling. */
 type Parts<T> = { number(key: string, part: () => T): number; part(number: number | undefined): T }
 
 function createParts<T>(): Parts<T> {
@@ -169,7 +169,7 @@ const chainKey = (chain: World['chain'], stale: World['stale']): string =>
 
 const leftKey = (left: Left): string => `${ADVERSITIES.map((kind) => left[kind]).join('')}${left.any}`
 
-/** Nobody cancels or replaces what has ended. */
+/** A transaction that has ended can be neither cancelled nor replaced. */
 function wantedLeft(world: World): Left {
   const { left, fates } = world
   if (left.cancel + left.replace === 0 || fates.A === 'open' || fates.R === 'open') return left
@@ -180,7 +180,7 @@ function wantedLeft(world: World): Left {
 
 const withoutWishes = new WeakMap<Left, Left>()
 
-/** The present token of a slot is 1, every other one 0; of equal stale tasks one is enough. */
+/** The present token of a slot is 1, every other token 0. Of equal stale tasks one is kept. */
 function plainSigning(world: World): World['signing'] {
   const tasks: Signing[] = []
   for (const task of world.signing) {
@@ -193,7 +193,7 @@ function plainSigning(world: World): World['signing'] {
   return tasks
 }
 
-/** The nonces whose use is too deep to be lost, and settled: a bit each. */
+/** The settled nonces whose use is too deep to be lost, as one bit each. */
 function deepNonces(scope: Scope, world: World): number {
   if (keepsHistory(scope)) return 0
   let deep = 0
@@ -211,11 +211,14 @@ const bytesWithout = (bytes: World['bytes'], deep: number): World['bytes'] => {
   return kept
 }
 
-/** Only who was executed matters of what is deep. */
+/** Of a deep use only the executed claim matters. */
 const shortened = (chain: World['chain'], deep: number): readonly Use[] =>
   chain.map((use, nonce) => (deep & (1 << nonce) ? { ...use, block: `0x${use.hash.slice(2, 4)}` } : use))
 
-/** A verdict may be corrected: after a reorg that takes it back, or after a wrong word of the operator. */
+/**
+ * True if a verdict may be corrected: after a reorg that takes it back, or after a wrong statement of the
+ * operator.
+ */
 const keepsHistory = ({ adversities }: Scope): boolean =>
   adversities.deepReorg !== undefined || adversities.wrongWord !== undefined
 
@@ -232,7 +235,7 @@ function attemptsKey(attempts: readonly Attempt[]): string {
   return spelt
 }
 
-/** Of a slot as `plainSlot` makes it. */
+/** Expects a slot as `plainSlot` makes it. */
 function slotKey(scope: Scope, slot: Slot | undefined): string {
   if (slot === undefined) return ''
   const attempts = attemptsKey(slot.attempts)
@@ -263,8 +266,8 @@ function slotKey(scope: Scope, slot: Slot | undefined): string {
 }
 
 /**
- * Facts that only choose between resending, bumping and giving up are taken as bad as they can be, unless the scope
- * asks for them: that allows more steps, not fewer.
+ * Facts that only choose between resending, bumping and giving up are replaced by their worst values, unless
+ * the scope needs them. That allows more steps, not fewer.
  */
 function plainSlot(scope: Scope, slot: Slot | undefined): Slot | undefined {
   if (slot === undefined || (slot.state === 'hole' && slot.attempts.length === 0)) return undefined
@@ -279,8 +282,8 @@ function plainSlot(scope: Scope, slot: Slot | undefined): Slot | undefined {
 }
 
 /**
- * Of several attempts it is only asked whether any was accepted, and how often the newest was sent. One that is not the
- * newest is so again after a deep reorg alone, and then it counts as sent often.
+ * Of several attempts only two facts matter: whether any was accepted, and how often the newest was sent. An
+ * older attempt becomes the newest only after a deep reorg, and then counts as sent often.
  */
 function plainAttempts(attempts: readonly Attempt[]): readonly Attempt[] {
   const accepted = attempts.some((attempt) => attempt.accepted)
@@ -291,7 +294,7 @@ function plainAttempts(attempts: readonly Attempt[]): readonly Attempt[] {
   })
 }
 
-/** Settled, and nothing else of it matters: final is the same. */
+/** Settled: no other property matters, and `final` is equivalent. */
 const CLOSED: Slot = {
   state: 'used',
   nonce: 0,

@@ -18,8 +18,8 @@ import {
 } from './world.js'
 
 /**
- * The one step that a world without any more adversity takes: everything under way completes, what is sent arrives,
- * the newest bytes at the head are included. Undefined where nothing is left to do.
+ * The single step of a world without further adversity: pending work completes, sent bytes arrive, and the
+ * newest bytes at the head are included. Undefined if there is nothing left to do.
  */
 export function healedStep(scope: Scope, machine: Machine, world: World): World | undefined {
   return (
@@ -32,12 +32,12 @@ export function healedStep(scope: Scope, machine: Machine, world: World): World 
   )
 }
 
-/** Why nothing is left to do although not everything has come to its end: P3 and P8. */
+/** The reason why there is nothing left to do although not every transaction has ended: P3 and P8. */
 export function unfinished(world: World): Violation | undefined {
   const cursor = cursorOf(world)
   for (let nonce = 0; nonce < cursor; nonce++) {
     const slot = world.slots[nonce]
-    if (isFree(world, nonce)) return new Violation('P3', `${nonce} stays empty below what is bound`)
+    if (isFree(world, nonce)) return new Violation('P3', `${nonce} stays empty below a bound nonce`)
     if (slot?.state === 'used' && !slot.settled)
       return new Violation('P8', `${nonce} stays without a verdict`)
     if (slot?.state !== 'used' && slot?.state !== 'final') {
@@ -45,7 +45,7 @@ export function unfinished(world: World): Violation | undefined {
     }
   }
   const open = Object.keys(world.fates).filter((claim) => world.fates[claim] === 'open')
-  // The scope may have no nonce left for what waits.
+  // The scope may have no nonce left for queued transactions.
   const waiting = nextNonce(world) === undefined ? world.queue : []
   const endless = open.find((claim) => !waiting.includes(claim))
   return endless === undefined ? undefined : new Violation('P8', `${endless} comes to no end`)
@@ -85,7 +85,7 @@ function operatorSays(scope: Scope, machine: Machine, world: World, nonce: numbe
   return said
 }
 
-/** Completes at once what takes no time in the scope. */
+/** Completes at once the work that takes no time in the scope. */
 export function eager(scope: Scope, machine: Machine, world: World): World {
   const slow = scope.slow ?? []
   let next = world
@@ -123,7 +123,7 @@ function send(scope: Scope, machine: Machine, world: World): World | undefined {
   return { ...sent, bytes: { ...sent.bytes, [hash]: (sent.bytes[hash] ?? 0) | LANDABLE } }
 }
 
-/** The next waiting transaction takes the lowest free nonce; with none waiting the gap timer fires. */
+/** The next queued transaction takes the lowest free nonce; if none is queued the gap timer fires. */
 function fill(scope: Scope, machine: Machine, world: World): World | undefined {
   const nonce = nextNonce(world)
   const [claim] = world.queue

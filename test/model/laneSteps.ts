@@ -26,10 +26,10 @@ import {
   without,
 } from './world.js'
 
-/** Takes a step that may come next. One that leads to the very same world is no step. */
+/** Receives a step that may come next. A step that leads to an identical world is dropped. */
 export type Emit = (name: string, world: World) => void
 
-/** What the lane's own shell, its signer, its store, its callers and its nodes may do next. */
+/** The next possible events of the lane's shell, its signer, its store, its callers and its nodes. */
 export function laneSteps(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   reservations(scope, machine, world, emit)
   for (const task of world.signing) signatures(scope, machine, world, task, emit)
@@ -77,7 +77,7 @@ function commitments(scope: Scope, machine: Machine, world: World, commit: Commi
   const lost = take(scope, machine, spend({ ...unknown.world, commits }, 'commitLost'), nonce, {
     type: 'notCommitted',
   })
-  // The shell still has the bytes: it hands them over again, or drops them where they have gone stale.
+  // The shell still has the bytes: it commits them again, or drops them if they are stale.
   const slot = lost.world.slots[nonce]
   const token = slot?.state === 'reserved' || slot?.state === 'live' ? slot.token : 0
   const signing = [...lost.world.signing, { nonce, claim: attempt.claim, token }]
@@ -116,8 +116,8 @@ function sends(scope: Scope, machine: Machine, world: World, emit: Emit): void {
 }
 
 /**
- * Answers come at any time after the send, more than once, and whatever has become of the nonce since; only
- * `intrinsic` says something that is true.
+ * Answers come at any time after the send, repeatedly, and in any later state of the nonce. Only `intrinsic`
+ * is reliable.
  */
 function answers(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   for (const hash of Object.keys(world.bytes) as Hash[]) {
@@ -133,7 +133,9 @@ function answers(scope: Scope, machine: Machine, world: World, emit: Emit): void
   }
 }
 
-/** A refusal that names what the node takes: as a replacement, or at all, above the ceiling of what is sent here. */
+/**
+ * A refusal that names the price that the node accepts: for a replacement, or at all, above our fee ceiling.
+ */
 function prices(scope: Scope, machine: Machine, world: World, hash: Hash, emit: Emit): void {
   const nonce = nonceOf(hash)
   const answer = { type: 'outcome', hash, epoch: 1 } as const
@@ -204,7 +206,7 @@ function repairs(scope: Scope, machine: Machine, world: World, emit: Emit): void
   }
 }
 
-/** The lane takes it of its own transactions alone: what outside code signed it cannot sign again. */
+/** The lane accepts this only for its own transactions, because it cannot re-sign bytes of outside code. */
 function speedUps(scope: Scope, machine: Machine, world: World, slot: Slot, emit: Emit): void {
   const claim = lastClaim(slot)
   if (claim === undefined || isOutsideClaim(claim)) return
@@ -213,7 +215,7 @@ function speedUps(scope: Scope, machine: Machine, world: World, slot: Slot, emit
   emit(`${claim} is sped up at ${nonce}`, struck(scope, machine, world, 'bump', nonce, event))
 }
 
-/** What callers ask for: cancel the last claim of a nonce, or replace A by R. */
+/** Requests of callers: cancel the last claim of a nonce, or replace A by R. */
 function wishes(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   if (world.left.cancel > 0) {
     if (world.queue.includes('A')) {
@@ -251,7 +253,10 @@ function cancels(scope: Scope, machine: Machine, world: World, nonce: number, em
   emit(`cancel ${claim} at ${nonce}`, { ...next, cancelled: [...next.cancelled, claim] })
 }
 
-/** Outside code that is handed a nonce: it commits its bytes, early or late, releases it, or is never heard of again. */
+/**
+ * Outside code that gets a nonce: it commits its bytes, early or late, releases the nonce, or never reports
+ * back.
+ */
 function outsiders(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   handingOut(scope, machine, world, emit)
   for (const hash of Object.keys(world.bytes) as Hash[]) {
@@ -263,7 +268,7 @@ function outsiders(scope: Scope, machine: Machine, world: World, emit: Emit): vo
   for (const [nonce, slot] of world.slots.entries()) {
     if (slot?.state !== 'outside' || slot.origin !== 'handedOut') continue
     const event: SlotEvent = { type: 'ttl', signer: true, token: 2 }
-    emit(`${nonce} is not heard of`, take(scope, machine, world, nonce, event).world)
+    emit(`${nonce} is never reported back`, take(scope, machine, world, nonce, event).world)
   }
 }
 
@@ -275,7 +280,7 @@ function handingOut(scope: Scope, machine: Machine, world: World, emit: Emit): v
     const bytes = { ...out.bytes, [hashOf(outsideClaim(next), next, 0)]: UNTOLD }
     emit(`hand out ${next}`, { ...out, bytes })
   }
-  // Counted by `pending` when the lane began: something unknown that may land.
+  // The nonce was counted by `pending` when the lane began: an unknown transaction may land.
   if (world.left.seeded > 0 && next === 0 && cursorOf(world) === 0 && world.chain.length === 0) {
     const { world: out } = take(scope, machine, spend(world, 'seeded'), next, { type: 'seeded' })
     const bytes = { ...out.bytes, [hashOf('P', next, 0)]: UNTOLD | LANDABLE }
@@ -283,7 +288,7 @@ function handingOut(scope: Scope, machine: Machine, world: World, emit: Emit): v
   }
 }
 
-/** Bytes of outside code that the lane was not told of yet. */
+/** Bytes of outside code that were not yet committed to the lane. */
 function outsideBytes(
   scope: Scope,
   machine: Machine,
@@ -297,7 +302,7 @@ function outsideBytes(
   const sent = ((world.bytes[hash] ?? 0) & LANDABLE) > 0
   const withBits = (bits: number): World['bytes'] => ({ ...world.bytes, [hash]: bits })
   if (!sent) {
-    emit(`${hash} is sent and not told`, { ...world, bytes: withBits(UNTOLD | LANDABLE) })
+    emit(`${hash} is sent and not committed`, { ...world, bytes: withBits(UNTOLD | LANDABLE) })
   }
   if (!sent && slot?.state === 'outside') {
     const { [hash]: _, ...bytes } = world.bytes
@@ -318,7 +323,7 @@ function outsideBytes(
   )
 }
 
-/** The sender takes no bytes for a nonce that is its own, or settled. */
+/** The sender accepts no bytes for a nonce that is its own, or settled. */
 function mayStillCommit(slot: Slot | undefined): boolean {
   if (slot?.state === 'used') return !slot.settled && slot.claims.length === 0
   return slot?.state === 'outside' || (slot?.state === 'live' && slot.claims.length === 0)

@@ -6,11 +6,12 @@ import { type Machine, take } from './shell.js'
 import { cursorOf, isFree, type Scope, type World } from './world.js'
 
 /**
- * What is told in every state although it says nothing new: late, twice, or of something that never was. The ledger
- * that ships ignores it, so nothing comes of these steps; a ledger that believed it would go astray.
+ * Events that are reported in every state although they bring no news: late, repeated, or about things that
+ * never existed. The shipped ledger ignores them, so these steps change nothing; a ledger that believed them
+ * would go wrong.
  */
 export function createLateSteps(scope: Scope, machine: Machine) {
-  // A machine knows nothing but its slot: what one ignores, it ignores in every world.
+  // A machine depends only on its slot: an event that it ignores for a slot, it ignores in every world.
   const unmoved = new WeakSet<Slot>()
 
   function tell(world: World, nonce: number, events: readonly SlotEvent[], emit: Emit): boolean {
@@ -50,12 +51,12 @@ function eventsOfSlot(slot: Slot): readonly SlotEvent[] {
   if (slot.state !== 'used' || slot.at !== undefined) events.push(HORIZON)
   if (slot.state !== 'outside') events.push(...OF_OUTSIDE)
   if (slot.state === 'used' || slot.state === 'final') events.push(...OF_UNUSED)
-  // The answer to a commit comes once: while another one is under way there, it would stand for that one.
+  // The answer to a commit comes once. During another pending commit it would be taken for that one's answer.
   if ('committing' in slot && slot.committing > 0) return events
   return [...events, ...slot.attempts.map((attempt) => ({ type: 'journaled', token: 0, attempt }) as const)]
 }
 
-/** The walk will tell it still, or tells it at this moment. */
+/** True if the walk is yet to report it, or reports it at this moment. */
 function believed(world: World, nonce: number, block: Hash): boolean {
   const slot = world.slots[nonce]
   return slot?.state === 'used' && slot.at?.hash === block
@@ -63,7 +64,7 @@ function believed(world: World, nonce: number, block: Hash): boolean {
 
 const NEVER = { number: 0, hash: '0xnever' } as const
 
-/** Of a nonce that was used on the word of the operator it is told where the chain says so too. */
+/** For a nonce that the operator settled, this is reported only if the chain agrees. */
 const HORIZON: SlotEvent = { type: 'horizon' }
 
 const EVERYWHERE: readonly SlotEvent[] = [
@@ -82,7 +83,7 @@ const GAP: SlotEvent = { type: 'gapTimer', boundAbove: true, waiting: false, tok
 
 const OF_OUTSIDE: readonly SlotEvent[] = [{ type: 'released' }, { type: 'ttl', signer: true, token: 2 }]
 
-/** Of a nonce that is used by now. */
+/** Reported of nonces that are used by now. */
 const OF_UNUSED: readonly SlotEvent[] = [
   { type: 'stuck', head: true, atCeiling: true, priced: false, fillable: true, signer: true, token: 2 },
   { type: 'withdraw', claim: 'A', why: 'again' },

@@ -10,7 +10,7 @@ const { createSystem, SCOPES, search, TABLE, transition } = await built<typeof i
 
 const TIMEOUT_MS = 120_000
 
-/** A row, and the event on which it was taken. */
+/** A row, and the event that selected it. */
 const taken = new Set<string>()
 const on = (row: number, event: string): string => `${row} ${event}`
 
@@ -27,7 +27,7 @@ function searched(scope: Scope): Found {
   return found
 }
 
-describe('the ledger that ships, in every world of a scope', () => {
+describe('the shipped ledger, in every world of a scope', () => {
   test.each(Object.entries(SCOPES))(
     '%s: P1 to P6 and P8 hold in every state, and each state ends once the world heals',
     (_, scope: Scope) => {

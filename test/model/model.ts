@@ -1,4 +1,4 @@
-/** The ledger that ships, and what searches it: for tests, bundled. */
+/** The shipped ledger and its search, in one bundle for the tests. */
 export { TABLE } from '../../src/ledger/table.js'
 export { transition } from '../../src/ledger/transition.js'
 export { SCOPES } from './scopes.js'

@@ -4,9 +4,10 @@ import { SCOPES } from './scopes.js'
 import { search } from './search.js'
 import { createSystem } from './system.js'
 
-// The search is worth what it finds: a machine broken on purpose has to be found out, by the promise that it breaks.
+// The search must detect each machine that is broken on purpose, as a violation of the promise that it
+// breaks.
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation.breaks, mutation] as const))(
-  'it is found out when %s (%s)',
+  'it is detected when %s (%s)',
   (_, breaks, { scope, machine }) => {
     const { violation } = search(createSystem(SCOPES[scope], machine))
     expect(violation?.promise, violation?.text ?? 'not found out').toBe(breaks)
@@ -14,7 +15,7 @@ test.each(MUTATIONS.map((mutation) => [mutation.name, mutation.breaks, mutation]
   120_000,
 )
 
-test('no two mutations are called the same', () => {
+test('no two mutations have the same name', () => {
   const names = new Set(MUTATIONS.map(({ name }) => name))
   console.log(`${names.size} mutations`)
   expect(names.size).toBe(MUTATIONS.length)

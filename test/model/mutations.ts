@@ -111,7 +111,7 @@ const forgetting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'what is committed after its nonce was used is forgotten',
+    name: 'bytes that are committed after their nonce was used are forgotten',
     scope: 'freed',
     breaks: 'P2',
     machine: after('journaled', (slot, _, taken) =>
@@ -135,7 +135,7 @@ const forgetting: readonly Mutation[] = [
     machine: after('left', (slot) => ({ row: 0, slot, actions: [] })),
   },
   {
-    name: 'the end asked for is forgotten in a reorg',
+    name: 'the requested end is forgotten in a reorg',
     scope: 'wishes',
     breaks: 'P8',
     machine: after('left', (slot, _, taken) =>
@@ -227,7 +227,7 @@ const freeing: readonly Mutation[] = [
 
 const contradictory: readonly Mutation[] = [
   {
-    name: 'evidence that is told again opens a verdict again',
+    name: 'repeated evidence opens a verdict again',
     scope: 'beyond',
     breaks: 'P1',
     machine: after('evidence', (slot, event, taken) =>
@@ -248,13 +248,13 @@ const contradictory: readonly Mutation[] = [
     },
   },
   {
-    name: 'a verdict that is told twice is given twice',
+    name: 'a repeated verdict is given twice',
     scope: 'deeper',
     breaks: 'P8',
     machine: believing('lossDepth', (slot) => (slot.state === 'used' ? { ...slot, settled: false } : slot)),
   },
   {
-    name: 'outside bytes that are told late are taken not to be what was seen',
+    name: 'outside bytes that are committed late are assumed not to be the observed ones',
     scope: 'handed',
     breaks: 'P5',
     machine: after('outsideCommitted', (slot, event, taken) =>
@@ -289,7 +289,7 @@ const beyond: readonly Mutation[] = [
     ),
   },
   {
-    name: 'after a deep reorg the newest bytes are resent, whosever they are',
+    name: 'after a deep reorg the newest bytes are resent, regardless of their claim',
     scope: 'beyond',
     breaks: 'P1',
     machine: after('left', (slot, _, taken) =>
@@ -315,7 +315,7 @@ const ending: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a transaction is replaced after its end was asked for',
+    name: 'a transaction is replaced after its end was requested',
     scope: 'wishes',
     breaks: 'P8',
     machine: (nonce, slot, event) => {
@@ -331,7 +331,7 @@ const ending: readonly Mutation[] = [
     machine: believing('stuck', (slot) => (slot.state === 'live' ? { ...slot, displaced: false } : slot)),
   },
   {
-    name: 'a reorg resends the newest bytes, whosever they are',
+    name: 'a reorg resends the newest bytes, regardless of their claim',
     scope: 'freed',
     breaks: 'P5',
     machine: after('left', (slot, _, taken) =>
@@ -343,7 +343,7 @@ const ending: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a timeout resends bytes of what has ended',
+    name: 'a timeout resends bytes of a transaction that has ended',
     scope: 'freed',
     breaks: 'P5',
     machine: after('outcome', (_, event, taken) =>

@@ -5,7 +5,10 @@ import { after, type Mutation } from './broken.js'
 const ignoring = (slot: Slot) => ({ row: 0, slot, actions: [] })
 const isSettled = (slot: Slot): boolean => slot.state === 'used' && slot.settled
 
-/** What was concluded from a count, a witness or a word that turns out to be wrong is taken back (rows 24, 26, 27, 34, 35). */
+/**
+ * Conclusions from a count, a witness or an operator's statement that turns out to be wrong are taken back
+ * (rows 24, 26, 27, 34, 35).
+ */
 export const correcting: readonly Mutation[] = [
   {
     name: 'an own attempt in a walked block corrects no verdict',
@@ -23,7 +26,7 @@ export const correcting: readonly Mutation[] = [
     })),
   },
   {
-    name: 'what lands after its verdict was taken back stays bound to another nonce',
+    name: 'a transaction that lands after its verdict was taken back stays bound to another nonce',
     scope: 'beyond',
     breaks: 'P4',
     machine: after('sealed', (slot, _, taken) =>
@@ -33,7 +36,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a corrected verdict is given a second time, though what ended stays ended',
+    name: 'a corrected verdict is given a second time, though an ended transaction stays ended',
     scope: 'misled',
     breaks: 'P8',
     machine: after('sealed', (slot, _, taken) =>
@@ -43,7 +46,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a count that passes a nonce forgets the end that was asked for',
+    name: 'a count that passes a nonce forgets the requested end',
     scope: 'words',
     breaks: 'P8',
     machine: after('passed', (_, __, taken) =>
@@ -67,7 +70,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a body without the witness forgets the end that was asked for',
+    name: 'a body without the witness forgets the requested end',
     scope: 'lies',
     breaks: 'P4',
     machine: after('unwitnessed', (_, __, taken) =>
@@ -75,7 +78,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a body without the witness forgets what was sent',
+    name: 'a body without the witness forgets the sent bytes',
     scope: 'lies',
     breaks: 'P2',
     machine: after('unwitnessed', (_, __, taken) =>
@@ -83,7 +86,7 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'what has executed elsewhere frees a nonce with journaled bytes',
+    name: 'a transaction executed elsewhere frees a nonce with journaled bytes',
     scope: 'misled',
     breaks: 'P2',
     machine: after('executedElsewhere', (slot, _, taken) =>
@@ -93,13 +96,13 @@ export const correcting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'what has executed elsewhere stays bound to a nonce that is used and has no verdict',
+    name: 'a transaction executed elsewhere stays bound to a nonce that is used and has no verdict',
     scope: 'misled',
     breaks: 'P1',
     machine: after('executedElsewhere', (slot, _, taken) => (slot.state === 'used' ? ignoring(slot) : taken)),
   },
   {
-    name: 'what has executed elsewhere and is cancelled here is wanted again',
+    name: 'a transaction executed elsewhere and cancelled here is wanted again',
     scope: 'misled',
     breaks: 'P4',
     machine: (nonce, slot, event) =>
@@ -109,7 +112,7 @@ export const correcting: readonly Mutation[] = [
   },
 ]
 
-/** What rested on an endpoint that erred. */
+/** Conclusions from an endpoint that erred. */
 export const lying: readonly Mutation[] = [
   {
     name: 'a refuted count frees a nonce with journaled bytes',

@@ -5,7 +5,7 @@ import { LONG_SCOPES, SCOPES } from './scopes.js'
 const parse = (text: string) => parseOptions(text.split(' ').filter(Boolean))
 
 describe('the options', () => {
-  test('none mean the scopes that the tests search, each to its fixed point', () => {
+  test('default to the scopes that the tests search, each to its fixed point', () => {
     expect(parse('')).toEqual({
       kind: 'run',
       options: {
@@ -18,7 +18,7 @@ describe('the options', () => {
     })
   })
 
-  test('a scope that the tests have no time for can be named', () => {
+  test('a scope that is too long for the tests can be named', () => {
     const [name = ''] = Object.keys(LONG_SCOPES)
     expect(parse(`--scope ${name} --budget 0 --states-max 500`)).toMatchObject({
       kind: 'run',
@@ -32,7 +32,7 @@ describe('the options', () => {
     ['--budget none', '--budget'],
     ['--states-max 0', '--states-max'],
     ['--states 5', '--states'],
-  ])('%s is refused, and the option named', (text, named) => {
+  ])('%s is refused, and the option is named', (text, named) => {
     expect(parse(text)).toMatchObject({ kind: 'bad', message: expect.stringContaining(named) })
   })
 })

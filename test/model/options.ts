@@ -34,13 +34,13 @@ function createCommand(): Command {
     .addOption(
       new Option(
         '--scope <name>',
-        'this one alone (default: those that each run of the tests searches)',
+        'search only this scope (default: the scopes that each run of the tests searches)',
       ).choices(Object.keys(ALL)),
     )
     .addOption(
       new Option(
         '--budget <n>',
-        'adversities in one history at the most (default: as the scope says)',
+        'maximum of adversities in one history (default: that of the scope)',
       ).argParser(whole(0, BUDGET_MAX)),
     )
     .addOption(
@@ -48,6 +48,6 @@ function createCommand(): Command {
         whole(1, STATES_MAX),
       ),
     )
-    .option('--progress', 'say at each depth how far it has come, on standard error', false)
+    .option('--progress', 'print the progress at each depth, on standard error', false)
     .option('--json', 'a JSON object for each scope in place of the text', false)
 }

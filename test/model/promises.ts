@@ -17,8 +17,8 @@ import {
 } from './world.js'
 
 /**
- * What has to hold in every state; throws a `Violation` that names the promise. What has to hold of a step is
- * checked where the step is taken: who is queued again (P4), what is sent (P5, P6), what is told twice (P8).
+ * Checks the promises of every state; throws a `Violation` that names the broken one. The promises of a step
+ * are checked at the step: re-queued transactions (P4), sent bytes (P5, P6), repeated reports (P8).
  */
 export function checkPromises(scope: Scope, machine: Machine, world: World): void {
   const executed = executions(world)
@@ -32,12 +32,12 @@ export function checkPromises(scope: Scope, machine: Machine, world: World): voi
   checkHoles(machine, world)
 }
 
-/** What the chain as it is has executed. */
+/** The transactions that the present chain has executed. */
 function executions(world: World): string[] {
   return world.chain.flatMap((use) => claimOf(use.hash) ?? [])
 }
 
-/** P1, and P8: what is open waits in the queue or is bound to exactly one unfinished nonce. */
+/** P1, and P8: an open transaction waits in the queue or is bound to exactly one unfinished nonce. */
 function checkOwner(world: World, claim: string): void {
   const fate = world.fates[claim]
   const places =
@@ -53,7 +53,10 @@ function boundTo(slot: Slot | undefined, claim: string): boolean {
   return slot?.state === 'live' && slot.claims.includes(claim)
 }
 
-/** P1: a nonce is bound to one transaction, with those that it replaced on request; of these only one executes. */
+/**
+ * P1: a nonce is bound to one transaction, and to the ones that it replaced on request; only one of them
+ * executes.
+ */
 function checkReplaced(world: World, executed: readonly string[]): void {
   for (const slot of world.slots) {
     if (slot?.state !== 'live') continue
@@ -74,10 +77,10 @@ function checkExecution(scope: Scope, world: World, claim: string, times: number
     return
   }
   const there = world.chain.some((use) => claimOf(use.hash) === claim && use.depth >= scope.lossDepth)
-  must(there, 'P4', `${claim} was told to have landed, and it has not`)
+  must(there, 'P4', `${claim} was reported as landed, and it has not`)
 }
 
-/** P2: journaled bytes are kept, and their nonce stays bound to what they carry while they may land. */
+/** P2: journaled bytes are kept, and their nonce stays bound to their claim while they may land. */
 function checkBytes(scope: Scope, world: World, hash: Hash): void {
   const nonce = nonceOf(hash)
   const slot = world.slots[nonce]
@@ -97,8 +100,8 @@ function checkBytes(scope: Scope, world: World, hash: Hash): void {
 }
 
 /**
- * P3: what is empty below a bound nonce can be filled at once, by whoever waits and by a no-op. That it is filled
- * in the end is looked for by following each state through a healed world.
+ * P3: an empty nonce below a bound one can be filled at once, by a queued transaction and by a no-op.
+ * Following each state through a healed world checks that it is filled in the end.
  */
 function checkHoles(machine: Machine, world: World): void {
   const cursor = cursorOf(world)
@@ -112,7 +115,7 @@ function checkHoles(machine: Machine, world: World): void {
       `the gap at ${nonce} is left alone`,
     )
     const filled = machine(nonce, slot, RESERVE)
-    must(filled.slot.state === 'reserved', 'P3', `${nonce} is empty and nobody can have it`)
+    must(filled.slot.state === 'reserved', 'P3', `${nonce} is empty and cannot be reserved`)
   }
 }
 

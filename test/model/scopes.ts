@@ -3,12 +3,14 @@ import { ADVERSITIES, type Scope } from './world.js'
 const both = ['A', 'B'] as const
 const slow = ['sign', 'commit', 'send'] as const
 
-/** A deep reorg and an operator who errs have scopes of their own, since other promises hold after them. */
+/**
+ * A deep reorg and an operator that errs have scopes of their own, because other promises hold after them.
+ */
 const SHALLOW = ADVERSITIES.filter((kind) => kind !== 'deepReorg' && kind !== 'wrongWord')
 
-/** Searched to the fixed point by each run of the tests. R stands by to replace A. */
+/** Each run of the tests searches these to the fixed point. R is available to replace A. */
 export const SCOPES = {
-  /** Every adversity there is, at any moment of everything that takes its time; one in a history. */
+  /** Every adversity, at any moment of all slow work; one per history. */
   everything: {
     name: 'everything',
     nonces: 3,
@@ -19,7 +21,7 @@ export const SCOPES = {
     adversities: Object.fromEntries(SHALLOW.map((kind) => [kind, 9])),
     atMost: 1,
   },
-  /** What callers ask for, against what the chain does. */
+  /** Requests of callers against events of the chain. */
   wishes: {
     name: 'wishes',
     nonces: 3,
@@ -29,7 +31,10 @@ export const SCOPES = {
     adversities: { foreign: 1, reorg: 1, cancel: 1, replace: 1 },
     atMost: 3,
   },
-  /** Endpoints that err, for a while: counts, bodies and heads that are wrong, beside strangers and reorgs. */
+  /**
+   * Endpoints that err for a while, with wrong counts, bodies and heads, beside foreign transactions and
+   * reorgs.
+   */
   lies: {
     name: 'lies',
     nonces: 2,
@@ -39,7 +44,7 @@ export const SCOPES = {
     adversities: { lie: 2, foreign: 1, reorg: 1, cancel: 1, takeover: 1 },
     atMost: 3,
   },
-  /** Blocks believed only with two children: longer forks, two of them. */
+  /** Blocks are believed only with two children: longer forks, two of them. */
   deeper: {
     name: 'deeper',
     nonces: 3,
@@ -48,7 +53,7 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 1, reorg: 2 },
   },
-  /** Nonces that others were handed, on a chain that is replaced. */
+  /** Nonces that outside code reserved, on a chain that is replaced. */
   handed: {
     name: 'handed',
     nonces: 2,
@@ -57,7 +62,7 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 1, reorg: 1, handOut: 1 },
   },
-  /** Nonces that others were handed, and nonces of which nobody can tell, or not yet, who used them. */
+  /** Nonces that outside code reserved, and nonces whose user cannot be identified, or not yet. */
   outside: {
     name: 'outside',
     nonces: 2,
@@ -67,7 +72,7 @@ export const SCOPES = {
     adversities: { foreign: 1, handOut: 1, passed: 1, replace: 1 },
     atMost: 3,
   },
-  /** What the operator says of a transaction that was replaced and cancelled. */
+  /** The operator's statements about a transaction that was replaced and cancelled. */
   words: {
     name: 'words',
     nonces: 2,
@@ -76,7 +81,7 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 1, passed: 1, replace: 1, cancel: 1 },
   },
-  /** Signing, committing and sending take their time, while the chain and the holder change. */
+  /** Signing, committing and sending take time, while the chain and the lease owner change. */
   holders: {
     name: 'holders',
     nonces: 2,
@@ -86,7 +91,7 @@ export const SCOPES = {
     slow,
     adversities: { foreign: 1, reorg: 1, takeover: 1 },
   },
-  /** A slow signer, while what it signs for is cancelled, replaced, or its nonce gone. */
+  /** A slow signer, while its transaction is cancelled or replaced, or its nonce used. */
   tokens: {
     name: 'tokens',
     nonces: 2,
@@ -96,7 +101,7 @@ export const SCOPES = {
     slow: ['sign'],
     adversities: { cancel: 1, replace: 1, foreign: 1 },
   },
-  /** A signer that fails and a store that loses commits, under a transaction that is cancelled and replaced. */
+  /** A signer that fails and a store that loses commits, for a transaction that is cancelled and replaced. */
   signers: {
     name: 'signers',
     nonces: 2,
@@ -106,7 +111,10 @@ export const SCOPES = {
     slow,
     adversities: { cancel: 1, replace: 1, takeover: 1, signFails: 1, commitLost: 1 },
   },
-  /** Commits that are lost, under a cancel, of a nonce that something foreign uses until its block leaves. */
+  /**
+   * Commits that are lost, during a cancel, for a nonce that a foreign transaction uses until its block
+   * leaves.
+   */
   lost: {
     name: 'lost',
     nonces: 2,
@@ -116,7 +124,7 @@ export const SCOPES = {
     slow: ['sign', 'commit'],
     adversities: { cancel: 1, commitLost: 1, foreign: 1, reorg: 1 },
   },
-  /** Refusals for good, of bytes that may or may not be elsewhere already, and the gaps that they leave. */
+  /** Permanent refusals of bytes that may be known elsewhere already, and the resulting gaps. */
   refusals: {
     name: 'refusals',
     nonces: 3,
@@ -126,7 +134,7 @@ export const SCOPES = {
     slow: ['send'],
     adversities: { intrinsic: 2, bump: 1 },
   },
-  /** The same, of bytes that another process may have sent. */
+  /** The same for bytes that another process may have sent. */
   inherited: {
     name: 'inherited',
     nonces: 2,
@@ -136,7 +144,9 @@ export const SCOPES = {
     slow: ['send'],
     adversities: { intrinsic: 2, bump: 1, takeover: 1, foreign: 1 },
   },
-  /** A freed nonce that something foreign uses, until its block leaves; and a commit that is under way meanwhile. */
+  /**
+   * A freed nonce that a foreign transaction uses until its block leaves, with a commit pending meanwhile.
+   */
   freed: {
     name: 'freed',
     nonces: 2,
@@ -147,8 +157,9 @@ export const SCOPES = {
     adversities: { intrinsic: 1, foreign: 1, reorg: 1, bump: 1 },
   },
   /**
-   * A reorg deeper than `lossDepth`, which takes verdicts back. Promised beyond it: nothing more is reserved, what had
-   * landed is sent again, every other nonce is voided, attempts are kept, and there is an end.
+   * A reorg deeper than `lossDepth`, which takes verdicts back. Beyond it the promises are: nothing more is
+   * reserved, landed transactions are sent again, every other nonce is voided, attempts are kept, and there
+   * is an end.
    */
   beyond: {
     name: 'beyond',
@@ -159,7 +170,7 @@ export const SCOPES = {
     adversities: { foreign: 1, deepReorg: 1, cancel: 1, replace: 1 },
     atMost: 2,
   },
-  /** Two of them: a block comes that was replaced before, and goes again. */
+  /** Two deep reorgs: a block that was replaced before returns, and leaves again. */
   forks: {
     name: 'forks',
     nonces: 2,
@@ -168,7 +179,7 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 2, deepReorg: 2 },
   },
-  /** One nonce with all that nodes say of it: displaced, refused, underbid, preconfirmed. */
+  /** One nonce with all facts that nodes report: displaced, refused, underbid, preconfirmed. */
   facts: {
     name: 'facts',
     nonces: 1,
@@ -178,7 +189,7 @@ export const SCOPES = {
     facts: true,
     adversities: { reorg: 1, cancel: 1, void: 1 },
   },
-  /** An operator who errs, after counts that are wrong and bodies that nobody reads, and what the chain says then. */
+  /** An operator that errs, after wrong counts and unread bodies, and the later evidence of the chain. */
   misled: {
     name: 'misled',
     nonces: 2,
@@ -189,7 +200,7 @@ export const SCOPES = {
     adversities: { wrongWord: 1, lie: 1, passed: 1, foreign: 1, replace: 1, cancel: 1 },
     atMost: 3,
   },
-  /** A node that keeps what it refuses for good: freed nonces are used by what was there before. */
+  /** A node that keeps bytes which it refuses permanently: freed nonces are used by the earlier bytes. */
   kept: {
     name: 'kept',
     nonces: 2,
@@ -200,7 +211,10 @@ export const SCOPES = {
     adversities: { lie: 1, foreign: 1, reorg: 1 },
     atMost: 2,
   },
-  /** Nodes that name the price they take: above a ceiling, or of a replacement; and callers who then offer it. */
+  /**
+   * Nodes that name the price they accept: above a ceiling, or for a replacement; and callers that then
+   * offer it.
+   */
   prices: {
     name: 'prices',
     nonces: 1,

@@ -3,7 +3,10 @@ import { type SearchOptions, type System, search } from './search.js'
 import { createStateSet } from './stateSet.js'
 import { must, Violation } from './violation.js'
 
-/** Two counters, each from 0 to 9, which may be raised by one; a healed world raises the first one to its end. */
+/**
+ * Two counters from 0 to 9, each of which may be raised by one. A healed world raises the first one to its
+ * end.
+ */
 type Toy = { readonly a: number; readonly b: number }
 
 const TOP = 9
@@ -32,7 +35,7 @@ describe('the search', () => {
     expect(run({})).toEqual({ states: 100, steps: 180, depth: 18, cut: false })
   })
 
-  test('finds a state that breaks a promise, by the shortest way there', () => {
+  test('finds a state that breaks a promise, with the shortest path to it', () => {
     const check = ({ a, b }: Toy) => must(a < 2 || b < 3, 'P0', `a is ${a} and b is ${b}`)
     const { violation } = run({ check })
     expect(violation).toMatchObject({ promise: 'P0', text: 'P0: a is 2 and b is 3' })
@@ -45,7 +48,7 @@ describe('the search', () => {
     ])
   })
 
-  test('finds a step that breaks a promise, and tells the way up to it', () => {
+  test('finds a step that breaks a promise, and reports the path up to it', () => {
     const steps: System<Toy>['steps'] = (state, tell) => {
       must(state.b < 4, 'P0', 'b is raised beyond 4')
       toy.steps(state, tell)
@@ -53,7 +56,7 @@ describe('the search', () => {
     expect(run({ steps }).violation?.trace).toEqual(['raise b', 'raise b', 'raise b', 'raise b'])
   })
 
-  test('finds where a healed world stops short of its end', () => {
+  test('finds a state from which the healed world stops short of its end', () => {
     const heal = ({ a, b }: Toy) => (a < TOP && b !== 2 ? { a: a + 1, b } : undefined)
     expect(run({ heal }).violation).toEqual({
       promise: 'end',
@@ -62,7 +65,7 @@ describe('the search', () => {
     })
   })
 
-  test('finds where a healed world goes round in circles', () => {
+  test('finds a state from which the healed world goes round in circles', () => {
     const heal = ({ a, b }: Toy) => (b === 1 ? { a: (a + 1) % 3, b } : toy.heal({ a, b }))
     expect(run({ heal }).violation).toMatchObject({
       text: 'end: a healed world goes round in circles',
@@ -70,7 +73,7 @@ describe('the search', () => {
     })
   })
 
-  test('says that it was cut short, and follows what it found to its end all the same', () => {
+  test('reports that it was cut short, and still follows each found state to its end', () => {
     const { cut, violation } = run({}, { statesMax: 20 })
     expect({ cut, violation }).toEqual({ cut: true, violation: undefined })
     const heal = ({ a, b }: Toy) => (a < 6 ? { a: a + 1, b } : undefined)
@@ -79,7 +82,7 @@ describe('the search', () => {
 })
 
 describe('the set of states', () => {
-  test('numbers states as they come, and knows each again', () => {
+  test('numbers states in the order of insertion, and recognises each again', () => {
     const set = createStateSet(2)
     const words = new Uint32Array(2)
     const add = (index: number) => {

@@ -1,18 +1,20 @@
 import { type Column, createColumn, createStateSet, type StateSet } from './stateSet.js'
 import { Violation } from './violation.js'
 
-/** Something to search: where it begins, what may happen, and what has to hold. */
+/** A system to search: its first state, its possible steps, and its promises. */
 export type System<S> = {
   readonly begin: S
-  /** Tells all that may happen next. */
+  /** Reports all possible next states. */
   steps(state: S, tell: (name: string, next: S) => void): void
-  /** Throws a `Violation` where a promise is broken; so may `steps`. */
+  /** Throws a `Violation` if a promise is broken; so may `steps`. */
   check(state: S): void
-  /** The one step of a world in which nothing goes wrong any more; undefined where nothing is left to do. */
+  /** The one step of a world without further faults; undefined if there is nothing left to do. */
   heal(state: S): S | undefined
-  /** Why a world with nothing left to do has not come to its end; undefined where it has. */
+  /** The reason why a world with nothing left to do has not reached its end; undefined if it has. */
   unfinished(state: S): Violation | undefined
-  /** States that are to be told apart differ in their words; what is unpacked may be any of those that agree. */
+  /**
+   * States that must be distinguished differ in their words. Unpacking returns any state with these words.
+   */
   readonly width: number
   pack(state: S, into: Uint32Array): void
   unpack(words: Uint32Array): S
@@ -23,22 +25,28 @@ export type Broken = { readonly promise: string; readonly text: string; readonly
 export type Found = {
   readonly states: number
   readonly steps: number
-  /** All that is fewer steps than this from the start was looked at; without a cut, the depth of the furthest state. */
+  /**
+   * All states fewer steps than this from the start were checked. Without a cut, this is the depth of the
+   * furthest state.
+   */
   readonly depth: number
-  /** The bound was reached before the fixed point. Each state found comes to an end all the same, or is reported. */
+  /**
+   * The limit was reached before the fixed point. Each state found is still followed to its end, or
+   * reported.
+   */
   readonly cut: boolean
   readonly violation?: Broken
 }
 
 export type SearchOptions = {
-  /** No more states are expanded once there are so many. */
+  /** No more states are expanded once there are this many. */
   readonly statesMax?: number | undefined
   readonly onDepth?: (depth: number, states: number) => void
 }
 
 /**
- * Breadth first over everything that may happen: the first violation found is one of the nearest. Then each state is
- * followed through a healed world, which has to come to its end.
+ * Breadth first over all steps, so the first violation found is one of the nearest. Then each state is
+ * followed through a healed world, which has to reach its end.
  */
 export function search<S>(system: System<S>, options: SearchOptions = {}): Found {
   const { statesMax = Number.POSITIVE_INFINITY, onDepth } = options
@@ -85,7 +93,7 @@ function createWalk<S>(system: System<S>) {
   const healed = createColumn()
   const words = new Uint32Array(system.width)
   let steps = 0
-  // The state that a violation is found in, or on the way from.
+  // The state in which a violation is found, or from which the violating step starts.
   let at = 0
 
   function reach(from: number, state: S): number {
@@ -121,7 +129,7 @@ function createWalk<S>(system: System<S>) {
     healFrom(id, state)
   }
 
-  /** Names are not kept: the step is found again among those of the state before. */
+  /** Names are not kept: the step is found again among the steps of the previous state. */
   function nameOf(from: number, to: number): string {
     const wanted = new Uint32Array(system.width)
     states.read(to, wanted)
@@ -139,7 +147,7 @@ function createWalk<S>(system: System<S>) {
     return told
   }
 
-  /** Where the healed world stops that began in a state, if it does not do so at its end. */
+  /** The point at which the healed world that began in a state stops, unless it reaches its end. */
   function endOf(start: number): Violation | undefined {
     let id = start
     for (let passed = 0; passed <= states.size; passed++) {

@@ -22,7 +22,7 @@ export type Machine = typeof transition
 
 export type Taken = { readonly world: World; readonly row: number }
 
-/** What our own code asks for. Everything else is an observation, and may be made twice. */
+/** Events that our own code requests. All others are observations, and may be repeated. */
 const ASKED: ReadonlySet<SlotEvent['type']> = new Set([
   'reserve',
   'handOut',
@@ -33,10 +33,10 @@ const ASKED: ReadonlySet<SlotEvent['type']> = new Set([
   'speedUp',
 ])
 
-/** What must not happen a second time when the same thing is seen a second time. */
+/** Actions that a repeated observation must not repeat. */
 const FINAL: ReadonlySet<SlotAction['do']> = new Set(['end', 'landed', 'queueAgain', 'hold'])
 
-/** The shell: takes an event through the table and carries out what comes of it. */
+/** The shell: passes an event through the table and performs the resulting actions. */
 export function take(scope: Scope, machine: Machine, world: World, nonce: number, event: SlotEvent): Taken {
   const taken = taking(scope, machine, world, nonce, event)
   if (event.type === 'sealed' && event.walked) checkWalked(taken.world, nonce, claimOf(event.hash))
@@ -67,7 +67,7 @@ function taking(scope: Scope, machine: Machine, world: World, nonce: number, eve
   return { world: next, row }
 }
 
-/** Own attempts win: what the walk shows to have executed once is sent at no other nonce. */
+/** Own attempts win: a transaction whose single execution the walk reported is sent at no other nonce. */
 function checkWalked(world: World, nonce: number, claim: string | undefined): void {
   if (claim === undefined || world.fates[claim] !== 'open') return
   if (world.chain.filter((use) => claimOf(use.hash) === claim).length > 1) return
@@ -79,7 +79,7 @@ function checkWalked(world: World, nonce: number, claim: string | undefined): vo
   must(!waits && !wanted, 'P4', `${claim} is to be sent elsewhere, though it has executed at ${nonce}`)
 }
 
-/** An adversity: it has struck where something came of it. */
+/** Applies an adversity. It counts as spent only if it changes the world. */
 export function struck(
   scope: Scope,
   machine: Machine,
@@ -92,7 +92,10 @@ export function struck(
   return next === world ? world : spend(next, kind)
 }
 
-/** A transaction of the nonce has executed there after all: wherever the claim waits or was bound since, that ends. */
+/**
+ * A transaction of the nonce has executed there after all, so its claim leaves the queue and every other
+ * nonce.
+ */
 function reclaimed(scope: Scope, machine: Machine, world: World, nonce: number, claim: string): World {
   let next: World = { ...world, queue: without(world.queue, claim) }
   const slots = world.slots.filter((slot) => slot !== undefined)
@@ -103,13 +106,16 @@ function reclaimed(scope: Scope, machine: Machine, world: World, nonce: number, 
   return isInTime ? { ...next, doubtful: without(next.doubtful, claim) } : next
 }
 
-/** Bytes of it are journaled at another nonce, or about to be. */
+/** True if bytes of the claim are journaled at another nonce, or about to be. */
 function mayLandBeside(world: World, nonce: number, claim: string): boolean {
   const known = [...Object.keys(world.bytes), ...world.commits.map(({ attempt }) => attempt.hash)] as Hash[]
   return known.some((hash) => claimOf(hash) === claim && nonceOf(hash) !== nonce)
 }
 
-/** The nonce was settled on the word of the operator, and is not used: the claim that was said to have landed may yet. */
+/**
+ * The operator had settled the nonce, but it is unused: the claim that was reported as landed may still
+ * land.
+ */
 function reopened(world: World, before: Slot): World {
   if (before.state !== 'used' || !before.settled || before.by.kind !== 'claim') return world
   const { claim } = before.by
@@ -126,7 +132,7 @@ function withSlot(world: World, nonce: number, slot: Slot): World['slots'] {
   return slots
 }
 
-/** What row 14 freed is known to be nowhere, if the machine kept to it. */
+/** Bytes that row 14 freed are known to be nowhere, if the machine followed the row. */
 function withDead(world: World, nonce: number): World['bytes'] {
   const known = world.slots[nonce]?.attempts ?? []
   return Object.fromEntries(
@@ -163,7 +169,7 @@ function perform(scope: Scope, world: World, nonce: number, action: SlotAction, 
 }
 
 function signing(world: World, nonce: number, claim: string | undefined, token: number): World {
-  // Bytes of outside code are signed by it alone.
+  // Only outside code signs its own bytes.
   if (claim !== undefined && isOutsideClaim(claim)) return world
   const same = world.signing.some(
     (task) => task.nonce === nonce && task.claim === claim && task.token === token,
@@ -178,7 +184,7 @@ function bump(scope: Scope, world: World, nonce: number, token: number, event: S
   must(
     slot.end === undefined || claim === undefined,
     'row 21',
-    `${claim} is bumped after its end was asked for`,
+    `${claim} is bumped after its end was requested`,
   )
   must(!slot.displaced || event.type === 'speedUp', 'row 17', 'a displaced nonce is bumped unasked')
   const made = slot.attempts.filter((attempt) => attempt.claim === claim).length
@@ -196,12 +202,15 @@ function post(world: World, hash: Hash): World {
   return world.outbox.includes(hash) ? world : { ...world, outbox: add(world.outbox, hash) }
 }
 
-/** P4: only what used the nonce for good, and was neither of the slot nor asked for, sets its transaction free. */
+/**
+ * P4: a transaction is re-queued only if its nonce was permanently used by a transaction that is neither of
+ * the slot nor requested.
+ */
 function queueAgain(scope: Scope, world: World, nonce: number, claim: string): World {
   const fate = world.fates[claim]
   const isDoubtful = world.doubtful.includes(claim)
   must(fate === 'open', 'P5', `${claim} is queued again after it ended as ${fate}`)
-  // Nobody but outside code signs its bytes: it is told that something else took the nonce.
+  // The bytes of outside code cannot be signed by the lane; the owner is notified that the nonce was taken.
   if (isOutsideClaim(claim)) return { ...world, fates: { ...world.fates, [claim]: 'displaced' } }
   must(!world.cancelled.includes(claim), 'P4', `${claim} is queued again after its cancel was taken`)
   must(claim !== 'A' || !world.replaced, 'P4', 'a replaced transaction is queued again')
@@ -217,7 +226,7 @@ function queueAgain(scope: Scope, world: World, nonce: number, claim: string): W
   return { ...world, queue: add(world.queue, claim) }
 }
 
-/** Bytes of it are journaled at the nonce, and nobody can know that they are nowhere. */
+/** True if bytes of the claim are journaled at the nonce, and not known to be nowhere. */
 function mayLand(world: World, nonce: number, claim: string): boolean {
   return Object.entries(world.bytes).some(
     ([hash, bits]) =>
@@ -229,11 +238,7 @@ function end(world: World, nonce: number, claim: string, as: string): World {
   const fate = world.fates[claim]
   if (isToldAlready(world, claim)) return world
   must(fate === 'open', 'P5', `${claim} ends as ${as} after it was ${fate}`)
-  must(
-    as !== 'cancelled' || world.cancelled.includes(claim),
-    'P8',
-    `${claim} is cancelled, which nobody asked for`,
-  )
+  must(as !== 'cancelled' || world.cancelled.includes(claim), 'P8', `${claim} is cancelled without a request`)
   must(as !== 'superseded' || (claim === 'A' && world.replaced), 'P8', `${claim} is superseded by nothing`)
   must(as !== 'tooLate' || claim === 'R', 'P8', `${claim} is too late for nothing`)
   must(
@@ -245,7 +250,7 @@ function end(world: World, nonce: number, claim: string, as: string): World {
   return { ...world, replaced, fates: { ...world.fates, [claim]: as } }
 }
 
-/** Of a correction, whoever has ended hears nothing more. */
+/** After a correction, no second outcome is reported for a transaction that has ended. */
 const isToldAlready = (world: World, claim: string): boolean =>
   world.doubtful.includes(claim) && world.fates[claim] !== 'open'
 
@@ -258,14 +263,14 @@ function landed(scope: Scope, world: World, nonce: number, claim: string): World
   must(
     there || world.doubtful.includes(claim),
     'P4',
-    `${claim} is told to have landed, and it has not for good`,
+    `${claim} is reported as landed, and it has not landed permanently`,
   )
   return { ...world, fates: { ...world.fates, [claim]: 'landed' } }
 }
 
 /**
- * Row 32, beyond what was promised: nothing is reserved any more. What had landed is open again; whoever else has
- * bytes at the nonce may now execute though it had ended, or for a second time.
+ * Row 32, beyond the promises: nothing more is reserved. A landed transaction is open again. Another
+ * transaction with bytes at the nonce may now execute although it had ended, or execute a second time.
  */
 function hold(scope: Scope, world: World, nonce: number): World {
   const deep = world.left.deepReorg < (scope.adversities.deepReorg ?? 0)

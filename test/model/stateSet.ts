@@ -1,10 +1,10 @@
 /**
- * A set of states, each a fixed number of 32-bit words, numbered in the order in which they came. They are kept
- * whole and compared word by word, so no two are ever confused; a hash only says where to look. Some 40 bytes a
- * state, outside the heap of the garbage collector.
+ * A set of states, each a fixed number of 32-bit words, numbered in insertion order. States are stored whole
+ * and compared word by word, so no two are ever confused; a hash only selects the place in the table. A
+ * state takes some 40 bytes outside the garbage-collected heap.
  */
 export type StateSet = {
-  /** The number of the state: `size` before the call where it is new. */
+  /** The number of the state: `size` before the call if it is new. */
   add(words: Uint32Array): number
   read(id: number, into: Uint32Array): void
   readonly size: number
@@ -30,7 +30,7 @@ export function createStateSet(width: number): StateSet {
     return true
   }
 
-  /** Its place in the table, or the empty one where it belongs. */
+  /** The state's place in the table, or the empty place for it. */
   function placeOf(words: Uint32Array): number {
     const mask = table.length - 1
     let place = hashOf(words, 0, width) & mask
@@ -75,7 +75,7 @@ export function createStateSet(width: number): StateSet {
   }
 }
 
-/** As in MurmurHash3, 32 bits. */
+/** The mixing of 32-bit MurmurHash3. */
 function hashOf(words: Uint32Array, offset: number, width: number): number {
   let hash = 0
   for (let i = 0; i < width; i++) {

@@ -3,9 +3,9 @@ import type { Slot, UsedBy } from '../../src/ledger/slot.js'
 import type { Use, World } from './world.js'
 
 /**
- * A and B are two names: the ledger only compares them, and no wish (cancel, replace) concerns A once none is left.
- * Then two worlds that differ by which is called A are one world, and the name that comes first in it is A. In a
- * trace the two may therefore change places.
+ * A and B are only names: the ledger only compares them, and no request (cancel, replace) concerns A once
+ * none is left. Then two worlds that differ only in the choice of names are equal, and the name that comes
+ * first becomes A. In a trace the two may therefore swap.
  */
 export function sameNamed(world: World): World {
   const wishes = world.left.cancel + world.left.replace + world.cancelled.length
@@ -13,7 +13,7 @@ export function sameNamed(world: World): World {
   return firstName(world) === 'B' ? swapped(world) : world
 }
 
-/** Whichever of the two comes first, in an order that does not depend on their names. */
+/** The name that comes first, in an order that does not depend on the names. */
 function firstName(world: World): string | undefined {
   for (let nonce = 0; nonce < world.slots.length; nonce++) {
     const name = nameIn(world.slots[nonce]) ?? nameOf(world.chain[nonce]?.hash)
@@ -93,7 +93,7 @@ function swapSlot(slot: Slot | undefined): Slot | undefined {
   }
 }
 
-/** On the word of an operator a claim is named, and no hash. */
+/** A use that the operator reported has a claim but no hash. */
 function swapBy(by: UsedBy): UsedBy {
   if (by.kind === 'unproven') return by
   const hash = by.hash && swapHash(by.hash)

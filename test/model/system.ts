@@ -8,7 +8,7 @@ import type { System } from './search.js'
 import type { Machine } from './shell.js'
 import { begin, type Scope, type World } from './world.js'
 
-/** A lane and its chain within a scope, run by a machine: the one that ships, or a mutant. */
+/** A lane and its chain within a scope, run by the shipped machine or a mutant. */
 export function createSystem(scope: Scope, machine: Machine): System<World> {
   const lateSteps = createLateSteps(scope, machine)
 

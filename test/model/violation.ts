@@ -1,4 +1,4 @@
-/** A promise that was broken: which, and how. */
+/** A broken promise, and how it was broken. */
 export class Violation extends Error {
   constructor(
     readonly promise: string,

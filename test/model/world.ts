@@ -2,60 +2,64 @@ import type { Hash } from 'viem'
 import type { Attempt, BlockRef, Slot } from '../../src/ledger/slot.js'
 
 /**
- * One state of the searched world: a lane of a few nonces, what its shell has under way, what nodes hold, and the
- * chain. Nothing in it is ever changed in place.
+ * One state of the searched world: a lane of a few nonces, the pending work of its shell, the bytes that
+ * nodes hold, and the chain. It is immutable.
  */
 export type World = {
   readonly slots: readonly (Slot | undefined)[]
   /** Transactions that wait for a nonce. A set: priorities may order them in any way. */
   readonly queue: readonly string[]
-  /** What was reported of each transaction: `open` so far, `landed`, or how it ended. `none`: not sent yet. */
+  /**
+   * The reported outcome of each transaction: `open` so far, `landed`, or the kind of its end. `none`: not
+   * sent yet.
+   */
   readonly fates: Readonly<Record<string, string>>
-  /** Transactions whose cancel was taken. */
+  /** Transactions whose cancel was accepted. */
   readonly cancelled: readonly string[]
-  /** R was bound to A's nonce in its stead. */
+  /** R was bound to A's nonce in its place. */
   readonly replaced: boolean
   readonly signing: readonly Signing[]
-  /** Handed to the store, and not answered. */
+  /** Handed to the store, without an answer so far. */
   readonly commits: readonly Commit[]
-  /** Bytes that an action asked to be sent. */
+  /** Bytes that an action requested to send. */
   readonly outbox: readonly Hash[]
   /** The truth about each journaled attempt, as `LANDABLE | REFUSED | DEAD`. */
   readonly bytes: Readonly<Record<Hash, number>>
   /**
-   * What used the nonces, from 0 up. The lane walks each block as it comes: what it does before it has seen a block
-   * it might as well have done before there was one, since more may land then. What it is told late is evidence.
+   * The uses of the nonces, from 0 up. The lane walks each block as it comes. That loses no behaviour: an
+   * action before the lane has seen a block could also have come before the block existed, when even more
+   * may land. Late observations are evidence.
    */
   readonly chain: readonly Use[]
-  /** Uses in blocks that left the chain and can still be read somewhere. */
+  /** Uses in blocks that left the chain and can still be read from some endpoint. */
   readonly stale: readonly Use[]
-  /** Hold `deepReorg`: nothing is reserved until an operator has looked. */
+  /** Hold `deepReorg`: nothing is reserved until an operator has checked. */
   readonly held: boolean
   /**
-   * Transactions with bytes at a nonce whose verdict a deep reorg took back, of which the operator said what is not so,
-   * or whose bytes a node wrongly called worthless: for them P4 and P5 are not promised.
+   * Transactions for which P4 and P5 are not promised: with bytes at a nonce whose verdict a deep reorg took
+   * back, with a wrong statement of the operator, or with bytes that a node wrongly called invalid.
    */
   readonly doubtful: readonly string[]
   readonly left: Left
 }
 
-/** How often each adversity may still strike, and how many `any` of them together. */
+/** How often each adversity may still strike, and how many in total (`any`). */
 export type Left = Readonly<Record<Adversity | 'any', number>>
 
 export type Signing = { readonly nonce: number; readonly claim: string | undefined; readonly token: number }
 export type Commit = { readonly nonce: number; readonly attempt: Attempt }
-/** `depth`: children of its block, counted up to `lossDepth`. */
+/** `depth` is the number of descendants of its block, up to `lossDepth`. */
 export type Use = { readonly hash: Hash; readonly block: Hash; readonly depth: number }
 
 /** A node may include it. */
 export const LANDABLE = 1
-/** A node said that no node ever will. */
+/** A node stated that no node will ever include it. */
 export const REFUSED = 2
 /** Refused and nowhere else, so row 14 may free its nonce. */
 export const DEAD = 4
-/** Not ours to journal: sent from outside, and the lane was not told. */
+/** Not ours to journal: sent by outside code that did not commit it to the lane. */
 export const UNTOLD = 8
-/** A node said that no node ever will, and was wrong. */
+/** A node stated that no node will ever include it, and was wrong. */
 export const MISJUDGED = 16
 
 export const ADVERSITIES = [
@@ -84,17 +88,19 @@ export type Scope = {
   readonly nonces: number
   readonly transactions: readonly string[]
   readonly lossDepth: number
-  /** Bumps stop at so many attempts of one transaction at one nonce. */
+  /** Bumps stop at this number of attempts of one transaction at one nonce. */
   readonly attemptsMax: number
   readonly adversities: Partial<Record<Adversity, number>>
-  /** No more than so many of the adversities in one history, whichever they are; without it, all of them. */
+  /**
+   * The total limit on adversities of any kind in one history; without it, each kind has only its own limit.
+   */
   readonly atMost?: number
   /**
-   * What takes time, so that other things may happen meanwhile. The rest is done at once. A send that is not slow
-   * arrives at once: what may land may also never land, so that hides nothing but refusals.
+   * Work that takes time, so that other events may happen meanwhile; other work completes at once. A send
+   * that is not slow arrives at once: bytes that may land may also never land, so that hides only refusals.
    */
   readonly slow?: readonly ('sign' | 'commit' | 'send')[]
-  /** Keeps refusals, displacement and the like; else they are taken to be as bad as they can be. */
+  /** Keeps refusals, displacement and similar facts; otherwise they take their worst values. */
   readonly facts?: boolean
 }
 
@@ -134,19 +140,22 @@ const capped = (left: Left, any: number): Left => {
   return { ...Object.fromEntries(kinds), any } as Left
 }
 
-/** What outside code sends with a nonce that it was handed is a transaction of its own, one for each nonce. */
+/** The transaction that outside code sends with a reserved nonce has a claim of its own, one per nonce. */
 const OUTSIDE = 'XYZ'
 export const outsideClaim = (nonce: number): string => OUTSIDE.charAt(nonce)
 export const isOutsideClaim = (claim: string): boolean => OUTSIDE.includes(claim)
 const outsideClaims = (scope: Scope): string[] =>
   scope.adversities.handOut === undefined ? [] : [...OUTSIDE].slice(0, scope.nonces)
 
-/** Hashes spell what they stand for: `0xA1b` is the second attempt of A at nonce 1; N a no-op, F and P foreign. */
+/**
+ * Hashes spell their content: `0xA1b` is the second attempt of A at nonce 1; N is a no-op, F and P are
+ * foreign.
+ */
 export const hashOf = (claim: string | undefined, nonce: number, index: number): Hash =>
   `0x${claim ?? 'N'}${nonce}${'abcdefgh'[index]}`
 export const nonceOf = (hash: Hash): number => Number(hash[3])
 
-/** The transaction that a hash executes; undefined for no-ops and for what is not ours. */
+/** The transaction that a hash executes; undefined for no-ops and foreign transactions. */
 export function claimOf(hash: Hash): string | undefined {
   const letter = hash.charAt(2)
   return 'NFP'.includes(letter) ? undefined : letter
@@ -171,7 +180,7 @@ export function attemptOf(world: World, nonce: number, claim: string | undefined
   }
 }
 
-/** The lowest hole below the cursor, else the cursor; undefined where the scope has no nonce left. */
+/** The lowest hole below the cursor, else the cursor; undefined if the scope has no nonce left. */
 export function nextNonce(world: World): number | undefined {
   const cursor = cursorOf(world)
   for (let nonce = 0; nonce < cursor; nonce++) if (isFree(world, nonce)) return nonce
@@ -189,7 +198,7 @@ export function isFree(world: World, nonce: number): boolean {
   return slot === undefined || slot.state === 'hole'
 }
 
-/** The lowest nonce not used, as the slots say. */
+/** The lowest nonce that is unused according to the slots. */
 export function floorOf(world: World): number {
   const open = world.slots.findIndex((slot) => slot?.state !== 'used' && slot?.state !== 'final')
   return open < 0 ? world.slots.length : open
@@ -201,7 +210,7 @@ export const addAll = <T>(list: readonly T[], items: readonly T[]): readonly T[]
 export const without = <T>(list: readonly T[], item: T): readonly T[] =>
   list.filter((other) => other !== item)
 
-/** States share what is left, so that it is spelt and kept once. */
+/** States share their `left` objects, so that each is spelt and stored once. */
 const spent = new WeakMap<Left, Partial<Record<Adversity, Left>>>()
 
 export function spend(world: World, kind: Adversity): World {

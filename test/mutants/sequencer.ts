@@ -2,8 +2,8 @@ import { basename, dirname } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * The tests of the file that is changed first, then those of its folder, and properties after all others. A run ends with
- * its first failure: most changes are noticed within milliseconds.
+ * Runs the tests of the changed file first, then those of its folder, and property tests last. A run ends
+ * with its first failure, and most changes are noticed within milliseconds.
  */
 export default class NearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

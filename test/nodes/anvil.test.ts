@@ -6,7 +6,7 @@ import { anvil } from './nodes/anvil.js'
 import { openSetting } from './run/openSetting.js'
 import { runCase } from './run/runCase.js'
 
-// What a newcomer does first, on the node that a newcomer starts: it makes no empty blocks.
+// The first steps of a newcomer, on a node as a newcomer starts it: it makes no empty blocks.
 describe('anvil without options', () => {
   let setting: ReturnType<typeof openSetting>
 

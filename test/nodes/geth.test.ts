@@ -5,7 +5,7 @@ import { REFUSAL_NAMES } from './refusals/names.js'
 import { openSetting } from './run/openSetting.js'
 import { leftOut, runCase } from './run/runCase.js'
 
-// Looked for once for the whole run, which says in one line where there is none: test/support/gethFound.ts.
+// test/support/gethFound.ts searches for it once for the whole run, and prints one line if there is none.
 const found = inject('geth')
 
 const differs = (name: string) =>
@@ -19,7 +19,7 @@ describe.skipIf(found === undefined).each([geth, gethNoLocals])('$name', (descri
   })
   afterAll(() => setting[Symbol.asyncDispose]())
 
-  // Of the second one what it does otherwise.
+  // Of the second description, only the cases in which it differs.
   const chosen = cases.filter(
     (one) =>
       one.quick && (description === geth || differs(one.name)) && leftOut(one, description) === undefined,

@@ -14,7 +14,7 @@ for (const description of nodes) {
   if (!options.node.includes(description.name)) continue
   await runNode(description)
 }
-// Senders of a case that failed may be open still, and keep the process alive.
+// Senders of a failed case may still be open and keep the process alive.
 process.exit(failed === 0 ? 0 : 1)
 
 async function runNode(description: (typeof nodes)[number]): Promise<void> {

@@ -5,12 +5,12 @@ import { parseOptions } from './options.js'
 const parse = (...argv: string[]) => parseOptions(argv)
 
 describe('the options', () => {
-  test('none mean every case on every node', () => {
+  test('default to every case on every node', () => {
     const options = { node: NODE_NAMES, only: [], require: false, get: false }
     expect(parse()).toEqual({ kind: 'run', options })
   })
 
-  test('nodes and cases are chosen by name, and a node that does not exist is refused', () => {
+  test('nodes and cases are chosen by name, and an unknown node is refused', () => {
     expect(parse('--node', 'geth', '--node', 'anvil')).toMatchObject({ options: { node: ['geth', 'anvil'] } })
     expect(parse('--only', 'burst', '--only', '4 keys')).toMatchObject({
       options: { only: ['burst', '4 keys'] },
@@ -18,7 +18,7 @@ describe('the options', () => {
     expect(parse('--node', 'parity')).toMatchObject({ kind: 'bad' })
   })
 
-  test('words that no case has together are refused: a run of nothing would pass', () => {
+  test('words that match no case are refused, because an empty run would pass', () => {
     expect(parse('--only', 'bursts')).toMatchObject({ kind: 'bad' })
     expect(parse('--only', 'burst', '--only', 'quick start')).toMatchObject({ kind: 'bad' })
   })

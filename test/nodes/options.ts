@@ -6,11 +6,11 @@ import { NODE_NAMES, type NodeName } from './nodes/description.js'
 
 export type NodesOptions = {
   readonly node: readonly NodeName[]
-  /** A case is run when its name has all of these words; none means every case. */
+  /** A case runs if its name contains all of these words; without words every case runs. */
   readonly only: readonly string[]
-  /** A node that cannot be had is an error. */
+  /** If true, an unavailable node is an error. */
   readonly require: boolean
-  /** The nodes are found, built or installed, and nothing is run. */
+  /** If true, the nodes are found, built or installed, and nothing is run. */
   readonly get: boolean
 }
 
@@ -25,8 +25,8 @@ export function parseOptions(argv: readonly string[]): Parsed<NodesOptions> {
     )
     .option('--node <name>', `this node: ${NODE_NAMES.join(', ')}; may be given more than once`, oneOf)
     .option('--only <words>', 'cases whose name has these words; more than once: all of them', named, [])
-    .option('--require', 'fail where a node cannot be had', false)
-    .option('--get', 'build and install what is missing, and run nothing', false)
+    .option('--require', 'fail if a node is unavailable', false)
+    .option('--get', 'build and install missing nodes, and run nothing', false)
   return readCommandLine(
     command,
     argv,

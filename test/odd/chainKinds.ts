@@ -7,20 +7,23 @@ import { foreignTransaction } from '../sim/foreign.js'
 import { LANE } from '../sim/outside.js'
 import type { VirtualClock } from '../sim/virtualClock.js'
 
-/** A kind of chain with its nodes, as far as a sender notices. */
+/** A kind of chain and its nodes, as a sender perceives them. */
 export type ChainKind = {
   readonly rules: ChainRules
   readonly blockTimeMs: number
   readonly lossDepth: 'child' | 'safe' | number
-  /** Blocks until what a block proves is settled. */
+  /** The number of blocks until the proof of a block is settled. */
   readonly settledBlocks: number
-  /** A block is made when there is a transaction, and never without: Hardhat's default, anvil's. */
+  /** A block is made only when there is a transaction: Hardhat's default, and anvil's. */
   readonly onDemand?: true
-  /** That of Base where none is given. */
+  /** By default that of Base. */
   readonly chainId?: number
-  /** The calls of a batch are run in any order. */
+  /** The calls of a batch are executed in any order. */
   readonly parallel?: true
-  /** Transactions of the account that the pool keeps; a higher nonce is answered with its hash, and dropped. */
+  /**
+   * The number of the account's transactions that the pool keeps. A higher nonce is answered with its hash,
+   * and dropped.
+   */
   readonly poolSlots?: number
 }
 
@@ -44,14 +47,20 @@ export const CHAIN_KINDS = {
 
 export type ChainName = keyof typeof CHAIN_KINDS
 
-/** What thirty payments cost at the most absurd price that a fault names, and more: who has paid that is starved in truth. */
+/**
+ * More than thirty payments cost at the most absurd price that a fault names. An account that paid that much
+ * would really be out of funds.
+ */
 const BALANCE_WEI = 10n * 10n ** 18n
 
 const HISTORY_PER_BLOCK = 100
-/** Between the account's last transaction and the beginning of the world: no answer is so old that it lacks one. */
+/**
+ * Blocks between the account's last transaction and the beginning of the world: no stale answer is so old
+ * that it lacks a transaction.
+ */
 const BLOCKS_BEFORE = 15
 
-/** A transaction that another wallet with the lane's key made. */
+/** A transaction of another wallet with the lane's key. */
 export function foreignOn({ settings }: SimChain): Parameters<SimChain['force']>[0] {
   const { chainId, baseFeeWei, tipWei } = settings
   const maxFeeWei = baseFeeWei * 4n + tipWei
@@ -62,8 +71,8 @@ export function foreignOn({ settings }: SimChain): Parameters<SimChain['force']>
 }
 
 /**
- * A chain with the lane's account on it, which has sent as many transactions as its nonce says, and whose nodes behave
- * as this kind does.
+ * A chain with the lane's account, which has already sent as many transactions as its nonce says, and with
+ * nodes of this kind.
  */
 export async function createOddChain(options: {
   readonly kind: ChainKind
@@ -108,7 +117,7 @@ export async function createOddChain(options: {
   }) as SimChain
 }
 
-/** Without a word, as geth does with what its `globalslots` have no room for. */
+/** Silently, as geth drops transactions beyond its `globalslots`. */
 function dropAbove(chain: SimChain, nonce: number): void {
   chain.pool.evict((tx) => tx.from === LANE && tx.nonce >= nonce)
 }

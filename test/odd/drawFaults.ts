@@ -5,7 +5,7 @@ import type { Fault } from './faults.js'
 
 const FAR = [1, 3, 5, 100, 1_000_000, 1_000_000_001] as const
 const REFUSALS = [
-  // geth internal/ethapi: while it builds its index, and where it has thrown a state away (trie/errors.go).
+  // geth internal/ethapi: while it builds its index, and for a pruned state (trie/errors.go).
   { code: -32000, message: 'transaction indexing is in progress' },
   { code: -32000, message: 'missing trie node b10c (path ) state is not available' },
   { code: -32000, message: 'header not found' },
@@ -27,7 +27,7 @@ const PENDING: How = { kind: 'blockIgnored', shows: 'pending' }
 const OTHER_BLOCK: How[] = [LATEST, PENDING, { kind: 'twoLater' }]
 const HEADERS = [...HIGH, ...off([-1, -3, -5, -100]), ...STALE, NULL, CONTRADICTORY]
 
-/** How each question can be answered wrongly, beside what every question can be answered with. */
+/** The possible wrong answers to each question, in addition to those possible for every question. */
 const OWN: Readonly<Record<Target, readonly How[]>> = {
   countLatest: [...HIGH, ...LOW, ...STALE, NULL, CONTRADICTORY, PENDING],
   countPending: [...HIGH, ...LOW, ...STALE, NULL, CONTRADICTORY, LATEST],
@@ -62,14 +62,17 @@ const TARGETS = Object.keys(OWN) as readonly Target[]
 
 type Way = Pick<Fault, 'target' | 'how'>
 
-/** Every way to answer wrongly whose name begins so. */
+/** Every kind of wrong answer whose name begins with this prefix. */
 export function waysNamed(prefix: string): readonly Way[] {
   return TARGETS.flatMap((target) => [...OWN[target], ...EVERY].map((how) => ({ target, how }))).filter(
     (way) => nameOfFault(way).startsWith(prefix),
   )
 }
 
-/** One to four faults. `honest`: the one of two endpoints that never errs. `ways`: drawn from these alone. */
+/**
+ * One to four faults. `honest` is the one of two endpoints that never errs. `ways` restricts the kinds of
+ * fault.
+ */
 export function drawFaults(
   random: Random,
   options: {
@@ -83,13 +86,13 @@ export function drawFaults(
   return Array.from({ length: count }, () => ({
     ...(ways === undefined ? drawWay(random) : pick(random, ways)),
     fromMs: chance(random, 0.3) ? 0 : between(random, 500, 15_000),
-    // A short one strikes one reading or two.
+    // A short fault strikes one or two readings.
     forMs: chance(random, 0.25) ? between(random, 200, 1_000) : between(random, 1_000, 30_000),
     endpoint: honest === undefined ? between(random, 0, endpoints - 1) : 1 - honest,
   }))
 }
 
-/** Each question as often as the others, however many ways there are to answer it wrongly. */
+/** Each question is equally likely, regardless of its number of wrong answers. */
 function drawWay(random: Random): Way {
   const target = pick(random, TARGETS)
   const own = OWN[target]

@@ -1,4 +1,4 @@
 import type { TimedFault } from '../sim/port/timedFault.js'
 
-/** One way in which one endpoint errs for a time. `endpoint`: by index. */
+/** A period in which one endpoint errs in one way. `endpoint` is an index. */
 export type Fault = TimedFault & { readonly endpoint: number }

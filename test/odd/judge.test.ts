@@ -12,7 +12,7 @@ import { createWire } from './wire.js'
 
 const MARKER = 1
 
-/** A world in which a payment was sent at each of these nonces, and no-ops at those; then a block was made. */
+/** A world with payments and no-ops at these nonces, and one block after them. */
 async function remainsOf(
   { payments, noops = [] }: { readonly payments: readonly number[]; readonly noops?: readonly number[] },
   change: (remains: Remains) => Partial<Remains> = () => ({}),
@@ -56,7 +56,7 @@ const rulesOf = (remains: Remains) => judgeWorld(remains).map(({ rule }) => rule
 const load = (count: number) => [{ requests: new Map([[4, count]]), calls: new Map([[4, count]]) }]
 
 describe('the violations of a world', () => {
-  test('nothing where a payment ran once, as everybody was told', async () => {
+  test('are none if a payment ran once, as reported', async () => {
     expect(judgeWorld(await remainsOf({ payments: [0] }, () => ({ loads: load(60) })))).toEqual([])
   })
 
@@ -64,7 +64,7 @@ describe('the violations of a world', () => {
     expect(rulesOf(await remainsOf({ payments: [0, 1] }))).toEqual(['once', 'rebound'])
   })
 
-  test('a payment that ran although its end was told, by an event as well', async () => {
+  test('a payment that ran although its end was reported, also by an event', async () => {
     const ended = await remainsOf({ payments: [0] }, ({ watch }) => {
       watch.onEvent('cancelled', { tx: { id: 'transaction-1' } })
       return {}
@@ -72,44 +72,44 @@ describe('the violations of a world', () => {
     expect(rulesOf(ended)).toEqual(['told'])
   })
 
-  test('a payment that was told as executed and is nowhere', async () => {
+  test('a payment that was reported as executed and is missing', async () => {
     expect(rulesOf(await remainsOf({ payments: [] }))).toEqual(['told'])
   })
 
-  test('a nonce that nothing fills', async () => {
+  test('a nonce that stays empty', async () => {
     const gap = await remainsOf({ payments: [1] }, () => ({ finished: false, shown: undefined }))
     expect(rulesOf(gap)).toEqual(expect.arrayContaining(['dense', 'back']))
   })
 
-  test('a lane that stands above its account', async () => {
+  test('a lane whose count is above that of its account', async () => {
     const above = await remainsOf({ payments: [0] }, ({ shown }) => ({
       shown: { ...shown, cursor: 4 } as never,
     }))
     expect(rulesOf(above)).toEqual(['dense'])
   })
 
-  test('a hold that is left', async () => {
+  test('a remaining hold', async () => {
     const held = await remainsOf({ payments: [0] }, ({ shown }) => ({
       shown: { ...shown, holds: ['jump'] } as never,
     }))
     expect(rulesOf(held)).toEqual(['back'])
   })
 
-  test('a no-op above everything that anybody sent; one below is none', async () => {
+  test('a no-op above every sent transaction; one below is allowed', async () => {
     expect(rulesOf(await remainsOf({ payments: [0], noops: [1] }))).toEqual(['noop'])
     expect(rulesOf(await remainsOf({ payments: [1], noops: [0] }))).toEqual([])
   })
 
-  test('more requests in a second than one endpoint has to bear', async () => {
+  test('more requests per second than one endpoint has to bear', async () => {
     expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ loads: load(100) })))).toEqual(['load'])
   })
 
-  test('nonces that are kept because a node counted them', async () => {
+  test('nonces that are kept only because a node counted them', async () => {
     const kept = new Set(Array.from({ length: 2_000 }, (_, index) => index))
     expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ kept })))).toEqual(['bound'])
   })
 
-  test('events without end', async () => {
+  test('unlimited events', async () => {
     const loud = await remainsOf({ payments: [0] }, ({ watch, plan }) => {
       for (let count = 0; count < 400 + 40 * (plan.items.length + 2); count++) watch.onEvent('error', {})
       return {}

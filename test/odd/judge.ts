@@ -30,7 +30,7 @@ export type OddViolation = {
   readonly text: string
 }
 
-/** What is left of a world when it is over. */
+/** The state of a world when it is over. */
 export type Remains = {
   readonly plan: Plan
   readonly chain: SimChain
@@ -39,28 +39,29 @@ export type Remains = {
   /** The last snapshot, before the close. */
   readonly shown: LaneSnapshot | undefined
   readonly workload: Journal
-  /** Nothing that the caller waited for was open when the lane was closed. */
+  /** True if every promise of the caller had settled when the lane was closed. */
   readonly finished: boolean
   readonly loads: readonly Load[]
-  /** Nonces of which the sender kept something. */
+  /** The nonces of which the sender stored anything. */
   readonly kept: ReadonlySet<number>
 }
 
-// And one for each payment, which asks for its own estimate.
+// In addition, one for each payment, which requests its own estimate.
 const REQUESTS_A_SECOND_MAX = 60
-// A process that starts again looks for each of them: the count, the body, the header and the receipt.
+// A process that restarts requests for each payment the count, the body, the header and the receipt.
 const EVIDENCE_REQUESTS = 4
 const CALLS_A_SECOND_MAX = 600
-// What a lane says, sends and keeps for one payment at the most, and for itself.
+// The maximum of events, sends and stored entries for one payment, and for the lane itself.
 const EVENTS_EACH_MAX = 40
 const EVENTS_MAX = 400
 const SENDS_EACH_MAX = 40
 const SENDS_MAX = 60
 const SLOTS_MAX = 40
-// What `pending` may count above `latest` at the start, and is believed for a while: a range, and no slots.
+// The most that `pending` may count above `latest` at the start and be believed for a while: a range, without
+// slots.
 const SEED_SPAN_MAX = 1_024
 
-/** Holds what is left of a world against the rules. Knows nothing of how a sender works. */
+/** Compares the state of a world with the rules. It knows nothing about how a sender works. */
 export function judgeWorld(remains: Remains): OddViolation[] {
   const rules = [
     executions,
@@ -77,13 +78,13 @@ export function judgeWorld(remains: Remains): OddViolation[] {
   return rules.flatMap((rule) => rule(remains))
 }
 
-/** Each payment once, or ended with a truth; as everybody was told. */
+/** Each payment ran once, or ended with a true report, as every caller was informed. */
 function executions({ chain, workload, finished }: Remains): OddViolation[] {
   const told = judge(takeCensus(chain, LANE), workload.markers, workload.tellings)
   const untyped = workload.untyped.map((text): OddViolation => ({ rule: 'told', text: `untyped: ${text}` }))
   return [
     ...untyped,
-    // What is open still is told once, by whoever waits for it.
+    // An open payment is reported once, by the promise that waits for it.
     ...told
       .filter(({ promise }) => promise !== 'P8' || finished)
       .map(
@@ -95,7 +96,7 @@ function executions({ chain, workload, finished }: Remains): OddViolation[] {
   ]
 }
 
-/** No nonce is left empty, and the lane knows where it is. */
+/** No nonce is left empty, and the lane knows its position. */
 function dense({ chain, shown }: Remains): OddViolation[] {
   const gaps = judgeGaps(chain, LANE).map(({ text }): OddViolation => ({ rule: 'dense', text }))
   if (shown === undefined) return [...gaps, { rule: 'back', text: 'the last snapshot has no answer' }]
@@ -111,13 +112,13 @@ function dense({ chain, shown }: Remains): OddViolation[] {
 
 const ENDS: ReadonlySet<string> = new Set(['failed', 'cancelled', 'superseded'])
 
-/** What was said to have ended, by event, did not run. */
+/** A payment whose end was reported by an event did not run. */
 function notExecutedAfterEnd({ chain, watch }: Remains): OddViolation[] {
   const { executions } = takeCensus(chain, LANE)
   return watch.said.flatMap(({ event, id }): OddViolation[] => {
     const marker = id === undefined ? undefined : markerOf(id)
     if (!ENDS.has(event) || marker === undefined || !executions.has(marker)) return []
-    return [{ rule: 'told', text: `payment ${marker}: told as ${event}, and executed` }]
+    return [{ rule: 'told', text: `payment ${marker}: reported as ${event}, and executed` }]
   })
 }
 
@@ -139,14 +140,14 @@ function tooMany(counts: ReadonlyMap<number, number>, max: number, what: string)
   ]
 }
 
-/** What is kept and done goes by the payments, and not by a number that a node said. */
+/** Stored entries and actions are proportional to the payments, not to a number from a node. */
 function memory({ plan, watch, wire, kept }: Remains): OddViolation[] {
   const payments = plan.items.length + 1
   const bounds = [
     ['events', watch.said.length, EVENTS_MAX + EVENTS_EACH_MAX * payments],
     ['bytes handed over', wire.times, SENDS_MAX + SENDS_EACH_MAX * payments],
     ['holes', watch.most.holes, SLOTS_MAX + 2 * payments],
-    // What `pending` counted at the start gets a slot each where it is used below something of ours.
+    // A nonce that `pending` counted at the start gets a slot if it is used below a transaction of ours.
     ['kept nonces', kept.size, SEED_SPAN_MAX + SLOTS_MAX + 2 * payments],
     ['unfinished nonces', watch.most.inFlight, SEED_SPAN_MAX + SLOTS_MAX + 2 * payments],
   ] as const
@@ -162,7 +163,7 @@ function reasons({ watch }: Remains): OddViolation[] {
   return watch.unexplained.slice(0, 2).map((text) => ({ rule: 'reason', text }))
 }
 
-/** A no-op stands below something that somebody sent or has the bytes of, or in the place of it. */
+/** A no-op is below a transaction that was sent or whose bytes exist, or in its place. */
 function paidForNobody({ wire, chain, watch }: Remains): OddViolation[] {
   const sent = [...wire.first.values()]
   const foreign = chain.canonical.flatMap(({ executed }) => executed.filter(({ tx }) => isForeign(tx)))
@@ -176,12 +177,13 @@ function paidForNobody({ wire, chain, watch }: Remains): OddViolation[] {
   )
   if (needless.length === 0) return []
   const nonces = [...new Set(needless.map(({ tx }) => tx.nonce))]
-  return [{ rule: 'noop', text: `no-ops for nonces that nobody had: ${nonces.slice(0, 8).join(', ')}` }]
+  return [{ rule: 'noop', text: `no-ops for unused nonces: ${nonces.slice(0, 8).join(', ')}` }]
 }
 
 /**
- * Where nobody else has the key no payment is ever signed for a second nonce. What the account had sent before the world
- * began took the nonces below its first: a payment that a count too low brought there goes on to one that is free.
+ * If no other wallet has the key, no payment is ever signed for a second nonce. Transactions from before the
+ * world took the nonces below its first one: a payment that a too low count assigned there moves on to a
+ * free nonce.
  */
 function rebound({ plan, wire, chain }: Remains): OddViolation[] {
   if (plan.foreign.length > 0) return []
@@ -198,8 +200,8 @@ function rebound({ plan, wire, chain }: Remains): OddViolation[] {
 }
 
 /**
- * After a restart a store may have nothing left of nonces whose transactions are final, and cannot contradict a count that
- * is too low: one of them used this nonce.
+ * After a restart a store may hold nothing about nonces with final transactions, and cannot contradict a
+ * count that is too low. True if such a transaction used this nonce.
  */
 function isPruned({ restart }: Plan, chain: SimChain, nonce: number, marker: number): boolean {
   if (restart === undefined) return false
@@ -213,7 +215,7 @@ const ALARMS: ReadonlySet<string> = new Set(['held', 'foreign', 'displaced', 'un
 /** The hold of a lane that has just been opened and has not seen enough. */
 const COLD_START = 'seeding'
 
-/** One of two endpoints never erred: nothing goes wrong, not even for a while. */
+/** If one of two endpoints never erred, nothing goes wrong, not even for a while. */
 function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
   if (!isOneHonest(plan)) return []
   const foreign = new Set(
@@ -236,10 +238,13 @@ function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
 
 const ACCUSATIONS: ReadonlySet<string> = new Set(['foreign', 'unresolved', 'displaced', 'rebound'])
 
-/** Where nobody else has the key, and the chain stays, nothing is told as somebody else's or as in doubt. */
+/**
+ * If no other wallet has the key, and the chain does not go back, no transaction is reported as foreign or
+ * doubtful.
+ */
 function falseAlarms({ plan, watch }: Remains): OddViolation[] {
   if (plan.foreign.length > 0 || plan.rewind !== undefined || isOneHonest(plan)) return []
-  // Below its first nonce the account had sent something before the world began.
+  // Below its first nonce the account had sent transactions before the world began.
   const alarms = watch.said.filter(
     ({ event, nonce }) => ACCUSATIONS.has(event) && (nonce === undefined || nonce >= plan.nonce),
   )

@@ -9,14 +9,14 @@ import type { ChainKind } from './chainKinds.js'
 import { createOddSender, type OddSender } from './oddSender.js'
 import type { Watch } from './watch.js'
 
-/** The process of the sender, from one life to the next. */
+/** The process of the sender, across its lives. */
 export type Life = {
   readonly current: OddSender
-  /** The nonces of which it ever kept something. */
+  /** The nonces of which it ever stored anything. */
   readonly kept: ReadonlySet<number>
-  /** What it has not taken back when it has closed. */
+  /** The number of timers that it had not cancelled when it closed. */
   readonly timersLeft: number
-  /** kill -9, and a new process on the same store after `downMs`. */
+  /** kill -9, and after `downMs` a new process on the same store. */
   restart(downMs: number): void
 }
 
@@ -60,7 +60,7 @@ export function createLife(options: {
     return begun
   }
 
-  /** The same, with what it keeps counted. */
+  /** The same store, which also counts its entries. */
   function counted(inner: Store): Store {
     return {
       ...inner,

@@ -9,7 +9,7 @@ const RECEIPTS = ['receipt', 'blockReceipts'] as const
 
 const off = (by: number): How => ({ kind: 'off', by })
 
-/** One endpoint that errs in one way: what it says wrongly, from when, and for how long. */
+/** One endpoint that errs in one way: the questions, the wrong answer, its start and its duration. */
 function errs(targets: readonly Target[], how: How, fromMs: number, forMs: number): Fault[] {
   return targets.map((target) => ({ target, how, fromMs, forMs, endpoint: 0 }))
 }
@@ -45,7 +45,7 @@ const SLOW_START = {
 const RESTART = { atMs: 3_000, downMs: 10 }
 const RESTART_LATE = { atMs: 5_000, downMs: 3_000 }
 
-/** What an endpoint says that does not show block 0. */
+/** Answers of an endpoint that does not show block 0. */
 const NO_BLOCK_0: Readonly<Record<string, How>> = {
   null: { kind: 'null' },
   'pruned history unavailable': { kind: 'refused', code: 4444, message: 'pruned history unavailable' },
@@ -56,10 +56,10 @@ const NO_BLOCK_0: Readonly<Record<string, How>> = {
   },
 }
 
-/** A count that shows no loss at any block, and a pool that loses what it has no room for. */
+/** A count that shows no loss at any block, and a pool that drops transactions when it is full. */
 export const UNSEEN_DROPS: Readonly<Record<string, Plan>> = Object.fromEntries(
   (['latest', 'pending'] as const).map((shows) => [
-    `the count ignores the block that is asked for and shows what is ${shows}, and the pool drops all but eight`,
+    `the count ignores the requested block and is always the ${shows} one, and the pool drops all but eight`,
     worldOf(errs(SEALED_COUNTS, { kind: 'blockIgnored', shows }, 0, 60_000), {
       chain: 'smallPool',
       items: Array.from({ length: 20 }, (_, index) => payment(index + 1, 100)),
@@ -67,11 +67,11 @@ export const UNSEEN_DROPS: Readonly<Record<string, Plan>> = Object.fromEntries(
   ]),
 )
 
-/** What was measured, one ordinary accident each. */
+/** Measured cases, one common accident each. */
 export const NAMED = {
   'every count is 5 too high for 8 s': worldOf(errs(COUNTS, off(5), 3_000, 8_000)),
   'the latest count alone is 5 too high for 8 s': worldOf(errs(['countLatest'], off(5), 3_000, 8_000)),
-  // From the start, so that no body shows what used the nonces below.
+  // From the start, so that no body shows the transactions that used the nonces below.
   ...Object.fromEntries(
     [3, 600, 1_000_000_001].map((by) => [
       `the latest count is ${by} too low for the first 25 s`,
@@ -95,16 +95,16 @@ export const NAMED = {
     errs(['countLatest'], off(1_000_000_001), 2_000, 25_000),
     { restart: RESTART },
   ),
-  // Two backends behind one address: blocks come from one that is two blocks behind the one that counts.
+  // Two backends behind one URL: blocks come from one that is two blocks behind the one that counts.
   'the count at block N is that of N + 2 for 10 s': worldOf([
     ...errs(SEALED_COUNTS, { kind: 'twoLater' }, 2_000, 10_000),
     ...errs(['latestHeader'], { kind: 'stale', blocks: 2 }, 2_000, 10_000),
   ]),
-  'the count ignores the block that is asked for, for 15 s': worldOf([
+  'the count ignores the requested block, for 15 s': worldOf([
     ...errs(SEALED_COUNTS, { kind: 'blockIgnored', shows: 'latest' }, 0, 15_000),
     ...errs(['latestHeader'], { kind: 'stale', blocks: 2 }, 0, 15_000),
   ]),
-  'every count ignores the block that is asked for and shows what is pending, for 15 s': worldOf(
+  'every count ignores the requested block and is always the pending one, for 15 s': worldOf(
     errs(['countLatest', ...SEALED_COUNTS], { kind: 'blockIgnored', shows: 'pending' }, 0, 15_000),
   ),
   ...UNSEEN_DROPS,
@@ -138,7 +138,7 @@ export const NAMED = {
   'the first latest block is 50 too high': worldOf(errs(['latestHeader'], off(50), 0, 150), {
     readyFirst: false,
   }),
-  'the first latest block is 1,000,000 too high, and the pool drops what it answered': worldOf(
+  'the first latest block is 1,000,000 too high, and the pool drops the answered transactions': worldOf(
     errs(['latestHeader'], off(1_000_000), 0, 3_500),
     { ...AT_START, chain: 'smallPool' },
   ),
@@ -191,7 +191,7 @@ export const NAMED = {
 
 const BURST = Array.from({ length: 20 }, (_, index) => payment(index + 1, 0))
 
-/** The chain goes back after the burst has landed: deeper than what proves an end, and not as deep. */
+/** The chain goes back after the burst has landed: deeper than the proof of an end, and less deep. */
 export const REWOUND = {
   'a chain that was reset to before the burst': worldOf([], {
     items: BURST,

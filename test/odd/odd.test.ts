@@ -7,23 +7,26 @@ const { drawPlan, NAMED, REWOUND, runOddWorld, UNSEEN_DROPS } = await built<type
 )
 
 const CHAINS = ['rollup', 'reth', 'quick'] as const
-// Fixed, so that a red run is red for everybody. Others: `npm run odd -- --worlds N --seed S`.
+// Fixed, so that a failing run fails everywhere. For others: `npm run odd -- --worlds N --seed S`.
 const FIRST_SEED = 1
 const WORLDS = 160
 const WORLDS_A_TEST = 40
 const CALM_WORLDS = 60
-/** Of long runs: counts that were older than the blocks, too low, or at odds with each other; a newest block that no chain has. */
+/**
+ * Seeds that failed in long runs: counts that were older than the blocks, too low, or contradictory; a
+ * newest block that no chain has.
+ */
 const FOUND = [
   64_008_413, 64_018_254, 67_585_560, 67_589_008, 67_600_785, 67_906_181, 68_600_787, 73_039_017, 78_006_785,
   78_018_671, 80_060_086, 80_060_731, 80_068_280, 75_112_589, 140_022_557, 229_005_756, 229_009_588,
   231_219_825,
 ]
-// The lane is made ready before anything else happens.
+// The lane is ready before anything else happens.
 const READY_MS = 5_000
 
 const { stackTraceLimit } = Error
 
-// Errors are the daily bread of these worlds, and their stacks are what costs most about them.
+// Errors are frequent in these worlds, and capturing their stacks is the largest part of their cost.
 beforeAll(() => {
   Error.stackTraceLimit = 0
 })
@@ -33,14 +36,14 @@ afterAll(() => {
 
 type Name = keyof typeof NAMED
 
-/** A test that what `run` finds broken is nothing. */
+/** A test that asserts that `run` finds no violation. */
 function holds(title: string, run: () => Promise<readonly string[]>): void {
   test(title, async () => {
     expect(await run()).toEqual([])
   })
 }
 
-describe('an endpoint that errs for some seconds: each payment once, and the lane comes back by itself', () => {
+describe('an endpoint that errs for some seconds: each payment runs once, and the lane recovers by itself', () => {
   for (const name of Object.keys(NAMED) as Name[]) {
     holds(name, async () => {
       const broken: string[] = []
@@ -67,7 +70,7 @@ type Rewound = (typeof REWOUND)[keyof typeof REWOUND]
 
 describe('a chain that goes back', () => {
   holds(
-    'a chain that was reset to before the burst: said at once and for each, and all land again',
+    'a chain that was reset to before the burst: reported at once and for each, and all land again',
     async () => {
       const plan = REWOUND['a chain that was reset to before the burst']
       const result = await runOddWorld(plan)
@@ -79,7 +82,7 @@ describe('a chain that goes back', () => {
     },
   )
 
-  holds('a node that comes back nine blocks earlier: each once, said at once', async () => {
+  holds('a node that comes back nine blocks earlier: each once, reported at once', async () => {
     const plan = REWOUND['a node that was killed and comes back nine blocks earlier']
     const result = await runOddWorld(plan)
     const broken = [...result.violations.map(({ text }) => text), ...saidAndBounded(plan, result, 'reorged')]
@@ -91,14 +94,14 @@ function saidAndBounded({ rewind, items }: Rewound, { said, sends }: Result, eve
   const first = said.find((one) => one.event === event)
   const afterMs = first && first.atMs - READY_MS - (rewind?.atMs ?? 0)
   return [
-    ...(afterMs !== undefined && afterMs < 10_000 ? [] : [`${event} was said ${afterMs} ms after it`]),
+    ...(afterMs !== undefined && afterMs < 10_000 ? [] : [`${event} was emitted ${afterMs} ms after it`]),
     ...(sends < 3 * items.length ? [] : [`${sends} transactions were handed over for ${items.length}`]),
   ]
 }
 
 type Result = Awaited<ReturnType<typeof runOddWorld>>
 
-/** The nonces with such an event once the chain has gone back. */
+/** The nonces with such an event after the chain has gone back. */
 const noncesOf = ({ rewind }: Rewound, { said }: Result, event: string) =>
   said
     .filter((one) => one.event === event && one.atMs >= READY_MS + (rewind?.atMs ?? 0))
@@ -110,7 +113,7 @@ function saidForEach(plan: Rewound, result: Result, event: string): string[] {
   const told = noncesOf(plan, result, event)
   return noncesIn(plan)
     .filter((nonce) => !told.includes(nonce))
-    .map((nonce) => `${event} was not said of nonce ${nonce}`)
+    .map((nonce) => `${event} was not emitted for nonce ${nonce}`)
 }
 
 function landedAgain(plan: Rewound, result: Result): string[] {
@@ -141,12 +144,12 @@ describe('drawn worlds', () => {
     brokenIn(FIRST_SEED, WORLDS_A_TEST, {}, () => true, { honest: true }),
   )
 
-  holds('what waits for long says why, for the seeds 1 to 160', () =>
+  holds('a payment that waits long has a reported reason, for the seeds 1 to 160', () =>
     brokenIn(FIRST_SEED, WORLDS, {}, (rule) => rule === 'reason'),
   )
 })
 
-/** What the first of these worlds that fails breaks, with how to run it again. */
+/** The violations of the first failing world, with the command that reproduces it. */
 async function brokenIn(
   first: number,
   count: number,

@@ -14,16 +14,19 @@ export type OddPortOptions = {
   readonly clock: Clock
   readonly random: Random
   readonly faults: readonly Fault[]
-  /** It runs the calls of a batch in any order, as Hardhat does (JSON-RPC 2.0, section 6, allows it). */
+  /**
+   * The endpoint executes the calls of a batch in any order, as Hardhat does (JSON-RPC 2.0, section 6,
+   * allows it).
+   */
   readonly parallel: boolean
-  /** Sees all bytes that were handed to the endpoint. */
+  /** Called with all bytes that were sent to the endpoint. */
   readonly onRaw: (raw: Hex) => void
   readonly onFault: (fault: Fault) => void
-  /** Sees each request with its answers. */
+  /** Called with each request and its answers. */
   readonly onAnswer?: ((calls: readonly RpcCall[], replies: readonly RpcReply[]) => void) | undefined
 }
 
-/** What an endpoint was asked, by the second of its time. */
+/** The requests to an endpoint, by the second of its time. */
 export type Load = {
   readonly requests: ReadonlyMap<number, number>
   readonly calls: ReadonlyMap<number, number>
@@ -32,7 +35,7 @@ export type Load = {
 const TIMEOUT_MS = 10_000
 const ANSWER_MS = 10
 
-/** One endpoint of an odd world: the simulated chain's, with faults in front of it. */
+/** One endpoint of an odd world: that of the simulated chain, with faults in front of it. */
 export function createOddPort(options: OddPortOptions): Port & { readonly load: Load } {
   const { name, chain, clock, random, faults, parallel, onFault } = options
   const beganMs = clock.now()
@@ -64,7 +67,7 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
     return replies
   }
 
-  /** The bytes are there and answered by nobody, or later, or not looked at. */
+  /** The request arrives, but the answer is missing, late or unreadable. */
   async function delayed(how: How, asked: readonly RpcCall[], batchOptions?: BatchOptions) {
     if (how.kind === 'tooMany') return after(ANSWER_MS, fail(asked, tooMany(how.retryAfterS)))
     if (how.kind === 'html') return after(ANSWER_MS, fail(asked, HTML))
@@ -80,7 +83,7 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
     return new Promise((resolve) => clock.setTimer(() => resolve(value), ms))
   }
 
-  /** Whether the caller gave up before the time was over. */
+  /** True if the caller gave up before the time was over. */
   function givenUp(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -95,7 +98,7 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
     })
   }
 
-  /** In the order of the batch, or in another one. */
+  /** In the order of the batch, or in a random one if the endpoint is parallel. */
   async function ordered(asked: readonly RpcCall[], batchOptions?: BatchOptions) {
     if (!parallel || asked.length < 2) return inner.batch(asked, batchOptions)
     const order = asked.map((_, index) => index)
@@ -119,7 +122,7 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
   }
 }
 
-/** Faults of the whole request, whatever else is in it. */
+/** True for a fault of the whole request, regardless of its calls. */
 function isOfRequest({ kind }: How): boolean {
   return kind === 'slow' || kind === 'neverAnswered' || kind === 'tooMany' || kind === 'html'
 }

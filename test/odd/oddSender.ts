@@ -12,7 +12,7 @@ import type { Subject } from '../sim/subjectTypes.js'
 import type { ChainKind } from './chainKinds.js'
 import type { Watch } from './watch.js'
 
-/** Sees each event of the sender. */
+/** Called for each event of the sender. */
 export type OnEvent = (event: string, payload: Readonly<Record<string, unknown>>) => void
 
 /** The real sender on the machine of one process, and the part of it that a workload uses. */
@@ -26,7 +26,7 @@ export function createOddSender(options: {
   readonly kind: ChainKind
   readonly chainId: number
   readonly onEvent: OnEvent
-  /** Hears of each call of `send`, and of its failure. */
+  /** Notified of each call of `send`, and of its failure. */
   readonly calls: Calls
 }): OddSender {
   const { process, random, kind, chainId, onEvent, calls } = options

@@ -5,12 +5,12 @@ import { waysNamed } from './drawFaults.js'
 import type { Keep } from './plan.js'
 
 export type OddRunOptions = {
-  /** Undefined where the time says when to stop. */
+  /** Undefined if the duration decides when to stop. */
   readonly worlds: number | undefined
   readonly seconds: number | undefined
-  /** Of the first world; each after it has the next. */
+  /** The seed of the first world; each later world has the next one. */
   readonly seed: number
-  /** Only faults whose names begin so. */
+  /** Only faults whose names begin with this text. */
   readonly fault: string | undefined
   readonly keep: Keep | undefined
   readonly endpoints: 1 | 2 | undefined
@@ -32,7 +32,7 @@ export function parseOptions(argv: readonly string[]): Parsed<OddRunOptions> {
     argv,
     ({ worlds, seconds, fault, keep, endpoints, ...rest }: OddRunOptions) => {
       if (worlds !== undefined && seconds !== undefined)
-        throw badOption('--worlds and --seconds both say when to stop.')
+        throw badOption('--worlds and --seconds exclude each other.')
       if (fault !== undefined && waysNamed(fault).length === 0)
         throw badOption('No fault has a name that begins so.')
       if (rest.honest && endpoints === 1) throw badOption('--honest takes two endpoints.')
@@ -52,8 +52,8 @@ function createCommand(): Command {
   return new Command('npm run odd --')
     .description(
       'Runs the whole sender in virtual time against endpoints that err in drawn ways for some seconds and are honest ' +
-        'afterwards, and holds what happened against the rules of test/odd/judge.ts. Exit code 0 when all held, 1 ' +
-        'when not, 2 for bad options.',
+        'afterwards, and compares the events with the rules of test/odd/judge.ts. Exit code 0 if all held, 1 ' +
+        'if not, 2 for bad options.',
     )
     .addOption(
       new Option('--worlds <n>', `how many worlds (default: ${WORLDS})`).argParser(whole(1, WORLDS_MAX)),
@@ -76,15 +76,15 @@ function createCommand(): Command {
       ),
     )
     .option('--honest', 'worlds of two endpoints, of which one never errs', false)
-    .option('--all', 'go on after the first that fails', false)
-    .option('--trace', 'print what was asked, answered, sent and said', false)
-    .option('--progress', 'say how far it is now and then, on standard error', false)
+    .option('--all', 'continue after the first failure', false)
+    .option('--trace', 'print requests, answers, sends and events', false)
+    .option('--progress', 'print the progress from time to time, on standard error', false)
 }
 
 const PARTS = { items: 'number', faults: 'number', extras: 'string' } as const
 
 function partOfWorld(text: string): Keep {
-  const expected = new InvalidArgumentError('Expected what a failure printed.')
+  const expected = new InvalidArgumentError('Expected the output of a failed run.')
   let keep: unknown
   try {
     keep = JSON.parse(text)

@@ -6,7 +6,7 @@ import { CHAIN_KINDS, type ChainName } from './chainKinds.js'
 import { drawFaults, waysNamed } from './drawFaults.js'
 import type { Fault } from './faults.js'
 
-/** All that happens in a world, drawn from its seed. Data alone, so that a part of it can be left out. */
+/** All events of a world, drawn from its seed. It is plain data, so that parts of it can be left out. */
 export type Plan = {
   readonly seed: number
   readonly chain: ChainName
@@ -19,15 +19,15 @@ export type Plan = {
   readonly steps: readonly { readonly atMs: number; readonly byMs: number }[]
   /** The process is killed, and started again on its store. */
   readonly restart: { readonly atMs: number; readonly downMs: number } | undefined
-  /** When another wallet with the key has a transaction in a block. */
+  /** The times at which another wallet with the key has a transaction in a block. */
   readonly foreign: readonly number[]
-  /** The chain goes back by so many blocks, and its nodes have forgotten what waited. */
+  /** The chain goes back by this many blocks, and its nodes forget the waiting transactions. */
   readonly rewind: { readonly atMs: number; readonly blocks: number } | undefined
   /** The lane is ready before the first payment and before any fault. */
   readonly readyFirst: boolean
 }
 
-/** What of a drawn plan is to happen, by marker and by index. */
+/** The parts of a drawn plan to keep, by marker and by index. */
 export type Keep = {
   readonly items?: readonly number[]
   readonly faults?: readonly number[]
@@ -45,11 +45,11 @@ const STEPS_MS = [-3_600_000, -60_000, -5_000, 5_000, 60_000, 3_600_000]
 
 export type PlanOptions = {
   readonly keep?: Keep | undefined
-  /** The worlds have faults alone whose names begin so. */
+  /** Only faults whose names begin with this text. */
   readonly fault?: string | undefined
-  /** The worlds have so many endpoints. @default as drawn */
+  /** The number of endpoints. @default as drawn */
   readonly endpoints?: 1 | 2 | undefined
-  /** Of two endpoints one never errs. @default as drawn */
+  /** One of two endpoints never errs. @default as drawn */
   readonly honest?: boolean | undefined
 }
 
@@ -65,7 +65,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const restart = chance(shape, 0.15)
     ? { atMs: between(shape, 500, SPAN_MS), downMs: pick(shape, [10, 3_000]) }
     : undefined
-  // What another wallet does while nobody looks is a hold by design (`storeBehindChain`).
+  // A transaction of another wallet during a restart causes a hold by design (`storeBehindChain`).
   const foreign = restart === undefined && chance(shape, 0.1) ? [between(shape, 2_000, SPAN_MS)] : []
   const whole: Plan = {
     seed,
@@ -100,15 +100,18 @@ function partOf(plan: Plan, { items, faults, extras }: Keep): Plan {
   }
 }
 
-/** One of two endpoints, of which the other alone ever errs. */
+/** True if there are two endpoints, and only one of them ever errs. */
 export function isOneHonest({ endpoints, faults }: Plan): boolean {
   return endpoints === 2 && new Set(faults.map(({ endpoint }) => endpoint)).size < 2
 }
 
-/** A chain that went back is told from a lag after some periods, and then an operator looks at it. */
+/**
+ * The sender distinguishes a chain that went back from a lag only after some periods; then an operator
+ * checks it.
+ */
 const REWIND_SEEN_MS = 20_000
 
-/** When nothing goes wrong any more, and all but the last payment were sent. */
+/** The time from which nothing goes wrong any more, and all but the last payment were sent. */
 export function quietAt({ faults, items, steps, restart, foreign, rewind }: Plan): number {
   const sent = items.map(({ atMs, changes }) => atMs + Math.max(0, ...changes.map(({ afterMs }) => afterMs)))
   const restarted = restart === undefined ? 0 : restart.atMs + restart.downMs
@@ -122,7 +125,7 @@ export function quietAt({ faults, items, steps, restart, foreign, rewind }: Plan
   )
 }
 
-/** One line that says what goes wrong in a world. */
+/** Describes the faults of a world in one line. */
 export function describe(plan: Plan): string {
   const faults = plan.faults.map(
     (fault) => `e${fault.endpoint} ${nameOfFault(fault)} from ${fault.fromMs} for ${fault.forMs} ms`,
@@ -138,7 +141,7 @@ export function describe(plan: Plan): string {
   return [`${where}, ${plan.items.length} payments, ${when}`, ...faults, ...extras].join('; ')
 }
 
-/** A payment with nothing given. */
+/** A payment with default fields. */
 export function payment(marker: number, atMs: number, change: Partial<Item> = {}): Item {
   return {
     marker,
@@ -176,7 +179,7 @@ function drawItems(random: Random): Item[] {
   })
 }
 
-/** What its caller does about it later; for most of them nothing. */
+/** The caller's later action; most payments have none. */
 function drawEnd(random: Random, marker: number): Partial<Item> {
   if (chance(random, 0.85)) return {}
   const action = pick(random, ['cancel', 'replace', 'speedUp', 'expire'] as const)

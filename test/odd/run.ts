@@ -7,10 +7,10 @@ import { runOddWorld } from './world.js'
 
 const values = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run odd --')
 
-// Errors are the daily bread here, and taking their stacks costs more than anything else about them.
+// Errors are frequent here, and capturing their stacks costs more than everything else about them.
 if (!values.trace) Error.stackTraceLimit = 0
 
-// Interrupted, it reports what it has.
+// When interrupted, it prints the results so far.
 let stopped = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
 
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   process.exitCode = failed === 0 ? 0 : 1
 }
 
-/** The last payment of each world, which shows that the lane is back, is one too. */
+/** The last payment of each world, which shows that the lane has recovered, counts too. */
 function each(count: number): string {
   return (count / (totals.payments + totals.worlds)).toFixed(2)
 }
@@ -77,7 +77,8 @@ async function runOne(seed: number): Promise<readonly OddViolation[]> {
       asked[index] = { requests: known.requests + requests, calls: known.calls + calls }
     }
     for (const [name, count] of result.struck) struck.set(name, (struck.get(name) ?? 0) + count)
-    // One turn of the event loop: what nobody handled is reported between two worlds, so it belongs to this one.
+    // Waits for one turn of the event loop: an unhandled rejection is reported between two worlds, so it
+    // belongs to this one.
     await new Promise((resolve) => setImmediate(resolve))
     return result.violations
   } catch (error) {
@@ -99,7 +100,7 @@ async function report(seed: number, violations: readonly OddViolation[]): Promis
   console.log(`  replay: ${replay} --keep '${JSON.stringify(keep)}'`)
 }
 
-/** The options that change what is drawn. */
+/** The options that change the drawn worlds. */
 function drawnBy(): string {
   const { fault, endpoints, honest } = values
   return [

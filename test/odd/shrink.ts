@@ -4,10 +4,11 @@ import { runOddWorld } from './world.js'
 
 export type Shrunk = { readonly keep: Required<Keep>; readonly violations: readonly OddViolation[] }
 
-// A world that never comes back runs through its whole time, each time anew: what is small by then stands.
+// Time limit: a world that never recovers uses its whole time in each run. The smallest result by then is
+// returned.
 const SHRINK_MS_MAX = 60_000
 
-/** The least set of faults, payments and extras of a failing world that breaks one of the same rules. */
+/** The smallest set of faults, payments and extras of a failing world that breaks one of the same rules. */
 export async function shrink(
   seed: number,
   options: PlanOptions,
@@ -25,7 +26,7 @@ export async function shrink(
     },
   }
 
-  /** Whether the world still breaks a rule with this part of it alone. */
+  /** True if the world still breaks a rule with only this part. */
   async function stillFails(keep: Required<Keep>): Promise<boolean> {
     if (performance.now() > endMs) return false
     const result = await runOddWorld(drawPlan(seed, { ...options, keep }))
@@ -34,7 +35,7 @@ export async function shrink(
     return same.length > 0
   }
 
-  /** Leaves out as many of one part as possible: halves first, then one by one. */
+  /** Removes as many of one part as possible: halves first, then one by one. */
   async function without(part: keyof Keep): Promise<void> {
     for (let size = Math.ceil(least.keep[part].length / 2); size >= 1; size = Math.floor(size / 2)) {
       for (let start = 0; start < least.keep[part].length; ) {

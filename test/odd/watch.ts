@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/platform/clock.js'
 import type { LaneSnapshot, Sender } from '../../src/types/index.js'
 
-/** Something that a sender said of itself. */
+/** An event that a sender emitted. */
 export type Said = {
   readonly atMs: number
   readonly event: string
@@ -10,29 +10,32 @@ export type Said = {
   readonly reason: string | undefined
 }
 
-/** What a sender says and shows, as somebody sees it who only looks. */
+/** The events and snapshots of a sender, as an observer sees them. */
 export type Watch = {
   readonly said: readonly Said[]
-  /** One sentence for each payment that waited and nothing said why. */
+  /** One sentence for each payment that waited without a reported reason. */
   readonly unexplained: readonly string[]
-  /** The most holes, unfinished nonces and waiting transactions that a snapshot showed. */
+  /** The most holes, unfinished nonces and waiting transactions in any snapshot. */
   readonly most: { readonly holes: number; readonly inFlight: number; readonly queued: number }
   onEvent(event: string, payload: Readonly<Record<string, unknown>>): void
-  /** A caller has handed over what has this id. */
+  /** Called when a caller has sent the transaction with this id. */
   sent(id: string): void
-  /** Its caller got an error, which says why: the sender has nothing of it until it is asked again. */
+  /**
+   * Called when its caller got an error with the reason: the sender does not have the transaction until it
+   * is sent again.
+   */
   rejected(id: string): void
   askedAgain(id: string): void
-  /** Looks at another life of the sender from now on; at none while there is none. */
+  /** Observes another life of the sender from now on, or none while there is none. */
   look(sender: Sender | undefined): void
   stop(): void
 }
 
 const LOOK_MS = 2_500
-// How long something may wait before somebody asks why.
+// How long a transaction may wait before a reason is required.
 const PATIENCE_MS = 10_000
 
-/** What says of itself why things do not move. */
+/** Events that explain a delay. */
 const REASONS: ReadonlySet<string> = new Set([
   'error',
   'held',
@@ -49,7 +52,7 @@ const REASONS: ReadonlySet<string> = new Set([
   'reorged',
   'deepReorg',
 ])
-/** Stages that an event tells: from one to the next a transaction moves. */
+/** Stages that an event reports; each is progress of the transaction. */
 const STAGES: ReadonlySet<string> = new Set([
   'queued',
   'signed',
@@ -60,17 +63,17 @@ const STAGES: ReadonlySet<string> = new Set([
   'replaced',
 ])
 
-/** What ends without execution says why in its error. */
+/** Events of an end without execution, whose error gives the reason. */
 const ENDS: ReadonlySet<string> = new Set(['failed', 'cancelled', 'superseded'])
 
-/** `verdictMs`: how long an end that only blocks can show takes where all goes well. */
+/** `verdictMs` is how long an end that only blocks can show takes without faults. */
 export function createWatch(clock: Clock, verdictMs: number): Watch {
   const beganMs = clock.now()
   const said: Said[] = []
   const unexplained: string[] = []
   const most = { holes: 0, inFlight: 0, queued: 0 }
   const moved = new Map<string, { atMs: number; stage: string }>()
-  // Rejected, and not asked for again yet.
+  // Rejected, and not sent again yet.
   const away = new Set<string>()
   let looking: Sender | undefined
   let reasonAtMs = beganMs
@@ -95,22 +98,23 @@ export function createWatch(clock: Clock, verdictMs: number): Watch {
     const now = clock.now()
     if (shown.holds.length > 0) return
     for (const [id, { atMs, stage }] of moved) {
-      // What was accepted waits for its block, and says so. What was said since it moved last may be about it.
+      // An accepted transaction waits for its block, and its stage shows that. Any reason that was emitted
+      // since its last progress may explain the delay.
       const patience = PATIENCE_MS + (stage === 'accepted' || stage === 'replaced' ? verdictMs : 0)
       if (now - atMs < patience || reasonAtMs >= atMs) continue
       void ask(
         sender,
         id,
-        `${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, and nothing said why`,
+        `${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, without a reported reason`,
       )
     }
   }
 
-  /** Of the transaction itself, as its caller does. */
+  /** Reads the transaction itself, as its caller does. */
   async function ask(sender: Sender, id: string, complaint: string): Promise<void> {
     const saw = moved.get(id)
     const tx = await sender.get(id).catch(() => undefined)
-    // It may have moved, or the process may be gone, since it was asked.
+    // It may have progressed, or the process may be gone, since the request.
     if (sender !== looking || saw === undefined || moved.get(id) !== saw || tx?.waitingFor !== undefined)
       return
     unexplained.push(complaint)

@@ -4,20 +4,20 @@ import { isNoop } from '../sim/foreign.js'
 import { programOf } from '../sim/program.js'
 import { decodeTransaction, type SimTransaction } from '../sim/transaction.js'
 
-/** The first time that some bytes were seen on the wire. */
+/** The first appearance of some bytes on the wire. */
 export type Sent = {
-  /** Since the world began. */
+  /** Milliseconds since the world began. */
   readonly atMs: number
   readonly tx: SimTransaction
   /** Undefined for a no-op. */
   readonly marker: number | undefined
 }
 
-/** Everything that the sender ever handed to an endpoint. */
+/** Everything that the sender ever sent to an endpoint. */
 export type Wire = {
   readonly raws: ReadonlySet<Hex>
   readonly first: ReadonlyMap<Hash, Sent>
-  /** Times that any bytes were handed over. */
+  /** The number of sends of any bytes. */
   readonly times: number
   sent(raw: Hex): void
 }

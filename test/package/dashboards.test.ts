@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readSources, walk } from '../house/sources.js'
 
-// What an operator copies: it must name what there is. That docs/metrics.md has all metrics, and no others, is tested
-// beside the instruments.
+// Files that operators copy must name existing metrics. A test beside the instruments checks that
+// docs/metrics.md lists all metrics, and no others.
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
@@ -18,7 +18,7 @@ const metrics = [
   return { name, kind, attributes: [...full.matchAll(/`([\w.]+)`/g)].map(([, one = '']) => one) }
 })
 
-/** As OpenTelemetry's exporter for Prometheus names them. */
+/** The names that OpenTelemetry's exporter for Prometheus produces. */
 const seriesOf = ({ name, kind }: Metric): readonly string[] => {
   const base = name.replaceAll('.', '_')
   if (kind === 'counter') return [`${base}_total`]
@@ -31,7 +31,7 @@ const labels = new Set([
   ...metrics.flatMap(({ attributes }) => attributes.map((one) => one.replaceAll('.', '_'))),
 ])
 
-/** What is wrong with the names in one expression of PromQL. */
+/** The unknown names in one expression of PromQL. */
 function wrong(expression: string): string[] {
   const names = [...expression.matchAll(/\b(?:txlane|error)_\w+/g)].map(([name]) => name)
   const unknown = names.filter((name) => !byName.has(name) && !labels.has(name))
@@ -79,7 +79,7 @@ test('the names in docs/metrics.md are read', () => {
 })
 
 describe('the alert rules', () => {
-  test.each(rules)('$alert names metrics and attributes that there are', ({ expr, annotations }) => {
+  test.each(rules)('$alert names existing metrics and attributes', ({ expr, annotations }) => {
     expect(
       byName.has([...expr.matchAll(/txlane_\w+/g)].map(([name]) => name).find((n) => byName.has(n)) ?? ''),
     ).toBe(true)
@@ -89,24 +89,24 @@ describe('the alert rules', () => {
     expect(shown.filter((label) => !labels.has(label))).toEqual([])
   })
 
-  test('each has a name of its own', () => {
+  test('have unique names', () => {
     expect(rules.length).toBeGreaterThan(8)
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
   })
 })
 
 describe('the dashboard', () => {
-  test.each(panels)('$title names metrics and attributes that there are', ({ targets, description }) => {
+  test.each(panels)('$title names existing metrics and attributes', ({ targets, description }) => {
     expect(targets.length).toBeGreaterThan(0)
     expect(description).not.toBe('')
     for (const { expr, legendFormat } of targets) {
       expect(wrong(expr), expr).toEqual([])
       const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label)
-      for (const label of shown) expect(expr, 'a legend shows what the expression keeps').toContain(label)
+      for (const label of shown) expect(expr, 'every label of a legend is kept').toContain(label)
     }
   })
 
-  test('it shows every metric, asks for variables that it has, and no panel covers another', () => {
+  test('shows every metric, uses only its own variables, and no panel covers another', () => {
     const text = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join('\n')
     const shown = metrics.filter((metric) => seriesOf(metric).some((series) => text.includes(series)))
     expect(shown.map(({ name }) => name)).toEqual(metrics.map(({ name }) => name))
@@ -123,12 +123,12 @@ describe('the dashboard', () => {
 
 describe('the logger', () => {
   const LEVELS: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error'])
-  // A tool's own lines, and what a lane forwards, are no messages of the library.
+  // The command line's own lines, and lines that a lane forwards, are not messages of the library.
   const sources = readSources('src').filter(
     ({ path }) => !/\.(?:test|fixture)\.ts$|^src\/(?:cli|devnet)\//.test(path),
   )
 
-  /** What stands in a call of a logger as its message: words, or one of two. */
+  /** The message in a call of a logger: a literal, or one of two. */
   function messages(): string[] {
     const found: string[] = []
     for (const { tree } of sources)

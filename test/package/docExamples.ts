@@ -1,7 +1,8 @@
 import { readTexts, type Source } from '../house/sources.js'
 import type { Example } from './typeCheck.js'
 
-// What examples take for granted: what viem and ethers export, and the reader's account, client and data.
+// The context that examples assume: the exports of viem and ethers, and the reader's account, client and
+// data.
 const GIVEN = `
 import { KMS } from '@aws-sdk/client-kms'
 import { DefaultAzureCredential } from '@azure/identity'
@@ -23,7 +24,9 @@ const idempotencyKey = ''
 const error: unknown = undefined
 `
 
-/** The examples in the doc comments of the library, each with the module's own exports and `createSender` at hand. */
+/**
+ * The examples in the doc comments of the library. Each may use the module's own exports and `createSender`.
+ */
 export function docExamples(root: string): readonly Example[] {
   return readTexts('src').flatMap((source) =>
     [...source.text.matchAll(/^ +\* @example\n((?: +\*(?: .*)?\n)+?) *(?:\*\/| +\* @)/gm)].map(

@@ -5,11 +5,11 @@ import ts from 'typescript'
 import { expect, it } from 'vitest'
 import config from '../../tsup.config.js'
 
-// What somebody reads who holds the mouse over a name: a sentence for everything that the package gives away.
+// Editors show docstrings on hover, so every public name of the package needs a sentence.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const files = (config as Options[]).flatMap(({ entry }) => Object.values(entry as Record<string, string>))
-// The command line is no module that somebody imports.
+// The command line is not a module to import.
 const entries = [...new Set(files)]
   .filter((file) => !file.startsWith('tools/cli/'))
   .map((file) => join(ROOT, file))
@@ -33,7 +33,7 @@ function placeOf(node: ts.Node): string {
   return `${file.fileName.replace(/.*\/(src|tools)\//, '$1/')}:${line + 1}`
 }
 
-/** One sentence before a variant of a union goes for all its members: a comment, `|`, the variant. */
+/** One sentence before a variant of a union describes all its members: a comment, `|`, the variant. */
 function isOfDescribedVariant(member: ts.Node): boolean {
   const variant = member.parent
   if (!ts.isTypeLiteralNode(variant) || !ts.isUnionTypeNode(variant.parent)) return false
@@ -42,7 +42,7 @@ function isOfDescribedVariant(member: ts.Node): boolean {
   return variant.getSourceFile().text.slice(from, variant.getStart()).includes('/**')
 }
 
-/** Names without a sentence: of what a module exports, and of the members of its types and classes. */
+/** Names without a sentence among a module's exports and the members of its types and classes. */
 function undescribed(exported: ts.Symbol): string[] {
   const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
   const declarations = (symbol.declarations ?? []).filter(isOwn)

@@ -3,12 +3,12 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { lineOf, readSources, type Source, walk } from '../house/sources.js'
 
-// The union of the codes is known to the compiler alone: it is read from its declaration.
+// The union of the codes exists only as a type, so it is read from its declaration.
 
 const TEXT = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
 const FAILURES = readFileSync(new URL('../../docs/failures.md', import.meta.url), 'utf8')
 
-// The cases of a store's contract and the command line look at codes, and make none.
+// The store contract and the command line compare codes, but make none.
 const sources = readSources('src').filter(
   ({ path }) => !/\.(?:test|fixture)\.ts$|^src\/(?:cli|store\/contract)\//.test(path),
 )
@@ -29,7 +29,7 @@ test('each code has one row, in the order of the union, and each row is a code',
   expect(rows.map(({ code }) => code)).toEqual(codes)
 })
 
-test('each row says when, the fate, what to do, and a status of HTTP', () => {
+test('each row gives the condition, the fate, the remedy, and an HTTP status', () => {
   for (const { code, when, fate, todo, status } of rows) {
     expect(when, code).not.toBe('')
     expect(todo, code).not.toBe('')
@@ -43,12 +43,12 @@ test('each code has a docstring', () => {
   expect(bare).toEqual([])
 })
 
-test('each code is made somewhere', () => {
+test('each code is made in some file', () => {
   const made = new Set(sources.flatMap(({ tree }) => literalsIn(tree).filter(isMade)).map(({ text }) => text))
   expect(codes.filter((code) => !made.has(code))).toEqual([])
 })
 
-test('each fate that is written beside a code stands in its row', () => {
+test('each fate that is written beside a code is in its row', () => {
   const written = sources.flatMap(fatesWritten)
   expect(written.length).toBeGreaterThan(50)
   const missing = written.filter(({ code, fate }) => {
@@ -68,7 +68,7 @@ function fatesIn(cell: string): readonly string[] {
   return fates.filter((fate) => cell.includes(`\`${fate}\``))
 }
 
-/** The members of a union of texts, each with the comment before it. */
+/** The members of a union of string literals, each with the comment before it. */
 function membersOf(name: string): readonly { readonly text: string; readonly comment: string }[] {
   const { tree, text } = sources.find(({ path }) => path === 'src/errors/base.ts') as Source
   const found: { text: string; comment: string }[] = []
@@ -93,7 +93,7 @@ function literalsIn(node: ts.Node): readonly ts.StringLiteral[] {
   return found
 }
 
-/** Not what is compared, nor what is a type: a property `code`, an argument, the value of a constant. */
+/** True for a property `code`, an argument or the value of a constant; false for comparisons and types. */
 function isMade({ parent }: ts.StringLiteral): boolean {
   const isCode = ts.isPropertyAssignment(parent) && parent.name.getText() === 'code'
   return isCode || ts.isCallExpression(parent) || ts.isVariableDeclaration(parent)

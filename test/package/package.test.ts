@@ -20,7 +20,7 @@ describe('the tarball', () => {
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   })
 
-  it('is found by every path that it exports', () => {
+  it('resolves every path that it exports', () => {
     const targets = [...JSON.stringify(packed.manifest.exports).matchAll(/"\.\/(dist\/[^"]+\.c?js)"/g)]
     expect(targets.length).toBeGreaterThanOrEqual(2 * subpaths.length)
     for (const [, file] of targets) expect(packed.files).toContain(file)
@@ -40,7 +40,7 @@ describe('publishing', () => {
 })
 
 describe('the installed package', () => {
-  it('exports the same names to import and to require from each subpath, and warns of nothing', async () => {
+  it('exports the same names to import and to require from each subpath, without warnings', async () => {
     const [esm, cjs] = await Promise.all([
       packed.node('names.mjs', printNames(subpaths, 'import')),
       packed.node('names.cjs', printNames(subpaths, 'require')),
@@ -69,7 +69,7 @@ describe('the installed package', () => {
       ).toEqual([])
       const allowed = entry.endsWith('.cjs') ? ['async-mutex', 'viem'] : ['async-mutex', 'p-queue', 'viem']
       expect([...new Set(loaded.packages.map((name) => name.split('/')[0]))].sort()).toEqual(allowed)
-      // In use, that is: messages speak of processes too.
+      // Matches only uses, because messages mention processes too.
       for (const text of loaded.texts)
         expect(text).not.toMatch(
           /\b(?:process|Buffer)\.[a-z]|= *(?:process|Buffer)\b|\b__(?:dirname|filename)\b/,
@@ -77,13 +77,13 @@ describe('the installed package', () => {
     }
   })
 
-  it('loads what lanes run on when the first is opened, and no sooner', async () => {
+  it('loads the engine when the first lane opens, and not earlier', async () => {
     for (const entry of ['dist/index.js', 'dist/index.cjs']) {
       const atOnce = await closure(entry, { later: false })
       expect([...new Set(atOnce.packages.map((name) => name.split('/')[0]))]).toEqual(['viem'])
       const all = await closure(entry)
       expect(all.texts.length).toBeGreaterThan(atOnce.texts.length)
-      // Where CommonJS is all that there is, `import()` fails.
+      // In an environment with CommonJS only, `import()` fails.
       if (entry.endsWith('.cjs')) for (const text of all.texts) expect(text).not.toMatch(/\bimport\(/)
     }
     const [esm, cjs] = await Promise.all([
@@ -104,7 +104,7 @@ describe('the installed package', () => {
     })
   })
 
-  it('brings the command line, with all that it is made of inside', async () => {
+  it('contains the command line with all of its dependencies bundled', async () => {
     const { txlane } = packed.manifest.bin
     for (const command of ['', 'send', 'inspect', 'fill', 'cancel', 'devnet', 'demo', 'peers']) {
       const argv = JSON.stringify([command, '--help'].filter((word) => word !== ''))
@@ -117,17 +117,17 @@ describe('the installed package', () => {
     }
   })
 
-  it('starts a devnet from CommonJS, wherever the process was started', async () => {
+  it('starts a devnet from CommonJS, in any working directory', async () => {
     const { stdout } = await packed.node('devnet.cjs', DEVNET_FROM_COMMONJS)
     expect(stdout.trim()).toBe('31337')
   })
 })
 
-// Statements at the start of a line, and of several: comments that were kept hold examples.
+// Matches statements at the start of a line, possibly of several lines: kept comments hold examples.
 const LOADS = /(?:^(?:import|export)\b[^'"();]*|(?:^|= )require\()['"]([^'"\n]+)['"]/gm
 const LOADS_LATER = /(?:\bimport|=> require)\(['"]([^'"\n]+)['"]/g
 
-/** Every file that an entry loads, at once or later, and every package that those import. */
+/** Every file that an entry loads, at once or later, and every package that these files import. */
 async function closure(
   entry: string,
   { later = true } = {},
@@ -176,7 +176,7 @@ const added = Object.keys(after).map((key) => [key, after[key].filter((item) => 
 console.log(JSON.stringify(Object.fromEntries(added)))
 `
 
-// A node on another chain than the client's: the lane was opened as far as its first answer.
+// A node on another chain than the client's: opening the lane gets as far as the node's first answer.
 const OPEN_A_LANE = `
 async function open({ createSender }, { createClient, custom, defineChain }, { privateKeyToAccount }) {
   const nativeCurrency = { name: 'Ether', symbol: 'ETH', decimals: 18 }

@@ -20,20 +20,20 @@ export type Manifest = {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
-/** The package as npm would publish it, installed beside its dependencies in a folder of its own. */
+/** The package as npm would publish it, installed beside its dependencies in a temporary folder. */
 export type Packed = {
   readonly manifest: Manifest
-  /** What is in the tarball, from the package's root. */
+  /** The paths in the tarball, from the package's root. */
   readonly files: readonly string[]
   readonly read: (file: string) => Promise<string>
-  /** Runs a script of that name in the consumer's folder and gives back what it wrote. */
+  /** Runs a script of that name in the consumer's folder and returns its output. */
   node(name: string, script: string): Promise<{ stdout: string; stderr: string }>
   /** The output of `npm publish --dry-run`, with a registry that does not answer. */
   publishDryRun(): Promise<{ stdout: string; stderr: string }>
   remove(): Promise<void>
 }
 
-/** Builds (without declarations: they are checked after the real build), packs and installs, all offline. */
+/** Builds (without declarations, which are checked after the real build), packs and installs, all offline. */
 export async function packAndInstall(): Promise<Packed> {
   const folder = await mkdtemp(join(tmpdir(), 'txlane-package-'))
   const staging = join(folder, 'staging')
@@ -65,7 +65,7 @@ export async function packAndInstall(): Promise<Packed> {
     async node(name, script) {
       const file = join(consumer, name)
       await writeFile(file, script)
-      // Another working directory: nothing may be found by way of it.
+      // Runs in another working directory, so that nothing is resolved through it.
       return await run(process.execPath, [file], { cwd: folder, timeout: 60_000 })
     },
     publishDryRun: () =>

@@ -25,18 +25,18 @@ const imported = readdirSync(FOLDER)
   )
   .filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 
-test('the folder stands alone: its package.json has what its files import, and what the store loads', () => {
+test('the folder is self-contained: its package.json lists the imports of its files, and the packages that the store loads', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(expect.arrayContaining([...new Set(imported), 'pg']))
   expect(imported).toContain('txlane')
 })
 
-test('its versions are those that the tests of this repository run with', () => {
+test('its versions are those of the tests of this repository', () => {
   const own = { ...manifest.dependencies, ...manifest.devDependencies }
   const here: Record<string, string> = { ...root.devDependencies, txlane: `^${root.version}` }
   for (const [name, range] of Object.entries(own)) expect([name, range]).toEqual([name, here[name]])
 })
 
-test('the Dockerfile and the compose file name what is there', () => {
+test('the Dockerfile and the compose file name existing files', () => {
   const dockerfile = read('Dockerfile')
   for (const [, script = ''] of dockerfile.matchAll(/npm run (\w+)/g))
     expect(manifest.scripts).toHaveProperty(script)
@@ -54,7 +54,7 @@ test('the README names each variable that the service reads', () => {
   const variables = new Set(
     [...read('config.ts').matchAll(/(?:env\.|env, ')([A-Z_]+)/g)].map(([, name = '']) => name),
   )
-  // Another name of the list of keys, for one key.
+  // PRIVATE_KEY is another name of the list of keys, for one key.
   variables.delete('PRIVATE_KEY')
   expect(variables.size).toBeGreaterThan(9)
   for (const name of variables) expect(read('README.md')).toContain(`\`${name}\``)

@@ -24,7 +24,7 @@ test('each arrow in the picture of the states is a row of the table', () => {
   }
 })
 
-test('each row that leads to one other state alone is in the picture', () => {
+test('each row that leads only to one other state is in the picture', () => {
   const drawn = new Set(edges.flatMap(({ rows }) => rows))
   const moving = TABLE.filter(({ from, to }) => to.length === 1 && !from.includes(to[0] as RowState))
   expect(moving.length).toBeGreaterThan(8)

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cacheFolder } from '../../scripts/bundle.mjs'
 
-/** A piece of TypeScript out of a text that people read. */
+/** A block of TypeScript in a documentation text. */
 export type Example = { readonly heading: string; readonly file: string; readonly text: string }
 
 const SUBPATHS = {
@@ -21,8 +21,8 @@ const SUBPATHS = {
 }
 
 /**
- * Type-checks texts as strictly as the library, as if the package were installed: what is wrong with each, by its file.
- * With the native compiler, which takes a quarter of the time.
+ * Type-checks texts as strictly as the library, as if the package were installed, and returns the errors by
+ * file. It uses the native compiler, which takes a quarter of the time.
  */
 export async function typeCheck(
   root: string,
@@ -31,7 +31,7 @@ export async function typeCheck(
   const folder = cacheFolder('txlane-examples-')
   try {
     for (const { file, text } of examples) await writeFile(join(folder, file), text)
-    // As in a project of ES modules: ethers has other types for CommonJS, whose classes are not the same.
+    // As in a project of ES modules: for CommonJS, ethers has other types, whose classes are incompatible.
     await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(configOf(root, examples)))
     return problemsOf(examples, await compile(root, folder))
@@ -48,14 +48,14 @@ function configOf(root: string, examples: readonly Example[]): unknown {
         Object.entries(SUBPATHS).map(([name, file]) => [name, [join(root, `src/${file}.ts`)]]),
       ),
     },
-    // What the library declares for packages without types, too.
+    // Includes the library's declarations for packages without types.
     files: [...examples.map(({ file }) => file), join(root, 'src/signer/addons.d.ts')],
     include: [],
     exclude: [],
   }
 }
 
-/** What the compiler prints. @throws Error where it did not come to compile. */
+/** Returns the compiler's output. @throws Error if the compiler did not run */
 async function compile(root: string, folder: string): Promise<string> {
   const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
   const args = [compiler, '--noEmit', '--pretty', 'false', '-p', folder]
@@ -68,12 +68,12 @@ async function compile(root: string, folder: string): Promise<string> {
   })
 }
 
-/** A problem is a line "file(line,column): error TSnumber: words"; what it goes on with is indented. */
+/** An error is a line "file(line,column): error TSnumber: words"; its continuation lines are indented. */
 function problemsOf(examples: readonly Example[], out: string): ReadonlyMap<string, readonly string[]> {
   const problems = new Map<string, string[]>(examples.map(({ file }) => [file, []]))
   for (const [, file = '', words = ''] of out.matchAll(/^(\S.*?)\(\d+,\d+\): (.*(?:\n .*)*)/gm)) {
     const found = problems.get(file)
-    // Not an example: the library itself, which all of them rest upon.
+    // Not an example but the library itself, on which all examples depend.
     if (found === undefined) throw new Error(`${file}: ${words}`)
     found.push(words)
   }

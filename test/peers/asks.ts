@@ -2,12 +2,12 @@ import { type Address, padHex, toHex } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
 import type { Asked, Driver, Payment, PaymentFields, Sent, Told } from './types.js'
 
-/** Keeps what was asked of a sender, and what it said to each. */
+/** Records the payments requested of a sender, and its answer to each. */
 export type Asks = {
   readonly all: readonly Asked[]
   pay(driver: Driver, fields: PaymentFields): Asked
   payAgain(driver: Driver, asked: Asked): void
-  /** Payments that were made before the sender was there. */
+  /** Adds payments that were made before the sender existed. */
   made(payments: readonly Payment[]): void
 }
 
@@ -52,7 +52,7 @@ export function createAsks(): Asks {
   }
 }
 
-/** Nobody has the key of such an address. */
+/** An address whose key does not exist. */
 function payee(item: number): Address {
   return padHex(toHex(0xca_0000 + item), { size: 20 })
 }
@@ -66,11 +66,13 @@ async function end(handle: Sent): Promise<Told> {
 }
 
 function alreadyMade(payment: Payment, item: number): Asked {
-  const told: Told = { kind: 'refused', why: 'asked for by another process', open: true }
+  const told: Told = { kind: 'refused', why: 'sent by another process', open: true }
   return { item, payment, sent: Promise.resolve(undefined), ended: Promise.resolve(), told: () => told }
 }
 
-/** Only a sender that says so is believed: most errors are silent on what became of the payment. */
+/**
+ * True only if the sender's error says so, because most errors say nothing about the outcome of the payment.
+ */
 function mayStillRun(error: unknown): boolean {
   const { fate } = error as { fate?: unknown }
   return fate === 'inFlight' || fate === 'executed'
@@ -81,7 +83,7 @@ function firstLine(error: unknown): string {
   return (shortMessage ?? message ?? String(error)).split('\n')[0]!.slice(0, 160)
 }
 
-/** Whether a promise has settled by the time that everything that is due has run. */
+/** True if a promise has settled once all due work has run. */
 export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const late = Symbol('late')
   const soon = new Promise((resolve) => systemClock.setTimer(() => resolve(late), 0))

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/platform/clock.js'
 
-// Two flashblocks make a block: 70 ms, fast enough that a run takes a second, slow enough for a poll in between.
+// Two flashblocks make a block: 70 ms, fast enough that a run takes a second, slow enough for a poll in
+// between.
 const TICK_MS = 35
 const LOOKS_MAX = 150
 
@@ -12,7 +13,7 @@ export type Blocks = {
   stop(): Promise<void>
 }
 
-/** Makes one flashblock a tick until it is told to hold. Ticks go on while it holds, so that waiting has an end. */
+/** Makes one flashblock per tick until it is held. Ticks continue while it is held, so that waiting ends. */
 export function createBlocks(options: {
   readonly step: () => Promise<void>
   readonly onTick: () => Promise<void>

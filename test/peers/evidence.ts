@@ -11,12 +11,12 @@ export type Executed = {
   readonly reverted: boolean
 }
 
-/** What the chain itself says, read by code that knows no sender. */
+/** The state of the chain, read by code that knows no sender. */
 export type Evidence = {
   readonly firstNonce: number
   readonly count: number
   readonly executed: readonly Executed[]
-  /** What waits in the pool in the end, and all that was ever seen there. */
+  /** The transactions in the pool at the end, and all that were ever seen there. */
   readonly waiting: readonly Pooled[]
   readonly seen: ReadonlyMap<Hex, SeenInPool>
 }
@@ -29,7 +29,10 @@ type RawTx = {
   readonly value: Hex
 }
 
-/** By what it carries, never by its hash: what was asked is known, what was signed only the sender knows. */
+/**
+ * Identifies a payment by its content, not by its hash: the content was requested, while only the sender
+ * knows the signed transaction.
+ */
 export function carriedBy(fields: { to?: Address | undefined; data?: Hex; value: bigint }): string {
   return `${fields.to ?? 'new'} ${fields.data ?? '0x'} ${fields.value}`.toLowerCase()
 }
@@ -38,7 +41,7 @@ function carriedByRaw({ to, input, value }: RawTx): string {
   return carriedBy({ ...(to && { to }), data: input, value: hexToBigInt(value) })
 }
 
-/** Remembers each of the account's transactions that waits in the pool, so that one that vanishes is not forgotten. */
+/** Remembers each transaction of the account in the pool, so that one that vanishes is not forgotten. */
 export function createPoolWatch(rpc: PlainRpc, pooled: () => Promise<readonly Pooled[]>) {
   const seen = new Map<Hex, SeenInPool>()
   return {
@@ -55,7 +58,7 @@ export function createPoolWatch(rpc: PlainRpc, pooled: () => Promise<readonly Po
   }
 }
 
-/** Walks the sealed blocks after `fromBlock` and takes the account's transactions out of their bodies. */
+/** Reads the account's transactions from the bodies of the sealed blocks after `fromBlock`. */
 export async function readExecuted(
   rpc: PlainRpc,
   account: Address,

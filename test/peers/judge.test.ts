@@ -50,8 +50,8 @@ function words(
   return judge({ asked: all, evidence, refusalsMax, found }).words
 }
 
-describe('the judge goes by the chain', () => {
-  test('each payment once, and told so: all once', () => {
+describe('the judge relies on the chain', () => {
+  test('each payment once, and reported so: all once', () => {
     const all = [asked(1, landed(5)), asked(2, landed(6))]
     const verdict = judge({
       asked: all,
@@ -71,7 +71,7 @@ describe('the judge goes by the chain', () => {
     expect(words(all, chain([[1, 5]]), 0)).toBe('1 refused')
   })
 
-  test('an item that ran twice was paid twice, whatever was said', () => {
+  test('an item that ran twice was paid twice, regardless of the reports', () => {
     expect(
       words(
         [asked(1, landed(5))],
@@ -93,14 +93,14 @@ describe('the judge goes by the chain', () => {
     ).toBe('1 paid twice')
   })
 
-  test('an item that ran although its caller was told that it failed was told falsely', () => {
+  test('an item that ran although its caller got an error was misreported', () => {
     expect(words([asked(1, refused)], chain([[1, 5]]), 1)).toBe('1 failed, yet paid')
     expect(words([asked(1, { ...refused, open: true } as Told)], chain([[1, 5]]))).toBe('all once')
   })
 
-  test('a receipt of something else, or of what is not on the chain', () => {
-    expect(words([asked(1, landed(7))], chain([[1, 5]]))).toBe('1 told falsely')
-    expect(words([asked(1, landed(5))], chain([[2, 5]]))).toBe('1 told falsely')
+  test('a receipt of another transaction, or of one that is not on the chain', () => {
+    expect(words([asked(1, landed(7))], chain([[1, 5]]))).toBe('1 misreported')
+    expect(words([asked(1, landed(5))], chain([[2, 5]]))).toBe('1 misreported')
   })
 
   test('a transaction that was in the pool and lost its nonce to another was replaced', () => {
@@ -108,16 +108,16 @@ describe('the judge goes by the chain', () => {
     expect(words([asked(1, refused)], chain([[2, 5]], { seen }), 1)).toBe('1 replaced')
   })
 
-  test('a transaction that waits is stuck, one that is nowhere is lost, and a caller that still waits was never told', () => {
+  test('a waiting transaction is stuck, a missing one is lost, and a caller that still waits is unanswered', () => {
     const waiting = [{ hash: hashOf(9), nonce: 7 }]
     const seen = new Map([[hashOf(9), { nonce: 7, carried: carried(1) }]])
     expect(words([asked(1, accepted)], chain([], { waiting, seen }))).toBe('1 stuck')
     expect(words([asked(1, accepted)], chain([]))).toBe('1 lost')
-    expect(words([asked(1, accepted)], chain([[1, 5]]))).toBe('1 never told')
-    expect(words([asked(1, { kind: 'nothing' })], chain([]))).toBe('1 never told')
+    expect(words([asked(1, accepted)], chain([[1, 5]]))).toBe('1 unanswered')
+    expect(words([asked(1, { kind: 'nothing' })], chain([]))).toBe('1 unanswered')
   })
 
-  test('a nonce that nothing has is a gap', () => {
+  test('a nonce without a transaction is a gap', () => {
     expect(
       words(
         [asked(1, landed(5)), asked(2, landed(7))],
@@ -129,7 +129,7 @@ describe('the judge goes by the chain', () => {
     ).toBe('gap at 6')
   })
 
-  test('a transaction that ran and reverted did not do what was asked', () => {
+  test('a transaction that ran and reverted did not do the requested work', () => {
     const evidence = chain([[1, 5]])
     const reverted = evidence.executed.map((one) => ({ ...one, reverted: true }))
     expect(words([asked(1, landed(5))], { ...evidence, executed: reverted })).toBe('1 reverted')
@@ -147,7 +147,7 @@ describe('the result', () => {
   const ethers = { ...txlane, name: 'ethers', package: 'ethers' }
   const scenario = {
     name: 'a',
-    about: 'What goes wrong.',
+    about: 'The fault.',
     seenIn: [{ where: 'owner/name#1', notAPackage: true as const }],
     run: async () => undefined,
   }
@@ -172,9 +172,9 @@ describe('the result', () => {
     expect(resultOf({ ...report(true, true), strays: ['lost'] }, [txlane, ethers]).ok).toBe(false)
   })
 
-  test('is shown as a table with what each scenario is about and where it was reported', () => {
+  test('is shown as a table with the description and the source of each scenario', () => {
     const text = renderTable(resultOf(report(true, false), [txlane, ethers]), plain)
-    for (const part of ['1 lost', 'all once', 'name#1', 'not a package', 'What goes wrong.', 'ethers 0 of 1'])
+    for (const part of ['1 lost', 'all once', 'name#1', 'not a package', 'The fault.', 'ethers 0 of 1'])
       expect(text).toContain(part)
   })
 })

@@ -1,23 +1,23 @@
 import { carriedBy, type Evidence, type Executed } from './evidence.js'
 import type { Asked } from './types.js'
 
-/** What can be wrong with one payment, or (the last ones) with a run. */
+/** The possible faults of one payment, or (the last ones) of a run. */
 export type Fault =
   | 'paid twice'
-  | 'told falsely'
+  | 'misreported'
   | 'failed, yet paid'
   | 'replaced'
   | 'stuck'
   | 'lost'
   | 'refused'
   | 'reverted'
-  | 'never told'
+  | 'unanswered'
 
 export type Verdict = {
   readonly ok: boolean
-  /** Short enough for a cell. */
+  /** Short enough for a table cell. */
   readonly words: string
-  /** One line for each payment that went wrong. */
+  /** One line for each faulty payment. */
   readonly details: readonly string[]
 }
 
@@ -26,24 +26,24 @@ type Finding = { readonly fault: Fault; readonly item: number; readonly detail: 
 const ORDER: readonly Fault[] = [
   'paid twice',
   'failed, yet paid',
-  'told falsely',
+  'misreported',
   'replaced',
   'lost',
   'stuck',
   'refused',
   'reverted',
-  'never told',
+  'unanswered',
 ]
 
 /**
- * Compares what was asked with what the chain holds. The chain comes first: what the sender says only decides
- * whether it told its caller the truth.
+ * Compares the requested payments with the chain. The chain decides; the sender's answer only decides
+ * whether it informed its caller correctly.
  */
 export function judge(run: {
   readonly asked: readonly Asked[]
   readonly evidence: Evidence
   readonly refusalsMax: number
-  /** What else the scenario or the runner found. */
+  /** Faults that the scenario or the runner found. */
   readonly found: readonly string[]
 }): Verdict {
   const { asked, evidence, refusalsMax } = run
@@ -86,14 +86,14 @@ function executedOnce(asked: Asked, run: Executed, made: Make): Finding | undefi
   const told = asked.told()
   switch (told.kind) {
     case 'landed':
-      return told.hash === run.hash ? undefined : made('told falsely', `ran as ${run.hash}, not ${told.hash}`)
+      return told.hash === run.hash ? undefined : made('misreported', `ran as ${run.hash}, not ${told.hash}`)
     case 'refused':
       return told.open ? undefined : made('failed, yet paid', `ran, and its caller got "${told.why}"`)
     case 'gaveUp':
       return made('failed, yet paid', `ran, and its caller got "${told.why}"`)
     case 'accepted':
     case 'nothing':
-      return made('never told', 'ran, and its caller still waits')
+      return made('unanswered', 'ran, and its caller still waits')
     default:
       return told satisfies never
   }
@@ -102,7 +102,7 @@ function executedOnce(asked: Asked, run: Executed, made: Make): Finding | undefi
 function notExecuted(asked: Asked, carried: string, evidence: Evidence, made: Make): Finding {
   const told = asked.told()
   if (told.kind === 'landed')
-    return made('told falsely', `never ran, and its caller got a receipt of ${told.hash}`)
+    return made('misreported', `never ran, and its caller got a receipt of ${told.hash}`)
   const waits = evidence.waiting.find(({ hash }) => evidence.seen.get(hash)?.carried === carried)
   if (waits !== undefined) return made('stuck', `waits in the pool with nonce ${waits.nonce}`)
   const by = replacementOf(carried, evidence)
@@ -115,7 +115,7 @@ function notExecuted(asked: Asked, carried: string, evidence: Evidence, made: Ma
     case 'accepted':
       return made('lost', 'was accepted, and is nowhere')
     case 'nothing':
-      return made('never told', 'never ran, and its caller still waits')
+      return made('unanswered', 'never ran, and its caller still waits')
     default:
       return told satisfies never
   }
@@ -128,7 +128,10 @@ function replacementOf(carried: string, evidence: Evidence): Executed | undefine
   return evidence.executed.find((one) => one.carried !== carried && nonces.includes(one.nonce))
 }
 
-/** The first nonce below the account's count, or below something that waits, that nothing of the account has. */
+/**
+ * The first nonce below the account's count, or below a waiting transaction, that no transaction of the
+ * account uses.
+ */
 function firstGap({ firstNonce, count, executed, waiting }: Evidence): number | undefined {
   const taken = new Set([...executed, ...waiting].map(({ nonce }) => nonce))
   const end = Math.max(count, ...waiting.map(({ nonce }) => nonce + 1))

@@ -38,5 +38,5 @@ const parsed = parseOptions(process.argv.slice(2), {
   senders: subjects.map(({ name }) => name),
 })
 endAfter(LIMIT_MS)
-// Some of the libraries keep timers and channels open for good, so the process is ended.
+// Some of the libraries keep timers and channels open forever, so the process is ended.
 endWith(answer(parsed, 'npm run peers --', run), 'The run', 'stack')

@@ -3,9 +3,9 @@ import { readCommandLine } from '../../tools/cli/shared/commandLine.js'
 import type { Parsed } from '../../tools/cli/shared/program.js'
 
 export type PeersOptions = {
-  /** Names of scenarios; none means all. */
+  /** Names of scenarios; empty for all. */
   readonly only: readonly string[]
-  /** Names of senders; none means all. */
+  /** Names of senders; empty for all. */
   readonly senders: readonly string[]
   readonly json: boolean
   readonly forkUrl: string | undefined
@@ -25,9 +25,9 @@ export function parseOptions(
 ): Parsed<PeersOptions> {
   const command = new Command('npm run peers --')
     .description(
-      'Runs what has failed other senders against txlane and against those of them that are npm packages, each time ' +
-        'on a chain of its own, and reads from its blocks what became of every payment. Exit code 0 when txlane ' +
-        'fails none, 1 when it does, 2 for bad options.',
+      'Replays bugs of other senders against txlane and against those senders that are npm packages, each time ' +
+        'on a separate chain, and reads the outcome of every payment from its blocks. Exit code 0 if txlane ' +
+        'fails none, 1 if it does, 2 for bad options.',
     )
     .option(
       '--only <name>',

@@ -6,12 +6,12 @@ import { scenarios } from './scenarios/index.js'
 
 const names = scenarios.map(({ name }) => name)
 
-/** In a process of its own: some of the senders leave rejections behind that would end this one. */
+/** In a child process: some of the senders leave unhandled rejections, which would end this one. */
 const peers = (...args: readonly string[]) => npmScript('peers', args)
 
 const listed = (flag: string, all: readonly string[]) => all.flatMap((name) => [flag, name])
 
-// One that fails is enough to show that a scenario can be failed; ethers' manager fails most of them.
+// One failing sender is enough to show that a scenario can be failed; ethers' manager fails most of them.
 const FAILED_BY_VIEM = [
   'out-of-order',
   'beyond-the-queue',
@@ -21,7 +21,8 @@ const FAILED_BY_VIEM = [
   'other-receipt',
 ]
 const FAILED_BY_MUD = ['slow-blocks', 'mined-meanwhile']
-// Seen with a bundler that is no package: the senders here leave a replacement that came too late alone.
+// Reported of a bundler that is not a package: the senders here do not touch a replacement that came too
+// late.
 const FAILED_BY_NONE = ['replacement-too-late']
 const NOT_BY_ETHERS = ['out-of-order', 'beyond-the-queue', ...FAILED_BY_NONE]
 
@@ -31,7 +32,7 @@ let others: Result
 
 beforeAll(async () => {
   const only = listed('--only', [...FAILED_BY_VIEM, ...FAILED_BY_MUD])
-  // Side by side: each keeps one core busy, and two is what the tests are promised.
+  // Run concurrently: each keeps one core busy, and the tests may use two.
   const [first, second] = await Promise.all([
     peers('--json', '--sender', 'txlane', '--sender', 'ethers'),
     peers('--json', '--sender', 'viem', '--sender', 'mud', ...only),
@@ -46,11 +47,11 @@ function cellOf(of: Result, scenario: string, sender: string) {
 }
 
 describe('txlane', () => {
-  test.each(names)('%s: each payment runs once, and its caller is told the truth', (name) => {
+  test.each(names)('%s: each payment runs once, and its caller gets a true answer', (name) => {
     expect(cellOf(result, name, 'txlane')).toMatchObject({ ok: true })
   })
 
-  test('the exit code is 0, and no rejection is left that belongs to no run', () => {
+  test('the exit code is 0, and no rejection is left outside the runs', () => {
     expect(main.code, main.err).toBe(0)
     expect(result).toMatchObject({ ok: true, strays: [] })
   })
@@ -69,10 +70,10 @@ describe('each scenario can be failed', () => {
     expect(cellOf(others, name, 'mud')).toMatchObject({ ok: false })
   })
 
-  test('findings are counted: paid twice, replaced, stuck, told falsely, seen late, and a process that would end', () => {
+  test('findings are counted: paid twice, replaced, stuck, misreported, seen late, and a process that would end', () => {
     expect(cellOf(others, 'mined-meanwhile', 'mud')).toMatchObject({ words: '1 paid twice' })
     expect(cellOf(others, 'lost-answer', 'viem')).toMatchObject({ words: '1 replaced' })
-    expect(cellOf(others, 'other-receipt', 'viem')).toMatchObject({ words: '1 told falsely' })
+    expect(cellOf(others, 'other-receipt', 'viem')).toMatchObject({ words: '1 misreported' })
     expect(cellOf(result, 'failed-estimate', 'ethers')).toMatchObject({ words: '6 stuck' })
     expect(cellOf(result, 'seen-late', 'ethers')).toMatchObject({ words: 'seen a block late' })
     expect(cellOf(result, 'count-fails', 'ethers')).toMatchObject({
@@ -82,7 +83,7 @@ describe('each scenario can be failed', () => {
 })
 
 describe('the command', () => {
-  test('a name that is none is exit code 2, and nothing is run', async () => {
+  test('an unknown name exits with code 2, and runs nothing', async () => {
     const { code, out, err } = await peers('--only', 'nothing')
     expect(code).toBe(2)
     expect(out).toBe('')

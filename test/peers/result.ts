@@ -6,9 +6,9 @@ export type Cell =
   | { readonly ok: boolean; readonly words: string; readonly details: readonly string[] }
   | { readonly notOffered: true }
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 export type Result = {
-  /** Whether txlane has failed none. */
+  /** True if txlane has failed no scenario. */
   readonly ok: boolean
   readonly subjects: readonly { readonly name: string; readonly package: string; readonly version: string }[]
   readonly scenarios: readonly {

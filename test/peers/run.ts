@@ -3,20 +3,20 @@ import { judge, type Verdict } from './judge.js'
 import type { Asked, Driver, Scenario, Stage, Subject, World } from './types.js'
 import { openWorld } from './world.js'
 
-/** In ticks: how long nothing may happen until what is open counts as open for good, and the longest run. */
+/** In ticks: the quiet time after which open payments count as open forever, and the longest run. */
 const QUIET_TICKS = 30
 const RUN_TICKS = 600
 
 export type Outcome =
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
-  /** The sender has nothing that the scenario is about. */
+  /** The sender does not offer the feature that the scenario tests. */
   | { readonly kind: 'notOffered' }
 
-/** One scenario with one sender, on a chain of their own. */
+/** Runs one scenario with one sender, on a separate chain. */
 export async function runOne(options: {
   readonly scenario: Scenario
   readonly subject: Subject
-  /** Fills up with what would have ended the process. */
+  /** Collects errors that would have ended the process. */
   readonly crashes: readonly string[]
   readonly forkUrl?: string | undefined
 }): Promise<Outcome> {
@@ -37,7 +37,7 @@ export async function runOne(options: {
     const ended = await play(scenario, stage, asks.all)
     if (!ended) found.push('no end')
     world.release()
-    // Before the senders are closed: what they do to their own promises then is no crash.
+    // Copied before the senders are closed, because rejections that closing causes are no crash.
     const crashes = [...options.crashes]
     if (crashes.length > 0) found.push('process would crash')
     const faultsOfClose = await Promise.allSettled(drivers.map((driver) => driver.close()))
@@ -76,7 +76,7 @@ function createStage(parts: {
   }
 }
 
-/** Resolves to false when the run had to be broken off. */
+/** Resolves to false if the run had to be aborted. */
 async function play(scenario: Scenario, stage: Stage, asked: readonly Asked[]): Promise<boolean> {
   const { world } = stage
   let over = false
@@ -91,7 +91,7 @@ async function play(scenario: Scenario, stage: Stage, asked: readonly Asked[]): 
   return ended
 }
 
-/** Until every caller has an answer, or nothing happens any more on the chain and on the way to it. */
+/** Waits until every caller has an answer, or until chain and requests are quiet. */
 async function settle(world: World, asked: readonly Asked[]): Promise<void> {
   await Promise.all(asked.map(({ sent }) => sent))
   const ends = asked.map(({ ended }) => ended)

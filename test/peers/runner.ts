@@ -7,18 +7,18 @@ export type Row = { readonly scenario: Scenario; readonly outcomes: ReadonlyMap<
 
 export type Report = {
   readonly rows: readonly Row[]
-  /** Rejections that nobody handled and that belong to no run. */
+  /** Unhandled rejections that belong to no run. */
   readonly strays: readonly string[]
 }
 
 // A run mostly waits for blocks; its senders and its node share this process and one thread.
 const RUNS_AT_ONCE = 6
 
-/** Every scenario with every subject, some at once, each on a chain of its own. */
+/** Runs every scenario with every subject, several concurrently, each on a separate chain. */
 export async function runAll(options: {
   readonly scenarios: readonly Scenario[]
   readonly subjects: readonly Subject[]
-  /** A chain whose state each run starts from. */
+  /** A chain whose state is the start of each run. */
   readonly forkUrl?: string | undefined
   readonly onOutcome?: (done: number, all: number) => void
 }): Promise<Report> {
@@ -50,7 +50,7 @@ export async function runAll(options: {
   }
 }
 
-/** Takes the rejections that nobody handles, which end a process, and says in which run they came up. */
+/** Catches unhandled rejections, which would end a process, and assigns each to its run. */
 function catchCrashes() {
   const runs = new AsyncLocalStorage<string[]>()
   const strays: string[] = []
@@ -58,7 +58,8 @@ function catchCrashes() {
     const text = (error instanceof Error ? error.message : String(error)).slice(0, 160)
     ;(runs.getStore() ?? strays).push(text)
   }
-  // Handled too late is not handled: without a listener of its own Node would print a warning for each.
+  // A rejection that is handled late counts as unhandled. Without this listener Node would print a warning
+  // for each.
   const late = () => undefined
   process.on('unhandledRejection', take)
   process.on('rejectionHandled', late)

@@ -7,9 +7,9 @@ type Colors = ReturnType<typeof createColors>
 
 const WIDTHS = { name: 22, cell: 20, seenIn: 29 }
 
-const NOT_A_PACKAGE = '* not a package of npm: what it failed is run, and not itself'
+const NOT_A_PACKAGE = '* not a package of npm: its bug is replayed, but not the sender itself'
 
-/** One row for each scenario and one column for each sender; below it what each scenario is about. */
+/** One row for each scenario and one column for each sender, followed by a description of each scenario. */
 export function renderTable(result: Result, colors: Colors): string {
   const { subjects, scenarios } = result
   const table = new Table({

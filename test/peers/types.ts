@@ -1,36 +1,41 @@
 import type { Address, Chain, Hex, LocalAccount } from 'viem'
 import type { Devnet, DevnetOptions, Faults } from '../../tools/devnet/index.js'
 
-/** What a caller wants to happen once. What it carries (`to`, `data`, `value`) is unique to it, so that the chain tells. */
+/**
+ * A payment that a caller wants once. Its content (`to`, `data`, `value`) is unique, so that the chain
+ * identifies it.
+ */
 export type Payment = {
   readonly to?: Address
   readonly data?: Hex
   readonly value: bigint
-  /** Absent where the sender shall estimate it. */
+  /** Missing if the sender must estimate it. */
   readonly gas?: bigint
   readonly maxFeePerGas?: bigint
   readonly maxPriorityFeePerGas?: bigint
 }
 
-/** The sealed stage is what every sender has; `preconfirmed` is the first sight of it that the sender can give. */
+/** Every sender has the sealed stage; `preconfirmed` is the earliest sight of it that the sender offers. */
 export type SentStage = 'preconfirmed' | 'sealed'
 
-/** A payment that the sender says a node has taken. */
+/** A payment that a node has accepted according to the sender. */
 export type Sent = {
   readonly hash: Hex
-  /** The sender's own way to learn of the end; the hash is that of the receipt it gives. Rejects as the sender does. */
+  /**
+   * The sender's own way to wait for the end; the hash is that of its receipt. Rejects as the sender does.
+   */
   wait(stage: SentStage): Promise<{ readonly hash: Hex }>
-  /** Offers more for the same payment, in the way the sender's documentation says. */
+  /** Offers more for the same payment, as the sender's documentation describes. */
   readonly speedUp?: () => Promise<unknown>
 }
 
-/** One sender at work, in its documented use, with its defaults. */
+/** A working sender, in its documented use, with its defaults. */
 export type Driver = {
   /** For senders that read the chain before their first payment. */
   readonly ready?: () => Promise<void>
-  /** `id` is for senders that know idempotency keys. Rejects as the sender does. */
+  /** `id` is for senders with idempotency keys. Rejects as the sender does. */
   send(payment: Payment, id: string): Promise<Sent>
-  /** Tells the sender to look at the chain again, where it can be told. */
+  /** Makes the sender read the chain again, if it can. */
   readonly resync?: () => Promise<void>
   close(): Promise<void>
 }
@@ -40,7 +45,7 @@ export type Offer = 'speedUp'
 /** A library under test. */
 export type Subject = {
   readonly name: string
-  /** The npm package, as installed. */
+  /** The name of the installed npm package. */
   readonly package: string
   readonly offers: readonly Offer[]
   open(world: World): Driver
@@ -49,7 +54,7 @@ export type Subject = {
 /** A transaction of the account in the pool. */
 export type Pooled = { readonly hash: Hex; readonly nonce: number }
 
-/** A chain of its own for one run, and one account on it. */
+/** A separate chain for one run, and one account on it. */
 export type World = {
   readonly devnet: Devnet
   readonly url: string
@@ -58,22 +63,24 @@ export type World = {
   readonly privateKey: Hex
   readonly firstNonce: number
   readonly faults: Faults
-  /** Stops making blocks; resolves when none is under way. */
+  /** Stops making blocks; resolves when none is being made. */
   hold(): Promise<void>
   /** Makes blocks again. */
   release(): void
-  /** Resolves after so many ticks: a tick makes a flashblock, or none while blocks are held. */
+  /** Resolves after this many ticks: a tick makes a flashblock, or none while blocks are held. */
   ticks(count: number): Promise<void>
-  /** Looks once a tick until it holds, a bounded number of times. Resolves to whether it does. */
+  /**
+   * Checks once per tick until `holds` returns true, a limited number of times. Resolves to the last result.
+   */
   until(holds: () => boolean | Promise<boolean>): Promise<boolean>
   pooled(): Promise<readonly Pooled[]>
-  /** Calls that carried a transaction to the node so far. */
+  /** The number of calls so far that carried a transaction to the node. */
   sends(): number
-  /** All calls so far. */
+  /** The number of all calls so far. */
   calls(): number
 }
 
-/** How the sender answered a payment, as far as it has. */
+/** The sender's answer to a payment so far. */
 export type Told =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'accepted'; readonly hash: Hex }
@@ -83,58 +90,61 @@ export type Told =
   /** `wait` failed after the payment had been accepted. */
   | { readonly kind: 'gaveUp'; readonly why: string }
 
-/** A payment that was asked for. */
+/** A requested payment. */
 export type Asked = {
   readonly item: number
   readonly payment: Payment
-  /** Resolves, and never rejects, when `send` has: to the handle, or to undefined when it was refused. */
+  /** Resolves, and never rejects, when `send` settles: to the handle, or to undefined if it was refused. */
   readonly sent: Promise<Sent | undefined>
-  /** Likewise for the end. */
+  /** The same for the end. */
   readonly ended: Promise<void>
   readonly told: () => Told
 }
 
-/** Where the behaviour was reported. */
+/** The source of a bug report. */
 export type Source = {
   /** `owner/name#number` of an issue or pull request, or `owner/name path`. */
   readonly where: string
-  /** A sender that npm has no package of, so that it cannot be run beside the others. */
+  /** A sender without an npm package, which therefore cannot run beside the others. */
   readonly notAPackage?: true
 }
 
-/** What a scenario works with. */
+/** The tools of a scenario. */
 export type Stage = {
   readonly world: World
   readonly driver: Driver
-  /** Asks for a payment. Does not wait. */
+  /** Requests a payment. Does not wait. */
   pay(fields?: PaymentFields): Asked
-  /** Asks for the same payment once more, as a caller does who was told that it failed. */
+  /** Requests the same payment once more, as a caller does after an error. */
   payAgain(asked: Asked): void
-  /** A further sender of the same kind for the same account. */
+  /** Opens another sender of the same kind for the same account. */
   open(): Driver
-  /** Something that went wrong and that the chain does not show. */
+  /** Adds a fault that the chain does not show. */
   find(words: string): void
 }
 
 export type PaymentFields = Partial<Payment> & {
-  /** The driver to ask. @default the stage's first */
+  /** The driver to use. @default the stage's first */
   readonly by?: Driver
 }
 
 export type Scenario = {
   readonly name: string
-  /** What goes wrong, in one sentence. */
+  /** The fault, described in one sentence. */
   readonly about: string
   readonly seenIn: readonly Source[]
   readonly needs?: Offer
-  /** How many transactions the account has sent before. @default 5 */
+  /** The number of earlier transactions of the account. @default 5 */
   readonly nonce?: number
   readonly chain?: DevnetOptions
-  /** The sender is not made ready before the run: the scenario is about its start. */
+  /** The sender is not prepared before the run, because the scenario is about its start. */
   readonly cold?: true
-  /** Payments that may be refused, as long as the caller is told. @default 0 */
+  /** The number of payments that may be refused, if the caller gets an error. @default 0 */
   readonly refusalsMax?: number
-  /** Before the sender is opened. Resolves to payments that were made by then and must run once like all others. */
+  /**
+   * Called before the sender is opened. Resolves to payments that were made meanwhile and must run once like
+   * all others.
+   */
   readonly prepare?: (world: World) => Promise<readonly Payment[]>
   readonly run: (stage: Stage) => Promise<void>
 }

@@ -5,22 +5,23 @@ import { createBlocks } from './blocks.js'
 import { createPoolWatch, type Evidence, readExecuted } from './evidence.js'
 import type { Pooled, World } from './types.js'
 
-// The key of account 1 of every local node. Libraries that take no account object need the key itself.
+// The well-known key of account 1 of every local node, for libraries that need the key and not an account
+// object.
 const PRIVATE_KEY: Hex = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const ACCOUNT = 1
 const FIRST_NONCE = 5
-// Some senders keep their counters for the process, by chain id and address: each run has an id of its own.
+// Some senders keep global counters by chain id and address, so each run has its own chain id.
 const CHAIN_ID = 31_400
 let worlds = 0
 
 export type OpenWorld = {
   readonly world: World
-  /** Reads what the chain holds, past all faults. */
+  /** Reads the state of the chain, unaffected by faults. */
   evidence(): Promise<Evidence>
   stop(): Promise<void>
 }
 
-/** A devnet whose blocks are made by a pump that can be held, and an account that has sent `nonce` transactions. */
+/** A devnet whose block production can be held, and an account that has sent `nonce` transactions. */
 export async function openWorld(options: {
   readonly nonce?: number
   readonly chain?: DevnetOptions
@@ -83,7 +84,7 @@ export async function openWorld(options: {
   }
 }
 
-/** On a fork of a public chain others may have used the account, and given it code. */
+/** On a fork of a public chain the account may already have transactions and code. */
 async function setUp(rpc: PlainRpc, address: Hex, nonce: number): Promise<void> {
   await rpc.call('anvil_setCode', address, '0x')
   const count = hexToNumber((await rpc.call('eth_getTransactionCount', address, 'latest')) as Hex)

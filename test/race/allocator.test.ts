@@ -7,36 +7,31 @@ import type { Takes } from './gatedStore.js'
 import { race } from './settings.js'
 import { createWorld, LANE, type World } from './world.js'
 
-/** What becomes of a reserved nonce. */
-type Use = 'releases' | 'sends' | 'sends, and hears of a timeout' | 'says nothing'
+/** How a user treats a reserved nonce. */
+type Use = 'releases' | 'sends' | 'sends, but times out' | 'never reports back'
 
 const user = fc.record({
   amount: fc.integer({ min: 1, max: 3 }),
-  uses: fc.constantFrom<Use>(
-    'releases',
-    'releases',
-    'sends',
-    'sends, and hears of a timeout',
-    'says nothing',
-  ),
+  uses: fc.constantFrom<Use>('releases', 'releases', 'sends', 'sends, but times out', 'never reports back'),
   aborts: fc.boolean(),
 })
 
 const plan = fc.record({
   users: fc.array(user, { minLength: 2, maxLength: 6 }),
   resyncs: fc.integer({ min: 0, max: 2 }),
-  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, and nobody hears of it'), {
+  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, but loses the answer'), {
     maxLength: 12,
   }),
   picks: fc.integer({ min: 10, max: 100 }),
 })
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
 
-// Time may pass while the schedule holds an answer back: then the endpoint is silent, and it is UNREACHABLE.
+// The schedule may hold an answer back while time passes: then the endpoint is silent, and the error is
+// UNREACHABLE.
 const REFUSALS = ['ABORTED', 'QUEUE_FULL', 'CLOSED', 'UNREACHABLE'].map((code) => `${code}, notExecuted`)
 const SILENCE = ['UNREACHABLE, notExecuted', 'CLOSED, notExecuted', 'CLOSED, inFlight']
 
-/** Plays several users of one account's nonces, and writes down what cannot be right. */
+/** Several users of one account's nonces, and a record of every violation. */
 function createUsers(world: World) {
   const held = new Set<number>()
   const broken: string[] = []
@@ -64,11 +59,11 @@ function createUsers(world: World) {
   async function use(reservation: Reservation, uses: Use): Promise<void> {
     await world.gates.pass(`${reservation.nonce} ${uses}`)
     if (uses === 'releases') {
-      // From the call on it may be in the next hand.
+      // From this call on the nonce may be handed to another user.
       held.delete(reservation.nonce)
       return reservation.release()
     }
-    if (uses === 'says nothing') return
+    if (uses === 'never reports back') return
     submit(reservation.nonce)
     await reservation.settle(uses === 'sends' ? undefined : new Error('timeout'))
   }
@@ -101,7 +96,7 @@ function begin(world: World, allocator: NonceAllocator, { users, resyncs }: Plan
   return playing
 }
 
-test('P1, P8: no nonce is in two hands, all is answered, and what was used and given back leaves no gap', () =>
+test('P1, P8: no nonce has two owners, every call settles, and used and released nonces leave no gap', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, given) => {
       const world = createWorld(scheduler, { luck: { writes: given.writes }, limits: { windowMax: 8 } })
@@ -114,7 +109,8 @@ test('P1, P8: no nonce is in two hands, all is answered, and what was used and g
       await world.clock.runUntil(() => users.open() === 0, 60_000)
       expect([...users.broken, `${users.open()} open`]).toEqual(['0 open'])
 
-      // Those who said nothing used theirs after all; whatever was given back is the next to be handed out.
+      // Users that did not report back have used their nonces after all; the released ones are the next to be
+      // handed out.
       const highest = Math.max(-1, ...users.held)
       const free = Array.from({ length: highest + 1 }, (_, nonce) => nonce).filter((n) => !users.held.has(n))
       for (const nonce of users.held) users.submit(nonce)
@@ -132,7 +128,7 @@ test('P1, P8: no nonce is in two hands, all is answered, and what was used and g
     { runs: 150 },
   ))
 
-test('P1: closed at any moment: the next process hands out nothing that is still in a hand', () =>
+test('P1: closed at any moment: the next process hands out no nonce that still has an owner', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, given) => {
       const world = createWorld(scheduler, {

@@ -3,23 +3,23 @@ import type { Telling } from '../sim/oracle.js'
 import { programRequest } from '../sim/program.js'
 import type { VirtualClock } from '../sim/virtualClock.js'
 
-/** Plays whoever uses a sender: asks, waits, and writes down what it is told. */
+/** A caller of a sender: sends, waits, and records every answer. */
 export type Caller = {
   readonly tellings: readonly Telling[]
   readonly markers: readonly number[]
-  /** Promises that have not settled, by what they are. */
+  /** Promises that have not settled, by name. */
   readonly open: ReadonlySet<string>
-  /** What no caller can make sense of. */
+  /** Errors that no caller can interpret. */
   readonly faults: readonly string[]
-  /** Sends the transaction of this marker, and waits for it to be sealed. */
+  /** Sends the transaction of this marker, and waits until it is sealed. */
   send(marker: number, options?: SendPlan): Promise<void>
   abort(marker: number): void
   cancel(marker: number): Promise<void>
   replace(marker: number, next: number): Promise<void>
   speedUp(marker: number): Promise<void>
-  /** Asks for something that is about no transaction. */
+  /** Makes a request that concerns no transaction. */
   ask(what: string, work: (sender: Sender) => Promise<unknown>): Promise<void>
-  /** Asks about everything whose last word was not a verdict. */
+  /** Queries every transaction whose last answer was not a verdict. */
   lastLook(sender: Sender): Promise<void>
 }
 
@@ -38,46 +38,9 @@ export function requestOf(marker: number): TxRequest {
 }
 
 export function createCaller(sender: Sender, clock: VirtualClock): Caller {
-  const tellings: Telling[] = []
   const markers = new Set<number>()
-  const open = new Set<string>()
-  const faults: string[] = []
   const controllers = new Map<number, AbortController>()
-  let asked = 0
-
-  const tell = (telling: Omit<Telling, 'atMs'>) => void tellings.push({ ...telling, atMs: clock.now() })
-
-  /** The answer, or undefined where it was refused: what was said of which transaction is written down. */
-  async function answer<T>(
-    how: string,
-    marker: number | undefined,
-    promise: Promise<T>,
-  ): Promise<T | undefined> {
-    const name = `${++asked}: ${how}${marker === undefined ? '' : ` of ${marker}`}`
-    open.add(name)
-    try {
-      return await promise
-    } catch (error) {
-      refused(how, marker, name, error)
-      return undefined
-    } finally {
-      open.delete(name)
-    }
-  }
-
-  function refused(how: string, marker: number | undefined, name: string, error: unknown): void {
-    const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
-    if (fate === undefined || code === undefined) {
-      faults.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-      return
-    }
-    // Not speeding up, or not looking, says nothing of the transaction itself.
-    if (marker === undefined || how === 'speedUp' || how === 'get') return
-    const named = tx === undefined ? marker : markerOf(tx.id)
-    tell({ marker: named, says: fate, how: `${how} ${code}`, final: fate === 'notExecuted' })
-    // It speaks of the transaction that was to be replaced: the replacement was not taken on at all.
-    if (named !== marker) tell({ marker, says: 'notExecuted', how: `${how} ${code}`, final: true })
-  }
+  const { tellings, open, faults, tell, answer } = createRecord(clock)
 
   async function follow(marker: number, tx: Tx): Promise<void> {
     const landed = await answer('wait', marker, tx.wait('sealed'))
@@ -88,7 +51,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
     return markers.has(marker) ? await answer('get', marker, sender.get(idOf(marker))) : undefined
   }
 
-  /** What nobody has kept is not sent by anybody either. */
+  /** A transaction that is not in the store is not sent by any process. */
   async function look(by: Sender, marker: number): Promise<void> {
     const looked = await answer(
       'get',
@@ -99,16 +62,9 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
     else if (looked) tell({ marker, says: 'notExecuted', how: 'get nothing', final: true })
   }
 
-  /** What the store did not take was asked for anew under the same id: only the last word counts. */
-  function withoutRetried(): Telling[] {
-    const retried = ({ marker, how }: Telling, index: number) =>
-      how.endsWith(' STORE') && tellings.some((other, at) => at > index && other.marker === marker)
-    return tellings.filter((telling, index) => !retried(telling, index))
-  }
-
   return {
     get tellings() {
-      return withoutRetried()
+      return withoutRetried(tellings)
     },
     get markers() {
       return [...markers]
@@ -149,7 +105,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
     },
     async lastLook(by) {
       const sure = new Set(
-        withoutRetried()
+        withoutRetried(tellings)
           .filter(({ final }) => final)
           .map(({ marker }) => marker),
       )
@@ -158,4 +114,57 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
       }
     },
   }
+}
+
+/** A record of all answers to the caller, and of its open promises. */
+function createRecord(clock: VirtualClock) {
+  const tellings: Telling[] = []
+  const open = new Set<string>()
+  const faults: string[] = []
+  let asked = 0
+
+  const tell = (telling: Omit<Telling, 'atMs'>) => void tellings.push({ ...telling, atMs: clock.now() })
+
+  /** The answer, or undefined if the request was refused. Records the report about the transaction. */
+  async function answer<T>(
+    how: string,
+    marker: number | undefined,
+    promise: Promise<T>,
+  ): Promise<T | undefined> {
+    const name = `${++asked}: ${how}${marker === undefined ? '' : ` of ${marker}`}`
+    open.add(name)
+    try {
+      return await promise
+    } catch (error) {
+      refused(how, marker, name, error)
+      return undefined
+    } finally {
+      open.delete(name)
+    }
+  }
+
+  function refused(how: string, marker: number | undefined, name: string, error: unknown): void {
+    const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
+    if (fate === undefined || code === undefined) {
+      faults.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+      return
+    }
+    // A failed speed-up or query says nothing about the transaction itself.
+    if (marker === undefined || how === 'speedUp' || how === 'get') return
+    const named = tx === undefined ? marker : markerOf(tx.id)
+    tell({ marker: named, says: fate, how: `${how} ${code}`, final: fate === 'notExecuted' })
+    // The error concerns the transaction that was to be replaced: the replacement was not admitted at all.
+    if (named !== marker) tell({ marker, says: 'notExecuted', how: `${how} ${code}`, final: true })
+  }
+
+  return { tellings, open, faults, tell, answer }
+}
+
+/**
+ * A transaction that the store rejected was sent again under the same id, so only the last report counts.
+ */
+function withoutRetried(tellings: readonly Telling[]): Telling[] {
+  const retried = ({ marker, how }: Telling, index: number) =>
+    how.endsWith(' STORE') && tellings.some((other, at) => at > index && other.marker === marker)
+  return tellings.filter((telling, index) => !retried(telling, index))
 }

@@ -6,15 +6,15 @@ import { race } from './settings.js'
 import { broken, listen, watchSilence, watchWire } from './verdict.js'
 import { createWorld, type World } from './world.js'
 
-/** Closes, and from the moment that is done nothing may be asked, signed or written any more. */
+/** Closes the sender; from then on every request, signature or write is a violation. */
 async function close(world: World, caller: Caller): Promise<{ readonly broken: readonly string[] }> {
   await caller.ask('close', (sender) => sender.close())
   const { writing } = world.store
   const { broken } = watchSilence(world)
-  return writing === 0 ? { broken } : { broken: ['P7: the lease was given back while a write was open'] }
+  return writing === 0 ? { broken } : { broken: ['P7: the lease was released while a write was open'] }
 }
 
-test('P2, P4, P5, P8: close at any moment: all is answered, nothing goes on, and the next process finishes it', () =>
+test('P2, P4, P5, P8: close at any moment: every call settles, nothing continues, and the next process finishes the work', () =>
   race(
     fc.asyncProperty(
       fc.scheduler(),
@@ -24,7 +24,7 @@ test('P2, P4, P5, P8: close at any moment: all is answered, nothing goes on, and
         const world = createWorld(scheduler, { rules, luck, limits: { closeTimeoutMs } })
         const sender = world.sender()
         await world.settle(sender.ready(), 'ready')
-        // What is shared with another lane outlives this one.
+        // Resources shared with another lane outlive this one.
         const neighbour = shared ? world.neighbour() : undefined
         await world.settle(neighbour?.ready() ?? Promise.resolve(), 'neighbour')
         const caller = createCaller(sender, world.clock)
@@ -35,7 +35,7 @@ test('P2, P4, P5, P8: close at any moment: all is answered, nothing goes on, and
         await world.play(picks, () => false)
         await world.heal()
         const silence = await world.settle(closed, 'close', 30_000)
-        // What the schedule held back has come through by now: that was all that anybody could still wait for.
+        // All answers that the schedule held back have come through by now, so no promise may still be open.
         await world.clock.settle()
         const open = [...caller.open].map((name) => `P8: closed, and ${name} is still open`)
         await world.clock.advance(15_000)
@@ -45,7 +45,7 @@ test('P2, P4, P5, P8: close at any moment: all is answered, nothing goes on, and
         listen(world)
         const next = world.process().sender()
         await world.settle(next.ready(), 'ready')
-        // The foreign transaction may be news to the store: it wants an operator to have looked.
+        // The store may not know the foreign transaction, so the lane waits for an operator's `resume`.
         next.resume()
         await world.settle(next.drain(), 'drain')
         await world.settle(caller.lastLook(next), 'last look')

@@ -4,7 +4,7 @@ import type { Draws, Gates } from './gates.js'
 
 export type GatedAccount = LocalAccount & { onSign: (() => void) | undefined }
 
-/** A signer whose every answer waits for the schedule; a draw of `false` makes it fail. */
+/** A signer whose every answer waits for the schedule. A draw of `false` makes it fail. */
 export function createGatedAccount(address: Address, gates: Gates, signs: Draws<boolean>): GatedAccount {
   const stub = createStubAccount(address)
   const account = {

@@ -7,33 +7,33 @@ import { answer, error, ok } from '../sim/port/answer.js'
 import { decodeTransaction } from '../sim/transaction.js'
 import type { Draws, Gates } from './gates.js'
 
-/** What the node says to one transaction. */
+/** The node's answer to one transaction. */
 export type Says =
   | 'takes it'
-  /** A hash, and it is not in the pool. */
+  /** It answers with the hash, but does not pool the transaction. */
   | 'swallows it'
   | 'intrinsic'
   | 'pool is full'
   | 'screened'
-  /** Words that nobody understands; the bytes are in. */
+  /** An unknown message; the transaction is accepted. */
   | 'gibberish'
 
-/** What becomes of a whole request. */
+/** The fate of a whole request. */
 export type Carries =
   | 'both ways'
   | 'request lost'
   | 'answer lost'
-  /** Given up on, and it arrives later. */
+  /** The client gives up, and the request arrives later. */
   | 'request late'
 
 export type GatedPort = Omit<Port, 'close'> & {
-  /** Bytes that no node can ever include: it was said so. */
+  /** Bytes that the node has declared invalid forever. */
   readonly barred: ReadonlySet<Hex>
-  /** Everything that was handed to the endpoint, in order. */
+  /** Everything that was sent to the endpoint, in order. */
   readonly wire: readonly Hex[]
-  /** Told of each request before anything else. */
+  /** Called for each request before anything else. */
   onRequest: ((calls: readonly RpcCall[]) => void) | undefined
-  /** The same node through a connection of its own, which is closed by itself. */
+  /** The same node through a separate connection, which is closed separately. */
   connect(): Port
 }
 
@@ -79,7 +79,9 @@ export function createGatedPort(options: {
     }
   }
 
-  /** What it took before it cannot call impossible; nor a no-op, whose gas it has estimated itself. */
+  /**
+   * It must not call bytes invalid that it accepted before, nor a no-op, whose gas it has estimated itself.
+   */
   function mayBar(raw: Hex): boolean {
     const tx = decodeTransaction(raw)
     const again = wire.filter((sent) => sent === raw).length > 1

@@ -4,23 +4,23 @@ import { memoryStore } from '../../src/store/memory.js'
 import type { Store } from '../../src/types/store.js'
 import type { Draws, Gates } from './gates.js'
 
-/** What becomes of one write. */
-export type Takes = 'takes' | 'fails' | 'takes, and nobody hears of it'
+/** The fate of one write. */
+export type Takes = 'takes' | 'fails' | 'takes, but loses the answer'
 
 export type GatedStore = Store & {
-  /** All bytes that were ever committed: each may have been sent, by anyone, for ever (P2). */
+  /** All bytes that were ever committed: each may have been sent, by any process, at any later time (P2). */
   readonly journaled: ReadonlySet<Hex>
-  /** Bytes as the store has them now, by nonce: what a process that begins now would find. */
+  /** The bytes in the store by nonce, as a new process would find them. */
   readonly kept: ReadonlyMap<number, readonly Hex[]>
-  /** Nonces whose first bytes are on their way into the store: nobody knows yet whether they are in it. */
+  /** Nonces whose first write is pending, so that it is unknown if the store has it. */
   readonly awaiting: ReadonlySet<number>
   /** Writes without an answer. */
   readonly writing: number
-  /** Told of each write before it happens. */
+  /** Called before each write. */
   onWrite: (() => void) | undefined
 }
 
-/** A store in memory whose every answer waits for the schedule. */
+/** An in-memory store whose every answer waits for the schedule. */
 export function createGatedStore(
   gates: Gates,
   draws: { writes: Draws<Takes>; ids: Draws<Takes> },
@@ -39,7 +39,7 @@ export function createGatedStore(
     }
   }
 
-  /** A no-op fills a gap that is there already: what stands above it may be out. */
+  /** A no-op fills an existing gap: transactions above it may already have been sent. */
   function begun(slots: readonly Slot[]): void {
     for (const { nonce, attempts } of slots) {
       const known = attempts.some(({ raw }) => acknowledged.has(raw))
@@ -47,7 +47,7 @@ export function createGatedStore(
     }
   }
 
-  /** The write itself happens somewhere between the two gates, as in a database. */
+  /** The write itself happens at some time between the two gates, as in a database. */
   async function raced<T>(name: string, takes: Takes, work: () => Promise<T>): Promise<T> {
     await gates.pass(name)
     if (takes === 'fails') throw new Error('the connection is gone')
@@ -70,7 +70,7 @@ export function createGatedStore(
     release: (...given) => raced('release', 'takes', () => inner.release(...given)),
     async load(lease) {
       const state = await raced('load', 'takes', () => inner.load(lease))
-      // What it does not show is not there: it is asked for again, or given up.
+      // A pending write that the read does not show was not stored: it is written again, or given up.
       awaiting.clear()
       acknowledge(state.slots)
       return state

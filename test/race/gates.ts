@@ -1,17 +1,17 @@
 import type { Scheduler } from 'fast-check'
 
-/** Where answers wait until the schedule lets them through, one at a time. */
+/** Answers wait here until the schedule releases them, one at a time. */
 export type Gates = {
-  /** Resolves when the schedule says so; at once after `open`. */
+  /** Resolves when the schedule decides; at once after `open`. */
   pass(label: string): Promise<void>
-  /** Lets one through. False where none waits. */
+  /** Releases one. False if none waits. */
   one(): Promise<boolean>
-  /** From now on nobody waits; who does goes through in the order of the schedule. */
+  /** From now on no answer waits; those still waiting are released in the order of the schedule. */
   open(): Promise<void>
   readonly shut: boolean
 }
 
-/** Not shut until `shutNow`: what is not to be raced runs through. */
+/** Open until `shutNow`, so that a test can run its preparations without races. */
 export function createGates(scheduler: Scheduler): Gates & { shutNow(): void } {
   let shut = false
   return {
@@ -34,7 +34,7 @@ export function createGates(scheduler: Scheduler): Gates & { shutNow(): void } {
   }
 }
 
-/** Gives what was drawn, one after the other, and then the usual for ever. */
+/** Returns the drawn values one after the other, and then the default forever. */
 export type Draws<T> = { next(): T; stop(): void }
 
 export function draws<T>(drawn: readonly T[], usual: T): Draws<T> {

@@ -9,11 +9,11 @@ import { createWorld, type World } from './world.js'
 
 const plan = fc.record({
   sends: fc.integer({ min: 1, max: 5 }),
-  /** Holds and their ends, in an order of the schedule's; the same more than once. */
+  /** Holds and their ends, in the order of the schedule, possibly repeated. */
   turns: fc.array(fc.constantFrom('pause' as const, 'resume' as const), { maxLength: 8 }),
   foreign: fc.boolean(),
-  // A write that nobody hears of holds the lane by itself, until the store has been read again.
-  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, and nobody hears of it'), {
+  // A write whose answer is lost holds the lane until the store has been read again.
+  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, but loses the answer'), {
     maxLength: 8,
   }),
   picks: fc.integer({ min: 20, max: 200 }),
@@ -23,7 +23,7 @@ type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
 // The first row of the table: a nonce is bound to a transaction.
 const RESERVED = 1
 
-/** Holds each reservation, and each word about a hold, against what was told before. */
+/** Compares each reservation, and each event about a hold, with the earlier events. */
 function watchHolds(world: World, sender: Sender) {
   const held = new Set<HoldReason>()
   const found: string[] = []
@@ -44,7 +44,8 @@ function watchHolds(world: World, sender: Sender) {
       const unknown = held.has('unknownCommit')
       sender[what]()
       if (held.has('paused') !== (what === 'pause')) found.push(`${what} says ${[...held]}`)
-      if (unknown && !held.has('unknownCommit')) found.push(`${what} lifts what only the store can tell`)
+      if (unknown && !held.has('unknownCommit'))
+        found.push(`${what} lifts a hold that only a read of the store can lift`)
     },
   }
 }
@@ -56,7 +57,7 @@ function begin(world: World, caller: Caller, turn: (what: 'pause' | 'resume') =>
   if (given.foreign) later('foreign', () => world.foreign(1))
 }
 
-test('held, the lane reserves nothing; each hold ends by what it is about, and after the last all goes on', () =>
+test('while held, the lane reserves nothing; each hold ends by its own cause, and after the last one work continues', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, given) => {
       const world = createWorld(scheduler, { luck: { writes: given.writes } })
@@ -74,9 +75,9 @@ test('held, the lane reserves nothing; each hold ends by what it is about, and a
       holds.turn('resume')
       await world.clock.runUntil(() => caller.open.size === 0, 120_000)
       await world.settle(sender.drain(), 'drain')
-      // The last write may be one that nobody heard of.
+      // The answer of the last write may be lost.
       await world.clock.advance(5_000)
-      expect([...holds.held], 'what holds an idle lane').toEqual([])
+      expect([...holds.held], 'the holds of an idle lane').toEqual([])
       await world.settle(sender.close(), 'close')
       await world.aftermath()
       expect([...holds.broken, ...broken(world, caller), ...wire.broken]).toEqual([])
@@ -85,7 +86,7 @@ test('held, the lane reserves nothing; each hold ends by what it is about, and a
     { runs: 150 },
   ))
 
-test('paused before it is open: it opens paused, and nothing is reserved until resume', () =>
+test('paused before it opens: it opens paused, and nothing is reserved until resume', () =>
   race(
     fc.asyncProperty(fc.scheduler(), fc.integer({ min: 0, max: 60 }), async (scheduler, picks) => {
       const world = createWorld(scheduler)

@@ -21,7 +21,7 @@ const plan = fc.record({
     minLength: 1,
     maxLength: 6,
   }),
-  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, and nobody hears of it'), {
+  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, but loses the answer'), {
     maxLength: 8,
   }),
   picks: fc.integer({ min: 0, max: 60 }),
@@ -37,7 +37,7 @@ function attemptAt(nonce: number): Attempt {
   return { raw, hash: keccak256(raw), claim: claimOf(nonce), ...rest }
 }
 
-/** A lane whose every write waits for the schedule, and what its nonces were told. */
+/** A lane whose every write waits for the schedule, and the answers to its commits. */
 async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]) {
   const time = createVirtualClock()
   const clock = stoppableClock(time)
@@ -73,10 +73,10 @@ async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]
     gates,
     overlapped: () => overlapped,
     async play(picks: number) {
-      // The journal tries again after a while: time passes between any two picks.
+      // The journal retries after a delay, so time passes between any two picks.
       for (let pick = 0; pick < picks && (await gates.one()); pick++) await time.advance(20)
     },
-    /** As a lane stops: no timer of its fires any more. */
+    /** As when a lane stops: none of its timers fires any more. */
     stop() {
       lane.stop()
       clock.stop()
@@ -89,7 +89,7 @@ async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]
   }
 }
 
-/** One nonce's way, begun and disturbed whenever the schedule says so. */
+/** The history of one nonce, begun and disturbed at any moment of the schedule. */
 function follow(
   lane: Lane,
   gates: ReturnType<typeof createGates>,
@@ -115,14 +115,14 @@ function follow(
   return { attempt, told }
 }
 
-test('P2, P6: each commit is answered by what is in the store, and what was withdrawn never gets into it', () =>
+test('P2, P6: the answer to each commit matches the store, and a withdrawn commit never gets into it', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { commits, writes, picks }) => {
       const world = await createJournaled(scheduler, writes)
       world.gates.shutNow()
       const ways = commits.map((given, nonce) => follow(world.lane, world.gates, nonce, given))
       await world.play(picks)
-      // What was answered by now has to be true by now, and to stay so.
+      // Every answer so far has to be true by now, and to stay so.
       const answered = () =>
         ways.forEach(({ attempt, told }, nonce) => {
           if (told.result !== undefined && told.result !== 'stale')
@@ -144,7 +144,7 @@ test('P2, P6: each commit is answered by what is in the store, and what was with
     { runs: 300 },
   ))
 
-test('P8: stopped at any moment, it lets go of whoever waits for its end, and writes nothing any more', () =>
+test('P8: stopped at any moment, it releases every waiting caller, and writes nothing any more', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { commits, writes, picks }) => {
       const world = await createJournaled(scheduler, writes)
@@ -166,7 +166,7 @@ test('P8: stopped at any moment, it lets go of whoever waits for its end, and wr
     { runs: 150 },
   ))
 
-test('P6: nothing leaves above a nonce whose bytes are not in the store, whatever order signer and store answer in', () =>
+test('P6: nothing is sent above a nonce whose bytes are not in the store, in any order of answers of signer and store', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { commits, writes, picks }) => {
       const world = createWorld(scheduler, { luck: { writes } })

@@ -8,10 +8,10 @@ import { race } from './settings.js'
 import { broken, watchWire } from './verdict.js'
 import { createWorld, LANE, type World } from './world.js'
 
-/** Reserves a nonce and gives it back, or has something else use it. */
+/** Reserves a nonce and releases it, or uses it with a foreign transaction. */
 async function reserve(world: World, allocator: NonceAllocator, uses: boolean): Promise<void> {
   const reservation = await allocator.reserve().catch((error: { code?: string }) => {
-    // The schedule may hold the answers back until time is up.
+    // The schedule may hold the answers back until the timeout.
     if (error.code !== 'UNREACHABLE') throw error
   })
   if (reservation === undefined) return
@@ -24,7 +24,7 @@ async function reserve(world: World, allocator: NonceAllocator, uses: boolean): 
   await reservation.settle()
 }
 
-/** How many leases were ever out at the same time. */
+/** The largest number of leases held at the same time. */
 function countLeases({ store }: World): { readonly most: number } {
   const { acquire, release } = store
   let out = 0
@@ -41,7 +41,7 @@ function countLeases({ store }: World): { readonly most: number } {
   }
 }
 
-/** What several callers were told, as if it had been told to one. */
+/** Combines several callers, as if one had received all answers. */
 function together(callers: readonly Caller[]): Caller {
   const [first] = callers as [Caller]
   return {
@@ -53,7 +53,7 @@ function together(callers: readonly Caller[]): Caller {
   }
 }
 
-test('P1, P7: two senders and an allocator of one key are one lane, and it outlives who closes first', () =>
+test('P1, P7: two senders and an allocator of one key are one lane, which outlives the first to close', () =>
   race(
     fc.asyncProperty(
       fc.scheduler(),
@@ -66,7 +66,7 @@ test('P1, P7: two senders and an allocator of one key are one lane, and it outli
         const callers = [one, other].map((sender) => createCaller(sender, world.clock))
         const wire = watchWire(world)
         const later = <T>(label: string, work: () => Promise<T>) => world.gates.pass(label).then(work)
-        // Opened by whoever comes first, while the others ask already.
+        // The first caller opens the lane, while the others already send.
         world.shut()
         for (const marker of [1, 2, 3, 4])
           void later(`send ${marker}`, async () => callers[marker % 2]?.send(marker))
@@ -91,7 +91,7 @@ test('P1, P7: two senders and an allocator of one key are one lane, and it outli
     { runs: 100 },
   ))
 
-/** Everything of this kind that the lane asks for waits until it is let go. */
+/** All signatures, writes or enqueues of the lane wait until the returned function is called. */
 function stick(world: World, what: 'signature' | 'write' | 'enqueue'): () => void {
   let letGo = () => {}
   const stuck = new Promise<void>((resolve) => {
@@ -115,7 +115,7 @@ function stick(world: World, what: 'signature' | 'write' | 'enqueue'): () => voi
   return letGo
 }
 
-test('two keys do not wait for one another: what one is stuck in, the other does not notice', () =>
+test('two keys do not wait for one another: one lane is unaffected when the other is stuck', () =>
   race(
     fc.asyncProperty(
       fc.scheduler(),

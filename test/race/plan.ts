@@ -22,7 +22,7 @@ const luck = fc.record<Luck>({
     { maxLength: 8 },
   ),
   writes: fc.array(
-    fc.constantFrom<Takes>('takes', 'takes', 'takes', 'fails', 'takes, and nobody hears of it'),
+    fc.constantFrom<Takes>('takes', 'takes', 'takes', 'fails', 'takes, but loses the answer'),
     {
       maxLength: 8,
     },
@@ -53,7 +53,7 @@ export const plan = fc.record({
 })
 export type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
 
-/** Everything that the caller does waits for the schedule as well: it begins in any order, at any time. */
+/** Every action of the caller waits for the schedule as well, so it begins in any order, at any time. */
 export function begin(
   world: World,
   caller: Caller,

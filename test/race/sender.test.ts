@@ -7,7 +7,7 @@ import { race } from './settings.js'
 import { broken, watchWire } from './verdict.js'
 import { createWorld, LANE } from './world.js'
 
-test('P1 to P6, P8: whatever comes first, each lands once or has ended, no gap is left, and all is answered', () =>
+test('P1 to P6, P8: in any order of answers, each lands once or has ended, no gap is left, and every call settles', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { picks, ...given }) => {
       const world = createWorld(scheduler, { rules: given.rules, luck: given.luck })

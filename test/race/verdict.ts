@@ -6,7 +6,7 @@ import { decodeTransaction } from '../sim/transaction.js'
 import type { Caller } from './caller.js'
 import { LANE, type World } from './world.js'
 
-/** What was promised and not kept, read from the chain, the wire and what the caller was told. */
+/** The broken promises, read from the chain, the wire and the caller's answers. */
 export function broken(world: World, caller: Caller): string[] {
   const judged = judge(takeCensus(world.chain, LANE), caller.markers, caller.tellings)
   return [
@@ -16,7 +16,7 @@ export function broken(world: World, caller: Caller): string[] {
   ]
 }
 
-/** Watches the wire: what leaves has to be in the store by then. */
+/** Watches the wire: bytes have to be in the store before they are sent. */
 export function watchWire(world: World): { readonly broken: readonly string[] } {
   const found: string[] = []
   world.port.onRequest = (calls) => {
@@ -24,7 +24,7 @@ export function watchWire(world: World): { readonly broken: readonly string[] } 
       if (method !== 'eth_sendRawTransaction') continue
       const raw = params[0] as Hex
       const nonce = decodeTransaction(raw)?.nonce ?? 0
-      // What others have used is no gap, whatever is on its way into the store for it.
+      // A nonce that others have used is not a gap, even if a write for it is pending.
       const used = accountIn(world.chain.head.state, LANE).nonce
       const below = [...world.store.awaiting].filter((one) => one < nonce && one >= used)
       if (below.length > 0) found.push(`P6: ${nameOf(raw)} left above ${below}, whose commits are open`)
@@ -34,13 +34,13 @@ export function watchWire(world: World): { readonly broken: readonly string[] } 
   return { broken: found }
 }
 
-/** Everything that is done for the lane after this call is too late: it has been closed. */
+/** Any work for the lane after this call is a violation, because the lane has been closed. */
 export function watchSilence(world: World): { readonly broken: readonly string[] } {
   const found: string[] = []
   world.port.onRequest = (calls) => {
-    // Others may go on: what names the lane's account is the lane's.
+    // Other lanes may continue; a request belongs to this lane if it names its account.
     const own = calls.find(({ params }) => JSON.stringify(params).toLowerCase().includes(LANE.slice(2)))
-    if (own) found.push(`P8: after close ${own.method} was asked for`)
+    if (own) found.push(`P8: ${own.method} was called after close`)
   }
   world.account.onSign = () => void found.push('P8: after close something was signed')
   world.store.onWrite = () => void found.push('P8: after close something was written')

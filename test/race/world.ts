@@ -23,7 +23,7 @@ export const LANE = '0x00000000000000000000000000000000000000aa'
 const NEIGHBOUR = '0x00000000000000000000000000000000000000bb'
 const ONE_ETHER = 10n ** 18n
 
-/** What goes wrong, in order; afterwards nothing does. */
+/** The faults, in order; afterwards there are none. */
 export type Luck = {
   readonly says: readonly Says[]
   readonly carries: readonly Carries[]
@@ -47,7 +47,10 @@ type Process = {
   neighbour(): Sender
 }
 
-/** Real senders and allocators on a simulated chain; every answer, and the passing of time, waits for the schedule. */
+/**
+ * Real senders and allocators on a simulated chain. Every answer, and the passing of time, waits for the
+ * schedule.
+ */
 export type World = Process & {
   readonly clock: VirtualClock
   readonly chain: SimChain
@@ -55,23 +58,23 @@ export type World = Process & {
   readonly port: GatedPort
   readonly store: GatedStore
   readonly account: GatedAccount
-  /** Told of each row of the table that a lane takes. */
+  /** `told` is called for each row of the table that a lane takes. */
   readonly rows: { told: ((row: number) => void) | undefined }
   /** Another process on the same store and chain. */
   process(): Omit<Process, 'neighbour'>
-  /** Somebody else's transaction of the same key stands in the next block. */
+  /** Puts a foreign transaction of the same key into the next block. */
   foreign(salt: number): void
-  /** From now on the schedule picks what happens next, time included. */
+  /** From now on the schedule picks the next event, time included. */
   shut(): void
-  /** Lets the schedule pick until `done`, or until it has picked so often. */
+  /** Lets the schedule pick until `done`, or until the given number of picks. */
   play(picks: number, done: () => boolean): Promise<void>
-  /** Nothing waits for the schedule, nothing goes wrong any more. */
+  /** Releases everything that waits for the schedule, and ends all faults. */
   heal(): Promise<void>
-  /** After `heal`: runs the clock until the promise settles. @throws where it does not */
+  /** After `heal`: runs the clock until the promise settles. @throws if it does not */
   settle<T>(promise: Promise<T>, what: string, maxMs?: number): Promise<T>
   /**
-   * After `heal`: what is journaled may be sent by anyone, for ever (P2), and somebody does. To be called when all is
-   * closed; says what is left of timers.
+   * After `heal`: sends all journaled bytes, because any process may do so at any later time (P2). Call it
+   * when everything is closed; it reports the remaining timers.
    */
   aftermath(): Promise<void>
 }
@@ -86,7 +89,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
     random: createRandom(1),
     accounts: ([LANE, NEIGHBOUR] as const).map((address) => ({ address, balanceWei: ONE_ETHER })),
     rules,
-    // A step of time is one pick of the schedule: few of them make a block.
+    // A time step is one pick of the schedule, so a few of them must make a block.
     flashblockMs: 1_000,
   })
   const drawn = {
@@ -99,40 +102,11 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
   const port = createGatedPort({ chain, clock, gates, ...drawn })
   const store = createGatedStore(gates, drawn)
   const account = createGatedAccount(LANE, gates, drawn.signs)
-  const client = createSimClient({
-    port: port.connect(),
-    chainId: chain.settings.chainId,
-    account,
-  }) as unknown as Client
-  const parameters = {
-    client: client as never,
-    store,
-    limits,
-    lossDepth: 'child',
-    coldStart: 'immediate',
-  } as const satisfies LooseParameters
   const rows: World['rows'] = { told: undefined }
-  let processes = 0
+  const process = createProcesses({ clock, chain, port, store, account, limits, rows })
   let timeIsDue = false
 
-  function process() {
-    const environment: Environment = {
-      clock,
-      random: createRandom(100 + processes++),
-      portsOf: () => [{ port: port.connect(), role: 'both' }],
-      runtime: () => runtime,
-      signatures: simSignatures,
-      shared: createShared(),
-      probe: { row: (row) => rows.told?.(row), outcome: () => {} },
-    }
-    return {
-      sender: () => createSenderIn(environment, parameters),
-      neighbour: () => createSenderIn(environment, { ...parameters, account: createStubAccount(NEIGHBOUR) }),
-      allocator: () => createNonceAllocatorIn(environment, { ...parameters, address: LANE }),
-    }
-  }
-
-  /** Time is one of those who wait to be picked: a pick fires the next timer. */
+  /** Time takes part in the schedule: a pick fires the next timer. */
   function keepTime(): void {
     if (!gates.shut) return
     void gates.pass('time').then(() => {
@@ -207,5 +181,44 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
       await clock.advance(10_000)
       chain.stop()
     },
+  }
+}
+
+/** Makes processes on one store and chain. */
+function createProcesses(
+  world: Pick<World, 'clock' | 'chain' | 'port' | 'store' | 'account' | 'rows'> & {
+    readonly limits: Partial<Limits>
+  },
+): () => Process {
+  const { clock, chain, port, store, account, limits, rows } = world
+  const client = createSimClient({
+    port: port.connect(),
+    chainId: chain.settings.chainId,
+    account,
+  }) as unknown as Client
+  const parameters = {
+    client: client as never,
+    store,
+    limits,
+    lossDepth: 'child',
+    coldStart: 'immediate',
+  } as const satisfies LooseParameters
+  let processes = 0
+
+  return () => {
+    const environment: Environment = {
+      clock,
+      random: createRandom(100 + processes++),
+      portsOf: () => [{ port: port.connect(), role: 'both' }],
+      runtime: () => runtime,
+      signatures: simSignatures,
+      shared: createShared(),
+      probe: { row: (row) => rows.told?.(row), outcome: () => {} },
+    }
+    return {
+      sender: () => createSenderIn(environment, parameters),
+      neighbour: () => createSenderIn(environment, { ...parameters, account: createStubAccount(NEIGHBOUR) }),
+      allocator: () => createNonceAllocatorIn(environment, { ...parameters, address: LANE }),
+    }
   }
 }

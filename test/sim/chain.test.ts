@@ -32,7 +32,7 @@ function setUp(options: Partial<ChainOptions> = {}) {
       ...change,
     })
   }
-  /** The words of a refusal, or `undefined` where it was admitted. */
+  /** The message of a refusal, or `undefined` if the transaction was admitted. */
   async function send(nonce: number, feeWei = GWEI, change: object = {}) {
     const admission = chain.submit(await sign(nonce, feeWei, change))
     return admission.ok ? undefined : admission.message
@@ -55,7 +55,7 @@ async function ask(
 }
 
 describe('the pool', () => {
-  test('does not let go of what it has stranded, until something replaces it', async () => {
+  test('keeps a stranded transaction stranded, until it is replaced', async () => {
     const { clock, chain, send, landed } = setUp()
     for (const nonce of [5, 6, 7]) await send(nonce)
     chain.pool.strand(({ nonce }) => nonce === 6)
@@ -70,7 +70,7 @@ describe('the pool', () => {
   })
 
   test.each(['base', 'geth'] as const)(
-    'with the rules of %s, includes what was stranded and comes again',
+    'with the rules of %s, includes a stranded transaction that is sent again',
     async (rules) => {
       const { clock, chain, send, landed } = setUp({ rules })
       await send(5)
@@ -83,7 +83,7 @@ describe('the pool', () => {
     },
   )
 
-  test('refuses in the words of geth', async () => {
+  test("refuses with geth's messages", async () => {
     const { send } = setUp({ rules: 'geth' })
     expect(await send(5)).toBeUndefined()
     expect(await send(5)).toBe('already known')
@@ -104,7 +104,7 @@ describe('the pool', () => {
     )
   })
 
-  test('replaces only when both fees are a tenth higher', async () => {
+  test('replaces only if both fees are a tenth higher', async () => {
     const { send, chain } = setUp()
     await send(5)
     expect(await send(5, (GWEI * 11n) / 10n, { maxPriorityFeePerGas: GWEI })).toMatch(/underpriced/)
@@ -112,7 +112,7 @@ describe('the pool', () => {
     expect(chain.pool.size).toBe(1)
   })
 
-  test('keeps 64 gapped transactions and drops the rest without a word', async () => {
+  test('keeps 64 gapped transactions and drops the rest silently', async () => {
     const { send, chain } = setUp()
     for (let nonce = 6; nonce < 76; nonce++) expect(await send(nonce)).toBeUndefined()
     expect(chain.pool.size).toBe(64)
@@ -122,7 +122,7 @@ describe('the pool', () => {
     expect(chain.head.executed).toHaveLength(65)
   })
 
-  test('geth counts the cost of what is pooled, reth does not', async () => {
+  test('of geth counts the cost of all pooled transactions, that of reth does not', async () => {
     const value = { value: 6n * 10n ** 17n }
     const geth = setUp({ rules: 'geth' })
     await geth.send(5, GWEI, value)
@@ -132,7 +132,7 @@ describe('the pool', () => {
     expect(await reth.send(6, GWEI, value)).toBeUndefined()
   })
 
-  test('geth drops what a full pool has no room for, and says so only without its tracker', async () => {
+  test('of geth drops transactions when it is full, and reports that only without its tracker', async () => {
     for (const tracksLocals of [true, false]) {
       const { send, chain } = setUp({ rules: 'geth', tracksLocals })
       for (let nonce = 5; nonce < 35; nonce++) await send(nonce)
@@ -146,7 +146,7 @@ describe('the pool', () => {
     }
   })
 
-  test('geth may count a transaction a moment after its answer', async () => {
+  test('of geth may count a transaction a moment after its answer', async () => {
     const { chain, clock, sign } = setUp({ rules: 'geth', poolLag: 1 })
     chain.submit(await sign(5))
     expect(chain.pool.nextNonce(ADDRESS, 5)).toBe(5)
@@ -154,7 +154,7 @@ describe('the pool', () => {
     expect(chain.pool.nextNonce(ADDRESS, 5)).toBe(6)
   })
 
-  test('a full pool leaves an account its 16 slots', async () => {
+  test('leaves an account its 16 slots when it is full', async () => {
     const { send, chain } = setUp()
     for (let nonce = 5; nonce < 35; nonce++) await send(nonce)
     chain.setPressure(true)
@@ -164,7 +164,7 @@ describe('the pool', () => {
     expect(await send(21)).toBeUndefined()
   })
 
-  test('an account with delegated code has a limit of its own', async () => {
+  test('limits an account with delegated code separately', async () => {
     const accounts = [
       { address: ADDRESS, balanceWei: 10n ** 18n, code: `0xef0100${'11'.repeat(20)}` },
     ] as const
@@ -174,7 +174,7 @@ describe('the pool', () => {
     expect(await send(1)).toBe('in-flight transaction limit reached for delegated accounts')
   })
 
-  test('a transaction that was gapped before the account delegated itself is not in flight', async () => {
+  test('does not count a transaction as in flight that was gapped before the account delegated itself', async () => {
     const { send, chain } = setUp({ rules: 'geth' })
     await send(7)
     chain.adjust({ address: ADDRESS, code: `0xef0100${'11'.repeat(20)}` })
@@ -186,7 +186,7 @@ describe('the pool', () => {
 })
 
 describe('blocks', () => {
-  test('each links to its parent and is sealed in time', async () => {
+  test('link to their parents and are sealed on time', async () => {
     const { chain, clock } = setUp()
     chain.start()
     await clock.advance(10_000)
@@ -211,7 +211,7 @@ describe('blocks', () => {
     expect(await ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'latest')).toBe('0x6')
   })
 
-  test('with rules geth the pending count has the mempool in it, up to a gap', async () => {
+  test('with rules geth the pending count includes the mempool, up to a gap', async () => {
     const { clock, port, send } = setUp({ rules: 'geth' })
     for (const nonce of [5, 6, 8]) await send(nonce)
     expect(await ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'pending')).toBe('0x7')
@@ -236,7 +236,7 @@ describe('blocks', () => {
     expect(chain.nextNonce(ADDRESS)).toBe(6)
   })
 
-  test('a dependent call reverts until what it needs is there, in the block in progress too', async () => {
+  test('a dependent call reverts until its condition holds, also in the block in progress', async () => {
     const { chain, clock, port, send } = setUp()
     const request = { from: ADDRESS, ...programRequest({ kind: 'dependent', marker: 9, needs: 5 }) }
     const gas = () => ask(port, clock, 'eth_estimateGas', request, 'pending')
@@ -246,7 +246,7 @@ describe('blocks', () => {
     expect(await gas()).toMatch(/^0x/)
   })
 
-  test('a transaction below the base fee waits for it to come down', async () => {
+  test('a transaction below the base fee waits until the fee falls', async () => {
     const { chain, clock, send, landed } = setUp()
     chain.start()
     chain.spikeBaseFee(2n * GWEI, 3)
@@ -260,7 +260,7 @@ describe('blocks', () => {
 })
 
 describe('faults of the chain', () => {
-  test('a reorg replaces blocks, and what was in them lands elsewhere or not at all', async () => {
+  test('a reorg replaces blocks, and their transactions land elsewhere or not at all', async () => {
     const { chain, clock, send, landed } = setUp()
     chain.start()
     for (const nonce of [5, 6, 7]) {
@@ -289,7 +289,7 @@ describe('faults of the chain', () => {
     expect(chain.pool.size).toBe(0)
   })
 
-  test('a lost flashblock takes its transactions out of the sealed block', async () => {
+  test('a lost flashblock removes its transactions from the sealed block', async () => {
     const { chain, send, landed } = setUp()
     await send(5)
     chain.stepFlashblock()
@@ -304,7 +304,7 @@ describe('faults of the chain', () => {
     expect(landed()).toEqual([5, 6])
   })
 
-  test('a halted chain stands still and goes on', async () => {
+  test('a halted chain stops and continues', async () => {
     const { chain, clock } = setUp()
     chain.start()
     chain.setHalted(true)
@@ -324,7 +324,7 @@ describe('faults of the chain', () => {
     expect(chain.head.state.accounts.get(ADDRESS)).toEqual({ nonce: 7, balanceWei: 0n })
   })
 
-  test('a replica that lags shows the old branch', async () => {
+  test('a lagging replica shows the old branch', async () => {
     const { chain, clock } = setUp()
     chain.start()
     await clock.advance(4_000)

@@ -1,10 +1,12 @@
 import type { Probe } from '../../src/chain/environment.js'
 import type { SendOutcome } from '../../src/rpc/outcome.js'
 
-/** How often something was exercised, by its name. */
+/** The number of occurrences, by name. */
 export type Counts = Readonly<Record<string, number>>
 
-/** What a simulation went through: rows of the table, meanings of answers, and what the world did wrong. */
+/**
+ * The things that a simulation exercised: rows of the table, meanings of answers, and faults of the world.
+ */
 export type Coverage = {
   /** Section 4, by row number. */
   readonly rows: Counts
@@ -18,7 +20,7 @@ export type Counter = Probe & {
   coverage(): Coverage
 }
 
-/** Counts over many worlds; made once, since a world is short. */
+/** Counts over many worlds; created once, because a world is short. */
 export function createCounter(): Counter {
   const rows: Record<string, number> = {}
   const outcomes: Record<string, number> = {}
@@ -38,7 +40,7 @@ export function createCounter(): Counter {
   }
 }
 
-/** What of the expected was never exercised. */
+/** The expected names that were never exercised. */
 export function missing(counts: Counts, expected: Iterable<string | number>): string[] {
   return [...expected].map(String).filter((name) => (counts[name] ?? 0) === 0)
 }

@@ -18,8 +18,8 @@ function setUp({ calm = true, objected = false }: { calm?: boolean; objected?: b
   return { clock, chain, meter, raw }
 }
 
-describe('how bytes come to the nodes', () => {
-  test('a second copy to the same endpoint is one too many, one to another is not', () => {
+describe('the delivery of bytes to the nodes', () => {
+  test('a second copy to the same endpoint is one too many, one to another endpoint is not', () => {
     const { meter, raw } = setUp()
     meter.sent('a', raw)
     meter.sent('b', raw)
@@ -28,7 +28,7 @@ describe('how bytes come to the nodes', () => {
     expect(meter.violations()).toMatchObject([{ promise: 'delivery' }])
   })
 
-  test('a healed world may repeat what its nodes lack, and what they have once', () => {
+  test('a healed world may repeat bytes that its nodes lack, and once bytes that they have', () => {
     const { chain, meter, raw } = setUp({ calm: false })
     for (let copies = 0; copies < 5; copies++) meter.sent('a', raw)
     expect(meter.violations()).toEqual([])
@@ -39,7 +39,7 @@ describe('how bytes come to the nodes', () => {
     expect(meter.violations()).toMatchObject([{ promise: 'delivery' }])
   })
 
-  test('a pool that lacks what was sent for too long is one that nobody sees to', async () => {
+  test('a pool that lacks sent bytes for too long was neglected', async () => {
     const { clock, chain, meter, raw } = setUp()
     meter.sent('a', raw)
     await clock.advance(1_000)

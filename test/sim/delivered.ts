@@ -9,31 +9,41 @@ import type { Plan } from './plan.js'
 import { decodeTransaction } from './transaction.js'
 import type { VirtualClock } from './virtualClock.js'
 
-/** How the lane's bytes come to the nodes while nothing is lost. */
+/** Measures how the lane's bytes reach the nodes while nothing is lost. */
 export type DeliveryMeter = {
-  /** The bytes leave for an endpoint. */
+  /** Called when the bytes are sent to an endpoint. */
   sent(port: string, raw: Hex): void
-  /** Nothing is lost from now on, and what was under way before has ended. */
+  /** Nothing is lost from now on, and all earlier requests have ended. */
   start(): void
   stop(): void
   violations(): readonly Violation[]
 }
 
 const LOOK_MS = 50
-/** Until a node has what it lacked of the broken world. */
+/** The time until a node has the bytes that it lacked in the broken world. */
 const ROUND_TRIPS_MAX = 60
 const ROUND_TRIP_MS_MIN = 100
 /**
- * Where no count shows the pool, blocks that lack the transaction are taken for a loss; so is a count that lacks it, and it
- * may lag behind the answer. Both may be a wrong guess, and so is what a healed world says of the broken one.
+ * Extra copies because of wrong guesses. If no count shows the pool, blocks without the transaction are taken
+ * for a loss. So is a count without it, which may lag behind the answer. A healed world may also conclude
+ * wrongly from the broken one.
  */
 const GUESSED = 1
-/** An endpoint that objected is asked a few calls a second for a while, and what it lacks is found out by dozens of them. */
+/**
+ * An endpoint that objected gets only a few calls a second for a while, and its missing bytes are detected
+ * by dozens of calls.
+ */
 export const SPARING_MS = 10_000
-/** As many of them as it takes after some losses. The lane may not have learnt yet that an endpoint counts its pool. */
+/**
+ * The silent blocks after which the lane resends following earlier losses. It may not have learnt yet that an
+ * endpoint counts its pool.
+ */
 const SILENT_BLOCKS = 4
 
-/** Nodes refuse what some of these bring about, and after others no process has the lane for a while: that is no loss. */
+/**
+ * Nodes refuse transactions after some of these, and after others no process owns the lane for a while:
+ * neither is a loss.
+ */
 const NO_LOSS: ReadonlySet<Disturbance['kind']> = new Set<Disturbance['kind']>([
   'crash',
   'stop',
@@ -48,15 +58,16 @@ const NO_LOSS: ReadonlySet<Disturbance['kind']> = new Set<Disturbance['kind']>([
 ])
 
 /**
- * In a world that loses nothing an endpoint that counts its pool gets each transaction once. In one that has healed it
- * gets two copies at most of what its node has, and the node lacks nothing for longer than some round trips.
+ * In a world without losses, an endpoint that counts its pool gets each transaction once. In a healed world
+ * it gets at most two copies of bytes that its node has, and the node lacks nothing for longer than some
+ * round trips.
  */
 export function createDeliveryMeter(options: {
   readonly plan: Plan
   readonly calm: boolean
   readonly chain: SimChain
   readonly clock: VirtualClock
-  /** An endpoint said not long ago that it was asked too much. */
+  /** True if an endpoint recently reported too many requests. */
   readonly objected: () => boolean
 }): DeliveryMeter {
   const { plan, calm, chain, clock, objected } = options
@@ -117,13 +128,13 @@ export function createDeliveryMeter(options: {
         .filter(([, count]) => count > copiesMax)
         .map(([what, count]): Violation => ({ promise: 'delivery', text: `${what} was sent ${count} times` }))
       if (missingMs <= missingMsMax) return found
-      const text = `a pool lacked what had been sent for ${missingMs} ms, at a round trip of ${roundTripMs} ms`
+      const text = `a pool lacked sent bytes for ${missingMs} ms, at a round trip of ${roundTripMs} ms`
       return [...found, { promise: 'delivery', text }]
     },
   }
 }
 
-/** No node refuses, no pool drops and no endpoint makes up anything of what this world sends. */
+/** True if in this world no node refuses, no pool drops and no endpoint invents anything. */
 function isTakenWhole({ items, pool, ports, neighbour, disturbances }: Plan): boolean {
   return (
     !ports.some(({ lies, stray }) => lies || stray) &&

@@ -6,7 +6,7 @@ import { foreignTransaction, isNoop } from './foreign.js'
 import { between, chance, pick } from './random.js'
 import type { SimTransaction } from './transaction.js'
 
-/** Something that happens to the chain at a given time, other than what a port does wrong. */
+/** An event of the chain at a given time, apart from the faults of ports. */
 export type Disturbance = { readonly atMs: number } & (
   | {
       readonly kind: 'reorg'
@@ -28,19 +28,19 @@ export type Disturbance = { readonly atMs: number } & (
   /** A second wallet with the same key, which takes its nonces from the pending count. */
   | { readonly kind: 'wallet'; readonly count: number; readonly everyMs: number }
   | { readonly kind: 'delegate'; readonly forMs: number }
-  /** The account is delegated to code that makes contracts: each uses a nonce. */
+  /** The account is delegated to code that creates contracts, each of which uses a nonce. */
   | { readonly kind: 'creates'; readonly forMs: number }
-  /** Somebody submits what the account has signed to authorize, as soon as its nonce is the next. */
+  /** A stranger submits the account's signed authorizations as soon as their nonce is the next. */
   | { readonly kind: 'submit'; readonly forMs: number }
   /** A replica stops following the chain. */
   | { readonly kind: 'freeze'; readonly port: number; readonly forMs: number }
   /** A process is killed, and started again. */
   | { readonly kind: 'crash'; readonly process: number; readonly downMs: number }
-  /** A process is stopped, and goes on as if nothing had happened. */
+  /** A process is stopped, and continues without noticing. */
   | { readonly kind: 'stop'; readonly process: number; readonly forMs: number }
-  /** The wall clock of the machine is set forward, or back: NTP, or a virtual machine that was resumed. */
+  /** The wall clock of the machine steps forward or back: NTP, or a resumed virtual machine. */
   | { readonly kind: 'wallStep'; readonly byMs: number }
-  /** Pools take nothing below so many times the suggested tip, and the suggestion stays as it was. */
+  /** Pools accept only tips from this multiple of the suggestion on, and the suggestion does not change. */
   | { readonly kind: 'tipFloor'; readonly factor: number; readonly forMs: number }
 )
 
@@ -62,7 +62,10 @@ export function drawDisturbances(random: Random, limits: DisturbanceLimits): Dis
   return drawn.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** The pool strands some of what it has, now and then. Drawn apart, so that all else stays what it is for a seed. */
+/**
+ * The pool sometimes strands some of its transactions. Drawn separately, so that everything else stays the
+ * same for a seed.
+ */
 export function drawStrandings(random: Random, durationMs: number): Disturbance[] {
   const count = chance(random, 0.15) ? between(random, 1, 2) : 0
   return Array.from({ length: count }, () => ({
@@ -75,7 +78,7 @@ export function drawStrandings(random: Random, durationMs: number): Disturbance[
 const HOUR_MS = 3_600_000
 const WALL_STEPS_MS = [500, 4_000, 15_000, HOUR_MS, 40 * 24 * HOUR_MS] as const
 
-/** The wall clock steps, in some worlds. Drawn apart as well. */
+/** The wall clock steps, in some worlds. Drawn separately as well. */
 export function drawWallSteps(random: Random, durationMs: number): WallStep[] {
   const count = chance(random, 0.25) ? between(random, 1, 3) : 0
   return Array.from({ length: count }, () => ({
@@ -85,16 +88,16 @@ export function drawWallSteps(random: Random, durationMs: number): WallStep[] {
   }))
 }
 
-/** The least tip that pools take rises, in some worlds. Drawn apart as well. */
+/** The lowest tip that pools accept rises, in some worlds. Drawn separately as well. */
 export function drawTipFloors(random: Random, durationMs: number): Disturbance[] {
   if (!chance(random, 0.1)) return []
   const kind = 'tipFloor'
   const atMs = between(random, 100, durationMs - 1)
-  // The last is above what a lane pays at all.
+  // The last is above the highest tip that a lane pays.
   return [{ kind, atMs, factor: pick(random, [2, 3, 17, 1_000]), forMs: between(random, 1_000, durationMs) }]
 }
 
-// Drawn with the weight of how often they are named.
+// The repetitions are weights.
 const KINDS = [
   'reorg',
   'reorg',
@@ -170,7 +173,7 @@ export type DisturbanceTarget = {
   readonly clock: Clock
   readonly random: Random
   readonly lane: Address
-  /** Signed by the lane itself, so that it can be replaced by it. */
+  /** True if the lane itself signed it, so that the lane can replace it. */
   owns(tx: SimTransaction): boolean
   freeze(port: number, forMs: number): void
   crash(process: number, downMs: number): void
@@ -180,7 +183,7 @@ export type DisturbanceTarget = {
 
 const ONE_ETHER = 10n ** 18n
 
-/** Makes it happen now, on the chain as it is. */
+/** Applies it now, on the present chain. */
 export function disturb(target: DisturbanceTarget, disturbance: Disturbance): void {
   const { chain, clock, random, lane } = target
   switch (disturbance.kind) {
@@ -228,7 +231,7 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
       return
     case 'delegate':
     case 'creates':
-      // Somebody carries the account's authorizations to the chain: each of them uses a nonce (EIP-7702).
+      // Another account carries the account's authorizations: each of them uses a nonce (EIP-7702).
       chain.adjust({ address: lane, nonces: 1, code: disturbance.kind === 'creates' ? CREATING : DELEGATED })
       clock.setTimer(() => chain.adjust({ address: lane, nonces: 1, code: '0x' }), disturbance.forMs)
       if (disturbance.kind === 'creates')
@@ -270,7 +273,7 @@ function submitTuple({ chain, lane }: DisturbanceTarget): void {
   if (chain.tuples.has(chain.nextNonce(lane))) chain.adjust({ address: lane, nonces: 1, code: DELEGATED })
 }
 
-/** A wallet asks for the pending count, pays the usual and does not wait. */
+/** A wallet that reads the pending count, pays the usual fees and does not wait. */
 function walletSends({ chain, random, lane }: DisturbanceTarget): void {
   const { baseFeeWei, tipWei, chainId, pending } = chain.settings
   const next = chain.nextNonce(lane)
@@ -285,7 +288,7 @@ function walletSends({ chain, random, lane }: DisturbanceTarget): void {
   chain.submit(tx.raw)
 }
 
-/** Somebody with the same key who pays well: it takes the place of ours, in a block or in the pool. */
+/** A foreign transaction with the same key and high fees: it replaces ours, in a block or in the pool. */
 function foreigner({ chain, random, lane }: DisturbanceTarget) {
   const feeWei = chain.settings.baseFeeWei * 50n
   const salt = between(random, 1, 2 ** 31)
@@ -303,9 +306,9 @@ function foreigner({ chain, random, lane }: DisturbanceTarget) {
   }
 }
 
-/** No fault of the chain's own lasts beyond this. */
+/** Ends all faults of the chain. */
 export function healChain({ chain, lane }: DisturbanceTarget): void {
-  // What stands in for a transaction is the lane's last word: there may be no room for another below its ceiling.
+  // A no-op is the lane's last attempt: there may be no fee left for another below its ceiling.
   chain.pool.unstrand(isNoop)
   chain.setHalted(false)
   chain.setPressure(false)

@@ -6,13 +6,16 @@ import { WORST, WORST_STORE } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
 import { TIMED_STRIKES } from './port/drawTimedFaults.js'
 
-/** The operator of these worlds says the truth: src/lane/confirmation/corrected.test.ts has what follows when not. */
+/**
+ * The operator of these worlds states the truth; src/sender/following/corrected.test.ts covers wrong
+ * statements.
+ */
 const BEYOND_ROWS: ReadonlySet<number> = new Set([35])
 
 /** Rows that only a world with reorgs beyond `lossDepth` takes. */
 const DEEP_ROWS: ReadonlySet<number> = new Set([32])
 
-/** What a long simulation has to have been through, and was not. */
+/** The things that a long simulation must exercise, and did not. */
 export function unexercised({ rows, outcomes, faults }: Coverage, { deep }: { deep: boolean }): string[] {
   const expectedRows = TABLE.map(({ row }) => row).filter(
     (row) => !BEYOND_ROWS.has(row) && (deep || !DEEP_ROWS.has(row)),
@@ -24,7 +27,10 @@ export function unexercised({ rows, outcomes, faults }: Coverage, { deep }: { de
   ]
 }
 
-/** Section 5: what an answer to a send may mean. `syncTimeout` is the answer to a method that txlane does not call. */
+/**
+ * Section 5: the meanings of an answer to a send. `syncTimeout` is the answer to a method that txlane does
+ * not call.
+ */
 const OUTCOMES = Object.entries({
   alreadyKnown: ['accepted'],
   nonceTooLow: ['refused'],
@@ -71,7 +77,7 @@ const DISTURBANCES: Record<Disturbance['kind'], true> = {
   stop: true,
 }
 
-/** By name: what ports, chain, signer and store do wrong, and what else happens to a world. */
+/** The names of the faults of ports, chain, signer and store, and of the other events of a world. */
 const FAULTS = [
   ...Object.keys(WORST),
   ...Object.keys(WORST_STORE),

@@ -8,14 +8,14 @@ export type ForeignOptions = {
   readonly nonce: number
   readonly maxFeeWei: bigint
   readonly tipWei: bigint
-  /** Told apart by it: two with the same nonce and salt are the same transaction. */
+  /** Distinguishes transactions: two with the same nonce and salt are equal. */
   readonly salt: number
   readonly valueWei?: bigint
 }
 
 const RECIPIENT = '0xf0e1'
 
-/** A transaction that somebody else made with the lane's key: a wallet, another program. */
+/** A transaction of another wallet or program with the lane's key. */
 export function foreignTransaction(options: ForeignOptions): SimTransaction {
   const { salt, valueWei = 0n, ...rest } = options
   const raw = encodeTransaction({
@@ -35,7 +35,7 @@ export function isForeign(tx: Pick<SimTransaction, 'to'>): boolean {
   return tx.to?.startsWith(RECIPIENT) === true
 }
 
-/** A transfer to oneself: what a lane fills a nonce with. */
+/** A transfer to itself, with which a lane fills a nonce. */
 export function isNoop(tx: Pick<SimTransaction, 'to' | 'from'>): boolean {
   return tx.to === tx.from
 }

@@ -10,7 +10,7 @@ import type { OpenSimStore } from './simStore.js'
 import type { CreateSubject, Subject, SubjectAlarm, SubjectEnvironment } from './subjectTypes.js'
 import type { SimTransaction } from './transaction.js'
 
-// An operator takes a while to look, and answers for what can no longer change.
+// An operator takes a while to check, and resolves only final transactions.
 const RESUME_AFTER_MS = 2_000
 const RESOLVE_AFTER_MS = 15_000
 const EXPIRES_AT_ONCE = 0.7
@@ -19,33 +19,33 @@ export type HostOptions = {
   readonly create: CreateSubject
   readonly machine: Omit<Machine, 'store'>
   readonly world: Omit<SubjectEnvironment, keyof Machine | 'random'>
-  /** One for each life of the process. */
+  /** A random stream for each life of the process. */
   readonly random: (life: number) => Random
   readonly chain: SimChain
-  /** Each life has the store opened for itself. */
+  /** Each life opens the store for itself. */
   readonly openStore: () => OpenSimStore
   readonly crashed: () => void
   readonly restarted: (subject: Subject) => void
 }
 
-/** Runs the sender's process, kills it, starts it again, and plays its operator. */
+/** Runs the sender's process, kills it, restarts it, and acts as its operator. */
 export type Host = {
   readonly subject: Subject
-  /** A hold that says: beyond what the promises cover. */
+  /** True after a hold which shows that the chain went beyond the promises. */
   readonly beyond: boolean
   crash(downMs: number): void
-  /** It is stopped for a while, and does not notice. */
+  /** The process is stopped for a while, and does not notice. */
   stop(forMs: number): void
-  /** Starts what is down, at once. */
+  /** Starts a killed process at once. */
   up(): Promise<void>
-  /** After its close: what it left behind. */
+  /** Called after its close: a violation if it left timers. */
   leftBehind(): Violation[]
 }
 
 export function createHost(options: HostOptions): Host {
   const { create, machine, world, chain } = options
   let lives = 0
-  // Whether the lease of a life that ends runs out at once: otherwise the next one waits for it.
+  // True if the lease of an ended life expires at once; otherwise the next life waits for it.
   let expires = true
   let beyond = false
   let process: Process
@@ -78,7 +78,7 @@ export function createHost(options: HostOptions): Host {
     machine.clock.setTimer(() => mine.alive && what(), afterMs)
   }
 
-  /** What an operator finds on a block explorer. */
+  /** The fate that an operator reads on a block explorer. */
   function fateOf(id: string): 'executed' | 'notExecuted' {
     const marker = markerOf(id)
     const isIt = (tx: SimTransaction) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { idOf, markerOf, memberId, memberMarker } from './ids.js'
 
-test('the marker of an id is found again, whatever its place in a sequence', () => {
+test('the marker of an id is found again, at any place in a sequence', () => {
   expect(markerOf(idOf(7))).toBe(7)
   for (const place of [0, 1, 3]) expect(markerOf(memberId(7, place))).toBe(memberMarker(7, place))
   expect(memberMarker(7, 0)).toBe(7)

@@ -4,17 +4,17 @@ import type { Program } from './program.js'
 import { between, chance, pick } from './random.js'
 import type { SubjectStage } from './subjectTypes.js'
 
-/** What the caller does with a transaction after it was sent. */
+/** A change that the caller requests after sending. */
 export type Change = {
   readonly afterMs: number
   readonly action: 'cancel' | 'speedUp' | 'replace'
-  /** Of the transaction that takes its place. */
+  /** The marker of the replacement. */
   readonly marker: number
   /** A `speedUp` with fees above the lane's ceiling. */
   readonly dear?: true
 }
 
-/** One thing that the caller wants to happen once. */
+/** A transaction that the caller wants once. */
 export type Item = {
   readonly marker: number
   readonly atMs: number
@@ -26,19 +26,22 @@ export type Item = {
   readonly abortAfterMs: number | undefined
   readonly stage: SubjectStage
   readonly changes: readonly Change[]
-  /** Not sent by the lane: the caller reserves a nonce, and then does this with it. */
+  /** Not sent by the lane: the caller reserves a nonce, and then uses it in this way. */
   readonly outside: Outside | undefined
-  /** What it comes after, by their markers. */
+  /** Its predecessors, by their markers. */
   readonly after: After | undefined
-  /** It says what it brings about, so that what comes after it may look for that. */
+  /** True if it declares its effect, so that dependents can check for it. */
   readonly tellsEffect: boolean
-  /** Data beyond what the node takes, or which spoils the signature: no node takes it. */
+  /** Data that exceeds the node's limit, or spoils the signature: no node accepts it. */
   readonly oversized: boolean
-  /** Fees of its own above the lane's ceiling; `dearest`: with a ceiling of its own, which leaves no room for a bump. */
+  /**
+   * Fees of its own above the lane's ceiling; `dearest` also has a ceiling of its own, which leaves no room
+   * for a bump.
+   */
   readonly offers?: 'dear' | 'dearest' | undefined
-  /** For endpoints that only send. */
+  /** Only for endpoints with the role `send`. */
   readonly private?: boolean
-  /** What is sent in order behind it, all at once. */
+  /** The transactions that follow it in a sequence, sent in one call. */
   readonly sequence?: readonly Member[] | undefined
   /** Delegations of the lane's own account that it carries (EIP-7702): to some code, or to none. */
   readonly authorize?: readonly ('set' | 'clear')[] | undefined
@@ -53,13 +56,14 @@ export type After = {
 }
 
 /**
- * `commit`: signs, commits, sends and settles. `silent`: signs and sends without a word. `release`: gives it back.
- * `forget`: is never heard of again.
+ * `commit`: signs, commits, sends and settles. `silent`: signs and sends without commit. `release`: releases
+ * it.
+ * `forget`: never reports back.
  */
 export type Outside = 'commit' | 'silent' | 'release' | 'forget'
 
 export const GAS = 120_000n
-// Less than the bytes cost, and more than a block may spend (EIP-7825).
+// Less gas than the bytes cost, and more than a transaction may have (EIP-7825).
 const TOO_LITTLE_GAS = 21_000n
 const TOO_MUCH_GAS = 20_000_000n
 
@@ -98,7 +102,7 @@ export function drawWorkload(
   return items
 }
 
-/** The same, with some that come after others: what becomes of those, they have drawn already. */
+/** Adds predecessors to some of the items. The fates of the predecessors are already drawn. */
 export function withDependents(random: Random, items: readonly Item[]): Item[] {
   const given: Item[] = []
   for (const item of items) {
@@ -110,7 +114,7 @@ export function withDependents(random: Random, items: readonly Item[]): Item[] {
     const others = [pick(random, candidates), ...(chance(random, 0.2) ? [pick(random, candidates)] : [])]
     given.push({
       ...item,
-      // What nobody knows yet cannot be named.
+      // A transaction can be named as a predecessor only after it was sent.
       atMs: Math.max(item.atMs, ...others.map(({ atMs }) => atMs + pick(random, [1, 100, 2_000]))),
       after: {
         markers: others.map(({ marker }) => marker),
@@ -122,7 +126,10 @@ export function withDependents(random: Random, items: readonly Item[]): Item[] {
   return given
 }
 
-/** Some of them authorize, in some worlds. Drawn apart, so that all else stays what it is for a seed. */
+/**
+ * Some items carry authorizations, in some worlds. Drawn separately, so that everything else stays the same
+ * for a seed.
+ */
 export function drawAuthorizations(random: Random, items: readonly Item[]): Item[] {
   const share = chance(random, 0.2) ? pick(random, [0.05, 0.3]) : 0
   return items.map((item) => {
@@ -136,7 +143,7 @@ export function drawAuthorizations(random: Random, items: readonly Item[]): Item
   })
 }
 
-/** Some of them say what they offer, at once or when they are hurried. Drawn apart as well. */
+/** Some items name their fees, at once or when they are sped up. Drawn separately as well. */
 export function drawOffers(random: Random, items: readonly Item[]): Item[] {
   if (!chance(random, 0.2)) return [...items]
   return items.map((item) => {
@@ -151,10 +158,10 @@ function hurried(random: Random, { changes }: Item): readonly Change[] {
   )
 }
 
-/** Some of them begin a sequence. Drawn apart as well. */
+/** Some items begin a sequence. Drawn separately as well. */
 export function drawSequences(random: Random, items: readonly Item[]): Item[] {
   if (!chance(random, 0.2)) return [...items]
-  // Others know it by the id that it has alone.
+  // Other items refer to it by the id that it has outside a sequence.
   const named = new Set(items.flatMap(({ after }) => after?.markers ?? []))
   return items.map((item) => {
     const { marker, outside, oversized, authorize } = item

@@ -5,8 +5,9 @@ import type { Machine } from './process.js'
 import type { Subject, SubjectEnvironment, SubjectRequest, SubjectTx } from './subjectTypes.js'
 
 /**
- * A sender as people write it in an afternoon: a counter, no journal, no repair, one transaction at a time. It is
- * right as long as nothing goes wrong, and serves to show that the worlds are fair and that the check is awake.
+ * A sender as quickly written by hand: a counter, no journal, no repair, one transaction at a time. It is
+ * correct as long as nothing goes wrong, and shows that the worlds are fair and that the check detects
+ * faults.
  */
 export function createNaiveSubject(environment: SubjectEnvironment): Subject {
   const { ports, clock, account, chainId } = environment
@@ -53,9 +54,9 @@ export function createNaiveSubject(environment: SubjectEnvironment): Subject {
     return keccak256(raw)
   }
 
-  /** `hashes` is shared by all who claim the nonce. */
+  /** `hashes` is shared by all transactions that use the nonce. */
   function handle(id: string, own: Hash, hashes: Hash[], gas: bigint, nonce: number): SubjectTx {
-    /** The hash that used the nonce, once one has, deep enough to stay. */
+    /** The hash that used the nonce, once it is deep enough to stay. */
     async function landed(depth: number): Promise<Hash> {
       for (;;) {
         for (const hash of hashes) {
@@ -75,7 +76,7 @@ export function createNaiveSubject(environment: SubjectEnvironment): Subject {
         throw new TxlaneError('Something else used the nonce.', { code: 'SUPERSEDED', fate: 'notExecuted' })
       },
       async cancel() {
-        // What cannot be outbid any more has landed, or will.
+        // A transaction that can no longer be outbid has landed, or will.
         const noop = await broadcast({ to: account.address }, 21_000n, nonce, 4n).catch(() => undefined)
         if (noop !== undefined) hashes.push(noop)
         return { result: (await landed(2)) === own ? 'tooLate' : 'cancelled' }

@@ -4,14 +4,14 @@ import { parseOptions } from './options.js'
 const parse = (...argv: string[]) => parseOptions(argv)
 
 describe('the options', () => {
-  test('none mean 200 worlds of one key, with faults', () => {
+  test('default to 200 worlds of one key, with faults', () => {
     expect(parse()).toMatchObject({
       kind: 'run',
       options: { runs: 200, seed: 1, calm: false, pools: false, transactions: undefined, keep: undefined },
     })
   })
 
-  test('the options that a failure prints are taken as they are', () => {
+  test('the options that a failure prints are accepted unchanged', () => {
     const keep = { items: [1, 4], disturbances: [], faults: ['lostRequest'] }
     const argv = [
       '--runs',
@@ -30,7 +30,7 @@ describe('the options', () => {
     })
   })
 
-  // Nothing would run, and nothing would be found.
+  // With these, nothing would run and no fault be found.
   test.each([
     ['--runs', ['--runs', 'many']],
     ['--runs', ['--runs', '0']],
@@ -47,7 +47,7 @@ describe('the options', () => {
     ['--reads', ['--reads']],
     ['--sed', ['--sed', '7']],
     ['arguments', ['100']],
-  ])('what cannot be meant is refused, and %s named: %j', (named, argv) => {
+  ])('a meaningless value is refused, and %s named: %j', (named, argv) => {
     expect(parse(...argv)).toMatchObject({ kind: 'bad', message: expect.stringContaining(named) })
   })
 })

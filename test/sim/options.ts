@@ -5,7 +5,7 @@ import type { Keep } from './plan.js'
 
 export type SimOptions = {
   readonly runs: number
-  /** Of the first world; each after it has the next. */
+  /** The seed of the first world; each later world has the next one. */
   readonly seed: number
   readonly calm: boolean
   readonly deep: boolean
@@ -42,7 +42,7 @@ function createCommand(): Command {
   return new Command('npm run sim --')
     .description(
       'Runs the whole sender in virtual time, each time in a world of its own that is drawn from a seed, and holds ' +
-        'what every caller was told against the chain once the world has healed. Exit code 0 when all of it was so, ' +
+        'every answer to a caller with the chain once the world has healed. Exit code 0 if all of it matched, ' +
         '1 when not, 2 for bad options.',
     )
     .addOption(new Option('--runs <n>', 'how many worlds').default(RUNS).argParser(whole(1, RUNS_MAX)))
@@ -51,7 +51,7 @@ function createCommand(): Command {
         .default(1)
         .argParser(whole(0, SEED_MAX)),
     )
-    .option('--all', 'go on after the first that fails', false)
+    .option('--all', 'continue after the first failure', false)
     .option('--calm', 'without faults', false)
     .option('--deep', 'reorgs deeper than the promises hold for', false)
     .option('--busy', 'slow processes, whose long work is done in parts', false)
@@ -65,16 +65,16 @@ function createCommand(): Command {
     .addOption(
       new Option('--keep <json>', 'only a part of the world, as a failure prints it').argParser(partOfWorld),
     )
-    .option('--trace', 'print what was sent, sealed and told', false)
-    .option('--reads', 'and what was read', false)
-    .option('--progress', 'say how far it is now and then, on standard error', false)
+    .option('--trace', 'print sends, blocks and answers', false)
+    .option('--reads', 'and also reads', false)
+    .option('--progress', 'print the progress from time to time, on standard error', false)
     .option('--json', 'one JSON object on standard output in place of the text', false)
 }
 
 const PARTS = { items: 'number', disturbances: 'number', faults: 'string' } as const
 
 function partOfWorld(text: string): Keep {
-  const expected = new InvalidArgumentError('Expected what a failure printed.')
+  const expected = new InvalidArgumentError('Expected the output of a failed run.')
   let keep: unknown
   try {
     keep = JSON.parse(text)

@@ -24,16 +24,16 @@ function told(says: Telling['says'], final = false, hash: Hash = HASH): Telling 
 const broken = (chain: Census, ...tellings: Telling[]) =>
   judge(chain, [1], tellings).map(({ promise }) => promise)
 
-describe('nothing is wrong with', () => {
-  test('a transaction that was told to have executed, and executed once, is right', () => {
+describe('no violation', () => {
+  test('a transaction that was reported as executed, and executed once', () => {
     expect(broken(census(5), told('inFlight'), told('executed'))).toEqual([])
   })
 
-  test('a transaction that was told not to have executed, and did not, is right', () => {
+  test('a transaction that was reported as not executed, and was not', () => {
     expect(broken(census(), told('notExecuted', true))).toEqual([])
   })
 
-  test('a transaction that was sealed, left the chain with a reorg and was cancelled then is right', () => {
+  test('a transaction that was sealed, left the chain with a reorg and was cancelled then', () => {
     expect(broken(census(), told('executed'), told('notExecuted', true))).toEqual([])
   })
 })
@@ -43,19 +43,19 @@ describe('it finds', () => {
     expect(broken(census(5, 6), told('executed'))).toEqual(['P4'])
   })
 
-  test('an execution that was told and is not there (P4)', () => {
+  test('an execution that was reported and is missing (P4)', () => {
     expect(broken(census(), told('executed'))).toEqual(['P4'])
   })
 
-  test('an end that was told of something that executed (P5)', () => {
+  test('a reported end of an executed transaction (P5)', () => {
     expect(broken(census(5), told('notExecuted', true))).toEqual(['P5'])
   })
 
-  test('two last words (P5)', () => {
+  test('two final reports (P5)', () => {
     expect(broken(census(), told('executed', true), told('notExecuted', true))).toEqual(['P5'])
   })
 
-  test('a last word that names another hash (P4)', () => {
+  test('a final report with another hash (P4)', () => {
     expect(broken(census(5), told('executed', true, OTHER))).toEqual(['P4'])
   })
 
@@ -65,7 +65,7 @@ describe('it finds', () => {
   })
 })
 
-test('the order of a sequence is that of the nonces at which it executed, whoever of it did not', () => {
+test('the order of a sequence is that of the nonces at which it executed, even if some members did not execute', () => {
   const at = (nonces: Readonly<Record<number, number>>): Census => ({
     ...census(),
     executions: new Map(
@@ -78,7 +78,7 @@ test('the order of a sequence is that of the nonces at which it executed, whoeve
 })
 
 describe('the pool at the end', () => {
-  /** With these nonces in its pool, each the marker of a transaction of the lane too. */
+  /** A chain whose pool holds transactions of the lane at these nonces, which are also their markers. */
   async function chainWith(...nonces: number[]) {
     const accounts = [{ address: LANE, nonce: 1, balanceWei: 10n ** 18n }]
     const chain = createChain({ clock: createVirtualClock(), random: createRandom(1), accounts })
@@ -89,13 +89,13 @@ describe('the pool at the end', () => {
     return chain
   }
 
-  test('is a violation, above a gap or not', async () => {
+  test('must not hold a transaction of the lane, above a gap or not', async () => {
     expect(judgeGaps(await chainWith(), LANE)).toEqual([])
     expect(judgeGaps(await chainWith(1), LANE)).toMatchObject([{ promise: 'P3' }])
     expect(judgeGaps(await chainWith(2), LANE)).toMatchObject([{ promise: 'P3' }])
   })
 
-  test('may be what outside code sent without a word, where nothing is missing below', async () => {
+  test('may hold uncommitted transactions of outside code, if no nonce is missing below', async () => {
     expect(judgeGaps(await chainWith(1), LANE, new Set([1]))).toEqual([])
     expect(judgeGaps(await chainWith(2), LANE, new Set([2]))).toMatchObject([{ promise: 'P3' }])
     expect(judgeGaps(await chainWith(1, 2), LANE, new Set([1]))).toMatchObject([{ promise: 'P3' }])

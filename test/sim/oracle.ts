@@ -4,19 +4,19 @@ import { accountIn } from './chain/state.js'
 import { isForeign, isNoop } from './foreign.js'
 import { programOf } from './program.js'
 
-/** Something that the caller was told about the transaction of a marker. */
+/** A report to the caller about the transaction of a marker. */
 export type Telling = {
   readonly marker: number
   readonly atMs: number
   readonly says: 'executed' | 'notExecuted' | 'inFlight'
-  /** What said it: the call and, for an error, its code. */
+  /** The source of the report: the call and, for an error, its code. */
   readonly how: string
-  /** Said once a reorg could no longer change it. */
+  /** Reported when a reorg could no longer change it. */
   readonly final: boolean
   readonly hash?: Hash | undefined
 }
 
-/** A promise that was broken, by its number in the design. */
+/** A broken promise, by its number in the design. */
 export type Violation = {
   readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8' | 'after' | 'private' | 'sequence' | 'delivery'
   readonly text: string
@@ -26,13 +26,13 @@ export type Violation = {
 export type Execution = { readonly nonce: number; readonly block: number; readonly hash: Hash }
 
 export type Census = {
-  /** Where each marker was executed on the canonical chain, whether it reverted or not. */
+  /** The executions of each marker on the canonical chain, reverted ones included. */
   readonly executions: ReadonlyMap<number, readonly Execution[]>
   readonly noops: number
   readonly foreign: number
 }
 
-/** Reads the whole canonical chain: what happened, whatever anybody was told. */
+/** Reads the whole canonical chain: the facts, independent of all reports. */
 export function takeCensus(chain: SimChain, lane: Address): Census {
   const executions = new Map<number, Execution[]>()
   let noops = 0
@@ -55,7 +55,7 @@ export function takeCensus(chain: SimChain, lane: Address): Census {
 }
 
 /**
- * Holds what the caller was told against what the chain says. Knows nothing of how a sender works: it sees the
+ * Compares the reports to the caller with the chain. It knows nothing about how a sender works: it sees the
  * workload's markers, the canonical chain and the pool.
  */
 export function judge(census: Census, markers: Iterable<number>, tellings: readonly Telling[]): Violation[] {
@@ -88,18 +88,18 @@ function judgeMarker(
     )
   }
   if (ended !== undefined && executions.length > 0) {
-    broken('P5', `${ended.how} said notExecuted, and it executed at nonce ${executions[0]?.nonce}`)
+    broken('P5', `${ended.how} reported notExecuted, and it executed at nonce ${executions[0]?.nonce}`)
   }
   if (ended !== undefined && surely !== undefined) {
-    broken('P5', `${ended.how} said notExecuted, ${surely.how} said executed`)
+    broken('P5', `${ended.how} reported notExecuted, ${surely.how} reported executed`)
   }
   if (ended === undefined && executed !== undefined && executions.length === 0) {
-    broken('P4', `${executed.how} said executed, and it is not on the chain`)
+    broken('P4', `${executed.how} reported executed, and it is not on the chain`)
   }
   if (ended === undefined && executed === undefined) {
     broken(
       'P8',
-      `nothing but ${told.map(({ how, says }) => `${how}: ${says}`).join(', ') || 'silence'} was told`,
+      `the only reports were ${told.map(({ how, says }) => `${how}: ${says}`).join(', ') || 'none'}`,
     )
   }
   const hash = surely?.hash
@@ -110,9 +110,9 @@ function judgeMarker(
 }
 
 /**
- * What is left of the lane when all is done: nothing of it may sit in the pool. `silent`: what outside code sent without
- * a word to the lane may wait there for its price, where nothing is missing below: whoever does not hold the lane need
- * not see it through.
+ * Checks the lane after all work is done: its pool must be empty. `silent` are transactions that outside
+ * code sent without committing them: they may wait there for lower fees, if no nonce is missing below,
+ * because a process that does not own the lane need not finish them.
  */
 export function judgeGaps(
   chain: SimChain,
@@ -130,7 +130,7 @@ export function judgeGaps(
   return [{ promise: 'P3', text: `drained, and the pool still holds ${nonces}; the next nonce is ${gap}` }]
 }
 
-/** Holds the order of sequences, by their markers, against the nonces at which they executed. */
+/** Compares the order of sequences, by their markers, with the nonces at which they executed. */
 export function judgeSequences(census: Census, sequences: Iterable<readonly number[]>): readonly Violation[] {
   return [...sequences].flatMap((markers) => {
     const nonces = markers.flatMap((marker) => census.executions.get(marker)?.[0]?.nonce ?? [])

@@ -5,19 +5,19 @@ import type { Violation } from './oracle.js'
 import { programOf } from './program.js'
 import { decodeTransaction } from './transaction.js'
 
-/** Watches that nothing goes out before what it comes after has been where it has to be. */
+/** Checks that no transaction is sent before its predecessors have reached their required stage. */
 export type Order = {
-  /** The chain shows this from now on; `promised`: by pre-confirmations. */
+  /** Called when the chain begins to show a view; `promised` is true for pre-confirmations. */
   shown(view: View, promised: boolean): void
-  /** The subject hands these bytes to a node. */
+  /** Called when the subject sends these bytes to a node. */
   sent(raw: Hex): void
   violations(): readonly Violation[]
 }
 
 /**
- * What is held against the sender is what the chain has ever shown: a block that left it again was there to be believed.
- * What a node builds from its pool is no pre-confirmation; `fooled`: counts that lie can make it look like one.
- * `strike` counts what was seen.
+ * The sender is judged by everything that the chain has ever shown: a block that left again could be
+ * believed. A block that a node builds from its pool is no pre-confirmation, but false counts can make it
+ * look like one (`fooled`). `strike` counts the observed cases.
  */
 export function createOrder(
   items: readonly Item[],

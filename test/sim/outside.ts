@@ -4,17 +4,17 @@ import { GAS } from './items.js'
 import { type Program, programRequest } from './program.js'
 import type { SimTransaction } from './transaction.js'
 
-// The first key of the test mnemonic that every devnet funds. A real one: a lane checks the signature of what it is
-// handed, while what it signs itself comes from the stub account.
+// The first key of the test mnemonic that every devnet funds. It is a real key, because a lane checks the
+// signature of committed bytes, while its own bytes are signed by the stub account.
 const KEY_ACCOUNT = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 
-/** Whose lane it is. */
+/** The address of the lane. */
 export const LANE = KEY_ACCOUNT.address.toLowerCase() as `0x${string}`
 
 const FEE_WEI = 4_000_000n
 const TIP_WEI = 100_000n
 
-/** What outside code signs under a nonce that it reserved. */
+/** Signs a transaction of outside code, with a nonce that it reserved. */
 export function signOutside(options: {
   readonly chainId: number
   readonly nonce: number
@@ -32,7 +32,7 @@ export function signOutside(options: {
   })
 }
 
-/** Bytes that `signOutside` made: of a real transaction type, which the stub account has none of. */
+/** True for bytes of `signOutside`: they have a real transaction type, unlike those of the stub account. */
 export const isSignedOutside = (raw: Hex): boolean => raw.startsWith('0x02')
 
 /** The transaction in bytes that `signOutside` made. */

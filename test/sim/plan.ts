@@ -28,17 +28,17 @@ export type PortPlan = {
   readonly lagMs: number
   readonly faults: Faults
   readonly forbidden: readonly string[]
-  /** How many blocks back it knows counts; undefined: all. */
+  /** How many blocks back it answers counts; undefined for all. */
   readonly prunedBlocks: number | undefined
-  /** It invents blocks and counts, and throws away what it is sent. */
+  /** It invents blocks and counts, and drops all transactions. */
   readonly lies: boolean
-  /** It answers for another chain meanwhile. */
+  /** It answers for another chain during this time. */
   readonly stray: { readonly fromMs: number; readonly toMs: number } | undefined
-  /** What it says wrongly for a time. */
+  /** Its wrong answers, each for a time. */
   readonly timed: readonly NamedFault[]
 }
 
-/** Everything that will happen in a world, drawn from its seed before it begins. */
+/** All events of a world, drawn from its seed before it begins. */
 export type Plan = {
   readonly seed: number
   readonly rules: ChainRules
@@ -51,49 +51,49 @@ export type Plan = {
   readonly initialNonce: number
   readonly ports: readonly PortPlan[]
   readonly broadcast: 'first' | 'all'
-  /** Faults are there before the sender is ready, not only after. */
+  /** True if faults begin before the sender is ready. */
   readonly faultyStart: boolean
   readonly signer: { readonly failures: number; readonly delayMsMax: number }
   readonly store: StoreFaults
-  /** Transactions of somebody else with the same key that wait in the pool before the lane is opened. */
+  /** Foreign transactions with the same key that wait in the pool before the lane opens. */
   readonly earlier: number
   readonly items: readonly Item[]
   readonly disturbances: readonly Disturbance[]
   /** A second process with the same store. */
   readonly neighbour: Neighbour | undefined
-  /** When the world heals: no fault and no disturbance after it. */
+  /** The time at which the world heals: no fault and no disturbance after it. */
   readonly durationMs: number
 }
 
 export type Neighbour = {
-  /** What it sends as well, by the same id. */
+  /** The items that it also sends, with the same ids. */
   readonly twins: readonly { readonly marker: number; readonly atMs: number }[]
   readonly closesFirst: boolean
 }
 
 export type PlanOptions = {
-  /** How many transactions, at least and at most. @default drawn: 1 to 3, 2 to 4, 3 to 7 or 8 to 20 */
+  /** The smallest and largest number of transactions. @default drawn: 1 to 3, 2 to 4, 3 to 7 or 8 to 20 */
   readonly transactions?: { readonly min: number; readonly max: number }
-  /** Until the world heals. @default drawn with the size: 6, 10, 20 or 40 s */
+  /** The time until the world heals. @default drawn with the size: 6, 10, 20 or 40 s */
   readonly durationMs?: number
   /** Without faults and disturbances. @default false */
   readonly calm?: boolean
-  /** Reorgs deeper than `lossDepth`, beyond what the promises hold for. @default false */
+  /** Reorgs deeper than `lossDepth`, beyond the promises. @default false */
   readonly deep?: boolean
-  /** Slow processes: what they do in one turn takes time, so that long work is done in parts. @default false */
+  /** Slow processes: the work of one turn takes time, so that long work is split. @default false */
   readonly busy?: boolean
-  /** Leaves out whatever is not named: how a failing world is made smaller. @default all is kept */
+  /** Removes everything that is not named, to shrink a failing world. @default all is kept */
   readonly keep?: Keep
 }
 
-/** What of a drawn plan is to happen; by marker, by index, by name. */
+/** The parts of a drawn plan to keep; by marker, by index, by name. */
 export type Keep = {
   readonly items?: readonly number[]
   readonly disturbances?: readonly number[]
   readonly faults?: readonly string[]
 }
 
-// The most of each fault that a world has, for as long as it is not healed.
+// The maximum of each fault in a world that is not healed.
 export const WORST: Faults = {
   lostRequest: 0.15,
   lostResponse: 0.15,
@@ -115,7 +115,7 @@ export const WORST: Faults = {
 
 export const WORST_STORE: StoreFaults = { delayMsMax: 200, lostAnswer: 0.1, lostCommit: 0.1 }
 
-// Most worlds are small: what goes wrong between two transactions goes wrong there, and can be read.
+// Most worlds are small: faults between two transactions occur there, and can be read.
 const SIZES = [
   { share: 0.68, transactions: { min: 1, max: 3 }, durationMs: 6_000 },
   { share: 0.2, transactions: { min: 2, max: 4 }, durationMs: 10_000 },
@@ -138,13 +138,13 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     between(random, transactions.min, transactions.max),
     {
       spanMs: Math.floor(durationMs * 0.7),
-      // A calm world shows that what is asked for happens; what is asked for is the same.
+      // A calm world shows that requests succeed; the requests are the same.
       changes: chance(random, 0.7),
     },
   )
-  // Each from a random of its own: what is drawn beside it stays what it was.
+  // Each from a random stream of its own, so that later additions do not change earlier draws.
   const dependent = withDependents(deriveRandom(seed, 'dependents'), drawn)
-  // Who is calm asks for no more than what any sender does.
+  // A calm caller requests only features that any sender has.
   const items = calm ? dependent : drawMore(seed, dependent)
   const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
@@ -188,7 +188,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   return options.keep === undefined ? whole : keepOnly(whole, options.keep)
 }
 
-/** Where an endpoint lies or is away, another has to say the truth. */
+/** If an endpoint lies or is on another chain, another one has to be correct. */
 function withTimedFaults(seed: number, plan: Plan): Plan {
   if (plan.ports.some(({ lies, stray }) => lies || stray)) return plan
   const timed = (index: number) => drawTimedFaults(deriveRandom(seed, `timed ${index}`), plan.durationMs)
@@ -201,7 +201,7 @@ function drawMore(seed: number, items: readonly Item[]): Item[] {
   return drawOffers(deriveRandom(seed, 'offers'), sequences)
 }
 
-/** More endpoints, of more kinds. One that lies is never all there is: a process that begins could know no better. */
+/** More endpoints, of more kinds. A lying one is never alone, because a starting process could not notice. */
 function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
   if (!chance(random, 0.4)) return plan
   const { safeDepth, durationMs, items } = plan
@@ -212,7 +212,7 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
   const restarts = plan.disturbances.some(({ kind }) => kind === 'crash' || kind === 'stop')
   const steady = !calm && !plan.faultyStart && plan.neighbour === undefined && !restarts
   const kind = steady ? pick(random, ['lies', 'stray', 'stray']) : 'none'
-  // The first is read from the start: it may only stray.
+  // The first endpoint is read from the start, so it may only stray.
   const odd = between(random, kind === 'lies' ? 1 : 0, ports.length - 1)
   const fromMs = between(random, 500, Math.floor(durationMs / 2))
   const stray = { fromMs, toMs: fromMs + between(random, 2_000, 20_000) }
@@ -223,7 +223,7 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
       return kind === 'lies' ? { ...port, lies: true } : { ...port, stray }
     }),
     broadcast: pick(random, ['first', 'all']),
-    // Who is calm asks for no more than what any sender does.
+    // A calm caller requests only features that any sender has.
     items:
       !calm && ports.some(({ role }) => role === 'send')
         ? items.map((item) => ({ ...item, private: mayBePrivate(item) && chance(random, 0.4) }))
@@ -231,16 +231,17 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
   }
 }
 
-/** Only with its gas given can it be kept from who is read. */
+/** Private transactions need a given gas, because an estimate would reveal them to a read endpoint. */
 function mayBePrivate({ gas, outside, sequence }: Item): boolean {
   return gas !== undefined && outside === undefined && sequence === undefined
 }
 
-/** What the caller may want to end is not sent a second time by somebody who does not know of that. */
+/** A second process sends no transaction that its caller may end, because it would not know about the end. */
 function drawNeighbour(random: Random, items: readonly Item[]): Neighbour | undefined {
   if (!chance(random, 0.25)) return undefined
-  // What one process refuses or gives up by itself, the other may still send by the same id: a deadline, a signal, a
-  // predecessor that it has not heard of yet. That is about its call, and says nothing of the id.
+  // One process may refuse or give up a transaction that the other still sends with the same id: after a
+  // deadline, an abort, or an unknown predecessor. Such an error concerns only the call, and says nothing
+  // about the id.
   const plain = items.filter(
     ({ outside, oversized, expiresInMs, abortAfterMs, after, sequence }) =>
       outside === undefined &&
@@ -265,7 +266,7 @@ function drawSize(random: Random): (typeof SIZES)[number] {
   return SIZES[0]
 }
 
-/** Signatures may fail, take their time, or come when nobody expects them any more. */
+/** Signatures may fail, be slow, or come after they were given up. */
 function drawSigner(random: Random, calm: boolean): Plan['signer'] {
   return {
     failures: !calm && chance(random, 0.15) ? 0.1 : 0,
@@ -285,7 +286,9 @@ function drawStore(random: Random, calm: boolean): StoreFaults {
   }
 }
 
-/** The same world with less in it. What is left happens as before, as far as it does not hang on what is gone. */
+/**
+ * The same world with fewer parts. The remaining parts behave as before, unless they depend on removed ones.
+ */
 function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
   const kept = (fault: string) => faults === undefined || faults.includes(fault)
   const only = <T extends object>(rates: T): T =>
@@ -348,12 +351,12 @@ function drawLossDepth(random: Random, rules: ChainRules): Plan['lossDepth'] {
   return pick(random, [2, 3, 'safe'])
 }
 
-// How much deeper than the promises hold a deep world's reorgs go.
+// How much deeper than `lossDepth` the reorgs of a deep world go.
 const DEEPER_MAX = 3
 
 /**
- * The deepest reorg that the promises hold for. One child proves a block, so with `child` only the child may go;
- * otherwise one block fewer than the depth.
+ * The deepest reorg within the promises. One child proves a block, so with `child` only the child may be
+ * removed; otherwise one block fewer than the depth.
  */
 function reorgDepthMax(lossDepth: Plan['lossDepth'], safeDepth: number): number {
   if (lossDepth === 'child') return 1
@@ -374,7 +377,7 @@ function drawPort(random: Random, calm: boolean, safeDepth: number, role: Endpoi
     lagMs: !calm && chance(random, 0.25) ? between(random, 100, 5_000) : 0,
     faults: calm ? NO_FAULTS : drawFaults(random),
     forbidden: chance(random, 0.2) ? ['eth_getBlockReceipts'] : [],
-    // What a verdict needs is there: a sender with less has to be told by its operator.
+    // The history that a verdict needs is there: with less, a sender needs its operator.
     prunedBlocks: !calm && chance(random, 0.15) ? safeDepth + between(random, 1, 3) : undefined,
     lies: false,
     stray: undefined,
@@ -382,7 +385,7 @@ function drawPort(random: Random, calm: boolean, safeDepth: number, role: Endpoi
   }
 }
 
-/** Few faults at a time, so that what goes wrong can be told apart; now and then all of them. */
+/** Few faults at a time, so that their effects can be distinguished; sometimes all of them. */
 function drawFaults(random: Random): Faults {
   const share = pick(random, [0, 0.2, 0.4, 1])
   const drawn = { ...WORST }

@@ -2,7 +2,7 @@ import type { Random } from '../../src/platform/clock.js'
 import type { ChainOptions } from './chain/options.js'
 import { chance, pick } from './random.js'
 
-/** How a world's pool differs from the others', for as long as the world lasts. */
+/** How a world's pool differs from the default, during the whole world. */
 export type PoolPlan = Pick<
   ChainOptions,
   'tipStated' | 'replacement' | 'nonceAheadMax' | 'executableMax' | 'gappedMax' | 'tracksLocals'
@@ -10,7 +10,7 @@ export type PoolPlan = Pick<
 
 type Unusual = Omit<PoolPlan, 'tracksLocals'>
 
-/** By name, each with a share of the worlds in which a pool is unusual at all. */
+/** The unusual values by option. Each is drawn for a share of the worlds with an unusual pool. */
 const UNUSUAL: { readonly [O in keyof Unusual]-?: readonly NonNullable<Unusual[O]>[] } = {
   tipStated: [false],
   replacement: ['effectivePrice'],
@@ -31,7 +31,10 @@ export function drawPool(random: Random): PoolPlan {
   return Object.fromEntries(drawn.map((option) => [option, pick<unknown>(random, UNUSUAL[option])]))
 }
 
-/** A stock geth tracks what its users sent; many that serve others do not. Only geth's pool looks at it. */
+/**
+ * A stock geth tracks the transactions of its users; many public nodes do not. Only geth's pool uses this
+ * option.
+ */
 export function drawLocals(random: Random): PoolPlan {
   return chance(random, 0.5) ? { tracksLocals: true } : {}
 }

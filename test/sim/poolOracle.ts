@@ -6,20 +6,20 @@ import { isNoop } from './foreign.js'
 import type { Violation } from './oracle.js'
 import { programOf } from './program.js'
 
-/** One that was sent through a pool, and the last word on it. */
+/** A transaction that was sent through a pool, and its last report. */
 export type Sent = {
   readonly marker: number
   readonly id: string
-  /** What its caller was told: `landed`, or the fate that the error says. */
+  /** The report to its caller: `landed`, or the fate in the error. */
   told: 'landed' | Fate | undefined
-  /** What a process finds by its id, once all is quiet; undefined where nobody knows it. */
+  /** The stage that a process finds by its id, once all is quiet; undefined if no process knows it. */
   found: Stage | undefined
 }
 
 const LANDED: ReadonlySet<Stage> = new Set(['sealed', 'safe', 'finalized'])
 const ENDED: ReadonlySet<Stage> = new Set(['failed', 'cancelled', 'superseded'])
 
-/** Holds what callers were told against what the chain executed, when all keys have money and all is drained. */
+/** Compares the reports to callers with the chain, when all keys are funded and all lanes drained. */
 export function violationsOfPools(
   chain: SimChain,
   keys: readonly Address[],
@@ -48,7 +48,7 @@ function violationsOf({ id, told, found }: Sent, executed: boolean): readonly Vi
   const says = executed ? 'executed' : 'did not execute'
   const violations: Violation[] = []
   if ((told === 'landed' && !executed) || (told === 'notExecuted' && executed))
-    violations.push(violation('P5', `${id} was told as ${told}, and ${says}`))
+    violations.push(violation('P5', `${id} was reported as ${told}, and ${says}`))
   const isOver = found === undefined || LANDED.has(found) || ENDED.has(found)
   if (!isOver) violations.push(violation('P8', `drained, and ${id} is ${found}`))
   if (isOver && executed !== (found !== undefined && LANDED.has(found)))

@@ -31,7 +31,7 @@ import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 export type PoolResult = {
   readonly violations: readonly Violation[]
   readonly transactions: number
-  /** Those that went to another lane. */
+  /** The number of transactions that moved to another lane. */
   readonly handed: number
   readonly timers: number
   readonly requests: number
@@ -45,21 +45,24 @@ type Machine = {
   readonly keys: readonly Address[]
 }
 
-/** What the parts of a world share. */
+/** The shared parts of a world. */
 type World = {
   readonly seed: number
   readonly random: Random
   readonly clock: VirtualClock
   readonly chain: SimChain
   readonly keys: readonly Address[]
-  /** The only key that ever has money, in some worlds: whichever process holds it, it gets what the others have. */
+  /**
+   * The only key that is ever funded, in some worlds: the process that owns it receives the transactions of
+   * the others.
+   */
   readonly rich: Address | undefined
   readonly kept: SimStore
   readonly faults: Faults
   readonly storeFaults: StoreFaults
   readonly machines: Machine[]
   readonly sent: Sent[]
-  /** What somebody waits for. */
+  /** Promises that a caller waits for. */
   readonly open: Set<{ readonly machine: Machine; readonly what: string }>
   lives: number
   requests: number
@@ -73,15 +76,15 @@ const BALANCES = [0n, TRANSFER_WEI / 2n, 3n * TRANSFER_WEI, ETHER / 10n, ETHER, 
 const VALUES = [0n, 1n, TRANSFER_WEI, ETHER / 20n, ETHER / 3n, 2n * ETHER]
 const KEYS = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.repeat(20)}` as Address)
 const BROKEN_MS = 25_000
-// The longest that a process is stopped, and a little more.
+// Slightly more than the longest stop of a process.
 const STOPPED_MS_MAX = 15_000
 const HEAL_MS_MAX = 900_000
 const RECEIPTS_MS = 15_000
 
 /**
- * A world of pools, from one seed: keys whose money comes and goes, one or two processes that are killed and stopped,
- * a chain and a store that lose requests and answers. What waits at a key without money, or at one that is paused or
- * retired, goes from lane to lane.
+ * A world of pools, from one seed: keys whose funds come and go, one or two processes that are killed and
+ * stopped, a chain and a store that lose requests and answers. Transactions that wait at a key without
+ * funds, or at a paused or retired one, move from lane to lane.
  */
 export async function runPoolWorld(seed: number): Promise<PoolResult> {
   const world = openWorld(seed)
@@ -95,7 +98,7 @@ export async function runPoolWorld(seed: number): Promise<PoolResult> {
   payingOff()
   const healedInMs = clock.now() - healedAtMs
   await clock.advance(5_000)
-  // A process that learned a low rate asks for its receipts one after the other.
+  // A process that learned a low rate limit reads its receipts one after the other.
   await clock.runUntil(() => !isWaitedFor(world), RECEIPTS_MS)
   for (const one of sent) await find(world, one)
   const violations = [...violationsOfPools(chain, keys, sent)]
@@ -146,7 +149,7 @@ function openWorld(seed: number): World {
   const world: World = { ...own, machines: [], sent: [], open: new Set(), lives: 0, requests: 0 }
   chain.start()
   world.machines.push(start(world, keys))
-  // Another one may know of fewer keys.
+  // The second process may know fewer keys.
   if (chance(random, 0.5)) world.machines.push(start(world, chance(random, 0.3) ? keys.slice(1) : keys))
   return world
 }
@@ -215,8 +218,8 @@ function disturb(world: World): void {
 }
 
 /**
- * Keys are paused and go on, are retired and come back, each time in one process. Drawn apart: seeds that were found keep
- * the rest of their worlds.
+ * Keys are paused and resumed, retired and restored, each time in one process. Drawn separately, so that
+ * found seeds keep the rest of their worlds.
  */
 function moveKeys(world: World): void {
   const { seed, clock, rich, machines } = world
@@ -241,7 +244,7 @@ function moveKeys(world: World): void {
   }
 }
 
-/** The last account of a pool is not retired, and one that is retired is not paused. */
+/** The last account of a pool cannot be retired, and a retired one cannot be paused. */
 function unlessRefused(what: () => void): void {
   try {
     what()
@@ -262,7 +265,7 @@ function send(world: World): void {
   const request = requestOf(random, one.marker)
   const sending = machine.pool.send(request, {
     ...optionsOf(random, clock.wallNow()),
-    // Drawn apart: seeds that were found keep the rest of their worlds.
+    // Drawn separately, so that found seeds keep the rest of their worlds.
     ...(chance(deriveRandom(world.seed, `starved ${one.id}`), 0.5) ? { starved: 'wait' } : {}),
     ...groupOf(deriveRandom(world.seed, `group ${one.id}`)),
     id: one.id,
@@ -285,7 +288,10 @@ function send(world: World): void {
   expectEnd(world, machine, `the send of ${one.id}`, told)
 }
 
-/** Its caller was told that it did not run, and wants it all the same: whichever process is asked, and as often as it ends. */
+/**
+ * The caller got the report that it did not run, and sends it again, through any process, after each such
+ * end.
+ */
 function sendAgain(world: World, one: Sent, request: TxRequest, random: Random): void {
   if (!chance(random, 0.5)) return
   const machine = pick(random, world.machines)
@@ -309,7 +315,7 @@ function isWaitedFor({ open, machines }: World): boolean {
   return [...open].some(({ machine }) => machines.includes(machine))
 }
 
-/** Nobody waits for ever: unless their process dies first. */
+/** A violation if the promise never settles, unless its process dies first. */
 function expectEnd(world: World, machine: Machine, what: string, promise: Promise<unknown>): void {
   const one = { machine, what }
   world.open.add(one)
@@ -347,8 +353,8 @@ function heal({ faults, storeFaults, chain, keys, rich, machines }: World): void
 }
 
 /**
- * What has a nonce is finished at its key, and a balance that could not be read stops none from getting one: such a key
- * needs money, in a world in which one has all.
+ * A transaction with a nonce is finished at its key, and nonces are assigned even if a balance could not be
+ * read. Such a key gets funds, in a world in which only one key is funded.
  */
 function payForNonces({ chain, clock, keys, rich, machines }: World): () => void {
   if (rich === undefined) return () => {}
@@ -377,7 +383,7 @@ async function find({ clock, machines }: World, one: Sent): Promise<void> {
   )
 }
 
-/** False where it is still open after a long time. */
+/** False if it is still open after a long time. */
 async function settles(clock: VirtualClock, promise: Promise<unknown>): Promise<boolean> {
   let over = false
   const end = () => {

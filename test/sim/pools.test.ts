@@ -3,7 +3,8 @@ import { built } from '../support/built.js'
 
 const { runPoolWorld } = await built<typeof import('./worlds.js')>(new URL('worlds.ts', import.meta.url))
 
-// The seeds are fixed, so that a red run is red for everybody. Others: `npm run sim -- --pools --runs N --seed S`.
+// The seeds are fixed, so that a failing run fails everywhere. Others: `npm run sim -- --pools --runs N
+// --seed S`.
 const RUNS = 200
 const RUNS_A_TEST = 100
 
@@ -17,7 +18,7 @@ afterAll(() => {
   Error.stackTraceLimit = stackTraceLimit
 })
 
-describe('pools whose keys run out of money, in processes that are killed and stopped', () => {
+describe('pools whose keys run out of funds, in processes that are killed and stopped', () => {
   for (let first = 1; first < RUNS; first += RUNS_A_TEST) {
     const last = first + RUNS_A_TEST - 1
     test(`P3, P4, P5 and P8 hold once the world heals, for the seeds ${first} to ${last}`, async () => {
@@ -29,7 +30,7 @@ describe('pools whose keys run out of money, in processes that are killed and st
     })
   }
 
-  test('many of them went to another lane', () => {
+  test('many transactions moved to another lane', () => {
     expect(handed).toBeGreaterThan(2 * RUNS)
   })
 })

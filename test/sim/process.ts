@@ -8,21 +8,24 @@ export type Machine = {
   readonly ports: readonly { readonly port: Port; readonly role: EndpointRole }[]
   readonly account: LocalAccount
   readonly store: Store
-  /** A millisecond goes by with so many looks at the clock: work takes time, and no timer fires meanwhile. @default never */
+  /**
+   * A millisecond passes after this many reads of the clock: work takes time, and no timer fires meanwhile.
+   * @default never
+   */
   readonly looksPerMs?: number | undefined
 }
 
 /** A machine as one process sees it, until the process is killed. */
 export type Process = Machine & {
   readonly alive: boolean
-  /** Timers that are set and have not fired: a process that has closed everything leaves none. */
+  /** Pending timers: a process that has closed everything leaves none. */
   readonly pendingTimers: number
   /**
-   * As kill -9: its timers never fire, and no answer, signature or commit that was under way reaches it. What it
-   * sent is sent.
+   * Like kill -9: its timers never fire, and no pending answer, signature or commit reaches it. Sent bytes
+   * stay sent.
    */
   kill(): void
-  /** As SIGSTOP and SIGCONT: what comes meanwhile, answers and timers, comes afterwards. */
+  /** Like SIGSTOP and SIGCONT: answers and timers that come meanwhile are delivered afterwards. */
   stop(): void
   cont(): void
 }
@@ -37,16 +40,16 @@ export function startProcess(machine: Machine): Process {
   const { looksPerMs = Number.POSITIVE_INFINITY } = machine
   let looks = 0
 
-  /** Its own work takes time here; on the clock of the machine nothing but waiting does. */
+  /** The process's own work takes time on this clock; on the machine's clock only waiting does. */
   const now = (): number => machine.clock.now() + Math.floor(++looks / looksPerMs)
 
-  /** Now, or when it goes on; never where it is dead by then. */
+  /** Calls it now, or when the process continues; never if it is dead by then. */
   function whenRunning(what: () => void): void {
     if (stopped) held.push(() => alive && what())
     else if (alive) what()
   }
 
-  /** What comes after the death of the process never comes. */
+  /** A promise that never settles after the death of the process. */
   function whileAlive<T>(begin: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const begun = () =>

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/platform/clock.js'
 
-/** A stream of numbers in [0, 1) that depends on the seed alone (mulberry32). Not for secrets. */
+/** A stream of numbers in [0, 1) that depends only on the seed (mulberry32). Not for secrets. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -12,8 +12,8 @@ export function createRandom(seed: number): Random {
 }
 
 /**
- * A stream of its own for one part of a run. Parts that shared a stream would change each other's luck: one more
- * draw in the sender under test would make a different chain.
+ * A separate stream for one part of a run. With a shared stream, parts would change each other's draws: one
+ * more draw in the sender under test would make a different chain.
  */
 export function deriveRandom(seed: number, part: string): Random {
   let hash = 2_166_136_261 ^ seed
@@ -22,7 +22,7 @@ export function deriveRandom(seed: number, part: string): Random {
   return createRandom(Math.imul(hash ^ (hash >>> 16), 0x45d9f3b))
 }
 
-/** True with the given probability; draws nothing where it is 0, so that a healed run is quick. */
+/** True with the given probability; draws nothing if it is 0, so that a healed run is quick. */
 export function chance(random: Random, probability: number): boolean {
   return probability > 0 && random() < probability
 }

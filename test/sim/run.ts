@@ -12,10 +12,10 @@ import { runWorld, type WorldOptions } from './world.js'
 
 const values = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run sim --')
 
-// Errors are the daily bread here, and taking their stacks costs more than anything else about them.
+// Errors are frequent here, and capturing their stacks costs more than everything else about them.
 if (!values.trace) Error.stackTraceLimit = 0
 
-// Interrupted, it reports what it has.
+// When interrupted, it prints the results so far.
 let stopped = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
 
@@ -43,14 +43,14 @@ type Failure = { readonly seed: number; readonly violations: readonly Violation[
 
 type Report = {
   readonly runs: number
-  /** Timers fired and requests answered: moments at which something could go otherwise. */
+  /** Timers fired and requests answered: moments at which the outcome could differ. */
   readonly steps: number
   readonly transactions: number
   readonly violations: number
   readonly runsPerSecond: number
   readonly slowestHealMs: number
   readonly coverage: Coverage
-  /** What the coverage has none of. */
+  /** The expected names without coverage. */
   readonly unexercised: readonly string[]
   readonly failures: readonly Failure[]
 }
@@ -71,7 +71,8 @@ async function runAll(first: number, count: number): Promise<Report> {
   let toldMs = beganMs
   for (let seed = first; seed < first + count; seed++) {
     const result = await runOne(seed)
-    // One turn of the event loop: what nobody handled is reported between two worlds, so it belongs to this one.
+    // Waits for one turn of the event loop: an unhandled rejection is reported between two worlds, so it
+    // belongs to this one.
     await new Promise((resolve) => setImmediate(resolve))
     const violations = [...result.violations, ...stray.take()]
     totals.runs++
@@ -98,7 +99,7 @@ async function runAll(first: number, count: number): Promise<Report> {
   }
 }
 
-/** Makes the first failing world smaller. */
+/** Shrinks the first failing world. */
 async function withSmallest(failures: readonly Failure[]): Promise<readonly Failure[]> {
   const [first, ...rest] = failures
   if (first === undefined || values.keep !== undefined || values.pools) return failures

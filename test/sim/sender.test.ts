@@ -8,15 +8,16 @@ const { createCounter, createSubject, runWorld, unexercised } = await built<type
   new URL('worlds.ts', import.meta.url),
 )
 
-// The seeds are fixed, so that a red run is red for everybody. Others: `npm run sim -- --runs N --seed S`.
+// The seeds are fixed, so that a failing run fails everywhere. Others: `npm run sim -- --runs N --seed S`.
 const FIRST_SEED = 1
 const RUNS = 5_000
 const RUNS_A_TEST = 250
 /**
- * Of long runs: evidence of a block that had left, a receipt that was not sealed, a lane taken up in vain, a bump that
- * did not fit below the ceiling, the third of a sequence whose second had ended and was sent again, a sender that came
- * to a lane while an allocator was taking it up, a nonce at its ceiling that was not voided since it had been sealed once,
- * a mempool's block taken for pre-confirmations, bytes that were not committed since the lane was lost meanwhile.
+ * Seeds that failed in long runs: evidence of a block that had left; a receipt that was not sealed; a lane
+ * recovered in vain; a bump that did not fit below the ceiling; the third of a sequence whose second had
+ * ended and was sent again; a sender that opened a lane while an allocator was recovering it; a nonce at its
+ * ceiling that was not voided because it had been sealed once; a mempool's block taken for
+ * pre-confirmations; bytes that were not committed because the lane was lost meanwhile.
  */
 const FOUND = [
   90_418_630, 90_227_013, 100_078_531, 1_500_001_140, 3_500_006_764, 4_100_096_233, 9_410_088_223,
@@ -32,10 +33,10 @@ const FOUND_SINCE = [
   241_168_559, 264_000_252,
 ]
 
-/** In worlds without faults: requests that were taken for lost within their round trip. */
+/** In worlds without faults: requests that were assumed lost within their round trip. */
 const FOUND_CALM = [80, 298, 313, 300_692]
 
-/** The world of a seed as it was when it found a fault: what is drawn beside it since is left out. */
+/** The world of a seed as it was when it found a fault: draws that were added since are left out. */
 function withoutLater(seed: number): Keep {
   const plan = drawPlan(seed)
   const later: ReadonlySet<string> = new Set([...TIMED_NAMES, ...POOL_OPTIONS])
@@ -48,7 +49,7 @@ function withoutLater(seed: number): Keep {
 const { stackTraceLimit } = Error
 const counter = createCounter()
 
-// Errors are the daily bread of these worlds, and their stacks are what costs most about them.
+// Errors are frequent in these worlds, and capturing their stacks is the largest part of their cost.
 beforeAll(() => {
   Error.stackTraceLimit = 0
 })
@@ -56,7 +57,7 @@ afterAll(() => {
   Error.stackTraceLimit = stackTraceLimit
 })
 
-describe('the real sender, in virtual time, in worlds where things go wrong', () => {
+describe('the real sender, in virtual time, in worlds with faults', () => {
   for (let first = FIRST_SEED; first < FIRST_SEED + RUNS; first += RUNS_A_TEST) {
     const last = first + RUNS_A_TEST - 1
     test(`P3, P4, P5, P6 and P8 hold once the world heals, for the seeds ${first} to ${last}`, async () => {
@@ -73,12 +74,12 @@ describe('the real sender, in virtual time, in worlds where things go wrong', ()
     expect(violations).toEqual([])
   })
 
-  test.each(FOUND_SINCE)('the seed %i, which has found a fault with what is drawn since', async (seed) => {
+  test.each(FOUND_SINCE)('the seed %i, which has found a fault with the draws added since', async (seed) => {
     const { violations } = await runWorld(seed, createSubject)
     expect(violations).toEqual([])
   })
 
-  test.each(FOUND_CALM)('the seed %i, which has found a fault where nothing goes wrong', async (seed) => {
+  test.each(FOUND_CALM)('the seed %i, which has found a fault in a world without faults', async (seed) => {
     const { violations } = await runWorld(seed, createSubject, { calm: true })
     expect(violations).toEqual([])
   })
@@ -87,7 +88,7 @@ describe('the real sender, in virtual time, in worlds where things go wrong', ()
     expect(unexercised(counter.coverage(), { deep: false })).toEqual([])
   })
 
-  test('P3, P4, P5, P6 and P8 hold where processes are slow, and what they do comes in parts: 200 seeds', async () => {
+  test('P3, P4, P5, P6 and P8 hold in slow processes that split their work: 200 seeds', async () => {
     for (let seed = 1_000; seed < 1_200; seed++) {
       const { violations } = await runWorld(seed, createSubject, { busy: true })
       expect(violations, `replay: npm run sim -- --busy --runs 1 --seed ${seed}`).toEqual([])
@@ -95,7 +96,7 @@ describe('the real sender, in virtual time, in worlds where things go wrong', ()
   })
 
   test.each([1, 2, 3, 4])(
-    'reorgs beyond lossDepth: held, and still P3 and P8: hundred seeds, part %i',
+    'reorgs beyond lossDepth: held, and P3 and P8 still hold: hundred seeds, part %i',
     async (part) => {
       for (let seed = 100 * part; seed < 100 * (part + 1); seed++) {
         const { violations } = await runWorld(seed, createSubject, { deep: true })

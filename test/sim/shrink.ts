@@ -6,14 +6,15 @@ import { runWorld } from './world.js'
 
 export type Shrunk = { readonly keep: Required<Keep>; readonly violations: readonly Violation[] }
 
-// Each step runs a world; the last ones seldom leave anything out.
+// Each step runs a world; the last ones seldom remove anything.
 const WORLDS_MAX = 400
-// A world that never comes to rest runs through its whole time of healing, each time anew: what is small by then stands.
+// Time limit: a world that never heals uses its whole time in each run. The smallest result by then is
+// returned.
 const SHRINK_MS_MAX = 120_000
 
 /**
- * The least of a failing world that still fails: fewer transactions, disturbances and faults. Undefined where the
- * seed does not fail.
+ * The smallest part of a failing world that still fails: fewer transactions, disturbances and faults.
+ * Undefined if the seed does not fail.
  */
 export async function shrink(
   seed: number,
@@ -40,7 +41,7 @@ export async function shrink(
     disturbances: fc.subarray([...whole.disturbances]),
     faults: fc.subarray([...whole.faults]),
   })
-  // The seed has been drawn already: fast-check is here for what it knows of making things smaller.
+  // The seed is drawn already; fast-check is used only for shrinking.
   await fc.check(fc.asyncProperty(part, fails), { examples: [[{ ...whole } as never]], numRuns: 1 })
   return smallest
 }

@@ -10,8 +10,8 @@ import {
 import { call, type Port } from '../../src/rpc/port.js'
 
 /**
- * A viem client whose every request goes through a port, for what a sender asks of viem itself. No retries: viem
- * waits for them in real time.
+ * A viem client whose every request goes through a port, for the calls that a sender makes through viem
+ * itself. It has no retries, because viem waits for them in real time.
  */
 export function createSimClient(options: {
   readonly port: Port

@@ -5,13 +5,13 @@ import { memoryStore } from '../../src/store/memory.js'
 import type { Lease, Store } from '../../src/types/store.js'
 import { chance } from './random.js'
 
-/** What a store does wrong. Probabilities, and virtual milliseconds. */
+/** The faults of a store. Probabilities, and virtual milliseconds. */
 export type StoreFaults = {
-  /** The longest that a verb takes; most take less. */
+  /** The longest duration of a verb; most are shorter. */
   delayMsMax: number
-  /** A commit takes, and its answer is lost. */
+  /** A commit succeeds, and its answer is lost. */
   lostAnswer: number
-  /** A commit does not take, and nobody is told so. */
+  /** A commit fails, without an answer. */
   lostCommit: number
 }
 
@@ -19,9 +19,9 @@ export const NO_STORE_FAULTS: Readonly<StoreFaults> = { delayMsMax: 0, lostAnswe
 
 /** A store that outlives the processes that use it. */
 export type SimStore = {
-  /** For one process. */
+  /** Opens the store for one process. */
   open(): OpenSimStore
-  /** Attempts that were ever committed: nothing else may be seen on the wire (P6). */
+  /** Attempts that were ever committed: no others may be seen on the wire (P6). */
   readonly journaled: ReadonlySet<Hash>
   /** Transactions that a write handed to another lane. */
   readonly handed: ReadonlySet<string>
@@ -29,21 +29,24 @@ export type SimStore = {
 
 export type OpenSimStore = {
   readonly store: Store
-  /** The process is gone, and the leases that it has, or is about to get, run out at once. */
+  /** The process is gone, and the leases that it has, or is about to get, expire at once. */
   expire(): Promise<void>
 }
 
 export function createSimStore(options: {
   readonly clock: Clock
   readonly random: Random
-  /** For what no promise rests on: apart, so that seeds that were found keep their worlds. @default it takes no time */
+  /**
+   * A separate stream for hints, on which no promise depends, so that found seeds keep their worlds.
+   * @default hints take no time
+   */
   readonly hints?: Random
-  /** Read at each verb: what is written into it later counts from then on. */
+  /** Read at each verb: later changes apply from then on. */
   readonly faults: StoreFaults
   readonly strike: (fault: string) => void
 }): SimStore {
   const { clock, random, hints, faults, strike } = options
-  // As SQLite, whose processes share the wall clock of their machine.
+  // Like SQLite, whose processes share the wall clock of their machine.
   const inner = memoryStore({ now: clock.wallNow })
   const journaled = new Set<Hash>()
   const handed = new Set<string>()
@@ -59,7 +62,7 @@ export function createSimStore(options: {
     return struck
   }
 
-  /** As slow, and lost as often as answers are. */
+  /** Hints are as slow, and as often lost, as answers. */
   async function hinted<T>(verb: () => Promise<T>): Promise<T> {
     if (hints === undefined) return verb()
     const delayMs = hints() ** 3 * faults.delayMsMax
@@ -68,7 +71,7 @@ export function createSimStore(options: {
     return verb()
   }
 
-  /** The same for every verb: time before it, and time before its answer. */
+  /** The same for every verb: a delay before it, and a delay before its answer. */
   async function slowly<T>(verb: () => Promise<T>): Promise<T> {
     await delay()
     const result = await verb()

@@ -4,20 +4,20 @@ import type { Clock } from '../../src/platform/clock.js'
 import { encodeTransaction, type SimTransactionType } from './transaction.js'
 
 export type StubAccountOptions = {
-  /** Needed for `delayMs` only. */
+  /** Needed only for `delayMs`. */
   readonly clock?: Clock | undefined
-  /** How long one signature takes, asked before each. @default 0: a promise, no time */
+  /** The duration of a signature, read before each. @default 0: asynchronous, but without delay */
   readonly delayMs?: (() => number) | undefined
-  /** Asked before each signature: true makes it fail. @default never */
+  /** Called before each signature; true makes it fail. @default never */
   readonly fails?: (() => boolean) | undefined
 }
 
 export type StubAccount = LocalAccount & {
-  /** How often it signed a transaction. */
+  /** The number of signed transactions. */
   readonly signed: number
 }
 
-// What viem hands to an account's `signTransaction`, as far as a lane uses it.
+// The argument of viem's `signTransaction`, as far as a lane uses it.
 type Signable = {
   readonly type?: string | undefined
   readonly chainId?: number | undefined
@@ -33,8 +33,8 @@ type Signable = {
 }
 
 /**
- * An account for the simulated chain: its "signature" is its address, written into the bytes. A real one costs
- * 860 µs (viem, noble), more than the whole rest of a transaction's simulated life.
+ * An account for the simulated chain: its "signature" is its address, written into the bytes. A real
+ * signature costs 860 µs (viem, noble), more than the rest of a transaction's simulated life.
  */
 export function createStubAccount(address: Address, options: StubAccountOptions = {}): StubAccount {
   const { clock, delayMs, fails } = options
@@ -57,7 +57,8 @@ export function createStubAccount(address: Address, options: StubAccountOptions 
       address: (authorization.address ?? authorization.contractAddress) as Address,
       chainId: authorization.chainId,
       nonce: authorization.nonce,
-      // Who signed it, where a signature would be; 0 is none that a signer could be recovered from.
+      // The signer's address in place of the signature; 0 for a signature from which no signer can be
+      // recovered.
       r: `0x${address.slice(2).toLowerCase().padStart(64, '0')}`,
       s: '0x0',
       yParity: 0,
@@ -87,7 +88,7 @@ function encode(from: Address, tx: Signable): Hex {
   })
 }
 
-/** What the valid ones among the sender's own tuples come to: the chain skips the others without a word (EIP-7702). */
+/** The effect of the valid tuples of the sender itself; the chain skips the others silently (EIP-7702). */
 function delegationOf(from: Address, tx: Signable): { authorizations: number; clears: boolean } {
   let authorizations = 0
   let clears = false

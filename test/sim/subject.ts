@@ -7,10 +7,10 @@ import { simSignatures } from './signatures.js'
 import { createSimClient } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
 
-// Worlds are short: what takes its time for the sake of people has to come within one.
+// Worlds are short, so limits for humans and operators are reduced to fit into one.
 const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12, evidencePatienceMs: 30_000 }
 
-/** The sender under test: the one place where it is wired to the simulated world. */
+/** The sender under test: the only place where it is wired to the simulated world. */
 export const createSubject: CreateSubject = (world) => {
   const { clock, random, probe, ports, account, store, chainId, lossDepth } = world
   const environment: Environment = {
@@ -48,7 +48,7 @@ export const createSubject: CreateSubject = (world) => {
     get: sender.get,
     drain: sender.drain,
     async reserve() {
-      // An allocator that opens the lane opens it with one broadcast, and a sender that says another is refused.
+      // An allocator opens the lane with one broadcast mode, and would then refuse a sender with another.
       if (world.broadcast === 'all') await sender.ready()
       return openAllocator().reserve()
     },
@@ -58,13 +58,13 @@ export const createSubject: CreateSubject = (world) => {
       sender.on('unresolved', ({ tx }) => tx && listener({ kind: 'unresolved', id: tx.id }))
     },
     resume() {
-      // Either may be the one that has the lane open.
+      // Either of the two may have opened the lane.
       sender.resume()
       allocator?.resume()
     },
     resolve: sender.resolve,
     async close() {
-      // Together: the lane stops with the last of the two.
+      // Closed together, because the lane stops with the last of the two.
       await Promise.all([sender.close(), allocator?.close()])
     },
   }

@@ -30,7 +30,7 @@ export type SubjectOptions = {
 
 export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
 
-/** As much of a sender's `Tx` as the workload uses. */
+/** The part of a sender's `Tx` that the workload uses. */
 export type SubjectTx = {
   readonly id: string
   wait(stage?: SubjectStage): Promise<{ readonly nonce: number; readonly hash: Hash }>
@@ -39,7 +39,7 @@ export type SubjectTx = {
   speedUp(fees?: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }): Promise<void>
 }
 
-/** As much of a reservation as the workload uses. */
+/** The part of a reservation that the workload uses. */
 export type SubjectReservation = {
   readonly nonce: number
   commit(parameters: { serializedTransaction: Hex }): Promise<void>
@@ -47,37 +47,37 @@ export type SubjectReservation = {
   release(): Promise<void>
 }
 
-/** What an operator is woken for. */
+/** An event that alerts an operator. */
 export type SubjectAlarm =
   | { readonly kind: 'held'; readonly reason: string }
   | { readonly kind: 'unresolved'; readonly id: string }
 
-/** As much of a sender as the workload uses. Errors must say the `fate`, as a `TxlaneError` does. */
+/** The part of a sender that the workload uses. Errors must have a `fate`, as a `TxlaneError` does. */
 export type Subject = {
   ready(): Promise<void>
   send(request: SubjectRequest, options: SubjectOptions): Promise<SubjectTx>
-  /** The ids are that of the options, with the place behind it. */
+  /** The members' ids are that of the options, followed by the place. */
   sendSequence(requests: readonly SubjectRequest[], options: SubjectOptions): Promise<readonly SubjectTx[]>
   get(id: string | { readonly hash: Hash }): Promise<SubjectTx | undefined>
   reserve(): Promise<SubjectReservation>
   onAlarm(listener: (alarm: SubjectAlarm) => void): void
-  /** What the operator does about it. */
+  /** The operator's reactions. */
   resume(): void
   resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void>
   drain(): Promise<void>
   close(): Promise<void>
 }
 
-/** What a world gives to the sender under test. */
+/** The environment that a world gives to the sender under test. */
 export type SubjectEnvironment = Machine & {
   readonly random: Random
   readonly probe: Probe
   readonly chainId: number
   readonly lossDepth: 'child' | 'safe' | number
   readonly broadcast: 'first' | 'all'
-  /** Counts what the subject did. */
+  /** Counts the actions of the subject. */
   readonly strike: (what: string) => void
-  /** What kind of chain it is: a subject may be told what a user would declare, and finds out the rest. */
+  /** The kind of chain: a subject may use the settings that a user would declare, and detects the rest. */
   readonly settings: ChainSettings
 }
 

@@ -9,13 +9,13 @@ import type { Workload } from './workload.js'
 import type { WorldOptions } from './world.js'
 
 export type Trace = Required<Pick<WorldOptions, 'onWorld' | 'onAnswer'>> & {
-  /** What happened, in order of time, one line each. */
+  /** The events in order of time, one line each. */
   lines(): readonly string[]
 }
 
 type Line = { readonly atMs: number; readonly text: string }
 
-/** Writes down one world for a person: the plan, what was sent and answered, the blocks, what was told. */
+/** Records one world for people: the plan, requests and answers, the blocks, the reports. */
 export function createTrace(options: { readonly reads: boolean }): Trace {
   const lines: Line[] = []
   let world: { plan: Plan; chain: SimChain; clock: VirtualClock; workload: Workload } | undefined
@@ -55,7 +55,7 @@ export function createTrace(options: { readonly reads: boolean }): Trace {
       ]
       const told = workload.tellings.map(({ atMs, marker, says, how }) => ({
         atMs,
-        text: `told of ${marker}: ${says} (${how})`,
+        text: `report about ${marker}: ${says} (${how})`,
       }))
       const sealed = chain.canonical
         .filter((block) => block.executed.length + block.adjustments.length > 0)

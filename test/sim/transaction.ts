@@ -13,7 +13,7 @@ export type SimTransaction = {
   readonly maxFeeWei: bigint
   readonly tipWei: bigint
   readonly valueWei: bigint
-  /** `null` makes a contract. */
+  /** `null` creates a contract. */
   readonly to: Address | null
   readonly data: Hex
   /** Authorizations of the sender for its own account: each adds one to its nonce (EIP-7702). */
@@ -26,8 +26,9 @@ export type SimTransactionType = 'legacy' | 'eip2930' | 'eip1559' | 'eip7702'
 
 const TYPES: readonly SimTransactionType[] = ['legacy', 'eip2930', 'eip1559', 'eip7702']
 
-// A first byte that no transaction type uses, so that nobody takes these bytes for RLP. Fixed widths instead of
-// RLP and no signature: 88 bytes before the data, which leaves short calldata inside one round of keccak.
+// A first byte that no transaction type uses, so that these bytes are never taken for RLP. Fixed widths
+// replace RLP, and there is no signature: 88 bytes before the data, so that short calldata fits into one
+// round of keccak.
 const PREFIX = '0x6e'
 const CREATES = 8
 const CLEARS = 128
@@ -44,7 +45,7 @@ const WIDTHS = {
   to: 40,
 } as const
 
-/** The bytes of a transaction: what the stub account "signs". */
+/** The bytes of a transaction that the stub account "signs". */
 export function encodeTransaction(tx: Omit<SimTransaction, 'hash' | 'raw'>): Hex {
   if (tx.from.length !== 42 || (tx.to !== null && tx.to.length !== 42)) throw new Error('not an address')
   const flags = TYPES.indexOf(tx.type) | (tx.to === null ? CREATES : 0)
@@ -63,10 +64,10 @@ function hex(value: number | bigint, width: number): string {
   return digits.padStart(width, '0')
 }
 
-// The same bytes come again and again: resent, to another port, after everything.
+// The same bytes are decoded repeatedly: resent, at another port, after the end of the world.
 const decoded = new Map<string, SimTransaction>()
 const DECODED_MAX = 4_096
-// EIP-1559: what outside code signs, with a real key.
+// EIP-1559: signed by outside code, with a real key.
 const SIGNED_PREFIX = '0x02'
 
 /** The transaction in some bytes, or `undefined` for bytes that no stub account made. */
@@ -98,7 +99,7 @@ function decode(raw: string): SimTransaction {
   const from: Address = `0x${take(WIDTHS.from)}`
   const to: Address = `0x${take(WIDTHS.to)}`
   return {
-    // The sender under test hashes its bytes itself: the chain must come to the same hash.
+    // The sender under test hashes its bytes itself, and the chain must compute the same hash.
     hash: keccak256(raw as Hex),
     raw: raw as Hex,
     chainId,

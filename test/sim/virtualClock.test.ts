@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createRandom, deriveRandom } from './random.js'
 import { createVirtualClock } from './virtualClock.js'
 
-test('timers fire in order of time, and of setting where the time is the same', async () => {
+test('timers fire in order of time, and at the same time in the order of their setting', async () => {
   const clock = createVirtualClock(0)
   const fired: string[] = []
   clock.setTimer(() => fired.push('late'), 20)
@@ -19,7 +19,7 @@ test('timers fire in order of time, and of setting where the time is the same', 
   expect(clock.pendingTimers).toBe(0)
 })
 
-test('every promise reaction runs before the next timer, however long the chain', async () => {
+test('every promise reaction runs before the next timer, in a chain of any length', async () => {
   const clock = createVirtualClock(0)
   const seen: string[] = []
   clock.setTimer(async () => {
@@ -32,7 +32,7 @@ test('every promise reaction runs before the next timer, however long the chain'
   expect(seen).toEqual(['reactions', 'nested', 'next timer'])
 })
 
-test('runUntil says whether the predicate came true in time', async () => {
+test('runUntil returns whether the predicate became true in time', async () => {
   const clock = createVirtualClock(0)
   let count = 0
   const tick = () => {
@@ -45,14 +45,14 @@ test('runUntil says whether the predicate came true in time', async () => {
   expect(await clock.runUntil(() => count === 100, 50)).toBe(false)
 })
 
-test('timers that hold time still are reported instead of followed for ever', async () => {
+test('timers that hold time still are reported instead of followed forever', async () => {
   const clock = createVirtualClock(0)
   const again = () => void clock.setTimer(again, 0)
   again()
   await expect(clock.run(10)).rejects.toThrow(/time stands still/)
 })
 
-test('a stream of random numbers depends on its seed and its part alone', () => {
+test('a stream of random numbers depends only on its seed and its part', () => {
   const draw = (random: () => number) => [random(), random(), random()]
   expect(draw(createRandom(7))).toEqual(draw(createRandom(7)))
   expect(draw(createRandom(7))).not.toEqual(draw(createRandom(8)))

@@ -1,27 +1,27 @@
 import type { CancelTimer, Clock } from '../../src/platform/clock.js'
 
 /**
- * A clock whose time passes only when it is told to, and then as fast as the work allows. `now` and `wallNow` are far
- * from each other, so that one that stands for the other is noticed.
+ * A clock whose time passes only on request, and then as fast as the work allows. `now` and `wallNow` are
+ * far apart, so that confusing them is noticed.
  */
 export type VirtualClock = Clock & {
-  /** Sets the wall clock so many milliseconds forward, or back where they are negative. Timers do not notice. */
+  /** Moves the wall clock by this many milliseconds, back if negative. Timers are unaffected. */
   stepWall(ms: number): void
   /**
-   * A timer that settles no promise, now or by what it calls: nothing has to be run after it before time goes on. The
-   * chain's own beat is most of all timers.
+   * A timer that settles no promise, directly or by its calls: nothing has to run after it before time goes
+   * on. Most timers belong to the chain's own rhythm.
    */
   setQuietTimer(fn: () => void, delayMs: number): CancelTimer
-  /** Runs every promise reaction that is ready, and what those make ready, without moving time. */
+  /** Runs every promise reaction that is or becomes ready, without moving time. */
   settle(): Promise<void>
   /** Moves time by `ms`, firing the timers on the way in order of time, then of setting. */
   advance(ms: number): Promise<void>
   /**
-   * Fires timers until the predicate holds (asked after each, with all promises settled). False when `maxMs`
-   * passed first, or when no timer is left that could change anything.
+   * Fires timers until the predicate holds (checked after each, with all promises settled). False if `maxMs`
+   * passed first, or if no timer is left that could change anything.
    */
   runUntil(predicate: () => boolean, maxMs: number): Promise<boolean>
-  /** Fires timers until none is left. @throws when there are still some after `maxMs`. */
+  /** Fires timers until none is left. @throws if some are left after `maxMs` */
   run(maxMs?: number): Promise<void>
   /** Timers set, not fired and not cancelled. */
   readonly pendingTimers: number
@@ -38,9 +38,9 @@ type Timer = {
 
 // Far above 0, as `Clock` promises.
 const START_MS = 10 ** 9
-// A recent instant, so that timestamps look like timestamps.
+// A recent instant, so that timestamps look realistic.
 const WALL_START_MS = 1_750_000_000_000
-// Timers that set each other with no delay would hold time still for ever.
+// Timers that set each other with no delay would hold time still forever.
 const SAME_INSTANT_MAX = 100_000
 
 /** Virtual time. Deterministic: the same program sets, fires and settles in the same order each time. */
@@ -64,7 +64,7 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
     }
   }
 
-  /** Fires the next timer that is due by `untilMs`; undefined where there is none. */
+  /** Fires the next timer that is due by `untilMs`; undefined if there is none. */
   function fire(untilMs: number): Timer | undefined {
     for (let top = heap[0]; top !== undefined && top.at <= untilMs; top = heap[0]) {
       pop(heap)
@@ -129,8 +129,9 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
 }
 
 /**
- * Node runs its tick queue only when no promise reaction is left (lib/internal/process/task_queues.js), so one
- * tick asked for from within a reaction drains them all, with no turn of the event loop and no counting of turns.
+ * Node runs its tick queue only when no promise reaction is left (lib/internal/process/task_queues.js), so
+ * one tick requested from within a reaction drains them all, without a turn of the event loop and without
+ * counting turns.
  */
 function settle(): Promise<void> {
   return Promise.resolve().then(() => new Promise<void>((resolve) => process.nextTick(resolve)))

@@ -6,7 +6,7 @@ import { TIMED_NAMES } from './port/drawTimedFaults.js'
 import { runWorld } from './world.js'
 
 const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1)
-// A gap that nobody fills is rarer than the rest.
+// Seeds with a gap that is never filled, which is rarer than other failures.
 const HARD_SEEDS = Array.from({ length: 120 }, (_, index) => index + 1)
 const SHORT = { healMs: 60_000 }
 
@@ -18,16 +18,16 @@ describe('a world', () => {
     expect(drawPlan(8)).not.toEqual(drawPlan(7))
   })
 
-  test('is fair: where nothing goes wrong a naive sender keeps every promise', async () => {
+  test('is fair: without faults a naive sender keeps every promise', async () => {
     for (const seed of SEEDS) {
       const { violations } = await runWorld(seed, createNaiveSubject, { ...SHORT, calm: true })
-      // It keeps no journal, so it cannot keep P6; and it does not wait for anything.
+      // It keeps no journal, so it cannot keep P6; and it does not wait for predecessors.
       const broken = violations.filter(({ promise }) => promise !== 'P6' && promise !== 'after')
       expect(broken, `seed ${seed}`).toEqual([])
     }
   })
 
-  test('is hard: where things go wrong a naive sender breaks them', async () => {
+  test('is hard: with faults a naive sender breaks promises', async () => {
     const broken = new Set<string>()
     for (const seed of HARD_SEEDS) {
       const { violations } = await runWorld(seed, createNaiveSubject, SHORT)
@@ -36,7 +36,7 @@ describe('a world', () => {
     expect([...broken].sort()).toEqual(expect.arrayContaining(['P3', 'P4', 'P5', 'P6', 'P8']))
   })
 
-  test('has every rule, fault and disturbance somewhere', () => {
+  test('has every rule, fault and disturbance in some seed', () => {
     const plans = Array.from({ length: 300 }, (_, seed) => drawPlan(seed))
     const kinds = new Set(plans.flatMap((plan) => plan.disturbances.map(({ kind }) => kind)))
     expect(kinds.size).toBe(19)

@@ -1,4 +1,4 @@
-import type { Hash, Hex } from 'viem'
+import type { Hex } from 'viem'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
@@ -9,14 +9,15 @@ import { createOrder, type Order } from './order.js'
 import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
-import { programOf } from './program.js'
 import { chance, deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
-import { asSent, createWorkload, type Workload } from './workload.js'
+import { createWire, type Wire } from './wire.js'
+import { asSent } from './workload/requests.js'
+import { createWorkload, type Workload } from './workload.js'
 import { makeChain } from './worldChain.js'
 
 export type WorldResult = {
@@ -24,33 +25,33 @@ export type WorldResult = {
   readonly violations: readonly Violation[]
   readonly census: Census
   readonly transactions: number
-  /** Virtual milliseconds from the heal until everything was told. */
+  /** Virtual milliseconds from the heal until every report had come. */
   readonly healedInMs: number
   readonly requests: number
   readonly timers: number
-  /** The same for every run of the same seed with the same code. */
+  /** Equal in every run of the same seed with the same code. */
   readonly digest: string
 }
 
 export type WorldOptions = PlanOptions & {
-  /** How long the sender has, in virtual time, to finish once nothing goes wrong any more. @default 900_000 */
+  /** The virtual time that the sender has to finish once nothing goes wrong any more. @default 900_000 */
   readonly healMs?: number
-  /** Sees every request of the subject with its answers. */
+  /** Called with every request of the subject and its answers. */
   readonly onAnswer?: OnAnswer
-  /** Counts what was exercised, over many worlds. */
+  /** Counts the exercised rows, answers and faults, over many worlds. */
   readonly counter?: Counter
-  /** Sees the chain as it is made, to look closer at a failing seed. */
+  /** Called with the parts of the world when they are made, to inspect a failing seed. */
   readonly onWorld?: (world: { plan: Plan; chain: SimChain; clock: VirtualClock; workload: Workload }) => void
 }
 
-// Longer than the longest request under way, and then a few blocks.
+// Longer than the longest request in flight, and then a few blocks.
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
-// The longest that a signature takes in a healed world.
+// The longest duration of a signature in a healed world.
 const SLOW_MS = 300
 
-/** Runs one world to its end: the plan of the seed, the heal, the drain, and a look at what is left. */
+/** Runs one world to its end: the plan of the seed, the heal, the drain, and the final checks. */
 export async function runWorld(
   seed: number,
   createSubject: CreateSubject,
@@ -93,8 +94,8 @@ export async function runWorld(
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
   const healedInMs = clock.now() - healedAtMs
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
-  // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet: least of all
-  // while an answer is waited for that never comes.
+  // The last fault may have been a reorg a moment ago, which no sender can have noticed yet, in particular
+  // while it waits for an answer that never comes.
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
   await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs + (replicas.objected ? SPARING_MS : 0))
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
@@ -106,24 +107,25 @@ export async function runWorld(
     late.push(...(await settled(clock, one.subject.close(), 'close', healMs)))
     late.push(...one.leftBehind())
   }
-  await aftermath(chain, clock, wire)
+  await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
   const told = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
-    ...(isDisplacing(plan, census, wire) ? [] : judgeSequences(census, sequencesOf(plan))),
+    ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
     ...world.order.violations(),
-    ...world.shown,
+    ...wire.shown,
     ...world.meter.violations(),
-    ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
+    ...wire.unjournaled.map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
-    // Deeper than `lossDepth` goes no reorg of this world, whatever an endpoint said; but a count below what is final, where
-    // no walked block says otherwise, is that of a node that was reset.
+    // No reorg of this world is deeper than `lossDepth`, regardless of endpoints' answers. But a count below
+    // a final nonce, without a walked block against it, looks like that of a reset node.
     ...(options.deep || countsBehind(plan) || !world.hosts.some(({ beyond }) => beyond)
       ? []
-      : [{ promise: 'P8', text: 'held for a deep reorg that was none' } as const]),
-    // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
+      : [{ promise: 'P8', text: 'held for a deep reorg that did not happen' } as const]),
+    // After such a hold the chain took back uses that were believed settled: from then on P4 and P5 are up to
+    // the operator.
     ...(world.hosts.some(({ beyond }) => beyond) ? told.filter(({ promise }) => promise === 'P8') : told),
   ]
   return {
@@ -138,14 +140,14 @@ export async function runWorld(
   }
 }
 
-/** What takes a nonce of the lane past it: then the order of a sequence is not guaranteed. */
+/** Disturbances that use a nonce of the lane. After them the order of a sequence is not guaranteed. */
 const DISPLACING = new Set<string>(['foreign', 'wallet', 'creates', 'submit', 'bump', 'delegate', 'reorg'])
 
 function isDisplacing(plan: Plan, { foreign }: Census, wire: Iterable<Hex>): boolean {
   const { disturbances, items, initialNonce } = plan
   const others = disturbances.some(({ kind }) => DISPLACING.has(kind))
   if (others || foreign > 0 || items.some(({ outside, authorize }) => outside || authorize)) return true
-  // Counts that were too low when the lane opened led it to nonces that the account had used before.
+  // Too low counts at the opening led the lane to nonces that the account had used before.
   return [...wire].some((raw) => (decodeTransaction(raw)?.nonce ?? initialNonce) < initialNonce)
 }
 
@@ -155,28 +157,29 @@ function sequencesOf({ items }: Plan): readonly (readonly number[])[] {
   )
 }
 
-/** Every endpoint of a world that begins so may count less than the lane has seen become final. */
+/** True if an endpoint of the world may count less than the lane has seen become final. */
 function countsBehind({ ports }: Plan): boolean {
   return ports.some(({ timed }) => timed.some(({ name }) => name === 'countBehind'))
 }
 
-/** What outside code sends without a word to the lane. */
+/** The transactions that outside code sends without committing them. */
 function silentOf({ items }: Plan): ReadonlySet<number> {
   return new Set(items.filter(({ outside }) => outside === 'silent').map(({ marker }) => marker))
 }
 
-/** By every process: what outside code has of the lane's nonces is seen through by the one that holds it. */
+/** Drains every process, because the process that owns the lane finishes the nonces of outside code. */
 async function drained({ hosts, clock }: OpenWorld, healMs: number): Promise<Violation[]> {
   const found: Violation[] = []
   for (const { subject } of hosts) {
-    // An opening that began in the broken world may still fail in the healed one: then it is asked for once more.
+    // An opening that began in the broken world may still fail in the healed one; then the drain is requested
+    // once more.
     const drains = subject.drain().catch(() => subject.drain())
     found.push(...(await settled(clock, drains, 'drain', healMs)))
   }
   return found
 }
 
-/** The neighbour sends what the caller sends, and does not ask what became of it. */
+/** The neighbour sends the caller's transactions too, and does not query their outcomes. */
 function startTwins({ plan, clock, hosts }: OpenWorld): void {
   const [, neighbour] = hosts
   if (neighbour === undefined) return
@@ -198,18 +201,13 @@ type OpenWorld = {
   readonly workload: Workload
   /** The caller's process. */
   readonly host: Host
-  /** It, and the neighbour where there is one. */
+  /** The caller's process, and the neighbour if there is one. */
   readonly hosts: readonly Host[]
   readonly target: DisturbanceTarget
   readonly counter: Counter
-  /** Everything that was ever sent. */
-  readonly wire: ReadonlySet<Hex>
+  readonly wire: Wire
   readonly order: Order
   readonly meter: DeliveryMeter
-  /** Private transactions that somebody saw who was not to. */
-  readonly shown: readonly Violation[]
-  /** What the lane sent and had not journaled. */
-  unjournaled(): string[]
   break(): void
   heal(): void
 }
@@ -223,7 +221,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   )
   const order = createOrder(plan.items, { strike: counter.strike, fooled })
   const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
-  const wire = new Set<Hex>()
   const meter = createDeliveryMeter({
     plan,
     calm: options.calm === true,
@@ -231,14 +228,12 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     objected: () => replicas.objected,
   })
-  const early: string[] = []
-  const shown: Violation[] = []
-  const secrets = secretsOf(plan)
   if (plan.broadcast === 'all') counter.strike('broadcastAll')
   for (const option of Object.keys(plan.pool)) counter.strike(option)
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
   const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
+  const wire = createWire({ plan, store, order, meter, strike: counter.strike })
   const replicas = createReplicas({
     seed,
     plans: plan.ports,
@@ -247,19 +242,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     strike: counter.strike,
     onAnswer: options.onAnswer,
-    onRaw(raw, role, port) {
-      meter.sent(port, raw)
-      const tx = decodeTransaction(raw)
-      const hash = tx?.hash as Hash
-      const marker = tx && programOf(tx)?.marker
-      if (marker !== undefined && secrets.has(marker)) {
-        counter.strike('private')
-        if (role !== 'send') shown.push({ promise: 'private', text: `shown to a ${role} endpoint`, marker })
-      }
-      if (!store.journaled.has(hash)) early.push(`${hash} was sent before it was journaled`)
-      order.sent(raw)
-      wire.add(raw)
-    },
+    onRaw: wire.onRaw,
   })
   const common = {
     create,
@@ -327,8 +310,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     wire,
     order,
     meter,
-    shown,
-    unjournaled: () => early,
     break() {
       replicas.break()
       Object.assign(faults, plan.store)
@@ -338,12 +319,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       Object.assign(faults, NO_STORE_FAULTS)
     },
   }
-}
-
-/** Private ones by marker, and what replaces them, which is as private. */
-function secretsOf({ items }: Plan): ReadonlySet<number> {
-  const secret = items.filter((item) => item.private)
-  return new Set(secret.flatMap(({ marker, changes }) => [marker, ...changes.map((each) => each.marker)]))
 }
 
 function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { strike }: Counter) {
@@ -364,7 +339,7 @@ function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { s
   })
 }
 
-/** Runs the clock until a promise of the subject settles; a violation where it does not, or rejects. */
+/** Runs the clock until a promise of the subject settles; returns a violation if it does not, or rejects. */
 async function settled(
   clock: VirtualClock,
   promise: Promise<unknown>,
@@ -386,8 +361,8 @@ async function settled(
 }
 
 /**
- * What is journaled may be sent by anyone, for ever (P2): after the sender is gone, requests that were under way
- * arrive, and somebody sends everything that was ever on the wire once more.
+ * Any process may send journaled bytes at any later time (P2). So after the sender is gone, requests in
+ * flight arrive, and everything that was ever on the wire is sent once more.
  */
 async function aftermath(chain: SimChain, clock: VirtualClock, wire: ReadonlySet<Hex>): Promise<void> {
   await clock.advance(AFTERMATH_MS)

@@ -8,10 +8,10 @@ import { deriveRandom } from './random.js'
 import type { VirtualClock } from './virtualClock.js'
 
 const ONE_ETHER = 10n ** 18n
-// Seen on geth 1.17.10 under load: one batch in fifty ended with a count that lacked some of it.
+// Observed on geth 1.17.10 under load: one batch in fifty ended with a count that lacked some of it.
 const POOL_LAG = 0.02
 
-/** The chain of a world, with the lane's account on it and what was sent before the lane is opened. */
+/** The chain of a world, with the lane's account and the transactions from before the lane opens. */
 export function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) => void): SimChain {
   const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, earlier, seed } = plan
   const chain = createChain({
@@ -33,7 +33,7 @@ export function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) 
   return chain
 }
 
-/** What a wallet with the same key sent before the lane was opened. Some of it pays too little for now. */
+/** A transaction of a wallet with the same key from before the lane opened. Some pay too little for now. */
 function earlierTransaction({ settings }: SimChain, nonce: number) {
   const { chainId, baseFeeWei, tipWei } = settings
   return foreignTransaction({

@@ -1,4 +1,4 @@
-/** What runs worlds and says what they came to: for tests, bundled. */
+/** The parts that run and judge worlds, in one bundle for the tests. */
 export { createCounter } from './coverage.js'
 export { unexercised } from './expected.js'
 export { runPoolWorld } from './poolWorld.js'

@@ -1,12 +1,12 @@
 import { forkBuilt } from '../support/forkBuilt.js'
 import type { Answer, Order } from './protocol.js'
 
-/** The process of the chain, as the sender's process sees it. */
+/** The chain's process, as the sender's process sees it. */
 export type ChainProcess = {
   readonly url: string
-  /** Not answered: what is given to the check in the end. */
+  /** Sends data for the final check. It has no answer. */
   report(order: Order & { type: 'report' }): void
-  /** @throws Error when the chain's process says that it failed, or ended. */
+  /** @throws Error if the chain's process failed or ended */
   ask<type extends Answer['type']>(
     order: Exclude<Order, { type: 'report' }>,
     type: type,
@@ -17,7 +17,8 @@ export type ChainProcess = {
 export async function startChain(seed: number): Promise<ChainProcess> {
   const child = forkBuilt(new URL('chainProcess.ts', import.meta.url), [String(seed)], {
     serialization: 'advanced',
-    // A group of its own: Ctrl-C in the terminal ends the run, and the chain is needed for the check after it.
+    // A process group of its own: Ctrl-C in the terminal ends the run, but the check after it needs the
+    // chain.
     detached: true,
   })
   const waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = []

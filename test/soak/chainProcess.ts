@@ -6,16 +6,16 @@ import { createWorkload } from '../../tools/cli/demo/workload.js'
 import { startDevnet } from '../../tools/devnet/index.js'
 import type { Answer, LaneRun, Order } from './protocol.js'
 
-// Run as a process of its own: the chain and the books of the check must not be part of the memory that is measured.
-
-// The sender looks back a few blocks only; a long history of states is gigabytes after thousands of new accounts.
+// Runs as a child process, because the measured memory must not include the chain and the data of the check.
+// The sender reads only a few blocks back, and a long history of states takes gigabytes after thousands of
+// new accounts.
 const HISTORY_BLOCKS = 8
 
 const devnet = await startDevnet({ seed: Number(process.argv[2]), historyBlocks: HISTORY_BLOCKS })
 const reported: ReportedItem[][] = []
 let faults: Record<string, number> = {}
 
-/** The log of the faults is short: it is counted before it is cut. */
+/** The log of faults is short, so its entries are counted before they are dropped. */
 let counted = 0
 function countFaults(): void {
   const entries = devnet.faults.log()
@@ -68,7 +68,7 @@ async function check(lane: LaneRun, said: readonly ReportedItem[]): Promise<Verd
   return checkRun({ asked, reported: said, evidence, setup, noops: new Set(lane.noops) })
 }
 
-/** Resident memory of anvil, the child of the shell that watches over it. Linux alone tells. */
+/** Resident memory of anvil, the child of the watchdog shell. Available only on Linux. */
 function nodeBytes(watchdog: number | undefined): number | undefined {
   try {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -77,7 +77,7 @@ function nodeBytes(watchdog: number | undefined): number | undefined {
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1_024
     }
   } catch {
-    // A process that ends while it is looked at, or a system without /proc.
+    // The process ended meanwhile, or the system has no /proc.
   }
   return undefined
 }
@@ -94,6 +94,6 @@ process.on('message', (order: Order) => {
     .catch((error: unknown): Answer => ({ type: 'failed', why: String(error) }))
     .then((answer) => process.send?.(answer))
 })
-// The sender's process ended, whichever way: anvil goes with this one.
+// The sender's process has ended in some way, so anvil ends with this process.
 process.once('disconnect', () => process.exit())
 process.send?.({ type: 'ready', url: devnet.url } satisfies Answer)

@@ -3,13 +3,15 @@ import type { Sample } from './sampler.js'
 
 type Measured = 'heapBytes' | 'timers' | 'sockets' | 'handles'
 
-/** How much the end may lie above the beginning: a share of it, and an amount for what is small. */
+/**
+ * How much the end may exceed the beginning: by a share of it, and by an absolute amount for small values.
+ */
 export type Tolerance = { readonly share: number; readonly plus: number }
 
 /**
- * Wide enough for what varies: the transactions in flight vary with the faults, their timers and memory with them, and
- * the connections with how slowly the node answers. Narrow enough for a leak: one small object a transaction, one
- * timer or connection in a hundred requests is far above these within ten minutes.
+ * Wide enough for normal variation: the transactions in flight vary with the faults, their timers and memory
+ * with them, and the connections with the latency of the node. Narrow enough for a leak: one small object
+ * per transaction, or one timer or connection in a hundred requests, exceeds these within ten minutes.
  */
 const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
   heapBytes: { share: 0.1, plus: 2 * 1_024 * 1_024 },
@@ -33,7 +35,7 @@ export function flatness(samples: readonly Sample[]): readonly Flatness[] {
   return flatnessOf(samples, TOLERANCES)
 }
 
-/** Compares the last sixth with the second: in the first the caches fill, and nothing has ended yet. */
+/** Compares the last sixth with the second. In the first the caches fill, and nothing has ended yet. */
 export function flatnessOf<measured extends string>(
   samples: readonly Readonly<Record<measured, number>>[],
   tolerances: Readonly<Record<measured, Tolerance>>,

@@ -11,17 +11,17 @@ import type { LaneRun, Order } from './protocol.js'
 
 type Report = Order & { type: 'report' }
 
-/** One key that sends at a steady pace. */
+/** One key that sends at a steady rate. */
 export type Load = {
-  /** Asks for the next item, unless so many are open that one more would only make the queue longer. */
+  /** Sends the next item, unless so many are open that another would only lengthen the queue. */
   send(): void
   readonly sent: number
   readonly open: number
   readonly skipped: number
-  /** How often each event was heard. */
+  /** The number of emissions of each event. */
   readonly events: ReadonlyMap<string, number>
   readonly errors: string | undefined
-  /** Resolves when every item that was asked for has ended and is reported. */
+  /** Resolves when every sent item has ended and is reported. */
   settled(): Promise<void>
   run(): LaneRun
 }
@@ -67,7 +67,7 @@ function startLoad(options: LoadOptions, setting: Setting): Load {
   async function follow(item: AskedItem): Promise<void> {
     const record = createRecord(item)
     await runBurst(sender, [record], systemClock)
-    // A block that was seen sealed may be replaced; beyond that the report stands.
+    // A sealed block may be replaced; once finalized the report is permanent.
     await record.tx?.wait('finalized').catch(() => undefined)
     const [reported] = await collectReports(sender, [record])
     if (reported) report({ type: 'report', lane, reported })

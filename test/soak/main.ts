@@ -5,7 +5,7 @@ import { renderSummary } from './summary.js'
 
 const options = readOptions(process.argv.slice(2))
 const stop = new AbortController()
-// The first signal ends the load, and what was sent is still checked; the second ends the process.
+// The first signal ends the load, and the sent transactions are still checked; the second ends the process.
 process.once('SIGINT', () => stop.abort())
 
 runSoak(options, createSay(), stop.signal).then(
@@ -17,12 +17,12 @@ runSoak(options, createSay(), stop.signal).then(
     process.stderr.write(
       `The soak failed: ${redactText(error instanceof Error ? error.message : String(error))}\n`,
     )
-    // Its senders may be open still, and keep it alive.
+    // Its senders may still be open and keep it alive.
     process.exit(1)
   },
 )
 
-/** One line that is written over in a terminal, and lines of their own in a file. */
+/** Prints one line that is overwritten in a terminal, and separate lines in a file. */
 function createSay(): (line: string) => void {
   const { stderr } = process
   return (line) => stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`)

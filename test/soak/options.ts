@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 export type SoakOptions = {
   readonly minutes: number
   readonly seed: number
-  /** Transactions a second, of each key. */
+  /** Transactions per second and key. */
   readonly rate: number
   readonly json: boolean
 }
@@ -12,12 +12,12 @@ export type SoakOptions = {
 export function readOptions(argv: readonly string[]): SoakOptions {
   return new Command('npm run soak --')
     .description(
-      'Sends from three keys at a steady pace, in real time and under all faults of the devnet, while it samples what ' +
-        'the process holds; then checks the sealed blocks. Exit code 0 when everything landed exactly once and heap, ' +
-        'timers and sockets stayed flat, 1 when not.',
+      'Sends from three keys at a steady rate, in real time and under all faults of the devnet, while it samples ' +
+        'the resources of the process; then checks the sealed blocks. Exit code 0 if everything landed exactly once and heap, ' +
+        'timers and sockets stayed flat, 1 if not.',
     )
     .addOption(new Option('--minutes <n>', 'how long').default(10).argParser(above(0, 24 * 60)))
-    .addOption(new Option('--seed <n>', 'what load and faults are drawn from').default(1).argParser(whole))
+    .addOption(new Option('--seed <n>', 'seed of load and faults').default(1).argParser(whole))
     .addOption(
       new Option('--rate <n>', 'transactions a second of each key').default(12).argParser(above(0, 200)),
     )

@@ -3,21 +3,24 @@ import type { ReportedItem, Verdict } from '../../tools/cli/demo/check.js'
 import type { StartPoint } from '../../tools/cli/demo/walk.js'
 import type { GasLimits } from '../../tools/cli/demo/workload.js'
 
-/** What of one key's run the check has to know. What was asked follows from it, and need not be sent. */
+/** The data of one key's run that the check needs. The items follow from it, and need not be sent. */
 export type LaneRun = {
   readonly account: Address
   readonly start: StartPoint
   readonly ledger: { readonly address: Address; readonly hash: Hex }
   readonly gas: GasLimits
   readonly seed: number
-  /** Of a workload of `count` items the first `sent` were asked for. */
+  /** Of a workload of `count` items the first `sent` were sent. */
   readonly count: number
   readonly sent: number
-  /** Nonces that the sender said it used up with a no-op. */
+  /** Nonces that the sender reported as used by a no-op. */
   readonly noops: readonly number[]
 }
 
-/** To the process of the chain. Reports go there at once, so that the sender's process keeps nothing of what ended. */
+/**
+ * A message to the chain's process. Reports are sent at once, so that the sender's process keeps nothing
+ * about ended items.
+ */
 export type Order =
   | { readonly type: 'report'; readonly lane: number; readonly reported: ReportedItem }
   | { readonly type: 'storm' }
@@ -25,7 +28,7 @@ export type Order =
   | { readonly type: 'usage' }
   | { readonly type: 'check'; readonly lanes: readonly LaneRun[] }
 
-/** From it: an answer to each order but `report`, in their order. */
+/** A message from it: an answer to each order except `report`, in their order. */
 export type Answer =
   | { readonly type: 'ready'; readonly url: string }
   | { readonly type: 'done' }

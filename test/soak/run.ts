@@ -16,15 +16,15 @@ export type SoakResult = {
   readonly seed: number
   readonly seconds: number
   readonly sent: number
-  /** Not asked for, since too many were open already. */
+  /** Not sent, because too many were open already. */
   readonly skipped: number
   readonly verdicts: readonly Verdict[]
-  /** False where the end of the time came before the last transaction had ended. */
+  /** False if the time was over before the last transaction had ended. */
   readonly settled: boolean
-  /** Undefined for a run that is too short to tell. */
+  /** Undefined for a run that is too short to judge. */
   readonly flatness: readonly Flatness[] | undefined
   readonly samples: readonly Sample[]
-  /** What was left after everything was closed. */
+  /** The sample after everything was closed. */
   readonly closed: Sample
   readonly chain: { readonly gatewayBytes: number; readonly nodeBytes: number | undefined }
   readonly faults: Readonly<Record<string, number>>
@@ -33,20 +33,20 @@ export type SoakResult = {
 }
 
 const KEYS = 3
-// Short, so that it is full, and its size steady, before the second sixth of the run.
+// Small, so that the history is full, and its size constant, before the second sixth of the run.
 const HISTORY_MAX = 1_000
-/** In the first half minute history and caches fill up. The second sixth must lie behind it. */
+/** In the first half minute history and caches fill up. The second sixth must come after it. */
 const JUDGED_FROM_MS = 180_000
 const SAMPLES = 120
 const SAMPLE_MS_MIN = 500
 const SETTLE_MS = 180_000
 /**
- * Seconds of the load that may be open at once, twice what finality takes: where the node falls behind, what is open
- * would grow with its delay, and the heap with it.
+ * Seconds of load that may be open at once, twice the time to finality. If the node falls behind, the number
+ * of open transactions, and with it the heap, would otherwise grow with its delay.
  */
 const OPEN_MAX_SECONDS = 20
 
-/** `say` is told where the run stands; `stop` ends the load before its time. */
+/** `say` gets the progress of the run; `stop` ends the load early. */
 export async function runSoak(
   options: SoakOptions,
   say: (line: string) => void,
@@ -117,7 +117,7 @@ function createSenders(url: string): readonly Sender[] {
   const transport = http(url, { retryCount: 0 })
   return createAccounts(KEYS).map((account) => {
     const client = createClient({ account, chain, transport })
-    // A store for each: the ids of their transactions are the same.
+    // A store for each sender, because the ids of their transactions are the same.
     const store = memoryStore({ historyMax: HISTORY_MAX })
     return createSender({ client, store, lossDepth: 'child' }) as unknown as Sender
   })
@@ -144,7 +144,7 @@ function createLoads(
   )
 }
 
-/** Sends until the time is up, and looks at the process at even intervals. */
+/** Sends until the time is over, and samples the process at even intervals. */
 async function sendSteadily(
   chain: ChainProcess,
   loads: readonly Load[],

@@ -1,21 +1,21 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 
-/** What the sender's process holds at one moment, after a full garbage collection. */
+/** The resources of the sender's process at one moment, after a full garbage collection. */
 export type Sample = {
   readonly atMs: number
   readonly heapBytes: number
   readonly rssBytes: number
-  /** What keeps the event loop alive, by its kind. */
+  /** Resources that keep the event loop alive, by kind. */
   readonly timers: number
-  /** The idle ones too, which keep nothing alive, where the system tells of them. */
+  /** Includes idle sockets, which keep nothing alive, if the system lists them. */
   readonly sockets: number
-  /** Everything else of that sort. */
+  /** All other handles. */
   readonly handles: number
-  /** Transactions asked for that have not ended. */
+  /** Sent transactions that have not ended. */
   readonly open: number
 }
 
-/** @throws Error without `--expose-gc`: a heap with garbage in it says nothing. */
+/** @throws Error without `--expose-gc`, because a heap with garbage in it proves nothing */
 export function takeSample(sinceMs: number, open: number): Sample {
   const collect = globalThis.gc
   if (collect === undefined) throw new Error('run node with --expose-gc.')
@@ -44,7 +44,7 @@ function openSockets(): number | undefined {
   }
 }
 
-/** Undefined for one that has been closed since the folder was listed. */
+/** Undefined if it was closed after the folder was listed. */
 function targetOf(link: string): string | undefined {
   try {
     return readlinkSync(link)

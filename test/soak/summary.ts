@@ -14,11 +14,11 @@ export function renderSummary(result: SoakResult): string {
     `faults ${listed(result.faults)}`,
     `events ${listed(result.events)}`,
     ...(flatness ?? []).map(flatLine),
-    ...(flatness === undefined ? ['too short to tell whether memory and timers stay flat'] : []),
+    ...(flatness === undefined ? ['too short to judge whether memory and timers stay flat'] : []),
     `after close: heap ${mebibytes(closed.heapBytes)} MiB, timers ${closed.timers}, sockets ${closed.sockets}, open ${closed.open}`,
     `the chain's process: gateway ${mebibytes(chain.gatewayBytes)} MiB, node ${mebibytes(chain.nodeBytes ?? 0)} MiB`,
     ...(result.settled ? [] : ['not everything had ended when the time for it was over']),
-    ...(result.error === undefined ? [] : [`the first error the sender told of: ${result.error}`]),
+    ...(result.error === undefined ? [] : [`the first error that the sender reported: ${result.error}`]),
     ...verdicts.flatMap(({ problems }) => problems.map((problem) => `  ${problem}`)),
     result.ok ? 'held' : 'FAILED',
   ]

@@ -5,7 +5,10 @@ import { systemClock } from '../../src/platform/clock.js'
 import { call, type Port } from '../../src/rpc/port.js'
 import { createHttpPort } from '../../src/rpc/transports/http.js'
 
-/** As anvil is without options. Of viem's definitions none can be had without all the others, a second of loading. */
+/**
+ * The chain of an anvil without options. It is not imported from `viem/chains`: importing one definition
+ * loads them all, which takes a second.
+ */
 export const anvilChain = defineChain({
   id: 31_337,
   name: 'Anvil',
@@ -16,18 +19,21 @@ export const anvilChain = defineChain({
 export type TestAnvil = AsyncDisposable & {
   readonly url: string
   readonly port: Port
-  /** One call; fails the test with anvil's own words where it brings no result. */
+  /** One JSON-RPC call. If it brings no result, the test fails with anvil's own message. */
   request(method: string, params?: readonly unknown[]): Promise<unknown>
-  /** Mines one block with whatever the pool holds, and returns its number and hash. */
+  /** Mines one block with all transactions of the pool, and returns its number and hash. */
   mine(): Promise<{ number: number; hash: Hash }>
   /** Takes the newest blocks off the chain. Their transactions do not return to the pool. */
   rollback(depth: number): Promise<void>
-  /** A transfer of `value` to oneself from an account that anvil holds the key of, into the pool. */
+  /**
+   * Puts a transfer of `value` from an account of anvil to itself into the pool. Anvil holds the account's
+   * key.
+   */
   transfer(from: Address, nonce: number, value?: number): Promise<Hash>
   stop(): Promise<void>
 }
 
-/** A plain anvil on a free loopback port that mines only when it is told to. */
+/** A plain anvil on a free loopback port that mines only on request. */
 export async function startAnvil(args: readonly string[] = []): Promise<TestAnvil> {
   const node = await startProcess(findAnvil(undefined), ['--no-mining', ...args])
   const port = createHttpPort({ url: node.url, clock: systemClock })

@@ -7,15 +7,14 @@ const BUILD_TIMEOUT_MS = 1_200_000
 const run = promisify(execFile)
 
 /**
- * Builds a Go program into the folder of `file`, in place of what was there.
- *
+ * Builds a Go program into the folder of `file`, and replaces that folder.
  * @param module with its version: `example.com/cmd/program@v1.2.3`
- * @throws Error with the words of `go`, or saying that there is none
+ * @throws Error with the output of `go`, or saying that Go is not installed
  */
 export async function buildWithGo(what: string, module: string, file: string): Promise<string> {
   const parent = dirname(dirname(file))
   await mkdir(parent, { recursive: true })
-  // Renamed when it is complete: another process may look for it meanwhile.
+  // Renamed only when complete, because another process may look for the file meanwhile.
   const folder = await mkdtemp(join(parent, 'build-'))
   try {
     const env = { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod' }

@@ -3,9 +3,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundle, cacheFolder } from '../../scripts/bundle.mjs'
 
 /**
- * A module of ours, with all that it imports from here, as the plain JavaScript that ships: for tests that compute for
- * a minute. Through the test runner each use of an import goes through a getter, and each error is kept for
- * everyError.ts, which sees none of what is bundled: it is for what knows no URL.
+ * Loads one of our modules, with its imports from this repository, as the plain JavaScript that ships. It is
+ * for tests that compute for a minute: in the test runner each use of an import goes through a getter, and
+ * everyError.ts keeps every error. everyError.ts does not see errors of bundled code, so bundle only code
+ * that knows no URL.
  */
 export async function built<Module>(entry: URL): Promise<Module> {
   const folder = cacheFolder('txlane-built-')

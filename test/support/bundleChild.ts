@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { bundle, cacheFolder } from '../../scripts/bundle.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-// They stay outside the bundle.
+// These packages stay outside the bundle.
 const DRIVERS = ['libsql', 'pg', 'secp256k1', 'keccak', 'tiny-secp256k1', '@foundry-rs/anvil']
 
 /**
- * Programs, by the path from the root, with all that they need: children that are killed are started again and again.
- * Through a loader each start would take seconds of nothing but loading, one file of the dependencies after the other.
+ * Bundles programs, given by their paths from the root, with all dependencies. Children that are killed are
+ * started again and again, and a loader would spend seconds of each start on reading the dependencies file
+ * by file.
  */
 export function bundleAll(
   programs: readonly string[],
@@ -23,7 +24,7 @@ export function bundleAll(
     {
       outbase: ROOT,
       external: DRIVERS,
-      // Some of what is bundled asks for modules of Node in the old way.
+      // Some bundled packages load Node modules with `require`.
       banner: {
         js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
       },
@@ -32,12 +33,12 @@ export function bundleAll(
   )
 }
 
-/** Where `bundleAll` has put a program. */
+/** The path at which `bundleAll` puts a program. */
 function placeOf(program: URL, folder: string): string {
   return join(folder, relative(ROOT, fileURLToPath(program)).replace(/\.ts$/, '.mjs'))
 }
 
-/** One that is bundled once for the whole run of the tests, see `childrenFolder.ts`. */
+/** A program that is bundled once for the whole test run; see `childrenFolder.ts`. */
 export function bundledChild(program: URL): string {
   const path = placeOf(program, process.env.TXLANE_CHILDREN ?? '')
   if (!existsSync(path))
@@ -47,7 +48,7 @@ export function bundledChild(program: URL): string {
 
 export type Bundle = AsyncDisposable & { readonly path: string }
 
-/** The same where no test may be running: then it is bundled now, until it is disposed of. */
+/** The same for use outside a test run: bundles the program now, and deletes the bundle on disposal. */
 export async function bundleChild(program: URL): Promise<Bundle> {
   if (process.env.TXLANE_CHILDREN !== undefined)
     return { path: bundledChild(program), [Symbol.asyncDispose]: async () => {} }

@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node'
 import { cacheFolder } from '../../scripts/bundle.mjs'
 import { bundleAll } from './bundleChild.js'
 
-/** What tests start in processes of their own, by the path from the root. */
+/** Programs that tests start as child processes, by their paths from the root. */
 const PROGRAMS = [
   'examples/market-maker/bot.ts',
   'examples/payout/payout.ts',
@@ -18,7 +18,10 @@ const PROGRAMS = [
   'test/integration/recoveryDiskWorker.ts',
 ]
 
-/** For the whole run, at once: what they share, viem above all, is read and written a single time. */
+/**
+ * Bundles all programs together, once for the whole run, so that shared dependencies, mostly viem, are read
+ * and written a single time.
+ */
 export default async function childrenFolder(project: TestProject): Promise<() => Promise<void>> {
   const folder = cacheFolder('txlane-children-')
   process.env.TXLANE_CHILDREN = folder

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 
-/** Debian's, unless another is named. */
+/** Debian's Chromium, unless `CHROMIUM_PATH` names another. */
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 export const hasChromium = existsSync(CHROMIUM)
 
-// Generous, since the machines are shared: what hangs still ends.
+// Generous, because the machines are shared. A page that hangs still times out.
 const TIMEOUT_MS = 240_000
 
 export type Browser = AsyncDisposable & {
-  /** An empty page, and everything that it asks for or complains of. */
+  /** Opens an empty page, and collects its requests and its error messages. */
   open(): Promise<{ readonly page: Page; readonly requests: string[]; readonly complaints: string[] }>
 }
 
-/** Chromium without a window, with a profile of its own that is empty and goes with it. */
+/** Starts Chromium without a window, with an empty profile that is deleted on disposal. */
 export async function startBrowser(): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'txlane-chromium-'))
   const context: BrowserContext = await chromium.launchPersistentContext(profile, {

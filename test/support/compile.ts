@@ -13,8 +13,8 @@ type Output = {
 }
 
 /**
- * The contract of that name in a source text.
- * @throws Error with the compiler's words, warnings included
+ * Compiles the contract of that name from a source text.
+ * @throws Error with the compiler's messages, warnings included
  */
 export function compile(name: string, content: string): { readonly abi: Abi; readonly bytecode: Hex } {
   const input = { language: 'Solidity', sources: { 'Source.sol': { content } }, settings: SETTINGS }

@@ -1,29 +1,29 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 
-/** What becomes of the next statement of a client. Everything after it is as usual again. */
+/** The fault of a client's next statement. All later statements pass as usual. */
 type Fault =
-  /** Carried out; its answer is lost with the connection. */
+  /** The server executes the statement; its answer is lost with the connection. */
   | 'loseReply'
-  /** The connection breaks before it comes to the server. */
+  /** The connection breaks before the statement reaches the server. */
   | 'loseRequest'
-  /** The connection breaks for the client; the statement stays on its way until it is delivered. */
+  /** The connection breaks for the client; the proxy holds the statement until `deliver`. */
   | 'holdRequest'
-  /** Nothing comes back, and nothing breaks. */
+  /** No answer comes, and the connection stays open. */
   | 'hang'
 
 export type CutProxy = AsyncDisposable & {
   readonly port: number
-  /** The next statement that begins like this, on any connection. */
+  /** Applies the fault to the next statement that begins like this, on any connection. */
   fail(fault: Fault, words: string): void
-  /** Lets go of what was held, and resolves when the server has answered it. */
+  /** Delivers the held statement, and resolves when the server has answered it. */
   deliver(): Promise<void>
   stop(): Promise<void>
 }
 
-// The end of every answer: ReadyForQuery, outside a transaction. It follows the commit of a single statement.
+// The end of every answer: ReadyForQuery outside a transaction. For a single statement it follows the commit.
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** Stands between a client and PostgreSQL, and breaks connections at the worst moment. */
+/** A proxy between a client and PostgreSQL that breaks connections at the worst moment. */
 export async function startCutProxy(serverPort: number): Promise<CutProxy> {
   let planned: { readonly fault: Fault; readonly words: string } | undefined
   let held: { readonly bytes: Buffer; readonly upstream: Socket } | undefined

@@ -1,7 +1,10 @@
 import type { Abi, Hex } from 'viem'
 import { compile } from './compile.js'
 
-/** What accounts delegate to: it counts how often it was marked, in the account's own storage, and makes contracts. */
+/**
+ * The contract that accounts delegate to. It counts calls of its `mark` in the account's own storage, and
+ * creates contracts.
+ */
 const SOURCE = `
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
@@ -13,7 +16,7 @@ contract Delegate {
     receive() external payable {}
 }`
 
-/** @throws Error with the compiler's words, warnings included */
+/** @throws Error with the compiler's messages, warnings included */
 export function compileDelegate(): { readonly abi: Abi; readonly bytecode: Hex } {
   return compile('Delegate', SOURCE)
 }

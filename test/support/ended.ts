@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 
 export type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
 
-/** What a process wrote, once it has ended. Rejects where it could not be started. */
+/** The output of a process, once it has ended. Rejects if the process could not be started. */
 export function ended(child: ChildProcess): Promise<Ended> {
   let out = ''
   let err = ''

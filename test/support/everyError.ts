@@ -3,14 +3,14 @@ import { afterEach, expect } from 'vitest'
 import { TxlaneError } from '../../src/errors/base.js'
 import { type Leak, leaksOf } from './leaks.js'
 
-// Set up in every project: each TxlaneError that a test makes, wherever it ends up, is walked when the test is over,
-// with all that was hung on it since. None may hold a URL beyond its origin.
-//
-// `super(...)` goes to whatever the prototype of the class is at that moment, so a class put in between sees every
+// Set up in every project. After each test it walks every TxlaneError that the test made, wherever the error
+// ended up, with all properties attached since. None may hold a URL beyond its origin.
+// `super(...)` calls the prototype of the class at that moment, so a class put in between sees every
 // construction, and the library needs no hook for it.
 const made: TxlaneError[] = []
 const leaks: Leak[] = []
-// A test that makes very many has the older ones walked on the way: the hook after it is given ten seconds.
+// The number of errors kept until the end of a test. A test that makes more has the older ones walked early,
+// because the hook after the test has only ten seconds.
 const KEPT_MAX = 10_000
 
 class Recorded extends BaseError {

@@ -6,21 +6,27 @@ import type { Ended } from './ended.js'
 
 const ROOT = new URL('../..', import.meta.url)
 
-// A test that times out is not waited for, and what it started must not outlive the run.
+// Vitest does not wait for a test that timed out, and its child processes must not outlive the run.
 const alive = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
 })
 
-/** An example as a process of its own. */
+/** An example in a child process. */
 export type ExampleProcess = AsyncDisposable & {
-  /** The first line of its output that matches, written or yet to come. Rejects with all it wrote when it ends before. */
+  /**
+   * The first output line that matches, already written or yet to come. Rejects with the whole output if the
+   * process ends first.
+   */
   line(matches: RegExp): Promise<RegExpMatchArray>
   kill(signal: NodeJS.Signals): void
   readonly ended: Promise<Ended>
 }
 
-/** `file`: below examples/. The environment is what is given, and no more than a process needs. */
+/**
+ * `file` is a path below examples/. The process gets only the given environment and the variables that any
+ * process needs.
+ */
 export function startExample(
   file: string,
   environment: Readonly<Record<string, string>>,
@@ -29,7 +35,7 @@ export function startExample(
   return startProgram(bundledChild(new URL(`examples/${file}`, ROOT)), environment, args)
 }
 
-/** The same of a program that is bundled already. */
+/** The same for a program that is already bundled. */
 export function startProgram(
   program: string,
   environment: Readonly<Record<string, string>>,
@@ -89,8 +95,8 @@ export function startProgram(
   }
 }
 
-/** A process of its own takes a while to start where others compute. */
+/** A child process starts slowly on a busy machine. */
 export const EXAMPLE_TIMEOUT_MS = 300_000
 
-/** Of the devnet's first account. Everybody knows it. */
+/** The key of the devnet's first account. It is public. */
 export const DEVNET_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 const source = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url))
 
-// The examples import the package by its name. Here that is its source.
+// The examples import the package by its name. The alias resolves it to the source.
 export default defineConfig({
   resolve: {
     alias: [

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url'
 const RUN_BUNDLED = fileURLToPath(new URL('../../scripts/runBundled.mjs', import.meta.url))
 
 /**
- * A program in a process of its own, as plain JavaScript: that is how the package is used. A loader keeps the name of
- * each function, which costs wherever one is made, and costs the peers of the bench nothing.
+ * Runs a program in a child process as plain JavaScript, as users run the package. A TypeScript loader keeps
+ * the name of each function, which costs time at each function creation, and costs the peers of the bench
+ * nothing.
  */
 export function forkBuilt(
   program: URL,

@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-// Below what systems give to whoever asks for any port, and to each outgoing connection (Linux from 32,768 on, others
-// from 49,152): of those, one that was free is taken by the time it is used, or while a server restarts.
+// Below the range from which systems assign ephemeral ports and ports of outgoing connections (Linux from
+// 32,768 on, others from 49,152). A port of that range that was free may be taken before it is used, or while
+// a server restarts.
 const FIRST = 15_000
 const END = 32_000
 const TRIES = 50
 
-/** A loopback port that nobody listens at, and that nobody is given by chance. */
+/** A loopback port on which no process listens, and which the system does not assign by itself. */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < TRIES; tried += 1) {
     const port = randomInt(FIRST, END)

@@ -3,12 +3,15 @@ import { findGeth, NO_GETH } from '../nodes/find/geth.js'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The binary; undefined where there is none. */
+    /** The path of the binary; undefined if there is none. */
     geth: string | undefined
   }
 }
 
-/** Builds none: a test run that fetches a compiler's worth of modules for minutes is not what was asked for. */
+/**
+ * Does not build geth, because a build downloads Go modules for minutes, which a test run should not start
+ * by itself.
+ */
 export default async function gethFound(project: TestProject): Promise<void> {
   const file = await findGeth()
   if (file === undefined) {

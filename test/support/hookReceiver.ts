@@ -2,18 +2,21 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Delivery, verifyWebhook, type WebhookPayload } from '../../src/outbox/index.js'
 
-/** What a receiver of webhooks answers: a status, or nothing at all. */
+/** The answer of a webhook receiver: a status, or no answer at all. */
 export type HookAnswer = number | 'silence'
 
 export type HookReceiver = AsyncDisposable & {
   readonly url: string
-  /** What was accepted, in its order, repeats too. */
+  /** Accepted deliveries in their order, repeats included. */
   readonly accepted: readonly WebhookPayload['data'][]
-  /** Requests whose signature does not verify. */
+  /** The number of requests whose signature does not verify. */
   readonly unsigned: number
 }
 
-/** A server that verifies signatures as a customer does. `answer`: for each delivery that verifies; 204 without it. */
+/**
+ * A server that verifies signatures as a customer does. `answer` is called for each verified delivery; the
+ * default answer is 204.
+ */
 export async function startHookReceiver(
   secret: string,
   answer: (delivery: Omit<Delivery, 'attempt'>) => HookAnswer = () => 204,

@@ -1,7 +1,7 @@
-/** Where a value holds what no error may carry, and what it is. */
+/** The place in a value that holds a secret, and the text there. */
 export type Leak = { readonly at: string; readonly what: string }
 
-// Whatever follows a URL's host, and whatever stands before it: both carry API keys.
+// The part of a URL after the host, and user and password before it: both carry API keys.
 const URL_BEYOND_ORIGIN =
   /\b(?:https?|wss?|postgres(?:ql)?):\/\/(?:[^\s"'`<>()[\]{}\\/@]*@|[^\s"'`<>()[\]{}\\/?#]+[/?#][^\s"'`<>()[\]{}\\])[^\s"'`<>()[\]{}\\]*/gi
 
@@ -11,8 +11,9 @@ const HARMLESS = /^https:\/\/viem\.sh\/docs\/[\w/.#-]*$/
 const DEPTH_MAX = 20
 
 /**
- * Walks everything that can be reached from a value: own properties, enumerable or not, of errors, objects, arrays, maps
- * and sets, causes and stacks among them, and names every text that holds a URL beyond its origin or a given secret.
+ * Walks every value that can be reached from `value`: own properties, enumerable or not, of errors, objects,
+ * arrays, maps and sets, including causes and stacks. Reports every text that holds a URL beyond its origin
+ * or a given secret.
  */
 export function leaksOf(value: unknown, secrets: readonly string[] = []): readonly Leak[] {
   const found: Leak[] = []
@@ -40,7 +41,7 @@ export function leaksOf(value: unknown, secrets: readonly string[] = []): readon
   }
 
   look('error', value, 0)
-  // What a logger prints: `toString`, and the properties that JSON takes.
+  // The texts that a logger prints: `toString`, and the properties that JSON takes.
   if (value instanceof Error) text('error.toString()', String(value))
   return found
 }

@@ -3,12 +3,12 @@ import { findLocalKms, NO_LOCAL_KMS } from '../kms/emulator/localKms.js'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The binary; undefined where there is none. */
+    /** The path of the binary; undefined if there is none. */
     localKms: string | undefined
   }
 }
 
-/** Builds none: that needs Go, and takes a minute. */
+/** Does not build local-kms, because a build needs Go and takes a minute. */
 export default function localKmsFound(project: TestProject): void {
   const file = findLocalKms()
   if (file === undefined) {

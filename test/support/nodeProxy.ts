@@ -9,26 +9,26 @@ import {
 import type { AddressInfo } from 'node:net'
 import { pause } from './pause.js'
 
-/** What has gone by. */
+/** The traffic that passed the proxy. */
 export type Counted = {
-  /** HTTP requests. */
+  /** The number of HTTP requests. */
   readonly requests: number
-  /** JSON-RPC calls in them. */
+  /** The number of JSON-RPC calls in them. */
   readonly calls: number
   readonly methods: Readonly<Record<string, number>>
-  /** Requests that hold a call of this method. */
+  /** The number of requests that hold a call of this method. */
   requestsWith(method: string): number
 }
 
 export type NodeProxy = AsyncDisposable & {
   readonly url: string
-  /** HTTP requests since it began. */
+  /** The number of HTTP requests since the proxy began. */
   readonly requests: number
-  /** Raw transactions since it began. */
+  /** The number of raw transactions since the proxy began. */
   readonly sends: number
-  /** How many of those the node has dealt with, or the rule in its place. */
+  /** The number of these raw transactions that were answered, by the node or by the rule. */
   readonly answered: number
-  /** What has come since the last time. */
+  /** The traffic since the last call of `take`. */
   take(): Counted
 }
 
@@ -38,36 +38,40 @@ export type ProxiedCall = {
   readonly params: readonly unknown[]
 }
 
-/** What becomes of a request. */
+/** The ruling on a request. */
 export type Ruling =
   | { readonly type: 'pass' }
-  /** The connection is closed, and the node never has the request. */
+  /** The connection is closed before the node gets the request. */
   | { readonly type: 'loseRequest' }
-  /** The node has the request; the connection is closed in place of the answer. */
+  /** The node gets the request; the connection is closed in place of the answer. */
   | { readonly type: 'loseAnswer' }
-  /** This status and text in place of an answer of the node. */
+  /** The proxy answers with this status and text, and the node gets no request. */
   | { readonly type: 'refuse'; readonly status: number; readonly text: string }
-  /** The node never has the call at this place. It is answered with the result all the same. */
+  /** The call at this place is not forwarded, but answered with the result. */
   | { readonly type: 'swallow'; readonly place: number; readonly result: unknown }
 
 export type ProxyOptions = {
-  /** Half of it passes before the node has a request, half before the client has the answer. @default 0 */
+  /**
+   * Added to each round trip: half before the node gets a request, half before the client gets the answer.
+   * @default 0
+   */
   readonly roundTripMs?: number
-  /** Asked once for each request, when the node would have it. @default everything passes */
+  /** Called once for each request before it is forwarded. @default every request passes */
   readonly rule?: (calls: readonly ProxiedCall[]) => Ruling
 }
 
 type Answer = { readonly status: number; readonly body: Buffer }
 
-// Longer than any client keeps an idle connection: one that is closed as a request arrives would be an error.
+// Longer than any client keeps an idle connection: a connection that closes just as a request arrives would
+// cause an error.
 const KEEP_ALIVE_MS = 300_000
 const JSON_TYPE: IncomingHttpHeaders = { 'content-type': 'application/json' }
 const SEND = '"eth_sendRawTransaction"'
 const PASS: Ruling = { type: 'pass' }
 
 /**
- * Stands between a client and a node. It counts what goes by, so that no library's word is needed; it adds time to each
- * round trip; and it does to a request what its rule says.
+ * A proxy between a client and a node. It counts the traffic, so that no measurement relies on a library's
+ * own figures; it delays each round trip; and it applies the ruling of its rule to each request.
  */
 export async function startNodeProxy(target: string, options: ProxyOptions = {}): Promise<NodeProxy> {
   const { roundTripMs = 0, rule } = options
@@ -86,7 +90,7 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
     })
   }
 
-  /** Undefined: the connection is to be closed. */
+  /** Undefined if the connection is to be closed. */
   async function answered(body: Buffer): Promise<Answer | undefined> {
     const ruling = rule === undefined ? PASS : rule(callsOf(body))
     switch (ruling.type) {
@@ -120,7 +124,7 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await bodyOf(incoming)
-    // Read later: the clock may be running.
+    // Parsed later, because the bench clock may be running.
     bodies.push(body)
     total.requests++
     const sends = body.toString().split(SEND).length - 1
@@ -134,7 +138,7 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
   }
 
   const server = createServer((incoming, outgoing) => {
-    // The node or the client has gone: the other one hears of it by its connection.
+    // The node or the client has disconnected. The other side notices when its connection closes.
     pass(incoming, outgoing).catch(() => outgoing.destroy())
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS

@@ -8,7 +8,10 @@ const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
   scripts: Readonly<Record<string, string>>
 }
 
-/** Runs one of the package's scripts to its end, as npm does, without npm: starting that is half of a short run. */
+/**
+ * Runs one of the package's scripts to its end, as npm does, but without npm, whose start takes half of a
+ * short run.
+ */
 export function npmScript(
   script: string,
   args: readonly string[],

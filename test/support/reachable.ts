@@ -1,17 +1,17 @@
 import { chmod, copyFile, link, lstat, mkdir, readdir, readlink, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Whether everybody may look into the folder: each one above it lets them through. */
+/** True if every user may read the folder, which requires that each folder above it grants access. */
 export async function isReachable(folder: string): Promise<boolean> {
   const { mode } = await stat(folder)
   const above = dirname(folder)
   return (mode & 0o001) !== 0 && (above === folder || isReachable(above))
 }
 
-/** The folder at another place, which takes no room where both are on one disk. */
+/** Links the folder's files at another place, which takes no space if both are on one disk. */
 export async function linkFolder(from: string, to: string): Promise<void> {
   await mkdir(to)
-  // Whatever the umask.
+  // Sets the mode explicitly, because the umask may restrict it.
   await chmod(to, 0o755)
   for (const name of await readdir(from)) {
     const [source, target] = [join(from, name), join(to, name)]

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hex } from 'viem'
 
-/** One of the callers in the file of examples/relayer. */
+/** A caller in the callers file of examples/relayer. */
 export type CallerEntry = {
   readonly name: string
   readonly keys: readonly string[]
@@ -16,7 +16,7 @@ export type CallerEntry = {
   readonly webhook?: { readonly url: string; readonly secret: string }
 }
 
-/** The files that examples/relayer reads, in a folder of their own. */
+/** The files that examples/relayer reads, in a temporary folder. */
 export type RelayerFiles = AsyncDisposable & {
   readonly environment: { readonly CALLERS_FILE: string; readonly KEYS_FILE: string }
   writeCallers(callers: readonly CallerEntry[]): Promise<void>
@@ -34,12 +34,12 @@ export async function relayerFiles(): Promise<RelayerFiles> {
   }
 }
 
-/** As the file has it: not the token itself. */
+/** The digest as the file holds it, in place of the token. */
 export function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** What examples/relayer answers. */
+/** An answer of examples/relayer. */
 export type RelayerAnswer = {
   readonly status: number
   readonly headers: Headers
@@ -58,7 +58,7 @@ export type RelayerAnswer = {
   }
 }
 
-/** One request, tried once. A text is posted as it stands. @throws where there is no answer */
+/** Makes one request, without retries. A text is posted unchanged. @throws if there is no answer */
 export async function askRelayer(
   url: string,
   token: string | undefined,

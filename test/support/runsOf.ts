@@ -1,4 +1,7 @@
-/** How often a property is tried: as often as it says, or as `TXLANE_RUNS` says, to look for longer or to be quick. */
+/**
+ * The number of runs of a property: `TXLANE_RUNS` if it is set, to search longer or to be quick, and the
+ * usual number otherwise.
+ */
 export function runsOf(usual: number): number {
   const { TXLANE_RUNS: given } = process.env
   return given === undefined ? usual : Number(given)

@@ -1,12 +1,12 @@
 import type { Hash, Hex } from 'viem'
 import type { Port, RpcCall, RpcReply } from '../../src/rpc/port.js'
 
-/** One use of a nonce by the account: by a transaction of that hash, or (null) by an authorization. */
+/** One use of a nonce of the account: by the transaction with that hash, or (null) by an authorization. */
 export type Use = Hash | null
-/** What the account did in each block, from block 0 on. */
+/** The nonce uses of each block, from block 0 on. */
 export type History = readonly (readonly Use[])[]
 
-/** A hash that tells what it is of when a test fails. */
+/** A hash that is recognisable when a test fails. */
 export function hashOf(kind: 'own' | 'foreign' | 'stranger' | 'block', ...parts: readonly number[]): Hash {
   const digit = { own: 'a', foreign: 'f', stranger: '5', block: 'b' }[kind]
   const tail = parts.map((part) => part.toString(16).padStart(8, '0')).join('')
@@ -14,16 +14,16 @@ export function hashOf(kind: 'own' | 'foreign' | 'stranger' | 'block', ...parts:
 }
 
 export type ScriptedChain = {
-  /** Number of its last block. */
+  /** The number of the newest block. */
   readonly newest: number
   readonly blockHash: (number: number) => Hash
   readonly countAt: (number: number) => number
   readonly numberOf: (hash: unknown) => number | undefined
-  /** What a node on this chain answers. */
+  /** The answer of a node on this chain. */
   readonly answer: (call: RpcCall) => RpcReply
 }
 
-/** A chain that only counts one account's nonces. Blocks below `forkedAt` are the same under every `fork`. */
+/** A chain that only counts one account's nonces. Blocks below `forkedAt` are the same for every `fork`. */
 export function scriptedChain(
   address: Hex,
   history: History,
@@ -81,7 +81,7 @@ export function rpcFailure(code: number, message: string): RpcReply {
 
 export type ScriptedPort = Port & { readonly batches: readonly (readonly RpcCall[])[] }
 
-/** A port that answers each call by itself, in order. `at` counts the calls and the batches from 0. */
+/** A port that answers each call separately, in order. `at` counts the calls and the batches from 0. */
 export function scriptedPort(
   answer: (call: RpcCall, at: { call: number; batch: number; inBatch: number }) => RpcReply,
 ): ScriptedPort {
@@ -106,7 +106,7 @@ function hex(value: number): Hex {
   return `0x${value.toString(16)}`
 }
 
-/** What a call of the evidence reader asks for. */
+/** The kinds of call that the evidence reader makes. */
 export const isCount = (call: RpcCall) => call.method === 'eth_getTransactionCount'
 export const isByHash = (call: RpcCall) => blockHashOf(call.params[1]) !== undefined
 export const isBody = (call: RpcCall) => call.method.startsWith('eth_getBlockBy') && call.params[1] === true

@@ -18,14 +18,17 @@ import {
 export type Telemetry = AsyncDisposable & {
   readonly meterProvider: MeterProvider
   readonly tracerProvider: BasicTracerProvider
-  /** Spans that have ended, in that order. */
+  /** Spans that have ended, in the order of their end. */
   spans(): readonly ReadableSpan[]
-  /** What is exported now. */
+  /** The metrics that are exported now. */
   collect(): Promise<Collected>
 }
 
 export type Collected = {
-  /** The sum of all points that have these attributes; a histogram's are counted. Undefined where there is none. */
+  /**
+   * The sum of all points that have these attributes; for a histogram, its count. Undefined if there is no
+   * such point.
+   */
   value(name: string, attributes?: Attributes): number | undefined
   /** The sum of a histogram's values. */
   sum(name: string, attributes?: Attributes): number | undefined

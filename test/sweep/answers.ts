@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import type { Fate, TxlaneErrorCode } from '../../src/errors/base.js'
 
-/** What the library said of an id, as a child tells it: a line of JSON. */
+/** An answer of the library about an id, as a child reports it: a line of JSON. */
 export type Answer =
-  /** `send` resolved: it is in the store. For `allocated`, `commit` did. */
+  /** `send` resolved: the transaction is in the store. For `allocated`, `commit` resolved. */
   | { readonly tell: 'kept'; readonly id: string }
   | {
       readonly tell: 'sealed'
@@ -25,15 +25,15 @@ export type Answer =
       readonly result: 'removed' | 'cancelled' | 'tooLate'
     }
 
-/** Something that is no answer to any ask. */
+/** A report that answers no ask. */
 export type Trouble = { readonly tell: 'trouble'; readonly message: string }
 
-/** Whatever a child tells, of the library or of itself. */
+/** Any report of a child, about the library or about itself. */
 export type AnyTell = { readonly tell: string }
 
 const ANSWERS: ReadonlySet<string> = new Set<Answer['tell']>(['kept', 'sealed', 'failed', 'cancelled'])
 
-// The call was refused, which says nothing of the transaction: it may be asked for again under the same id.
+// The call was refused, which says nothing about the transaction: it may be sent again under the same id.
 const REFUSALS: ReadonlySet<TxlaneErrorCode> = new Set([
   'LEASE_LOST',
   'QUEUE_FULL',
@@ -48,7 +48,7 @@ export function isAnswer(tell: AnyTell): tell is Answer {
   return ANSWERS.has(tell.tell)
 }
 
-/** It was told that the transaction never ran and never will (P5). */
+/** True if the answer promises that the transaction never ran and never will (P5). */
 export function saysEnded(tell: Answer): boolean {
   if (tell.tell === 'cancelled') return tell.result !== 'tooLate'
   return tell.tell === 'failed' && tell.fate === 'notExecuted' && !REFUSALS.has(tell.code)
@@ -59,7 +59,7 @@ export function saysExecuted(tell: Answer): boolean {
   return tell.tell === 'sealed' || (tell.tell === 'failed' && tell.fate === 'executed')
 }
 
-/** The kind of an answer, under which it is counted. */
+/** The kind under which an answer is counted. */
 export function kindOf(tell: Answer): string {
   switch (tell.tell) {
     case 'kept':

@@ -2,19 +2,19 @@ import { type Address, type Hex, hexToNumber } from 'viem'
 import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { type ExecutedTx, walkBlocks } from '../../tools/cli/demo/walk.js'
 
-/** What the chain says of one account. */
+/** The state of one account on the chain. */
 export type ChainFacts = {
   readonly executed: readonly ExecutedTx[]
   readonly latestCount: number
   readonly pendingCount: number
-  /** Nonces of what waits in the node's pool. */
+  /** The nonces of transactions in the node's pool. */
   readonly waiting: readonly number[]
 }
 
 /** Nonces of the account's transactions in the node's pool. */
 export type Waiting = (account: Address) => readonly number[]
 
-/** Reads every sealed block after `after` once, for all accounts, without a line of what is under test. */
+/** Reads every sealed block after `after` once, for all accounts, without any code under test. */
 export async function readChain(options: {
   readonly rpc: PlainRpc
   readonly accounts: readonly Address[]

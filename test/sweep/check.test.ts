@@ -61,8 +61,8 @@ function verdict(
   return check({ account: ACCOUNT, asks, told, chain })
 }
 
-describe('nothing is found', () => {
-  test('where each ran once, or was told that it never will', () => {
+describe('no problem is found', () => {
+  test('if each ran once, or was reported as never to run', () => {
     const asks = [
       ask('a'),
       ask('b', 'cancel'),
@@ -82,7 +82,7 @@ describe('nothing is found', () => {
     expect(found).toEqual({ transactions: 5, executed: 2, noops: 1, ...NOTHING_WRONG })
   })
 
-  test('where one of a transaction and its replacement ran', () => {
+  test('if one of a transaction and its replacement ran', () => {
     const asks = [ask('a', 'replace'), ask('b', 'replace')]
     const told = [
       failed('a', { code: 'SUPERSEDED' }),
@@ -94,17 +94,17 @@ describe('nothing is found', () => {
     expect(verdict(asks, told, blocks)).toMatchObject({ executed: 2, ...NOTHING_WRONG })
   })
 
-  test('where each ran once, whichever of the processes was told so, and told that it was too late', () => {
+  test('if each ran once, as reported to any of the processes, also as too late to cancel', () => {
     const asks = [ask('a'), ask('b', 'cancel')]
     const told = [sealed('a', 0), sealed('a', 0), cancelled('b', 'tooLate')]
     expect(verdict(asks, told, [executed(0, 'a'), executed(1, 'b')])).toMatchObject(NOTHING_WRONG)
   })
 
-  test('where one ran of which nobody that lives was told', () => {
+  test('if one ran without a report to any living process', () => {
     expect(verdict([ask('a')], [], [executed(0, 'a')])).toMatchObject(NOTHING_WRONG)
   })
 
-  test('where bytes that were never committed did not run, and a nonce was given back', () => {
+  test('if uncommitted bytes did not run, and a nonce was released', () => {
     expect(verdict([ask('a', 'allocated'), ask('b', 'returned')], [], [])).toMatchObject(NOTHING_WRONG)
   })
 })
@@ -118,21 +118,21 @@ describe('duplicates', () => {
     })
   })
 
-  test('a transaction and what took its place', () => {
+  test('a transaction and its replacement', () => {
     const blocks = [executed(0, 'a', 'replace'), executed(1, replacementOf('a'), 'replace')]
     expect(verdict([ask('a', 'replace')], [], blocks).duplicates).toBe(1)
   })
 })
 
 describe('lost', () => {
-  test('one that is in no block, and whose end nobody told', () => {
+  test('a transaction without a block and without a reported end', () => {
     expect(verdict([ask('a')], [kept('a')], [])).toMatchObject({
       lost: 1,
       problems: ['lost: a never executed'],
     })
   })
 
-  test('an error that leaves the fate open, or refuses the call alone, is no end', () => {
+  test('an error that leaves the fate open, or refuses only the call, is no end', () => {
     expect(verdict([ask('a')], [failed('a', { fate: 'inFlight' })], []).lost).toBe(1)
     expect(verdict([ask('a')], [failed('a', { code: 'STORE' })], []).lost).toBe(1)
     expect(verdict([ask('a')], [failed('a', { code: 'CLOSED' })], []).lost).toBe(1)
@@ -142,7 +142,7 @@ describe('lost', () => {
     expect(verdict([ask('a', 'allocated')], [kept('a')], []).lost).toBe(1)
   })
 
-  test('a replacement for which another made way', () => {
+  test('a replacement whose predecessor was superseded', () => {
     expect(verdict([ask('a', 'replace')], [failed('a', { code: 'SUPERSEDED' })], []).lost).toBe(1)
   })
 })
@@ -159,7 +159,7 @@ describe('gaps', () => {
     expect(found).toMatchObject({ gaps: 1, problems: ['gaps: nonce 1 is below the count and in no block'] })
   })
 
-  test('a pending count that differs, and what still waits in the pool', () => {
+  test('a pending count that differs, and a transaction that still waits in the pool', () => {
     const blocks = [executed(0, 'a')]
     expect(verdict([ask('a')], [sealed('a', 0)], blocks, { pendingCount: 2 }).gaps).toBe(1)
     expect(verdict([ask('a')], [sealed('a', 0)], blocks, { waiting: [2] }).gaps).toBe(1)
@@ -167,7 +167,7 @@ describe('gaps', () => {
 })
 
 describe('foreign', () => {
-  test('a transaction that nobody asked for, that has other data, goes elsewhere or brings a value is a finding', () => {
+  test('a transaction without an ask, with other data, another target or a value is a finding', () => {
     const stranger = executed(0, 'who')
     expect(verdict([], [], [stranger]).foreign).toBe(1)
     expect(verdict([ask('a')], [failed('a')], [{ ...executed(0, 'a'), to: OTHER }]).foreign).toBe(1)
@@ -181,7 +181,7 @@ describe('contradictions', () => {
     ['failed', failed('a')],
     ['removed', cancelled('a', 'removed')],
     ['cancelled', cancelled('a', 'cancelled')],
-  ])('P5: told as %s, and executed', (_, tell) => {
+  ])('P5: reported as %s, and executed', (_, tell) => {
     expect(verdict([ask('a')], [tell, sealed('a', 0)], [executed(0, 'a')])).toMatchObject({
       contradictions: 1,
     })
@@ -191,16 +191,16 @@ describe('contradictions', () => {
     ['sealed', sealed('a', 0)],
     ['cancelled too late', cancelled('a', 'tooLate')],
     ['failed, yet executed', failed('a', { fate: 'executed', code: 'TOO_LATE' })],
-  ])('told as %s, and never executed', (_, tell) => {
+  ])('reported as %s, and never executed', (_, tell) => {
     expect(verdict([ask('a')], [tell], [])).toMatchObject({ contradictions: 1 })
   })
 
-  test('told another hash, nonce or status than the chain has', () => {
+  test('another reported hash, nonce or status than on the chain', () => {
     const wrong = [sealed('a', 7), sealed('a', 0, 'reverted')]
     expect(verdict([ask('a')], wrong, [executed(0, 'a')]).contradictions).toBe(2)
   })
 
-  test('two processes that were told different hashes', () => {
+  test('different hashes reported to two processes', () => {
     const told = [sealed('a', 0), sealed('a', 0, 'success', hashAt(7))]
     expect(verdict([ask('a')], told, [executed(0, 'a')]).contradictions).toBe(1)
   })

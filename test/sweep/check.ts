@@ -4,16 +4,16 @@ import { type Answer, type AnyTell, isAnswer, saysEnded, saysExecuted } from './
 import { dataOf, replacementOf, targetOf, type Wanted } from './asks.js'
 import type { ChainFacts } from './chain.js'
 
-/** What was asked for, what was told, and what the chain has of one account that began at nonce 0. */
+/** The asks, the reports, and the chain's facts of one account that began at nonce 0. */
 export type Evidence = {
   readonly account: Address
   readonly asks: readonly Wanted[]
-  /** Of all processes and all their lives, in the order of their telling. */
+  /** The reports of all processes and all their lives, in order. */
   readonly told: readonly AnyTell[]
   readonly chain: ChainFacts
 }
 
-/** Of transactions and findings. */
+/** The numbers of transactions and findings. */
 export type Counts = {
   readonly transactions: number
   readonly executed: number
@@ -25,12 +25,12 @@ export type Counts = {
   readonly contradictions: number
 }
 
-/** With one line for each of what was found. */
+/** `problems` has one line for each finding. */
 export type Verdict = Counts & { readonly problems: readonly string[] }
 
 type Finding = 'duplicates' | 'lost' | 'gaps' | 'foreign' | 'contradictions'
 
-/** Holds what callers were told against the blocks. It uses nothing of the library's books. */
+/** Compares the reports to callers with the blocks. It uses no data of the library. */
 export function check({ account, asks, told, chain }: Evidence): Verdict {
   const found = { duplicates: 0, lost: 0, gaps: 0, foreign: 0, contradictions: 0 }
   const problems: string[] = []
@@ -45,7 +45,7 @@ export function check({ account, asks, told, chain }: Evidence): Verdict {
     const own = tx.value === 0n ? known.get(keyOf(tx.data, tx.to)) : undefined
     if (own) own.push(tx)
     else if (isNoop(tx, account)) noops++
-    else find('foreign', `nonce ${tx.nonce} of ${account} holds ${tx.hash}, which nobody asked for`)
+    else find('foreign', `nonce ${tx.nonce} of ${account} holds ${tx.hash}, which was never requested`)
   }
   const executedOf = (ask: Wanted, id: string) => known.get(keyOf(dataOf(id), targetOf(ask))) ?? []
   const answers = byId(told)
@@ -66,7 +66,7 @@ export function check({ account, asks, told, chain }: Evidence): Verdict {
       for (const line of contradictionsOf(said, executed)) find('contradictions', `${id} ${line}`)
     }
     if (ask.kind === 'replace' && idsOf(ask).every((id) => executedOf(ask, id).length > 0))
-      find('duplicates', `${ask.id} executed, and so did what took its place`)
+      find('duplicates', `${ask.id} executed, and so did its replacement`)
   }
   for (const line of gapsOf(chain)) find('gaps', line)
   const executed = [...known.values()].filter(({ length }) => length > 0).length
@@ -99,7 +99,7 @@ function byId(told: readonly AnyTell[]): Answers {
   return answers
 }
 
-/** The replacement was taken on: it was kept, or what it replaces made way for it. */
+/** True if the replacement was admitted: it was kept, or its predecessor was superseded. */
 function inPlay(ask: Wanted, answers: Answers): boolean {
   const madeWay = answers.get(ask.id)?.some((tell) => tell.tell === 'failed' && tell.code === 'SUPERSEDED')
   const kept = answers.get(replacementOf(ask.id))?.some(({ tell }) => tell === 'kept' || tell === 'sealed')
@@ -109,7 +109,7 @@ function inPlay(ask: Wanted, answers: Answers): boolean {
 function mustLand(ask: Wanted, id: string, answers: Answers): boolean {
   const said = answers.get(id) ?? []
   if (said.some(saysEnded)) return false
-  // Only what was committed is anybody's but the user's, who did not come to the sending of it.
+  // Uncommitted bytes are known only to the user, and need not have been sent.
   if (ask.kind === 'allocated') return said.some(({ tell }) => tell === 'kept')
   return id === ask.id || inPlay(ask, answers)
 }
@@ -119,12 +119,14 @@ function contradictionsOf(said: readonly Answer[], executed: readonly ExecutedTx
   const [first] = executed
   for (const tell of said) {
     if (saysEnded(tell) && first)
-      lines.add(`was told as ${words(tell)} and executed at nonce ${first.nonce}, block ${first.blockNumber}`)
-    if (saysExecuted(tell) && !first) lines.add(`was told as ${words(tell)} and never executed`)
+      lines.add(
+        `was reported as ${words(tell)} and executed at nonce ${first.nonce}, block ${first.blockNumber}`,
+      )
+    if (saysExecuted(tell) && !first) lines.add(`was reported as ${words(tell)} and never executed`)
     if (tell.tell !== 'sealed' || !first) continue
     const { hash, nonce, status } = tell
     if (!executed.some((tx) => tx.hash === hash && tx.nonce === nonce && tx.status === status))
-      lines.add(`was told as ${words(tell)}, and the chain has ${first.status} in ${first.hash}`)
+      lines.add(`was reported as ${words(tell)}, and the chain has ${first.status} in ${first.hash}`)
   }
   return [...lines]
 }
@@ -136,7 +138,7 @@ function words(tell: Answer): string {
   return tell.tell
 }
 
-/** A nonce that was used by nothing that stands in a block, and whatever keeps the account from being at rest. */
+/** Used nonces that are in no block, and everything that shows an account with pending work. */
 function gapsOf({ executed, latestCount, pendingCount, waiting }: ChainFacts): readonly string[] {
   const used = new Set(executed.map(({ nonce }) => nonce))
   const lines: string[] = []

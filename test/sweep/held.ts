@@ -1,4 +1,4 @@
-/** What a test expects of a sweep in which everything happened once and as it was told. */
+/** The expected result of a sweep in which everything happened once and as reported. */
 export const HELD = {
   ok: true,
   duplicates: 0,

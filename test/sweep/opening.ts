@@ -2,13 +2,13 @@ import { type Chain, defineChain } from 'viem'
 import type { Store } from '../../src/types/store.js'
 import type { ChainSettings, StoreSettings } from './settings.js'
 
-// What a child opens of what it was given.
+// Opens the resources of a child from its order.
 
-/** Each store brings a driver, and half of them would be loaded for nothing. */
+/** Loaded on demand, because each store imports a database driver. */
 export async function openStore(settings: StoreSettings, poolMax: number): Promise<Store> {
   if (settings.kind === 'sqlite') {
     const { sqliteStore } = await import('../../src/store/sqlite/index.js')
-    // No power is lost here: what was committed survives the process with either setting.
+    // There is no power failure here: committed data survive a process with either setting.
     return sqliteStore({ path: settings.path, synchronous: 'NORMAL' })
   }
   const { postgresStore } = await import('../../src/store/postgres/index.js')

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { startPostgres } from '../support/postgres.js'
 import type { StoreSettings } from './settings.js'
 
-/** Where the store of a sweep is. What it leaves behind is taken away in the end. */
+/** The store of a sweep. Disposal deletes its data. */
 export type Place = AsyncDisposable & {
   readonly store: StoreSettings
-  /** Undefined for a server that is not ours. */
+  /** Undefined for a server that the sweep did not start. */
   readonly restart: (() => Promise<void>) | undefined
 }
 
-/** A server that is started; or the one of that address, in a schema that is dropped again. */
+/** Starts a server; or uses the one of that connection string, in a schema that is dropped at the end. */
 export async function openServer(name: string, connectionString: string | undefined): Promise<Place> {
   const schema = `txlane_${name}`
   if (connectionString !== undefined) {

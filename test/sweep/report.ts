@@ -5,12 +5,12 @@ export type Colors = ReturnType<typeof createColors>
 
 const PROBLEMS_MAX = 40
 
-/** What was counted of the transactions, in words. */
+/** The counts of the transactions, as text. */
 export function transactionsOf({ transactions, executed, noops }: Counts): string {
   return `${transactions}, of which ${executed} executed, and ${noops} no-ops`
 }
 
-/** What was found, and the first of the problems. `failures` says what went wrong beside the chain. */
+/** The findings, and the first problems. `failures` describes problems apart from the chain. */
 export function verdictOf(
   result: Counts & { readonly ok: boolean },
   failures: string,
@@ -22,7 +22,7 @@ export function verdictOf(
   return foundLines(result.ok, text, problems, colors)
 }
 
-/** One line that says whether all held, and the first of the problems. */
+/** One line with the verdict, and the first of the problems. */
 export function foundLines(ok: boolean, text: string, problems: readonly string[], colors: Colors): string[] {
   const lines = [(ok ? colors.green : colors.red)(colors.bold(text))]
   for (const problem of problems.slice(0, PROBLEMS_MAX)) lines.push(`  ${problem}`)
@@ -30,7 +30,7 @@ export function foundLines(ok: boolean, text: string, problems: readonly string[
   return lines
 }
 
-/** A row for each count of what was told, and of what was told besides. */
+/** A row for each count of answers, and of errors and warnings. */
 export function tellingsOf(result: {
   readonly told: Readonly<Record<string, number>>
   readonly troubles: Readonly<Record<string, number>>

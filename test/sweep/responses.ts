@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 
-/** The answer to a request of Node's own HTTP, as `fetch` gives it. */
+/** The answer to a request of Node's own HTTP, as a `Response` of `fetch`. */
 export function responseTo(request: ClientRequest): Promise<Response> {
   return new Promise((resolve, reject) => {
     request.once('error', reject)

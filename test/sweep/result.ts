@@ -1,6 +1,6 @@
 import type { Counts } from './check.js'
 
-/** All verdicts of a sweep together. */
+/** The sum of all verdicts of a sweep. */
 export function totalOf(verdicts: readonly Counts[]): Counts {
   const sum = (of: (verdict: Counts) => number) => verdicts.reduce((total, one) => total + of(one), 0)
   return {
@@ -15,14 +15,14 @@ export function totalOf(verdicts: readonly Counts[]): Counts {
   }
 }
 
-/** How often each is there. */
+/** The number of occurrences of each text. */
 export function countsOf(all: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const one of [...all].sort()) counts[one] = (counts[one] ?? 0) + 1
   return counts
 }
 
-/** So that like is counted with like, whatever its nonce and id. */
+/** Removes nonces and ids, so that equal messages are counted together. */
 export function withoutNumbers(line: string): string {
   return line.replace(/\d+/g, 'n')
 }

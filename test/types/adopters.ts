@@ -1,5 +1,5 @@
-// Code that a bot, a relayer and a batch script want to write, as a type test of the public surface: it is compiled
-// with everything else (`npm run typecheck`), and nothing in it runs. Each `@ts-expect-error` must stand before an
+// Code that a bot, a relayer and a batch script want to write, as a type test of the public surface: it is
+// compiled with everything else (`npm run typecheck`), and never run. Each `@ts-expect-error` must precede an
 // error, else the compiler reports it as unused.
 import {
   type Address,

@@ -1,9 +1,9 @@
-// What `wait` promises of its answer, and what is assignable to what, as a type test: it is compiled with everything else
-// (`npm run typecheck`), and nothing in it runs. Each `@ts-expect-error` must stand before an error.
+// A type test of the results of `wait`, and of assignability: it is compiled with everything else (`npm run
+// typecheck`), and never run. Each `@ts-expect-error` must precede an error.
 import type { base } from 'viem/chains'
 import type { CancelResult, Landed, ListOptions, Sender, SenderPool, Tx, WaitStage } from '../../src/index.js'
 
-/** What knows its chain serves where any chain does. */
+/** A value with a known chain is assignable to a type for any chain. */
 export function anyChain(sender: Sender<typeof base>, pool: SenderPool<typeof base>, tx: Tx<typeof base>) {
   const senders: readonly Sender[] = [sender, pool]
   const own: Sender<typeof base> = pool
@@ -22,7 +22,7 @@ export async function waits(tx: Tx<typeof base>, stage: WaitStage) {
     const blockHash: `0x${string}` = landed.receipt.blockHash
     const status: 'success' | 'reverted' = landed.status
     const l1Fee: bigint | null = landed.receipt.l1Fee
-    // A narrower answer is an answer all the same.
+    // A narrowed result is assignable to the general type.
     const any: Landed<typeof base> = landed
     console.log(gasUsed, blockHash, status, l1Fee, any)
   }

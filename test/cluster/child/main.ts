@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
 import { createClient, http } from 'viem'
-import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { createSender, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
+import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { chainOf, openStore } from '../../sweep/opening.js'
 import type { Command, ProcessOrder } from '../asks.js'
 import { createTellingStore } from './tellingStore.js'
@@ -10,7 +10,8 @@ import { tell } from './tells.js'
 import { createUser } from './user.js'
 import { watchRequests } from './watchedFetch.js'
 
-// One of several processes on one store: it sends what it is asked to, from accounts that all of them have.
+// One of several processes on one store. It sends the requested transactions, from accounts that all
+// processes share.
 
 const POOL_MAX = 4
 
@@ -20,7 +21,7 @@ const begun = process.cpuUsage()
 await work(JSON.parse(String(first)) as ProcessOrder)
 const { user, system } = process.cpuUsage(begun)
 tell({ tell: 'done', cpuMs: Math.round((user + system) / 1_000) })
-// Connections that are kept alive would keep the process, too.
+// Kept-alive connections would also keep the process running.
 process.exit(0)
 
 async function work(order: ProcessOrder): Promise<void> {

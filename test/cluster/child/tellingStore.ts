@@ -2,13 +2,15 @@ import { systemClock } from '../../../src/platform/clock.js'
 import type { Store } from '../../../src/types/store.js'
 import { tell } from './tells.js'
 
-/** A lane that this process has, since that epoch. */
+/** A lane that this process owns, since that epoch. */
 export type Held = { readonly account: number; readonly epoch: number }
 
-/** The store, which tells when a lane comes and goes, and whose bytes are journaled. */
+/**
+ * Wraps a store to report when a lane is acquired or released, and which bytes are journaled for which lane.
+ */
 export function createTellingStore(options: {
   readonly inner: Store
-  /** In lower case. */
+  /** Addresses in lower case. */
   readonly accounts: readonly string[]
   readonly holds: (held: Held) => void
   readonly journaled: (raw: string, held: Held) => void

@@ -1,6 +1,9 @@
 import type { Tell } from '../asks.js'
 
-/** In the pipe, or in line for it: a process that is killed has told less than it knows, and never more. */
+/**
+ * Writes to the pipe, or to its buffer. A killed process may therefore have reported less than it knows, but
+ * never more.
+ */
 export function tell(what: Tell): void {
   process.stdout.write(`${JSON.stringify(what)}\n`)
 }

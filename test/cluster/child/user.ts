@@ -5,16 +5,19 @@ import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask } from '../asks.js'
 import { tell } from './tells.js'
 
-/** Asks for things as a service does whose callers bring ids: again and again, until it is told what became of them. */
+/**
+ * Requests transactions as a service does whose callers bring ids: again and again, until it knows the
+ * outcome.
+ */
 export type User = {
   ask(ask: Ask): void
-  /** From now on answers stay away. */
+  /** Called when the sender begins to close: from then on answers are missing. */
   closing(): void
 }
 
-// Enough for a plain transfer with an id in its data.
+// Enough gas for a plain transfer with an id in its data.
 const GAS = 40_000n
-/** After an error that says nothing of the transaction: a store that is away, say. */
+/** The delay after an error that says nothing about the transaction, such as an unreachable store. */
 const AGAIN_MS = 250
 
 export function createUser(senders: readonly Sender[]): User {
@@ -32,7 +35,8 @@ export function createUser(senders: readonly Sender[]): User {
   }
 
   async function sent(sender: Sender, { id, kind }: Ask): Promise<Tx | undefined> {
-    // What is to be cancelled or replaced is so at once: a little later there would be nothing left to change.
+    // A transaction that is to be cancelled or replaced is changed at once; a little later it could no longer
+    // be changed.
     const until = kind === 'plain' ? 'accepted' : 'queued'
     while (!closing) {
       try {
@@ -52,7 +56,7 @@ export function createUser(senders: readonly Sender[]): User {
     return undefined
   }
 
-  /** Until there is an answer. */
+  /** Waits until there is an answer. */
   async function follow(sender: Sender, id: string, first: Tx): Promise<void> {
     for (let tx: Tx | undefined = first; !closing; ) {
       try {
@@ -68,7 +72,7 @@ export function createUser(senders: readonly Sender[]): User {
     }
   }
 
-  /** What the library has of an id, where it has anything. */
+  /** The transaction of an id, if the library knows it. */
   async function known(sender: Sender, id: string): Promise<Tx | undefined> {
     return await sender.get(id).catch((error: unknown) => {
       failed(id, error)
@@ -96,7 +100,7 @@ export function createUser(senders: readonly Sender[]): User {
     }
   }
 
-  /** The answer may be about either of the two: about the old one where it could not be replaced any more. */
+  /** The answer may concern either transaction: the old one if it could no longer be replaced. */
   async function replace(sender: Sender, of: string, tx: Tx): Promise<void> {
     const id = replacementOf(of)
     let instead: Tx | undefined
@@ -106,13 +110,13 @@ export function createUser(senders: readonly Sender[]): User {
     } catch (error) {
       const about = isTxlaneError(error) ? error.tx?.id : undefined
       if (about !== undefined && failed(about, error) && about === id) return
-      // An earlier life, or another process, may have got further.
+      // An earlier life, or another process, may have progressed further.
       instead = await known(sender, id)
     }
     if (instead !== undefined) await follow(sender, id, instead)
   }
 
-  /** Tells what an error says. True where it says what became of the transaction. */
+  /** Reports an error. True if the error gives the outcome of the transaction. */
   function failed(id: string, error: unknown): boolean {
     if (!isTxlaneError(error)) {
       tell({ tell: 'trouble', message: `${id}: ${String(error)}` })

@@ -3,17 +3,19 @@ import { type CancelTimer, systemClock } from '../../../src/platform/clock.js'
 import { responseTo } from '../../sweep/responses.js'
 import type { Held } from './tellingStore.js'
 
-/** Sees each request of this process on its way, by taking the place of `fetch`. */
+/** Watches each request of this process by replacing `fetch`. */
 export type WatchedRequests = {
-  /** From now on the next request with a transaction of the lane is its first. */
+  /**
+   * Called when the process acquires a lane. The next request with a transaction of the lane is its first.
+   */
   holds(held: Held): void
-  /** Bytes of the lane may be sent. */
+  /** Called when bytes of the lane may be sent. */
   journaled(raw: string, held: Held): void
-  /** The next request that sends is left half sent, and the process stands still. */
+  /** The next request that sends transactions is left half sent, and the process stops. */
   stopInNext(withinMs: number): void
 }
 
-// Of the bytes that the store was given, so many are known again: enough to know those of the next request.
+// The number of journaled transactions that are remembered: enough to recognise those of the next request.
 const KNOWN_MAX = 20_000
 
 export function watchRequests(told: {
@@ -49,7 +51,7 @@ export function watchRequests(told: {
   return {
     holds: (held) => void waiting.set(held.account, held),
     journaled(raw, { account }) {
-      // Nobody asks whose they are once the first was seen.
+      // Once the first request was seen, later bytes of the lane need not be remembered.
       if (!waiting.has(account)) return
       known.set(raw, account)
       if (known.size > KNOWN_MAX) known.clear()
@@ -63,7 +65,9 @@ export function watchRequests(told: {
   }
 }
 
-/** Headers and half of the body go out, the process stops, and whoever has it go on gets the rest sent. */
+/**
+ * Sends the headers and half of the body, then stops the process. When it is continued, it sends the rest.
+ */
 function halfSent(url: string, body: string, stopping: () => void): Promise<Response> {
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   const posted = request(url, { method: 'POST', headers })

@@ -3,7 +3,7 @@ import { askRelayer, type CallerEntry, digestOf, type RelayerAnswer } from '../.
 import { MALLORY } from './hostile.js'
 import type { Told } from './verdict.js'
 
-/** Those who send what is to land, and try again until it is accepted. */
+/** Callers that retry each request until it is accepted. */
 export const HONEST = ['alice', 'bob', 'carol', 'dave'] as const
 
 const PAGE = 1_000
@@ -11,7 +11,10 @@ const AGAIN_MS = 1_000
 
 export const tokenOf = (name: string) => (name === MALLORY.name ? MALLORY.token : `the-token-of-${name}`)
 
-/** What the service reads of them. The hostile one may send any value, so that what stops her is not the file. */
+/**
+ * The callers file of the service. The hostile caller may send any value, so that no limit in the file stops
+ * her.
+ */
 export function callersOf(webhooks: {
   readonly honest: string
   readonly silent: string
@@ -29,7 +32,7 @@ export function callersOf(webhooks: {
   ] satisfies CallerEntry[]
 }
 
-/** What a process says of everything that all callers sent. */
+/** The state of all callers' transactions, as one process reports it. */
 export async function listAll(url: string): Promise<readonly Told[]> {
   const told: Told[] = []
   for (const name of [...HONEST, MALLORY.name]) {

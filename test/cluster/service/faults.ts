@@ -12,7 +12,7 @@ export type FaultPlan = {
   readonly seed: number
 }
 
-// Longer than a lease lasts: it wakes up when another process has its lanes.
+// Longer than a lease: when the process wakes up, another one owns its lanes.
 const STOPPED_MS = 12_000
 const DOWN_MS = 1_000
 
@@ -28,7 +28,10 @@ export function planFaults({ kills, stops, ends, database, seed }: FaultPlan): r
   return faults
 }
 
-/** Does it to one of the processes that run, and undoes it. The last one is left to do the work. */
+/**
+ * Inflicts the fault on one of the running processes, and undoes it. The last running process is spared,
+ * because it has to do the work.
+ */
 export async function strike(
   fault: ServiceFault,
   parts: {

@@ -3,21 +3,24 @@ import { askRelayer } from '../../support/relayer.js'
 
 export const MALLORY = { name: 'mallory', token: 'the-token-of-mallory' }
 
-/** Everything that a caller with a key, or without one, does to harm the others. */
+/** A caller that tries everything to harm the others, with and without a valid key. */
 export type Hostile = {
-  /** Goes on until it is stopped. */
+  /** Continues until `isStopped` returns true. */
   run(isStopped: () => boolean): Promise<void>
-  /** Answers by what was tried: `gas above the block: 400`. */
+  /** Counts of answers by attempt: `gas above the block: 400`. */
   readonly answers: ReadonlyMap<string, number>
-  /** Answers that should not be, in a line each. */
+  /** Answers that are wrong, in one line each. */
   readonly unexpected: readonly string[]
-  /** Keys that were answered with 202: they have to come to an end like others. */
+  /** Keys that were answered with 202: they must reach an outcome like those of other callers. */
   readonly accepted: ReadonlySet<string>
 }
 
 type Attempt = {
   readonly what: string
-  /** The statuses that are right. While a process or the database is down, no answer and 503 are right for all. */
+  /**
+   * The correct statuses. While a process or the database is down, no answer and 503 are correct for every
+   * attempt.
+   */
   readonly right: readonly number[]
   readonly body?: object | string
   readonly key?: string
@@ -47,7 +50,7 @@ export function createHostile(url: () => string | undefined, ownKeyOfAnother: st
     const line = `${what}: ${status}`
     answers.set(line, (answers.get(line) ?? 0) + 1)
     if (status === 202 && key !== undefined) accepted.add(key)
-    // Her own flood takes her own rate.
+    // Her own flood exhausts her own rate limit.
     if (status !== 'no answer' && ![...right, ...DOWN, 429].includes(status)) unexpected.push(line)
   }
 
@@ -75,7 +78,7 @@ function attempts(number: number, ownKeyOfAnother: string): readonly Attempt[] {
   const key = (what: string) => `${what}-${number}`
   const all = 10n ** 30n
   return [
-    // Either it is refused, or it ends for want of money: it must not stand in the way of what can be paid.
+    // It is either refused, or ends for lack of funds: it must not block transactions that can be paid.
     {
       what: 'value above everything',
       right: [202],
@@ -101,23 +104,23 @@ function attempts(number: number, ownKeyOfAnother: string): readonly Attempt[] {
       key: key('late'),
       body: { to, deadline: '2020-01-01T00:00:00Z' },
     },
-    { what: 'a key that is none', right: [400], key: '../../etc', body: { to } },
+    { what: 'an invalid key', right: [400], key: '../../etc', body: { to } },
     { what: 'no key', right: [400], body: { to } },
     { what: 'another body', right: [202, 409], key: 'same', body: { to, gas: `${21_000 + number}` } },
     { what: 'a wrong token', right: [401], token: 'guess', key: key('guess'), body: { to } },
     { what: "another's transaction", right: [404], path: `/v1/transactions/${ownKeyOfAnother}` },
-    { what: 'a page that is none', right: [400], path: '/v1/transactions?cursor=%00' },
-    { what: 'a path that is none', right: [404], path: '/v1/../admin' },
+    { what: 'an invalid page', right: [400], path: '/v1/transactions?cursor=%00' },
+    { what: 'an unknown path', right: [404], path: '/v1/../admin' },
   ]
 }
 
-/** Connections that begin a request and do not go on with it. The service ends them. */
+/** Opens connections that begin a request and never finish it. The service has to close them. */
 function hold({ hostname, port }: URL, count: number): void {
   for (let index = 0; index < count; index++) {
     const socket = connect({ host: hostname, port: Number(port) })
     socket.on('error', () => {})
     socket.write('POST /v1/transactions HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n')
-    // A test that ends does not wait for them.
+    // Open sockets must not keep a test that ends.
     socket.unref()
   }
 }

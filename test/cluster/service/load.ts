@@ -1,18 +1,18 @@
 import { HONEST, tokenOf } from './callers.js'
 import { type Accepted, request, type Wanted, wantedOf } from './requests.js'
 
-/** What the honest callers send. */
+/** The requests of the honest callers. */
 export type Load = {
   readonly wanted: readonly Wanted[]
-  /** How much of it is over, from 0 to 1. */
+  /** The finished share, from 0 to 1. */
   readonly share: number
-  /** What was answered, each try counted. */
+  /** Counts of answers, each try included. */
   readonly answers: ReadonlyMap<string, number>
-  /** Resolves once each request was accepted, or given up. */
+  /** Resolves once each request was accepted or given up. */
   readonly accepted: Promise<readonly Accepted[]>
 }
 
-/** Requests that each caller has open at once. */
+/** Concurrent requests of each caller. */
 const AT_ONCE = 8
 
 export function startLoad(options: {

@@ -5,20 +5,20 @@ import { findGeth, gethCommand } from '../../nodes/find/geth.js'
 import { startNodeProcess } from '../../nodes/run/nodeProcess.js'
 import { pause } from '../../support/pause.js'
 
-/** The chain that the services send to. */
+/** The chain of the services. */
 export type ServiceNode = AsyncDisposable & {
   readonly kind: 'geth' | 'devnet'
   readonly url: string
   readonly chainId: number
   readonly rpc: PlainRpc
-  /** Resolves once each account has so much. */
+  /** Resolves once each account has this balance. */
   fund(accounts: readonly Address[], wei: bigint): Promise<void>
 }
 
 const DEVNET = { blockTimeMs: 400, flashblockMs: 200 }
 const LOOK_MS = 100
 
-/** A stock geth with a block every second where there is one, else the devnet. */
+/** A stock geth with a block every second if there is one, else the devnet. */
 export async function startServiceNode(seed: number): Promise<ServiceNode> {
   const file = await findGeth()
   return file === undefined ? startDevnetNode(seed) : startGethNode(file)

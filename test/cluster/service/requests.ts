@@ -1,24 +1,24 @@
 import { type Address, type Hex, keccak256, slice, toHex } from 'viem'
-import { within } from '../../../tools/cli/demo/within.js'
 import { systemClock } from '../../../src/platform/clock.js'
+import { within } from '../../../tools/cli/demo/within.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'
 
-/** A transaction that an honest caller wants once: nobody else sends anything to its address. */
+/** A transaction that an honest caller wants once. Its address receives no other transaction. */
 export type Wanted = {
   readonly caller: string
   readonly token: string
   readonly key: string
   readonly to: Address
-  /** Undefined: the service has it estimated. */
+  /** If undefined, the service estimates it. */
   readonly gas: string | undefined
 }
 
-/** When it was asked for at first, and when a process answered 202. */
+/** The time of the first request, and the time at which a process answered 202. */
 export type Accepted = { readonly wanted: Wanted; readonly askedAtMs: number; readonly acceptedAtMs: number }
 
 const AGAIN_MS = 50
-/** Longer than a lease lasts, and than a database takes to come back on a busy machine. */
+/** Longer than a lease, and than a restart of the database on a busy machine. */
 const PATIENCE_MS = 180_000
 const ANSWER_MS = 15_000
 const NO_ANSWER = 'no answer'
@@ -30,8 +30,9 @@ export function wantedOf(caller: { name: string; token: string }, seed: number, 
 }
 
 /**
- * As a careful caller does: the same key until there is a 202, at another process where one does not answer or cannot.
- * @throws Error with the last answer, where that is no reason to try again or time is over
+ * Requests as a careful caller does: with the same key until there is a 202, and at another process if one
+ * does not answer or is unavailable.
+ * @throws Error with the last answer, if that is no reason to retry or the time is over
  */
 export async function request(
   wanted: Wanted,
@@ -53,7 +54,7 @@ export async function request(
   }
 }
 
-/** The status; or that there was none, within the time that a caller waits. */
+/** The status, or `NO_ANSWER` if there was none within a caller's timeout. */
 async function post(url: string, token: string, key: string, body: object): Promise<string> {
   const asked = askRelayer(url, token, '/v1/transactions', { key, body }).then(
     ({ status }) => `${status}`,

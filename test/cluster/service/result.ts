@@ -14,7 +14,7 @@ export type Times = {
   readonly maxMs: number
 }
 
-/** What `--json` prints of the service. */
+/** The output of `--json` for the service. */
 export type ServiceResult = Omit<Verdict, 'problems'> & {
   readonly ok: boolean
   readonly processes: number
@@ -22,20 +22,20 @@ export type ServiceResult = Omit<Verdict, 'problems'> & {
   readonly seed: number
   readonly node: 'geth' | 'devnet'
   readonly seconds: number
-  /** Of the machine, over the last minute: others may have run on it. */
+  /** Load average of the machine over the last minute, which includes other programs. */
   readonly load: number
   readonly requests: number
   readonly accepted: Times
-  /** Of those that were asked for before the first fault. */
+  /** Of the requests that were made before the first fault. */
   readonly acceptedWithoutFaults: Times
   readonly kills: number
   readonly stops: number
   readonly ends: number
   readonly lives: number
-  /** What the processes answered to honest callers, each try counted. */
+  /** The answers of the processes to honest callers, each try counted. */
   readonly answers: Readonly<Record<string, number>>
   readonly hostileAnswers: Readonly<Record<string, number>>
-  /** Answers to the hostile caller that should not be, and requests that were never accepted. */
+  /** Wrong answers to the hostile caller, and requests that were never accepted. */
   readonly failures: number
   readonly deliveries: number
   readonly problems: readonly string[]
@@ -81,7 +81,7 @@ function timesOf(accepted: readonly Accepted[]): Times {
   return { count: times.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
 }
 
-/** The report that people read. */
+/** The report for people. */
 export function renderService(result: ServiceResult, colors: Colors): string {
   const { processes, keys, seed, seconds, load, node, problems } = result
   const counts = (all: Readonly<Record<string, number>>) =>

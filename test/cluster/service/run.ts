@@ -1,5 +1,5 @@
-import { walkBlocks } from '../../../tools/cli/demo/walk.js'
 import { systemClock } from '../../../src/platform/clock.js'
+import { walkBlocks } from '../../../tools/cli/demo/walk.js'
 import { deriveRandom } from '../../sim/random.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'
@@ -19,19 +19,22 @@ export type ServiceOptions = Omit<FaultPlan, 'database'> & {
   readonly requests: number
 }
 
-/** So many are accepted before the first fault. */
+/** This share of the requests is accepted before the first fault. */
 const CALM_SHARE = 0.3
-/** What is open for so long, and does not become less, is stranded. */
+/** If the number of open transactions has not fallen for this long, they are stranded. */
 const STANDSTILL_MS = 60_000
 const LOOK_MS = 1_000
 const SOON_MS = 100
 
 export type Say = (line: string) => void
 
-/** Sends requests to several processes of examples/relayer, does them harm, and holds what they said against the blocks. */
-export async function runService(options: ServiceOptions, target: Place, say: Say): Promise<ServiceResult> {
+/**
+ * Sends requests to several processes of examples/relayer, inflicts faults on them, and compares their
+ * answers with the blocks.
+ */
+export async function runService(options: ServiceOptions, place: Place, say: Say): Promise<ServiceResult> {
   const beganMs = systemClock.wallNow()
-  await using setting = await openSetting(options, target)
+  await using setting = await openSetting(options, place)
   const { node, services, receiver, accounts } = setting
   const failures: string[] = []
   const failed = (why: string) => void failures.push(why)
@@ -42,7 +45,7 @@ export async function runService(options: ServiceOptions, target: Place, say: Sa
   const hostile = createHostile(() => services.find(({ isUp }) => isUp)?.url, load.wanted[0]?.key ?? '')
   let isDone = false
   const harm = hostile.run(() => isDone)
-  const calmAtMs = await suffer(options, { setting, load, target, failed, say })
+  const calmAtMs = await suffer(options, { setting, load, place, failed, say })
   const accepted = await load.accepted
   isDone = true
   await harm
@@ -79,20 +82,20 @@ export async function runService(options: ServiceOptions, target: Place, say: Sa
   })
 }
 
-/** The faults come one after the other, spread over the load. Resolves with when the first one came. */
+/** The faults come one after the other, spread over the load. Resolves with the time of the first. */
 async function suffer(
   options: ServiceOptions,
   parts: {
     readonly setting: Setting
     readonly load: Load
-    readonly target: Place
+    readonly place: Place
     readonly failed: (why: string) => void
     readonly say: Say
   },
 ): Promise<number> {
-  const { setting, load, target, failed, say } = parts
+  const { setting, load, place, failed, say } = parts
   const { services, changeKeys } = setting
-  const { restart } = target
+  const { restart } = place
   const random = deriveRandom(options.seed, 'service victims')
   const faults = planFaults({ ...options, database: restart !== undefined })
   let calmAtMs = Number.POSITIVE_INFINITY
@@ -105,7 +108,10 @@ async function suffer(
   return calmAtMs
 }
 
-/** Waits until what the callers sent has come to an end, or nothing moves any more, and gives back what is said of it. */
+/**
+ * Waits until all transactions of the callers are finished, or none makes progress. Returns their reported
+ * states.
+ */
 async function settled([first]: readonly Service[]): Promise<readonly Told[]> {
   let told: readonly Told[] = []
   await progressing(async () => {
@@ -115,7 +121,7 @@ async function settled([first]: readonly Service[]): Promise<readonly Told[]> {
   return told
 }
 
-/** Resolves once nothing is open, or what is open has not become less for a while. */
+/** Resolves once nothing is open, or the number of open transactions has not fallen for a while. */
 async function progressing(open: () => number | Promise<number>): Promise<void> {
   let least = Number.POSITIVE_INFINITY
   for (let atMs = systemClock.wallNow(); systemClock.wallNow() - atMs < STANDSTILL_MS; await pause(LOOK_MS)) {

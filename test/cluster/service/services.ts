@@ -1,7 +1,7 @@
 import { type ExampleProcess, startProgram } from '../../support/exampleProcess.js'
 import { freePort } from '../../support/freePort.js'
 
-/** One process of examples/relayer, over all its lives at one address. */
+/** One process of examples/relayer, over all its lives, at one address. */
 export type Service = {
   readonly number: number
   readonly url: string
@@ -10,10 +10,10 @@ export type Service = {
   /** Begins a life. Resolves once it listens. */
   start(): Promise<void>
   kill(): Promise<void>
-  /** SIGTERM. Resolves with what it wrote to standard error where it did not end with code 0. */
+  /** Sends SIGTERM. Resolves with its error output if it did not end with code 0. */
   end(): Promise<string | undefined>
   signal(signal: 'SIGHUP' | 'SIGSTOP' | 'SIGCONT'): void
-  /** Resolves once its log has such a line. */
+  /** Resolves once its log has a matching line. */
   says(line: RegExp): Promise<void>
 }
 

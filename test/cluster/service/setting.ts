@@ -9,25 +9,25 @@ import { callersOf } from './callers.js'
 import { type ServiceNode, startServiceNode } from './node.js'
 import { createService, type Service } from './services.js'
 
-/** A chain, the processes of the service, which are not started yet, and who hears from them. */
+/** A chain, the processes of the service (not started yet), and the receiver of their webhooks. */
 export type Setting = AsyncDisposable & {
   readonly node: ServiceNode
   readonly services: readonly Service[]
-  /** Of the honest callers. */
+  /** The webhook receiver of the honest callers. */
   readonly receiver: HookReceiver
-  /** All that send, those that come later among them. */
+  /** All sending accounts, including those added later. */
   readonly accounts: readonly Address[]
-  /** One key goes, another one comes, in all processes that run; those that start later read the file. */
+  /** Replaces one key in all running processes. Processes that start later read the file. */
   changeKeys(): Promise<void>
 }
 
 const PROGRAM = new URL('../../../examples/relayer/server.ts', import.meta.url)
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
-/** One in so many deliveries is refused at first, as receivers are. */
+/** The receiver refuses one in this many deliveries at first, as real receivers do. */
 const REFUSED_ONE_IN = 20
 const TREASURY_WEI = 10n ** 21n
 const KEY_WEI = 10n ** 17n
-// Keys are not those of the devnet, which have money there.
+// The keys are not those of the devnet, because the devnet funds its own.
 const keyOf = (index: number) => accountKey(100 + index)
 
 export async function openSetting(
@@ -48,7 +48,7 @@ export async function openSetting(
   await files.writeCallers(callersOf({ honest: receiver.url, silent: silent.url, secret: SECRET }))
   await files.writeKeys(present)
   await node.fund([privateKeyToAddress(treasury)], TREASURY_WEI)
-  // The last of the keys begins without money: the treasury has to pay it.
+  // The last key begins without funds: the treasury has to fund it.
   await node.fund(present.slice(0, -1).map(addressOf), KEY_WEI)
   const environment = {
     RPC_URL: node.url,

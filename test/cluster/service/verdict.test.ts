@@ -1,7 +1,7 @@
 import { pad } from 'viem'
 import { expect, test } from 'vitest'
-import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
 import type { WebhookPayload } from '../../../src/outbox/index.js'
+import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
 import { wantedOf } from './requests.js'
 import { type Evidence, verdictOf } from './verdict.js'
 
@@ -30,7 +30,7 @@ const RIGHT: Evidence = {
 }
 const NOTHING = { lost: 0, twice: 0, stranded: 0, contradictions: 0, gaps: 0, unheard: 0, repeated: 0 }
 
-test('what is accepted, executed once, told and delivered is no problem', () => {
+test('a request that is accepted, executed once, reported and delivered is no problem', () => {
   expect(verdictOf(RIGHT)).toEqual({ ...NOTHING, executed: 1, problems: [] })
 })
 
@@ -52,12 +52,12 @@ test.each<[string, Partial<Evidence>, Partial<typeof NOTHING>]>([
   ['accepted, and not known', { told: RIGHT.told.slice(1) }, { contradictions: 1 }],
   ["another's, accepted, and not known", { others: ['mallory/0', 'mallory/2'] }, { contradictions: 1 }],
   [
-    'told as failed, and executed',
+    'reported as failed, and executed',
     { told: [{ id: 'alice/1-0', stage: 'failed' }], others: [] },
     { contradictions: 1 },
   ],
   [
-    'told with another hash',
+    'reported with another hash',
     { told: [{ id: 'alice/1-0', stage: 'safe', hash: pad('0x3') }], others: [] },
     { contradictions: 1 },
   ],
@@ -69,7 +69,7 @@ test.each<[string, Partial<Evidence>, Partial<typeof NOTHING>]>([
   expect(problems).toHaveLength(1)
 })
 
-test('a delivery that is made twice is counted, and is no problem', () => {
+test('a repeated delivery is counted, and is no problem', () => {
   const deliveries = [delivery('alice/1-0'), delivery('alice/1-0')]
   expect(verdictOf({ ...RIGHT, deliveries })).toMatchObject({ repeated: 1, problems: [] })
 })

@@ -1,23 +1,23 @@
 import type { Address, Hex } from 'viem'
-import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
 import type { WebhookPayload } from '../../../src/outbox/index.js'
+import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
 import type { Wanted } from './requests.js'
 
-/** How the service itself says that a transaction stands in the end. */
+/** The final state of a transaction as the service reports it. */
 export type Told = { readonly id: string; readonly stage: string; readonly hash?: Hex }
 
-/** What is held against the blocks. */
+/** The claims to compare with the blocks. */
 export type Evidence = {
-  /** Answered with 202, of honest callers. */
+  /** Requests of honest callers that were answered with 202. */
   readonly wanted: readonly Wanted[]
-  /** The ids that the hostile caller was answered with 202 for. */
+  /** Ids of the hostile caller that were answered with 202. */
   readonly others: readonly string[]
   readonly told: readonly Told[]
-  /** Of each account that the services have or had, from its first nonce on. */
+  /** The executed transactions of each account that the services have or had, from its first nonce on. */
   readonly executed: ReadonlyMap<Address, readonly ExecutedTx[]>
-  /** Of the callers whose webhook works. */
+  /** Deliveries to the callers whose webhook works. */
   readonly deliveries: readonly WebhookPayload['data'][]
-  /** The callers that have one. */
+  /** The callers that have a working webhook. */
   readonly hooked: ReadonlySet<string>
 }
 
@@ -28,9 +28,9 @@ export type Verdict = {
   readonly stranded: number
   readonly contradictions: number
   readonly gaps: number
-  /** Transactions without a delivery of their end. */
+  /** The number of transactions without a delivery of their end. */
   readonly unheard: number
-  /** Deliveries that were made more than once. */
+  /** The number of repeated deliveries. */
   readonly repeated: number
   readonly problems: readonly string[]
 }
@@ -38,7 +38,7 @@ export type Verdict = {
 const EXECUTED = ['sealed', 'safe', 'finalized']
 const ENDED = [...EXECUTED, 'failed', 'cancelled', 'superseded']
 
-/** Holds what callers were told against the blocks. Each wanted transaction has an address of its own. */
+/** Compares the reports to callers with the blocks. Each wanted transaction has an address of its own. */
 export function verdictOf({ wanted, others, told, executed, deliveries, hooked }: Evidence): Verdict {
   const problems: string[] = []
   const count = (lines: readonly string[]) => {
@@ -75,7 +75,7 @@ export function verdictOf({ wanted, others, told, executed, deliveries, hooked }
   }
 }
 
-/** It has come to an end, or is in a sealed block. */
+/** True if the transaction has ended, or is in a sealed block. */
 export const isOver = ({ stage }: Pick<Told, 'stage'>): boolean => ENDED.includes(stage)
 
 const unknown = (id: string) => `contradiction: ${id} was accepted, and is not known`

@@ -5,8 +5,8 @@ import type { Trigger } from './trigger.js'
 const agent = new Agent({ keepAlive: true })
 
 /**
- * A `fetch` of the fewest lines, over Node's own HTTP, which says when the system has taken the last byte of a request.
- * The points stand around requests that send transactions; all others are let through.
+ * A minimal `fetch` over Node's own HTTP that reports when the system has taken the last byte of a request.
+ * The crash points apply to requests that send transactions; all others pass.
  */
 export function createCrashingFetch(pass: Trigger): typeof fetch {
   return async (input, init) => {
@@ -34,7 +34,7 @@ function post(
 ): Promise<Response> {
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   const posted = request(url, { method: 'POST', agent, headers, ...(signal ? { signal } : {}) })
-  // The last segment was handed to the system, which delivers it whether the process lives or not.
+  // The last segment was handed to the system, which delivers it even if the process dies.
   posted.once('finish', sent)
   posted.end(body)
   return responseTo(posted)

@@ -12,14 +12,14 @@ import { tell } from './tells.js'
 import { createTrigger } from './trigger.js'
 import { createUser } from './user.js'
 
-// One life of the user's process: it opens the store that earlier lives have left, asks for what is open, and closes.
+// One life of the user's process: it opens the store of earlier lives, requests all open asks, and closes.
 
 const LIMITS = {
-  // Short, since what an earlier life had reserved and not committed is waited for in every life after it.
+  // Short, because every later life waits for the nonces that an earlier life had reserved and not committed.
   reservationTtlMs: 1_500,
   gapFillAfterMs: 300,
 }
-// While the lease of the life before has not run out.
+// The retry interval while the lease of the previous life is valid.
 const LANE_TAKEN_MS = 25
 const POOL_MAX = 3
 
@@ -27,12 +27,12 @@ const order = JSON.parse(readFileSync(0, 'utf8')) as LifeOrder
 tell({ tell: 'begun' })
 await live()
 tell({ tell: 'done' })
-// Connections that are kept alive would keep the process, too.
+// Kept-alive connections would also keep the process running.
 process.exit(0)
 
 async function live(): Promise<void> {
   const pass = createTrigger(order.end)
-  // Looked up at each request by whatever sends.
+  // Clients look up the global `fetch` at each request.
   globalThis.fetch = createCrashingFetch(pass)
   const account = createAccounts(order.account + 1)[order.account]!
   const client = createClient({

@@ -15,26 +15,32 @@ import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask, DatedAsk } from '../asks.js'
 import { tell } from './tells.js'
 
-/** Asks for things as a user does who restarts: the same ids again, since he cannot know how far they came. */
+/**
+ * Repeats its requests as a user does after a restart: with the same ids, because it cannot know how far
+ * they came.
+ */
 export type User = {
-  /** Resolves once there is an answer, whatever it is. */
+  /** Resolves once there is an answer, of any kind. */
   ask(ask: DatedAsk): Promise<void>
-  /** From now on answers may stay away. */
+  /** Called when the sender begins to close: from then on answers may be missing. */
   closing(): void
 }
 
-// Signed by the user himself: far above the devnet's base fee, and more than a plain transfer with some data takes.
+// Fees of transactions that the user signs: far above the devnet's base fee. The gas exceeds a plain transfer
+// with some data.
 const OWN_FEES = { maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n, gas: 60_000n }
 const REVERTING_GAS = 100_000n
 
-export function createUser(options: {
+export type UserOptions = {
   readonly sender: Sender
   readonly allocator: NonceAllocator
   readonly client: Client<Transport, Chain, Account & LocalAccount>
   readonly url: string
   readonly reservationTtlMs: number
-}): User {
-  const { sender, allocator, client, url, reservationTtlMs } = options
+}
+
+export function createUser(options: UserOptions): User {
+  const { sender } = options
   let closing = false
 
   async function send(ask: DatedAsk): Promise<Tx | undefined> {
@@ -50,7 +56,7 @@ export function createUser(options: {
     }
   }
 
-  /** What the library has of an id, where it has anything. */
+  /** The transaction of an id, if the library knows it. */
   async function known(id: string): Promise<Tx | undefined> {
     if (closing) return undefined
     return await sender.get(id).catch((error) => void failed(id, error))
@@ -74,7 +80,7 @@ export function createUser(options: {
     if (closing) return
     if (ask.kind === 'cancel') return cancel(ask.id, tx)
     if (ask.kind === 'replace') return replace(ask, tx)
-    // A bump that comes too late changes nothing.
+    // A bump that comes too late has no effect.
     if (ask.kind === 'speedUp') await tx.speedUp().catch(() => undefined)
   }
 
@@ -87,7 +93,7 @@ export function createUser(options: {
     }
   }
 
-  /** The answer may be about either of the two: about the old one where it could not be replaced any more. */
+  /** The answer may concern either transaction: the old one if it could no longer be replaced. */
   async function replace(ask: Ask, tx: Tx): Promise<void> {
     const id = replacementOf(ask.id)
     try {
@@ -97,54 +103,9 @@ export function createUser(options: {
     } catch (error) {
       const about = isTxlaneError(error) ? error.tx?.id : undefined
       if (about !== undefined) failed(about, error)
-      // An earlier life may have got further.
+      // An earlier life may have progressed further.
       if (about !== id) await follow(id, await known(id))
     }
-  }
-
-  async function allocated(ask: Ask): Promise<void> {
-    const askedAtMs = systemClock.now()
-    const reservation = await allocator.reserve()
-    if (ask.kind === 'returned') return reservation.release()
-    const { account, chain } = client
-    const serializedTransaction = await account.signTransaction({
-      type: 'eip1559',
-      chainId: chain.id,
-      nonce: reservation.nonce,
-      to: targetOf(ask),
-      data: dataOf(ask.id),
-      ...OWN_FEES,
-    })
-    await reservation.commit({ serializedTransaction })
-    // A nonce that stays silent for as long is filled by a no-op, and of the two either may land.
-    if (systemClock.now() - askedAtMs < reservationTtlMs) tell({ tell: 'kept', id: ask.id })
-    const error = await post(serializedTransaction)
-    await reservation.settle(error)
-  }
-
-  /** Undefined where the node took it. */
-  async function post(raw: Hex): Promise<Error | undefined> {
-    const body = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }
-    try {
-      const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
-      const answer = (await response.json()) as { result?: Hex; error?: { message: string } }
-      // The lane sends inherited bytes as well, and may have been quicker.
-      if (answer.result === keccak256(raw)) return undefined
-      return Object.assign(new Error(answer.error?.message ?? 'no answer'), answer.error)
-    } catch (error) {
-      return error as Error
-    }
-  }
-
-  /** Tells what an error says, and the fate that it names. */
-  function failed(id: string, error: unknown): string {
-    if (!isTxlaneError(error)) {
-      tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
-      return 'unknown'
-    }
-    const { code, fate, shortMessage: message } = error
-    tell({ tell: 'failed', id, code, fate, message })
-    return fate
   }
 
   return {
@@ -152,8 +113,8 @@ export function createUser(options: {
       await pause(ask.delayMs)
       if (closing) return
       if (ask.kind === 'allocated' || ask.kind === 'returned') {
-        // Nothing is promised of what could not be committed.
-        return allocated(ask).catch(() => undefined)
+        // There is no promise about a reservation that could not be committed.
+        return allocated(ask, options).catch(() => undefined)
       }
       const tx = await send(ask)
       await Promise.all([follow(ask.id, tx), act(ask, tx)])
@@ -167,4 +128,53 @@ export function createUser(options: {
 function requestOf(ask: Pick<Ask, 'id' | 'kind'>): TxRequest {
   const gas = ask.kind === 'reverted' ? { gas: REVERTING_GAS } : {}
   return { to: targetOf(ask), data: dataOf(ask.id), ...gas } as TxRequest
+}
+
+/** Signs and sends a transaction past the lane, with a nonce of the allocator; or returns the nonce. */
+async function allocated(
+  ask: Ask,
+  { allocator, client, url, reservationTtlMs }: Omit<UserOptions, 'sender'>,
+): Promise<void> {
+  const askedAtMs = systemClock.now()
+  const reservation = await allocator.reserve()
+  if (ask.kind === 'returned') return reservation.release()
+  const { account, chain } = client
+  const serializedTransaction = await account.signTransaction({
+    type: 'eip1559',
+    chainId: chain.id,
+    nonce: reservation.nonce,
+    to: targetOf(ask),
+    data: dataOf(ask.id),
+    ...OWN_FEES,
+  })
+  await reservation.commit({ serializedTransaction })
+  // The lane fills a nonce that stays silent for this long with a no-op, and either of the two may land.
+  if (systemClock.now() - askedAtMs < reservationTtlMs) tell({ tell: 'kept', id: ask.id })
+  const error = await post(url, serializedTransaction)
+  await reservation.settle(error)
+}
+
+/** Undefined if the node accepted it. */
+async function post(url: string, raw: Hex): Promise<Error | undefined> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }
+  try {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+    const answer = (await response.json()) as { result?: Hex; error?: { message: string } }
+    // The lane also sends inherited bytes, and may have been faster.
+    if (answer.result === keccak256(raw)) return undefined
+    return Object.assign(new Error(answer.error?.message ?? 'no answer'), answer.error)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** Reports an error and the fate that it names. */
+function failed(id: string, error: unknown): string {
+  if (!isTxlaneError(error)) {
+    tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
+    return 'unknown'
+  }
+  const { code, fate, shortMessage: message } = error
+  tell({ tell: 'failed', id, code, fate, message })
+  return fate
 }

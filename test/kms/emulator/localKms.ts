@@ -10,11 +10,11 @@ import { buildWithGo } from '../../support/buildWithGo.js'
 import { freePort } from '../../support/freePort.js'
 import { pause } from '../../support/pause.js'
 
-/** Where there is none, in a line. */
+/** The message if there is none. */
 export const NO_LOCAL_KMS =
   'there is no local-kms in TXLANE_LOCAL_KMS or in the cache; `npm run kms` builds one with Go'
 
-// An emulator of AWS KMS that signs with keys of secp256k1. It has no tags that Go knows as versions.
+// An emulator of AWS KMS that signs with secp256k1 keys. None of its tags is a version for Go.
 const VERSION = 'v0.0.0-20260228092603-2a5e92d09ab6'
 const MODULE = `github.com/nsmithuk/local-kms@${VERSION}`
 const BINARY = process.platform === 'win32' ? 'local-kms.exe' : 'local-kms'
@@ -22,17 +22,17 @@ const START_TIMEOUT_MS = 30_000
 
 const cached = (env?: NodeJS.ProcessEnv) => join(nodesFolder(env), `local-kms-${VERSION}`, BINARY)
 
-/** The emulator of `TXLANE_LOCAL_KMS`, else the one that was built here before. Never builds. */
+/** The emulator of `TXLANE_LOCAL_KMS`, else the one that was built on this machine before. Never builds. */
 export function findLocalKms(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return [env.TXLANE_LOCAL_KMS, cached(env)].find((file) => file !== undefined && existsSync(file))
 }
 
-/** @throws Error with the words of `go`, or saying that there is none */
+/** @throws Error with the output of `go`, or saying that Go is not installed */
 export function buildLocalKms(): Promise<string> {
   return buildWithGo('local-kms', MODULE, cached())
 }
 
-/** Starts it on a free port of loopback, with no keys. */
+/** Starts it on a free loopback port, without keys. */
 export async function startLocalKms(file: string): Promise<AsyncDisposable & { readonly url: string }> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'txlane-kms-'))

@@ -7,7 +7,7 @@ import { createScript, type StartService } from './service.js'
 const ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
 const OTHER = `0x${'4d'.repeat(32)}` as const
 
-/** AWS KMS API reference: JSON 1.1, errors by their `__type`. */
+/** AWS KMS API reference: JSON 1.1, errors identified by their `__type`. */
 export const startAws: StartService = async (key) => {
   const script = createScript()
   const json = (body: object, status = 200): HttpAnswer => ({

@@ -61,7 +61,7 @@ export const startAzure: StartService = async (key) => {
     }
   }
 
-  // Without a token the service names where to get one.
+  // Without a token the service names the place to get one.
   const challenge = {
     status: 401,
     headers: {
@@ -73,7 +73,7 @@ export const startAzure: StartService = async (key) => {
     return request.method === 'GET' ? publicKey() : signature(request)
   })
   const inner = createDefaultHttpClient()
-  // The SDK gives its token to https alone: the last step goes to loopback.
+  // The SDK sends its token only over https, so the last hop is redirected to loopback.
   const httpClient: HttpClient = {
     async sendRequest(request) {
       const { url } = request

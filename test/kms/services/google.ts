@@ -84,7 +84,7 @@ export const startGoogle: StartService = async (key) => {
     apiEndpoint: '127.0.0.1',
     port,
     sslCreds: credentials.createInsecure(),
-    // Without any it looks for a metadata server on the network.
+    // Without credentials it looks for a metadata server on the network.
     credentials: { client_email: 'relayer@project.example', private_key: 'of a test' },
   })
   return Object.assign(script, {

@@ -10,12 +10,12 @@ export type HttpRequest = {
 
 export type HttpAnswer =
   | { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string }
-  /** The connection is dropped. */
+  /** The server drops the connection. */
   | 'drops'
-  /** Nothing is ever answered. */
+  /** The server never answers. */
   | 'hangs'
 
-/** A server on loopback that answers as it is told. */
+/** A loopback server that answers with the given function. */
 export async function startHttpService(
   answer: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>,
 ): Promise<AsyncDisposable & { readonly url: string }> {

@@ -1,39 +1,39 @@
 import type { Hex } from 'viem'
 import type { ServiceAccount, ServiceOptions } from '../../../src/kms/index.js'
 
-/** What a service does when it is asked for a signature. */
+/** The reaction of a service to a request for a signature. */
 export type Reply =
   /** It signs. */
   | 'signs'
   /** It signs with another key. */
   | 'signsAsAnother'
-  /** It says that it is asked too often, and how long to wait where its protocol has a place for that. */
+  /** It reports too many requests, with the delay if its protocol has a field for it. */
   | 'throttles'
-  /** It says that it is not available. */
+  /** It reports that it is unavailable. */
   | 'fails'
   /** It drops the connection. */
   | 'drops'
-  /** It says that the key may not be used. */
+  /** It reports that the key may not be used. */
   | 'refuses'
   /** It never answers. */
   | 'hangs'
 
-/** What kind of key it has. */
+/** The kind of the service's key. */
 export type KeyKind = 'good' | 'otherCurve' | 'disabled'
 
-/** The protocol of a service on loopback, as its documentation has it, asked by its own SDK where there is one. */
+/** The documented protocol of a service, on loopback. Its own SDK makes the requests if there is one. */
 export type ScriptedService = AsyncDisposable & {
-  /** Decides each answer, by how many signatures were asked for before. */
+  /** Decides each answer from the number of earlier signature requests. */
   reply: (count: number) => Reply
   key: KeyKind
-  /** Signatures that were asked for. */
+  /** The number of signature requests. */
   readonly asked: number
   account(options?: ServiceOptions): Promise<ServiceAccount>
 }
 
 export type StartService = (key: Hex) => Promise<ScriptedService>
 
-/** What the services have in common: how they count, and what they decide. */
+/** The common part of the services: the counter and the decisions. */
 export function createScript() {
   let asked = 0
   const script = {
@@ -42,7 +42,7 @@ export function createScript() {
     get asked() {
       return asked
     },
-    /** One more signature is asked for. Every second one has the higher s. */
+    /** Counts one more signature request. Every second signature has the higher s. */
     next(): { readonly reply: Reply; readonly isHigh: boolean } {
       const count = asked++
       return { reply: script.reply(count), isHigh: count % 2 === 1 }

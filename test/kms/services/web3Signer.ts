@@ -9,8 +9,8 @@ import { createScript, type StartService } from './service.js'
 const OTHER = `0x${'4d'.repeat(32)}` as const
 
 /**
- * Web3Signer's eth1 API (openapi-specs/eth1/web3signer.yaml): it names keys by the 64 bytes of their points, and signs the
- * keccak hash of the data that it is given (CredentialSigner.java, `needToHash`).
+ * Web3Signer's eth1 API (openapi-specs/eth1/web3signer.yaml): it identifies keys by the 64 bytes of their
+ * points, and signs the keccak hash of the given data (CredentialSigner.java, `needToHash`).
  */
 export const startWeb3Signer: StartService = async (key) => {
   const script = createScript()
@@ -44,7 +44,7 @@ export const startWeb3Signer: StartService = async (key) => {
         return reply
       default: {
         const der = derOf(reply === 'signs' ? key : OTHER, keccak256(data, 'bytes'), isHigh)
-        // What it gives for v is not looked at.
+        // The client ignores the value of v.
         return text(`0x${secp256k1.Signature.fromDER(der).toCompactHex()}1b`)
       }
     }

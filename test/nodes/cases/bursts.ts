@@ -11,20 +11,23 @@ import { type Held, type NodeCase, type Setting, seconds } from './nodeCase.js'
 
 const AMOUNT = 1_000
 const CLOSE_MS = 30_000
-/** A path that loses nothing needs one of each. The rest is for nodes that a busy machine stops for seconds. */
+/**
+ * A path without loss needs one send per payment. The rest allows for nodes that a busy machine stops for
+ * seconds.
+ */
 const SENDS_MAX = 1.5
-/** What a pool without room drops after it has answered has to go again. */
+/** A transaction that a full pool drops after its answer has to be sent again. */
 const SMALL_POOL_SENDS_MAX = 4
 
 type Given = {
   readonly keys: number
   readonly roundTripMs: number
   readonly limitMs: number
-  /** Sends of a payment, on the average. */
+  /** The average number of sends per payment. */
   readonly sendsMax: number
 }
 
-/** 1,000 payments at once by one or several keys, over a path of that length. */
+/** 1,000 payments at once by one or several keys, over a path with this round trip. */
 const burst = (keys: number, roundTripMs: number): NodeCase => ({
   name: `burst of 1,000, ${keys} ${keys === 1 ? 'key' : 'keys'}, ${roundTripMs} ms`,
   quick: keys === 1 && roundTripMs === 0,
@@ -56,7 +59,7 @@ export const plainBurst: NodeCase = {
     onNew(setting, { mode: 'plain' }, { limitMs: setting.description.burstLimitMs, sendsMax: SENDS_MAX }),
 }
 
-/** A pool that answers with the hash what it drops. */
+/** A pool that answers with the hash of a transaction and then drops it. */
 export const smallPoolBurst: NodeCase = {
   name: 'burst of 1,000, small pool',
   needs: ['poolLimits'],
@@ -96,7 +99,7 @@ async function runBurst(running: RunningNode, given: Given): Promise<Held> {
     took,
   ]
   const ends = failed.length === 0 ? [] : [`${failed.length} failed, the first with: ${firstLine(failed[0])}`]
-  // Where a node keeps some back, what a payment was told is still what became of it.
+  // If a node holds some transactions back, each reported outcome must still be true.
   const lost = running.description.keepsBack === undefined ? 0 : failed.length
   const isFrugal = proxy.sends <= AMOUNT * given.sendsMax
   const ok = once && late === '' && isFrugal && distinct === AMOUNT - lost && sealedOf(bursts) === distinct
@@ -109,5 +112,5 @@ function sealedOf(bursts: readonly Burst[]): number {
 
 async function standing(sender: Sender): Promise<string> {
   const { holds, floor, cursor } = await sender.snapshot()
-  return `stands at ${floor} of ${cursor}, holds: ${holds.join(' ') || 'none'}`
+  return `floor ${floor} of ${cursor}, holds: ${holds.join(' ') || 'none'}`
 }

@@ -2,7 +2,7 @@ import { mineUntil, payment } from '../tools/lane.js'
 import type { NodeCase } from './nodeCase.js'
 import { valuesOf, withPooled } from './pooledLane.js'
 
-/** The no-op takes the nonce of a pooled payment, and the lane goes on behind it. */
+/** The no-op takes the nonce of a pooled payment, and the lane continues after it. */
 export const cancel: NodeCase = {
   name: 'cancel',
   quick: true,

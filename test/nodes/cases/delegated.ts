@@ -10,10 +10,15 @@ import { type NodeCase, seconds } from './nodeCase.js'
 
 const AMOUNT = 10
 const LIMIT_MS = 60_000
-/** Each needs one copy. geth answers what it does not keep of such an account with a hash. */
+/**
+ * Each transaction needs one copy. geth answers with a hash even for transactions of such an account that it
+ * drops.
+ */
 const SENDS_MAX = 1.5
 
-/** An account that delegates by way of the lane, and sends then: pools take few of its transactions at once. */
+/**
+ * An account that delegates through the lane and then sends: pools accept few of its transactions at once.
+ */
 export const delegated: NodeCase = {
   name: 'delegated account',
   needs: ['delegation'],

@@ -11,10 +11,10 @@ const AMOUNT = 300
 const AHEAD = 150
 const VALUE = 1_000_000n
 const LIMIT_MS = 120_000
-/** One of each, and some for what the other transaction displaces. */
+/** One send per payment, and some more for the payments that the other transaction displaces. */
 const SENDS_MAX = 1.5
 
-/** Another wallet with the same key outbids the lane at a nonce in the middle of a burst. */
+/** Another wallet with the same key outbids the lane at a nonce during a burst. */
 export const foreign: NodeCase = {
   name: 'foreign transaction in mid-burst',
   async run(setting) {
@@ -43,7 +43,7 @@ export const foreign: NodeCase = {
     const sends = proxy.sends / AMOUNT
     return {
       ok: isOnce(landed, AMOUNT + (stood ? 1 : 0)) && burst.sealed === AMOUNT && sends <= SENDS_MAX,
-      says: `${burst.sealed} of ${AMOUNT} landed; the other one, at nonce ${nonce}, was ${taken} and ${stood ? 'executed' : 'not executed'}; told as foreign: ${seen.join(' ') || 'none'}; ${sends.toFixed(2)} sends each`,
+      says: `${burst.sealed} of ${AMOUNT} landed; the other one, at nonce ${nonce}, was ${taken} and ${stood ? 'executed' : 'not executed'}; reported as foreign: ${seen.join(' ') || 'none'}; ${sends.toFixed(2)} sends each`,
     }
   },
 }

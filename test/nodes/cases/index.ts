@@ -15,7 +15,7 @@ import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
 import { speedUp } from './speedUp.js'
 
-/** The suite: every client goes through all of it. */
+/** The suite: every client runs all cases. */
 export const cases: readonly NodeCase[] = [
   quickStart,
   payouts,

@@ -1,29 +1,29 @@
 import type { Ability, NodeDescription } from '../nodes/description.js'
 import type { RunningNode, StartOptions } from '../run/startNode.js'
 
-/** What became of a case, and its figure in a line. */
+/** The result of a case, and its figures in one line. */
 export type Held = { readonly ok: boolean; readonly says: string }
 
-/** Nodes of one client. */
+/** The nodes of one client. */
 export type Setting = {
   readonly description: NodeDescription
-  /** One that other cases use too. Stays up. */
+  /** A node that other cases use too. It stays up. */
   shared(mode: StartOptions['mode']): Promise<RunningNode>
-  /** One that nothing was ever sent to. For its case to stop. */
+  /** A node without earlier transactions. Its case has to stop it. */
   start(options: StartOptions): Promise<RunningNode>
 }
 
-/** One reason to run a node. */
+/** One scenario to run on a node. */
 export type NodeCase = {
   readonly name: string
   readonly needs?: readonly Ability[]
-  /** `npm test` runs it on a geth that is there. */
+  /** `npm test` runs it if there is a geth. */
   readonly quick?: boolean
-  /** It compares the words of a node with what it does. */
+  /** It compares the messages of a node with its behaviour. */
   readonly isRefusal?: boolean
-  /** Why it is left out on this node, where that is not for want of an ability. */
+  /** The reason to skip it on this node, apart from missing abilities. */
   leftOut?(description: NodeDescription): string | undefined
-  /** @throws Error where the promise is broken, or cannot be looked at */
+  /** @throws Error if the promise is broken, or cannot be checked */
   run(setting: Setting): Promise<Held>
 }
 

@@ -14,7 +14,7 @@ import { type NodeCase, seconds } from './nodeCase.js'
 
 const LIMIT_MS = 30_000
 
-/** `txlane send` with one file and then with another: no block is made between the two runs on most nodes. */
+/** `txlane send` with one file and then with another: most nodes make no block between the two runs. */
 export const payouts: NodeCase = {
   name: 'two payout files, one after the other',
   quick: true,
@@ -41,7 +41,7 @@ export const payouts: NodeCase = {
   },
 }
 
-/** @throws Error with what the command wrote, where it does not pay both lines */
+/** @throws Error with the output of the command, if it does not pay both lines */
 async function pay(program: string, file: string, { url }: RunningNode, { privateKey }: Fresh) {
   const child = spawn(process.execPath, [program, 'send', file, '--yes'], {
     env: { PATH: process.env.PATH, TXLANE_RPC_URL: url, TXLANE_PRIVATE_KEY: privateKey },

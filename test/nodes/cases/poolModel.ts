@@ -5,7 +5,7 @@ import type { Held, NodeCase } from './nodeCase.js'
 
 const RANDOM_SEQUENCES = 5
 
-/** The devnet and the simulator play geth's pool: what they play is what this geth does. */
+/** The devnet and the simulator model geth's pool. The case compares the model with this geth. */
 export const poolModel: readonly NodeCase[] = [
   {
     name: 'the model of its pool, known sequences',

@@ -8,15 +8,15 @@ import type { Held, Setting } from './nodeCase.js'
 
 const LIMIT_MS = 20_000
 
-/** One payment in the pool of a node that makes no block. */
+/** One payment in the pool of a node that makes no block by itself. */
 export type Pooled = {
   readonly running: RunningNode
   readonly sender: Sender
-  /** Of 1 wei. */
+  /** A payment of 1 wei. */
   readonly tx: Tx
-  /** Resolves when the node has answered to that many transactions in all. */
+  /** Resolves when the node has answered this total number of transactions. */
   answered(count: number): Promise<void>
-  /** What the blocks hold of the account. */
+  /** The account's transactions in the blocks. */
   landed(): Promise<Landed>
 }
 

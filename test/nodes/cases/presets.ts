@@ -6,18 +6,21 @@ import { openWorkbench } from '../tools/workbench.js'
 import type { NodeCase } from './nodeCase.js'
 
 const PRESETS = ['economy', 'normal', 'urgent'] as const satisfies readonly FeePreset[]
-/** What three transfers pay: where one block has all, the 10th, the 50th and the 90th percentile of its gas. */
+/**
+ * The tips of three transfers: if one block has all of them, they are the 10th, 50th and 90th percentile of
+ * its gas.
+ */
 const TIPS = [parseGwei('1'), parseGwei('3'), parseGwei('9')]
 const BLOCKS = 4
 
-/** What blocks paid is what presets offer, an empty block in between notwithstanding. */
+/** The presets offer the tips that recent blocks paid, even with an empty block in between. */
 export const presets: NodeCase = {
   name: 'presets',
   quick: true,
   async run(setting) {
     await using running = await setting.start({ mode: 'manual' })
     await using bench = await openWorkbench(running)
-    // One after the other: each makes blocks until it has its money.
+    // One after the other, because each makes blocks until the account is funded.
     const accounts: LocalAccount[] = []
     for (const _ of TIPS) accounts.push(await bench.account())
     for (let nonce = 0; nonce < BLOCKS; nonce++) {
@@ -32,7 +35,7 @@ export const presets: NodeCase = {
     const tips = txs.map((tx) => tx.attempts[0]?.fees.maxPriorityFeePerGas ?? 0n)
     await mineUntil(running, 'the payments', Promise.all(txs.map((tx) => tx.wait('sealed'))))
     await sender.close()
-    // Which of them share a block is the node's matter.
+    // The node decides which of them share a block.
     const isPaid = tips.every((tip) => TIPS.includes(tip))
     const isRising = tips.every((tip, at) => at === 0 || tip >= (tips[at - 1] as bigint))
     return {

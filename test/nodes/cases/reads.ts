@@ -21,15 +21,18 @@ type Selector = (typeof TAGS)[number] | Hex | bigint | number
 type Read = {
   readonly method: string
   readonly params: (block: string) => readonly unknown[]
-  /** What the library reads, as a text to compare. */
+  /** The library's result, as a text to compare. */
   readonly read: (block: Selector) => Promise<string>
-  /** The same of the node's own answer. */
+  /** The node's own answer, in the same form. */
   readonly decode: (result: never, block: string) => string
-  /** What the last block has to show. */
+  /** The expected value at the latest block. */
   readonly latest?: string
 }
 
-/** The five reads at every selector answer what the node itself says, or a typed error that names the method. */
+/**
+ * The five reads return at every selector the same as the node itself, or a typed error that names the
+ * method.
+ */
 export const reads: NodeCase = {
   name: 'five reads at every selector',
   quick: true,
@@ -49,7 +52,7 @@ export const reads: NodeCase = {
         const told = await asNode(running, one, typeof selector === 'string' ? selector : head)
         const known = selector === 'latest' && told !== REFUSED ? (one.latest ?? told) : told
         if (asked !== told || told !== known)
-          wrong.push(`${one.method} at ${selector}: read ${asked}, said ${told}, expected ${known}`)
+          wrong.push(`${one.method} at ${selector}: read ${asked}, answered ${told}, expected ${known}`)
         else if (asked === REFUSED) lacking.add(one.method)
         else answered++
       }
@@ -96,7 +99,7 @@ const clientOf = (url: string) => createPublicClient({ transport: http(url) })
 type Block = { readonly number: unknown; readonly hash: unknown; readonly transactions: readonly unknown[] }
 type Receipt = { readonly transactionHash: Hex; readonly gasUsed: Hex | bigint }
 
-/** A node may make each pending block anew, under another hash. */
+/** A node may build each pending block anew, with another hash. */
 const blockText = (one: Block | null, block: Selector) =>
   one === null ? 'null' : `${one.number} ${block === 'pending' ? '' : one.hash} ${one.transactions}`
 const receiptsText = (all: readonly Receipt[] | null) =>

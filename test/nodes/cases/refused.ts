@@ -8,8 +8,8 @@ import { openWorkbench, type Signed, type Workbench } from '../tools/workbench.j
 import type { Held, NodeCase } from './nodeCase.js'
 
 /**
- * A transaction that some node refuses: the classifier's outcome is what this node then really does with the bytes, and it
- * is the one that the node's description has.
+ * A transaction that some node refuses. The classifier's outcome must match the node's later treatment of
+ * the bytes, and the outcome in the node's description.
  */
 const refusedCase = (refusal: Refusal): NodeCase => ({
   name: `refused, ${refusal.name}`,
@@ -41,7 +41,7 @@ async function provoke(running: RunningNode, refusal: Refusal): Promise<Held> {
   const problems = [
     ...(expectedNonce === undefined || expectedNonce === next
       ? []
-      : [`told nonce ${expectedNonce}, not ${next}`]),
+      : [`expected nonce ${expectedNonce}, not ${next}`]),
     ...differences(seen, expected),
     ...(await consequences(bench, provoked, seen)),
   ]
@@ -49,7 +49,10 @@ async function provoke(running: RunningNode, refusal: Refusal): Promise<Held> {
   return { ok: problems.length === 0, says: [told + words(reply), ...problems].join('; ') }
 }
 
-/** A node drops what it cannot keep after it has answered, and a busy machine delays that: the expected fate is waited for. */
+/**
+ * A node drops a transaction only after its answer, and later on a busy machine, so the expected fate is
+ * awaited.
+ */
 async function fateOf(bench: Workbench, { hash }: Signed, expected: Expected): Promise<Provocation['fate']> {
   let fate = await bench.fateOf(hash)
   const isSettled = () => fate === 'mined' || 'leftOut' in expected || fate === expected.fate
@@ -71,14 +74,14 @@ function differences(seen: Provocation, expected: Expected): readonly string[] {
   return same ? problems : [...problems, `expected ${Object.values(told).join(' ')}`]
 }
 
-/** What an outcome says of the bytes, against what became of them. */
+/** Contradictions between an outcome and the fate of the bytes. */
 function contradictions({ outcome, fate }: Provocation): readonly string[] {
   if (outcome === 'unknown') return ['the classifier does not know these words']
   if (outcome === 'accepted') return fate === 'absent' ? ['taken, and nowhere'] : []
   return fate === 'absent' ? [] : ['refused, and not gone']
 }
 
-/** What else an outcome promises: each is tried on the node. */
+/** Further promises of an outcome, each tried on the node. */
 async function consequences(bench: Workbench, provoked: Provoked, seen: Provocation): Promise<string[]> {
   const { signed, account, cure, rival, free } = provoked
   const problems: string[] = []
@@ -93,13 +96,14 @@ async function consequences(bench: Workbench, provoked: Provoked, seen: Provocat
     await expect(saysAgain(bench, provoked, seen), 'another word the second time')
   if (cure !== undefined && seen.fate !== 'mined') {
     await cure()
-    // A pool may follow its chain a moment later, and a node that answers with the hash may have dropped the bytes. What it
-    // says of another copy proves nothing: it may have the first one by then, or a block may.
+    // A pool may follow its chain with a delay, and a node that answers with the hash may have dropped the
+    // bytes. Its answer to another copy proves nothing: the first copy may be in the pool or in a block by
+    // then.
     const isMined = async () => {
       if (seen.fate === 'absent') await bench.send(signed.raw)
       return (await bench.fateOf(signed.hash)) === 'mined'
     }
-    await until(TAKEN_MS, 'a block with it once nothing stands against it', isMined)
+    await until(TAKEN_MS, 'a block with it once nothing prevents its inclusion', isMined)
   }
   if (free !== undefined && seen.fate === 'absent') {
     const next = await bench.sign(account, { nonce: free, value: 3n })

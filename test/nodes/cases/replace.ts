@@ -4,7 +4,7 @@ import { valuesOf, withPooled } from './pooledLane.js'
 
 const LIMIT_MS = 20_000
 
-/** Of a pooled payment and the one that takes its place, the second is executed alone. */
+/** Of a pooled payment and its replacement, only the second is executed. */
 export const replace: NodeCase = {
   name: 'replace',
   quick: true,
@@ -17,7 +17,7 @@ export const replace: NodeCase = {
         'the replacement',
         replacing.then((one) => one.wait('sealed')),
       )
-      // Certain with a block more.
+      // The end is certain after one more block.
       const ended = until(LIMIT_MS, 'the end of the first', () => tx.stage === 'superseded')
       await mineUntil(running, 'the end of the first', ended)
       const values = valuesOf(await landed())

@@ -7,12 +7,13 @@ import { NOBODY, openWorkbench } from '../tools/workbench.js'
 import type { NodeCase } from './nodeCase.js'
 
 const LIMIT_MS = 60_000
-/** Far enough above the account's next nonce that no block takes them. */
+/** Far enough above the account's next nonce that no block includes them. */
 const STUCK = [5, 6]
 
 /**
- * A relayer delegates for an account of which the pool holds transactions that cannot leave. geth refuses such a
- * delegation as long as they are there ("authority already reserved"): the lane goes on, whatever becomes of it.
+ * A relayer delegates for an account whose pooled transactions cannot be mined. geth refuses such a
+ * delegation as long as they are in the pool ("authority already reserved"). The lane must continue in any
+ * case.
  */
 export const reserved: NodeCase = {
   name: 'delegation for an account with stuck transactions',

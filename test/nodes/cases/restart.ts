@@ -8,10 +8,13 @@ import { type NodeCase, seconds } from './nodeCase.js'
 
 const WAVE = 300
 const LIMIT_MS = 120_000
-/** While the node is away the same bytes are tried again with growing pauses; then what its pool held goes once more. */
+/**
+ * While the node is down the same bytes are retried with growing delays. After that, the transactions of its
+ * lost pool are sent once more.
+ */
 const SENDS_MAX = 5
 
-/** The node ends while a burst is under way, and comes back with its chain; what its pool held may be gone. */
+/** The node ends during a burst, and restarts with its chain; the content of its pool may be lost. */
 const restarted = (name: string, signal: 'SIGTERM' | 'SIGKILL'): NodeCase => ({
   name,
   needs: signal === 'SIGKILL' ? ['disk', 'kill'] : ['disk'],
@@ -19,7 +22,7 @@ const restarted = (name: string, signal: 'SIGTERM' | 'SIGKILL'): NodeCase => ({
     await using running = await setting.start({ mode: 'interval', onDisk: true })
     await using proxy = await startNodeProxy(running.url)
     const fresh = await freshAccount(running)
-    // A node that is killed may come back with a shorter chain: not without the money of the account.
+    // A node that is killed may come back with a shorter chain, but the account's funding must survive.
     await running.restart('SIGTERM')
     const sender = await openLane(running, fresh, { url: proxy.url, lossDepth: 64, logger: false })
     await within(LIMIT_MS, 'the first payments', startBurst(sender, WAVE).done)
@@ -29,7 +32,7 @@ const restarted = (name: string, signal: 'SIGTERM' | 'SIGKILL'): NodeCase => ({
     await running.restart(signal)
     const startMs = systemClock.now()
     await within(LIMIT_MS, 'the burst', burst.done)
-    // A chain that came back shorter has to take the first payments again.
+    // A chain that came back shorter has to include the first payments again.
     const isComplete = async () => isOnce(await landedOf(running, fresh), 2 * WAVE)
     await until(LIMIT_MS, 'every payment', isComplete).catch(() => undefined)
     const took = seconds(systemClock.now() - startMs)

@@ -11,14 +11,17 @@ const LIMIT_MS = 60_000
 /** A third of them is sent twice. */
 const SENDS_MAX = 2
 
-/** The node takes blocks off its chain (`debug_setHead`, `evm_revert`): what was in them has to land again. */
+/**
+ * The node removes blocks from its chain (`debug_setHead`, `evm_revert`): their transactions have to land
+ * again.
+ */
 export const rewound: NodeCase = {
   name: 'chain taken back in mid-burst',
   async run(setting) {
     await using running = await setting.start({ mode: 'interval' })
     await using proxy = await startNodeProxy(running.url)
     const fresh = await freshAccount(running)
-    // No node here has a `safe` block of its own: it is the head, or far below it.
+    // No node here has a useful `safe` block: it is the head, or far below it.
     const sender = await openLane(running, fresh, { url: proxy.url, lossDepth: 12, logger: false })
     const wave = (index: number) => startBurst(sender, WAVE, index * WAVE + 1)
     await within(LIMIT_MS, 'the first wave', wave(0).done)

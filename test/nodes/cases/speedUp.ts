@@ -3,7 +3,7 @@ import { FEES } from '../tools/workbench.js'
 import type { NodeCase } from './nodeCase.js'
 import { valuesOf, withPooled } from './pooledLane.js'
 
-/** A pooled payment is executed once, at the fees that it was raised to. */
+/** A pooled payment is executed once, at its raised fees. */
 export const speedUp: NodeCase = {
   name: 'speedUp',
   quick: true,

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** A file that says that it is a geth. */
+/** A script that reports itself as a geth of this version. */
 async function fakeGeth(name: string, version: string): Promise<string> {
   const file = join(folder, name, 'geth')
   await mkdir(join(file, '..'), { recursive: true })
@@ -21,7 +21,7 @@ async function fakeGeth(name: string, version: string): Promise<string> {
 }
 
 describe('geth', () => {
-  test('is the one that TXLANE_GETH names, and an error where that is none', async () => {
+  test('is the binary that TXLANE_GETH names, and an error if that is not a geth', async () => {
     const given = await fakeGeth('given', '1.17.10')
     const onPath = await fakeGeth('path', '1.18.0')
     const PATH = join(onPath, '..')
@@ -41,7 +41,7 @@ describe('geth', () => {
 })
 
 describe('the folder of built nodes', () => {
-  test('is in the cache of the user, wherever the system has that', () => {
+  test('is in the cache folder of the user on each system', () => {
     expect(nodesFolder({ XDG_CACHE_HOME: '/caches' }, 'linux')).toBe(join('/caches', 'txlane-nodes'))
     expect(nodesFolder({}, 'linux')).toBe(join(homedir(), '.cache', 'txlane-nodes'))
     expect(nodesFolder({}, 'darwin')).toBe(join(homedir(), 'Library', 'Caches', 'txlane-nodes'))

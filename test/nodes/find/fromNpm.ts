@@ -9,9 +9,9 @@ const INSTALL_TIMEOUT_MS = 600_000
 const run = promisify(execFile)
 
 /**
- * The script of a node that npm has, and the folder to start it in. Installed there when it is not: none of them is a
- * dependency of the package.
- * @throws Error with the words of `npm`
+ * The script of a node from npm, and the folder to start it in. It is installed there if it is missing,
+ * because none of these nodes is a dependency of the package.
+ * @throws Error with the output of `npm`
  */
 export async function nodeFromNpm(
   name: keyof typeof PINNED,
@@ -22,7 +22,7 @@ export async function nodeFromNpm(
     says(`     npm installs Hardhat ${PINNED.hardhat} and Ganache ${PINNED.ganache} into ${cwd}`)
     await install(cwd)
   }
-  // `hardhat node` wants a project; this one compiles nothing.
+  // `hardhat node` needs a project; this one compiles nothing.
   await writeFile(join(cwd, 'hardhat.config.js'), "module.exports = { solidity: '0.8.28' }\n")
   return { script: join(cwd, 'node_modules', '.bin', name), cwd }
 }
@@ -36,7 +36,7 @@ async function installed(cwd: string, name: string): Promise<string | undefined>
   }
 }
 
-/** Both at once: installing one alone would take the other away. */
+/** Installs both together, because installing one alone would remove the other. */
 async function install(cwd: string): Promise<void> {
   await mkdir(cwd, { recursive: true })
   await writeFile(join(cwd, 'package.json'), '{ "private": true }\n')

@@ -6,11 +6,11 @@ import { buildWithGo } from '../../support/buildWithGo.js'
 import type { NodeCommand } from './nodeCommand.js'
 import { nodesFolder } from './nodesFolder.js'
 
-/** Where there is none, in a line. */
+/** The message if there is none. */
 export const NO_GETH =
   'there is no geth in TXLANE_GETH, on the PATH or in the cache; `npm run nodes -- --get --node geth` builds one with Go'
 
-/** The version that the cases were written on, and the least: older ones make no block on demand. */
+/** The version for which the cases were written, and the minimum: older ones make no block on demand. */
 const GETH_VERSION = '1.17.10'
 const MODULE = `github.com/ethereum/go-ethereum/cmd/geth@v${GETH_VERSION}`
 const VERSION_TIMEOUT_MS = 20_000
@@ -20,9 +20,9 @@ const run = promisify(execFile)
 const cached = (env?: NodeJS.ProcessEnv) => join(nodesFolder(env), `geth-${GETH_VERSION}`, BINARY)
 
 /**
- * The geth of `TXLANE_GETH`, else the first on the PATH that is new enough, else the one that was built here before.
- * Never builds.
- * @throws Error where `TXLANE_GETH` names a file that is no geth, or one that is too old
+ * The geth of `TXLANE_GETH`, else the first on the PATH that is new enough, else the one that was built on
+ * this machine before. Never builds.
+ * @throws Error if `TXLANE_GETH` names a file that is not a geth, or one that is too old
  */
 export async function findGeth(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   const given = env.TXLANE_GETH
@@ -35,14 +35,17 @@ export async function findGeth(env: NodeJS.ProcessEnv = process.env): Promise<st
   return undefined
 }
 
-/** `--dev` with an HTTP endpoint and nothing else: nothing but loopback, and no port that another geth may have. */
+/**
+ * `--dev` with an HTTP endpoint and nothing else: only on loopback, and without ports that another geth may
+ * use.
+ */
 export function gethCommand(file: string, more: readonly string[] = []): NodeCommand {
   const http = ['--dev', '--http', '--http.addr', '127.0.0.1', '--ipcdisable', '--verbosity', '1']
   const quiet = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--authrpc.port', '0']
   return (port) => ({ file, args: [...http, ...quiet, '--http.port', `${port}`, ...more] })
 }
 
-/** @throws Error with the words of `go`, or saying that there is none */
+/** @throws Error with the output of `go`, or saying that Go is not installed */
 export async function buildGeth(says: (line: string) => void): Promise<string> {
   const file = cached()
   says(`     Go builds geth ${GETH_VERSION} into ${join(file, '..')}, which takes some minutes`)

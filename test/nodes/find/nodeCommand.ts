@@ -1,4 +1,4 @@
-/** How to start a node that listens at this port of loopback. */
+/** The command that starts a node on this loopback port. */
 export type NodeCommand = (port: number) => {
   readonly file: string
   readonly args: readonly string[]

@@ -2,8 +2,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Where nodes that were built or installed are kept. Outside of `node_modules`, which `npm ci` deletes, so that a build of
- * some minutes happens once a machine.
+ * The folder of built and installed nodes. It is outside `node_modules`, which `npm ci` deletes, so that a
+ * build of some minutes happens once per machine.
  */
 export function nodesFolder(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
   return join(cacheOf(env, platform), 'txlane-nodes')

@@ -61,7 +61,7 @@ export const anvil: NodeDescription = {
     'delegation of a reserved account': MINED,
     'tip above the max fee': INTRINSIC,
     'signature of no key': counted('invalid'),
-    // No chain takes this one.
+    // anvil accepts it; no real chain does.
     'upper half of the curve': MINED,
     'highest nonce': POOLED,
     'fee above one ether': MINED,

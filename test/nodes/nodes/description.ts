@@ -15,67 +15,72 @@ export type NodeName = (typeof NODE_NAMES)[number]
 
 /**
  * When a node makes blocks.
- *
- * - `plain`: as it does without options, which is how a newcomer starts it.
+ * - `plain`: as it does without options, as a newcomer starts it.
  * - `interval`: every second.
- * - `manual`: when `mine` is called, and at no other time.
+ * - `manual`: only when `mine` is called.
  */
 export type Mode = 'plain' | 'interval' | 'manual'
 
-/** What not every node can do. A case that needs one of these is left out on a node that lacks it. */
+/** Abilities that some nodes lack. A case that needs one is skipped on a node without it. */
 export type Ability =
   /** Executes EIP-7702 transactions. */
   | 'delegation'
-  /** Keeps its chain on disk, so that it goes on after a restart. */
+  /** Keeps its chain on disk, so that it continues after a restart. */
   | 'disk'
-  /** Keeps it when it is killed, too, all but the newest blocks. */
+  /** Also keeps its chain after a kill, except the newest blocks. */
   | 'kill'
-  /** Has limits of its pool that can be set. */
+  /** Has configurable limits of its pool. */
   | 'poolLimits'
 
-/** Takes the chain back to where it was when this was made. */
+/** Resets the chain to its state at the time when this function was made. */
 export type Rewind = () => Promise<void>
 
-/** Everything that the cases have to know of one client. */
+/** The properties of one client that the cases need. */
 export type NodeDescription = {
   readonly name: NodeName
-  /** The words of a refusal are all that differs: no other case is run. @default false */
+  /** True if only the messages of refusals differ: no other case is run. @default false */
   readonly refusalsAlone?: boolean
   /**
-   * Builds or installs what is missing, which may take minutes and is announced by `says`.
-   * @throws Error saying why the node cannot be had
+   * Builds or installs a missing binary, which may take minutes; `says` announces it.
+   * @throws Error with the reason why the node is unavailable
    */
   locate(says: (line: string) => void): Promise<NodeCommand>
-  /** What the command line has in each mode. */
+  /** The command line arguments of each mode. */
   readonly args: Readonly<Record<Mode, readonly string[]>>
   /** Called when the node answers, before any case. */
   begin?(rpc: PlainRpc, mode: Mode): Promise<void>
-  /** Gives an account money without a transaction. Where this is missing, an account that the node has the key of pays. */
+  /** Funds an account without a transaction. If this is missing, an account whose key the node holds pays. */
   endow?(rpc: PlainRpc, address: Address, wei: bigint): Promise<void>
-  /** The nonce that the accounts of the cases begin with, where it is not 0. */
+  /** The first nonce of the cases' accounts, if it is not 0. */
   readonly firstNonce?: number
   setNonce?(rpc: PlainRpc, address: Address, nonce: number): Promise<void>
-  /** One block with what the pool holds. In the mode `manual` alone. */
+  /** Makes one block from the pool. Only in the mode `manual`. */
   mine(rpc: PlainRpc): Promise<void>
-  /** Resolves when the pool has followed the block that holds this transaction; missing where it does so at once. */
+  /**
+   * Resolves when the pool has followed the block that holds this transaction; missing if the pool follows
+   * at once.
+   */
   poolFollowed?(rpc: PlainRpc, hash: Hex): Promise<void>
   /** Arguments that keep the chain in this folder. */
   onDisk(folder: string): readonly string[]
-  /** Arguments for a pool that drops most of a burst, and for one that keeps 8 transactions in all. */
+  /** Arguments for a pool that drops most of a burst, and for one that keeps 8 transactions in total. */
   readonly smallPool?: readonly string[]
   readonly tinyPool?: readonly string[]
-  /** Arguments with which it says what it refuses for now, where it answers with the hash and tries again by itself. */
+  /**
+   * Arguments with which it reports temporary refusals. By default it answers with the hash and retries by
+   * itself.
+   */
   readonly saysRefusals?: readonly string[]
   markForRewind(rpc: PlainRpc): Promise<Rewind>
-  /** Why it cannot do these. */
+  /** The reason for each missing ability. */
   readonly lacks: Readonly<Partial<Record<Ability, string>>>
   /**
-   * Why it keeps transactions back that it could execute. A payment of a burst may end at its fee ceiling then; each is
-   * executed once, or was told as not executed.
+   * The reason why it holds back executable transactions. A payment of a burst may then end at its fee
+   * ceiling; each payment is executed once, or was reported as not executed.
    */
   readonly keepsBack?: string
-  /** Milliseconds that a burst of 1,000 may take. */
+  /** The time limit of a burst of 1,000, in milliseconds. */
   readonly burstLimitMs: number
-  /** What it answers to each transaction that some node refuses, and what it does with the bytes then. */
+  /** Its answer to each transaction that some node refuses, and the later state of the bytes. */
   readonly refusals: Readonly<Record<RefusalName, Expected>>
 }

@@ -4,7 +4,7 @@ import { counted, dropped, INTRINSIC, MINED, POOLED, refused } from '../refusals
 import type { NodeDescription } from './description.js'
 import { markBySnapshot } from './snapshots.js'
 
-/** At nonce 0 it executes whatever comes, as often as it comes, until a block is made. */
+/** At nonce 0 it executes every transaction, repeatedly, until a block is made. */
 const FIRST_NONCE = 1
 const OLDER = 'it is older than EIP-7702'
 
@@ -32,13 +32,13 @@ export const ganache: NodeDescription = {
     delegation: OLDER,
     poolLimits: 'its pool has no limit',
   },
-  keepsBack: 'it does not execute what came while it made a block, until something replaces it',
+  keepsBack: 'it does not execute transactions that arrived while it made a block, until they are replaced',
   burstLimitMs: 500_000,
   refusals: {
     'same bytes, pending': {
       ...refused('feeTooLow'),
       fate: 'mined',
-      because: 'it says of what it has that it is underpriced',
+      because: 'it reports pooled bytes as underpriced',
     },
     'same bytes, mined': {
       ...refused('nonceTooLow'),

@@ -5,13 +5,13 @@ import { buildGeth, findGeth, gethCommand } from '../find/geth.js'
 import { counted, dropped, INTRINSIC, MINED, POOLED, refused, retried } from '../refusals/names.js'
 import type { NodeDescription } from './description.js'
 
-// Ten seconds after it started and every minute from then on (`core/txpool/locals`).
-const RETRIED = retried('it retries by itself what it refused for now, and answers with the hash')
+// Ten seconds after its start and every minute from then on (`core/txpool/locals`).
+const RETRIED = retried('it retries temporary refusals by itself, and answers with the hash')
 const NO_LOCALS = ['--txpool.nolocals']
 const MODULES = 'eth,net,web3,txpool,debug,dev,testing'
 const ZEROS: Hex = `0x${'00'.repeat(32)}`
 const NOBODY: Hex = `0x${'00'.repeat(20)}`
-/** A day: no block comes by itself. */
+/** A day, so that no block comes by itself. */
 const NEVER = '86400'
 const LOOKS = 200
 const LOOK_MS = 5
@@ -24,7 +24,7 @@ export const geth: NodeDescription = {
   args: {
     plain: [],
     interval: ['--dev.period', '1', '--dev.gaslimit', '30000000'],
-    // The gas limit stays at 11.5 million, which is below 2^24: each of the two limits can be met alone.
+    // The gas limit stays at 11.5 million, below 2^24, so that each of the two limits can be tested alone.
     manual: ['--dev.period', NEVER],
   },
   mine,
@@ -89,7 +89,7 @@ function poolOf(limits: Readonly<Record<string, number>>): readonly string[] {
   return Object.entries(limits).flatMap(([name, limit]) => [`--txpool.${name}`, `${limit}`])
 }
 
-/** It says what it refuses for now, since it retries nothing. */
+/** It reports temporary refusals, because it retries nothing. */
 export const gethNoLocals: NodeDescription = {
   ...geth,
   name: 'geth-nolocals',
@@ -115,7 +115,7 @@ async function poolFollowed(rpc: PlainRpc, hash: Hex): Promise<void> {
   for (let looks = 0; looks < LOOKS && (await isKnown()); looks++) await pause(LOOK_MS)
 }
 
-/** `testing_commitBlockV1`: a block on the head, with what is executable in the pool. */
+/** `testing_commitBlockV1`: makes a block on the head from the executable transactions of the pool. */
 async function mine(rpc: PlainRpc): Promise<void> {
   const head = (await rpc.call('eth_getBlockByNumber', 'latest', false)) as { readonly timestamp: Hex }
   const attributes = {

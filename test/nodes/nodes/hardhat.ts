@@ -52,7 +52,7 @@ export const hardhat: NodeDescription = {
     'max fee below the base fee': POOLED,
     'tip of 0': MINED,
     'no funds': refused('insufficientFunds'),
-    // And makes no block while it has it: evm_mine fails with what is wrong with this one.
+    // It makes no block while this one is in the pool: evm_mine fails with the error of this transaction.
     'no funds for the second': POOLED,
     'gas below the intrinsic cost': counted('gasLimit'),
     'gas below the floor of EIP-7623': counted('gasLimit'),
@@ -77,7 +77,7 @@ export const hardhat: NodeDescription = {
 
 const AT_ONCE = 'it is mined at once'
 
-/** Its default: a block for each transaction. */
+/** Its default: one block per transaction. */
 export const hardhatAutomine: NodeDescription = {
   ...hardhat,
   name: 'hardhat-automine',

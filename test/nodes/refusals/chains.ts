@@ -10,7 +10,7 @@ export const anotherChain: Refusal = {
   },
 }
 
-/** Signed for no chain, as before EIP-155. */
+/** Signed without a chain id, as before EIP-155. */
 export const unprotected: Refusal = {
   name: 'unprotected',
   async provoke(bench) {

@@ -2,7 +2,7 @@ import type { LocalAccount, TransactionSerializableEIP7702 } from 'viem'
 import { NOBODY, signed, type Workbench } from '../tools/workbench.js'
 import type { Refusal } from './refusal.js'
 
-/** What delegating has used of the account: its own transaction and its tuple. */
+/** The next nonce after delegating, which used one for the transaction and one for the tuple. */
 const NEXT = 2
 
 export const second: Refusal = {
@@ -10,7 +10,7 @@ export const second: Refusal = {
   async provoke(bench) {
     const account = await delegatedAccount(bench)
     await bench.take(await bench.sign(account, { nonce: NEXT }))
-    // By then the first is mined.
+    // By then the first one is mined.
     return { signed: await bench.sign(account, { nonce: NEXT + 1 }), account, cure: async () => {} }
   },
 }
@@ -24,7 +24,7 @@ export const gapped: Refusal = {
   },
 }
 
-/** A tuple of an account of which the pool holds two transactions that cannot leave. */
+/** A tuple of an account with two stuck transactions in the pool. */
 export const reserved: Refusal = {
   name: 'delegation of a reserved account',
   async provoke(bench) {

@@ -1,7 +1,7 @@
 import { type Hex, parseGwei } from 'viem'
 import type { Refusal } from './refusal.js'
 
-/** Half of the base fee of the head: empty blocks lower it by an eighth each. */
+/** Half of the head's base fee, because each empty block lowers it by an eighth. */
 export const belowBaseFee: Refusal = {
   name: 'max fee below the base fee',
   needs: 'fresh',

@@ -1,7 +1,7 @@
 import { FEES } from '../tools/workbench.js'
 import type { Refusal } from './refusal.js'
 
-/** As many as `smallPool` keeps. */
+/** The number of transactions in the pool of a `smallPool` node. */
 const OTHERS = 8
 
 export const fullPool: Refusal = {
@@ -16,7 +16,7 @@ export const fullPool: Refusal = {
       maxFeePerGas: FEES.maxFeePerGas / 2n,
       maxPriorityFeePerGas: FEES.maxPriorityFeePerGas / 2n,
     }
-    // By then the blocks have taken the others.
+    // By then the other transactions are in blocks.
     return { signed: await bench.sign(last, cheaper), account: last, cure: async () => {} }
   },
 }

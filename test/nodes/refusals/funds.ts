@@ -13,7 +13,7 @@ export const noFunds: Refusal = {
   },
 }
 
-/** The account can pay the one or the other. */
+/** The account can pay either of the two, but not both. */
 export const noFundsForSecond: Refusal = {
   name: 'no funds for the second',
   // It may keep the node from making blocks.
@@ -21,7 +21,7 @@ export const noFundsForSecond: Refusal = {
   async provoke(bench) {
     const account = await bench.account((ETHER * 3n) / 2n)
     await bench.take(await bench.sign(account, { value: ETHER }))
-    // For both: a node may have made no block with the first one either.
+    // Funds both, because the node may not have mined the first one either.
     const cure = () => fund(bench.running, account.address, 3n * ETHER)
     return { signed: await bench.sign(account, { nonce: 1, value: ETHER }), account, cure }
   },

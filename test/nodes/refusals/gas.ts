@@ -22,7 +22,7 @@ export const gas: readonly Refusal[] = [
   })),
   withGas('gas above the block', async ({ running }) => {
     const head = (await running.rpc.call('eth_getBlockByNumber', 'latest', false)) as { gasLimit: Hex }
-    // Well above it: geth raises the limit by 1/1024 with each block.
+    // Well above the limit, which geth raises by 1/1024 with each block.
     return { gas: (BigInt(head.gasLimit) * 11n) / 10n }
   }),
   // EIP-7825.

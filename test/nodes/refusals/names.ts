@@ -36,49 +36,49 @@ export const REFUSAL_NAMES = [
 ] as const
 export type RefusalName = (typeof REFUSAL_NAMES)[number]
 
-/** What became of the bytes when the node had made some blocks. */
+/** The state of the bytes after the node has made some blocks. */
 export type Fate = 'mined' | 'pooled' | 'absent'
 
-/** The classifier's word on the answer, and what the node then does with the bytes. */
+/** The classifier's result for the answer, and the later state of the bytes. */
 export type Provocation = Pick<SendOutcome, 'outcome' | 'reason'> & {
   readonly counted: boolean
   readonly fate: Fate
-  /** Where the two do not go together: why. */
+  /** The reason, if the two contradict each other. */
   readonly because?: string
-  /** The node may offer the bytes to its pool once more at any time: they are absent, or mined already. */
+  /** The node may offer the bytes to its pool again at any time: they are absent, or already mined. */
   readonly isRetried?: boolean
 }
 
-/** `leftOut`: why it cannot be provoked on this node. */
+/** `leftOut` is the reason why it cannot be provoked on this node. */
 export type Expected = Provocation | { readonly leftOut: string }
 
-/** Taken, and in a block as soon as there is one. */
+/** Accepted, and in the next block. */
 export const MINED: Provocation = { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'mined' }
 
-/** Taken, and kept until something changes. */
+/** Accepted, and kept until the state changes. */
 export const POOLED: Provocation = { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'pooled' }
 
-/** Answered with the hash and not kept. */
+/** Answered with the hash, but not kept. */
 export function dropped(because: string): Provocation {
   return { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'absent', because }
 }
 
-/** Answered with the hash and not kept, until the node itself tries again. */
+/** Answered with the hash, but not kept until the node itself retries. */
 export function retried(because: string): Provocation {
   return { ...dropped(because), isRetried: true }
 }
 
-/** Refused for now: another state of the node would take the same bytes. */
+/** Refused temporarily: the node would accept the same bytes in another state. */
 export function refused(reason: Provocation['reason']): Provocation {
   return { outcome: 'refused', reason, counted: false, fate: 'absent' }
 }
 
-/** Refused, and waiting does not cure it. */
+/** Refused, and waiting does not help. */
 export function counted(reason: Provocation['reason']): Provocation {
   return { outcome: 'refused', reason, counted: true, fate: 'absent' }
 }
 
-/** Refused by every node for ever. */
+/** Refused by every node permanently. */
 export const INTRINSIC: Provocation = {
   outcome: 'intrinsic',
   reason: 'invalid',

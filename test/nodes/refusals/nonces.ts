@@ -26,7 +26,7 @@ export const gapBehindOthers: Refusal = {
     const account = await bench.account()
     const others = Array.from({ length: 64 }, (_, index) => index + 1)
     await takeAll(bench, account, others)
-    // Where the others were refused too, they have to come again.
+    // If the other transactions were refused too, they are sent again.
     const cure = async () => {
       await takeAll(bench, account, [0])
       for (const nonce of others) await bench.send((await bench.sign(account, { nonce })).raw)

@@ -5,11 +5,14 @@ import type { RefusalName } from './names.js'
 /** A transaction that some node refuses, ready to be sent. */
 export type Provoked = {
   readonly signed: Signed
-  /** Who signed it, as far as a node can tell. */
+  /** Its signer, as a node recovers it. */
   readonly account: LocalAccount
-  /** Changes what stands against it: from then on every node has to take the same bytes, and to mine them. */
+  /**
+   * Removes the reason of the refusal: from then on every node has to accept the same bytes, and to mine
+   * them.
+   */
   cure?(): Promise<void>
-  /** Of these two at one nonce exactly one is mined. */
+  /** Exactly one of the two is mined, since they share one nonce. */
   readonly rival?: Signed
   /** A refusal leaves this nonce, counted from the first, to another transaction. */
   readonly free?: number
@@ -18,8 +21,8 @@ export type Provoked = {
 export type Refusal = {
   readonly name: RefusalName
   /**
-   * The node that it needs: one that others have used, or a new one. `smallPool`: a new one that keeps 8 transactions in
-   * all.
+   * The node that it needs: a shared one by default, or a `fresh` one; `smallPool` is a fresh one that keeps
+   * 8 transactions in total.
    */
   readonly needs?: 'fresh' | 'smallPool'
   provoke(bench: Workbench): Promise<Provoked>

@@ -10,7 +10,7 @@ export const samePending: Refusal = {
   },
 }
 
-/** At the second nonce: Ganache executes the same bytes of the first one again. */
+/** Uses the second nonce, because Ganache executes the same bytes at the first one again. */
 export const sameMined: Refusal = {
   name: 'same bytes, mined',
   async provoke(bench) {

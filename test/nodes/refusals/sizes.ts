@@ -12,7 +12,7 @@ export const initCode: Refusal = {
   },
 }
 
-/** geth's pool takes 128 KiB in all. */
+/** geth's pool accepts 128 KiB in total. */
 export const data: Refusal = {
   name: 'data of 131,072 bytes',
   async provoke(bench) {

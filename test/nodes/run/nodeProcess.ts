@@ -7,11 +7,11 @@ import { pause } from '../../support/pause.js'
 import type { NodeCommand } from '../find/nodeCommand.js'
 import { within } from '../tools/within.js'
 
-/** The process of a node, which answers. */
+/** The process of a node that answers requests. */
 export type NodeProcess = AsyncDisposable & {
   readonly url: string
   readonly rpc: PlainRpc
-  /** Ends it and starts it again at the same port. `SIGTERM`: politely, so that it closes its database. */
+  /** Ends it and starts it again at the same port. With `SIGTERM` the node can close its database. */
   restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
@@ -20,7 +20,7 @@ const STOP_TIMEOUT_MS = 10_000
 const KEPT = 2_000
 const ENVIRONMENT = { HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true', CI: 'true' }
 
-/** Starts a node on a free port of loopback and waits until it answers. @throws Error with what it wrote */
+/** Starts a node on a free loopback port and waits until it answers. @throws Error with its output */
 export async function startNodeProcess(command: NodeCommand, more: readonly string[]): Promise<NodeProcess> {
   const port = await freePort()
   let child = await startChild(command, port, more)
@@ -64,7 +64,7 @@ async function startChild(
 async function answers(child: ChildProcess, url: string): Promise<void> {
   let wrote = ''
   for (const stream of [child.stdout, child.stderr]) {
-    // Read to the end, so that the pipe never fills.
+    // Read continuously, so that the pipe never fills.
     stream?.on('data', (chunk: Buffer) => {
       wrote = `${wrote}${chunk.toString()}`.slice(-KEPT)
     })
@@ -82,7 +82,7 @@ async function answers(child: ChildProcess, url: string): Promise<void> {
   }
 }
 
-/** `SIGTERM`: the node closes its database, if it does so in time. */
+/** With `SIGTERM` the node closes its database, if it does so in time. */
 async function ended(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')

@@ -3,7 +3,7 @@ import type { NodeCommand } from '../find/nodeCommand.js'
 import type { Mode, NodeDescription } from '../nodes/description.js'
 import { type RunningNode, startNode } from './startNode.js'
 
-/** Nodes of one client. Those that cases share are started when the first of them asks, and stopped with the setting. */
+/** The nodes of one client. Shared nodes are started at first use, and stopped with the setting. */
 export function openSetting(description: NodeDescription, command: NodeCommand): Setting & AsyncDisposable {
   const shared = new Map<Mode, Promise<RunningNode>>()
   return {

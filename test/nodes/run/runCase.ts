@@ -9,13 +9,13 @@ export function isCovered(
   return isRefusal || !refusalsAlone
 }
 
-/** Why the case is left out on this node; undefined: it is not. */
+/** The reason to skip the case on this node; undefined if it runs. */
 export function leftOut(one: NodeCase, description: NodeDescription): string | undefined {
   const missing = (one.needs ?? []).find((ability) => description.lacks[ability] !== undefined)
   return missing === undefined ? one.leftOut?.(description) : description.lacks[missing]
 }
 
-/** Never rejects: what is thrown is what the case says. */
+/** Never rejects: an error becomes the case's result. */
 export async function runCase(one: NodeCase, setting: Setting): Promise<Held> {
   try {
     return await one.run(setting)

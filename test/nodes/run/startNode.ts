@@ -5,11 +5,14 @@ import type { NodeCommand } from '../find/nodeCommand.js'
 import type { Mode, NodeDescription } from '../nodes/description.js'
 import { type NodeProcess, startNodeProcess } from './nodeProcess.js'
 
-/** A node that makes its blocks as the mode says. After a restart, what it does not keep on disk is gone. */
+/**
+ * A node that makes its blocks according to its mode. A restart loses everything that it does not keep on
+ * disk.
+ */
 export type RunningNode = NodeProcess & {
   readonly description: NodeDescription
   readonly mode: Mode
-  /** One block with what the pool holds, in the mode `manual`. */
+  /** Makes one block from the pool, in the mode `manual`. */
   mine(): Promise<void>
 }
 
@@ -17,11 +20,11 @@ export type StartOptions = {
   readonly mode: Mode
   /** Further arguments. */
   readonly more?: readonly string[] | undefined
-  /** The chain is kept in a folder until the node is stopped for good. */
+  /** Keeps the chain in a folder until the node is finally stopped. */
   readonly onDisk?: boolean | undefined
 }
 
-/** @throws Error with what the node wrote, where it does not start */
+/** @throws Error with the node's output, if it does not start */
 export async function startNode(
   description: NodeDescription,
   command: NodeCommand,

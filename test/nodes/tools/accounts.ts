@@ -35,7 +35,10 @@ export async function fund(running: RunningNode, to: Address, wei: bigint): Prom
   await mined(running, hash as Hex)
 }
 
-/** Waits until the transaction is in a block; in the mode `manual`, makes the block. @throws Error where it never is */
+/**
+ * Waits until the transaction is in a block; in the mode `manual`, makes the block. @throws Error if it
+ * never is
+ */
 export async function mined(running: RunningNode, hash: Hex): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
     if (running.mode === 'manual') await running.mine()

@@ -3,8 +3,8 @@ import type { PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
 const INDEXING = 'transaction indexing is in progress'
 
 /**
- * Whether the node shows its receipt. While geth's index is behind its chain, just after it started, it answers with an
- * error (`GetTransactionReceipt` in internal/ethapi/api.go): it does not show the receipt yet.
+ * True if the node shows the receipt. While geth's index is behind its chain, just after its start, it
+ * answers with an error (`GetTransactionReceipt` in internal/ethapi/api.go): the receipt is not visible yet.
  */
 export async function hasReceipt({ call }: Pick<PlainRpc, 'call'>, hash: unknown): Promise<boolean> {
   try {

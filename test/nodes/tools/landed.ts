@@ -7,14 +7,14 @@ type Block = { readonly transactions: readonly Executed[] }
 /** A transaction as a block shows it. */
 export type Executed = { readonly hash: Hex; readonly from: Hex; readonly nonce: Hex; readonly value: Hex }
 
-/** What the blocks hold of an account: read without any code of the library. */
+/** An account's transactions in the blocks, read without any code of the library. */
 export type Landed = {
   readonly all: readonly Executed[]
-  /** Its nonces go up by 1 in the order of the blocks, from the first on. */
+  /** True if its nonces rise by 1 in the order of the blocks, from the first on. */
   readonly dense: boolean
-  /** Transactions that pay something. */
+  /** The number of transactions with a value. */
   readonly paid: number
-  /** Different amounts among them: each payment of a case has its own. */
+  /** The number of different values among them: each payment of a case has its own. */
   readonly distinct: number
   readonly noops: number
 }
@@ -43,7 +43,7 @@ export async function landedOf(
   }
 }
 
-/** Each of `count` payments once, and no nonce empty. */
+/** True if each of `count` payments is there once, and no nonce is empty. */
 export function isOnce({ dense, paid, distinct }: Landed, count: number): boolean {
   return dense && paid === count && distinct === count
 }

@@ -14,7 +14,7 @@ import { NOBODY, TRANSFER_GAS } from './workbench.js'
 
 type Options = Omit<LaneOptions<Chain>, 'store'>
 
-/** As a script that has just begun: a store of its own remembers nothing of an earlier run. */
+/** Opens a lane like a script that has just started: its own store has no record of an earlier run. */
 export async function openLane(
   running: RunningNode,
   { account }: Pick<Fresh, 'account'>,
@@ -34,17 +34,17 @@ export async function openLane(
   }) as unknown as Sender
 }
 
-/** What a case can see of payments that are under way. */
+/** The observable state of pending payments. */
 export type Burst = {
-  /** Seen in a sealed block so far. */
+  /** The number of payments in sealed blocks so far. */
   readonly sealed: number
-  /** What some of them ended with instead. */
+  /** The errors of the other payments. */
   readonly failed: readonly unknown[]
-  /** Settles when each has one of the two. */
+  /** Settles when each payment is sealed or has failed. */
   readonly done: Promise<void>
 }
 
-/** That many transfers at once, each of another value, from `first` on. */
+/** Sends this number of transfers at once, with different values from `first` on. */
 export function startBurst(sender: Sender, amount: number, first = 1): Burst {
   let sealed = 0
   const failed: unknown[] = []
@@ -70,7 +70,7 @@ export function payment(value: bigint): TxRequest {
 
 const LOOK_MS = 20
 
-/** @throws Error where it does not become true in time */
+/** @throws Error if it does not become true in time */
 export async function until(limitMs: number, what: string, isTrue: () => boolean | Promise<boolean>) {
   let waits = true
   const look = async () => {

@@ -17,7 +17,10 @@ export function fieldsOf({ chainId, firstNonce }: Workbench, fields: Fields = {}
   return [...numbers.map(quantity), NOBODY, quantity(1n), '0x', []]
 }
 
-/** Signed as they are: viem writes no transaction that it knows to be invalid. `alter` changes the signature. */
+/**
+ * Signs the fields unchecked, because viem serialises no transaction that it knows to be invalid. `alter`
+ * changes the signature.
+ */
 export async function signFields(
   account: LocalAccount,
   type: Hex,
@@ -32,7 +35,7 @@ export async function signFields(
   return withHash(concat([type, toRlp([...fields, ...parts] as never)]))
 }
 
-/** RLP has no leading zeros, and writes 0 as nothing. */
+/** RLP has no leading zeros, and encodes 0 as the empty string. */
 function quantity(value: bigint): Hex {
   return value === 0n ? '0x' : toHex(value)
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/platform/clock.js'
 
-/** @throws Error where it takes longer; what it waits for goes on */
+/** @throws Error if it takes longer; the awaited work continues */
 export async function within<t>(limitMs: number, what: string, promise: Promise<t>): Promise<t> {
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {

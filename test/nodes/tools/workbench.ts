@@ -21,36 +21,36 @@ type Fields = Partial<TransactionSerializableEIP1559>
 export type Signed = { readonly raw: Hex; readonly hash: Hex }
 
 export const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
-/** Above the base fee of every node here, so that it can fall or rise. */
+/** Above the base fee of every node here, so that the base fee can fall or rise. */
 export const FEES = { maxFeePerGas: parseGwei('20'), maxPriorityFeePerGas: parseGwei('2') }
 export const TRANSFER_GAS = 21_000n
 
 const SEND = 'eth_sendRawTransaction'
 const BLOCKS_UNTIL_FATE = 3
-// geth moves transactions between its queues after it has answered.
+// geth moves transactions between its queues after its answer.
 const SETTLE_MS = 30
 
-/** Signs and sends by hand: what a node does with bytes, without a lane. In the mode `manual`. */
+/** Signs and sends without a lane, to observe how a node treats bytes. Only in the mode `manual`. */
 export type Workbench = AsyncDisposable & {
   readonly running: RunningNode
   readonly chainId: number
   account(wei?: bigint): Promise<LocalAccount>
-  /** The nonce of a new account. Those that are signed are counted from it on. */
+  /** The first nonce of a new account. Signed transactions count from it. */
   readonly firstNonce: number
-  /** Of 1 wei with good fees at the first nonce, unless told otherwise. */
+  /** A transfer of 1 wei with good fees at the first nonce, unless `fields` differ. */
   transfer(fields?: Fields): TransactionSerializableEIP1559
   /** Such a transfer, signed. */
   sign(account: LocalAccount, fields?: Fields): Promise<Signed>
   send(raw: Hex): Promise<RpcReply>
-  /** What the classifier makes of the answer to it. */
+  /** The classifier's result for the answer. */
   outcome(signed: Signed, reply: RpcReply): SendOutcome
-  /** Sends what the node has to take. @throws Error in its words where it does not */
+  /** Sends a transaction that the node has to accept. @throws Error with its message if it refuses */
   take(signed: Signed): Promise<void>
   /** Sends it, and makes blocks until it is in one. */
   execute(signed: Signed): Promise<void>
-  /** Its `latest` count. */
+  /** The account's `latest` count. */
   nextNonce(account: LocalAccount): Promise<number>
-  /** What became of it after a few blocks. */
+  /** Its state after a few blocks. */
   fateOf(hash: Hex): Promise<Fate>
 }
 
@@ -69,13 +69,14 @@ export async function openWorkbench(running: RunningNode): Promise<Workbench> {
 
   async function take({ raw }: Signed): Promise<void> {
     const reply = await send(raw)
-    if (!reply.ok) throw new Error(`the node refused what it should take: ${reply.failure.message}`)
+    if (!reply.ok)
+      throw new Error(`the node refused a transaction that it should accept: ${reply.failure.message}`)
   }
 
   async function fateOf(hash: Hex): Promise<Fate> {
     for (let blocks = 0; blocks < BLOCKS_UNTIL_FATE; blocks++) {
       await pause(SETTLE_MS)
-      // What is in the pool may keep a node from making a block: it is seen where it then is.
+      // A pooled transaction may keep a node from making a block; the checks below show its state.
       await running.mine().catch(() => undefined)
       if (await hasReceipt(running.rpc, hash)) return 'mined'
     }

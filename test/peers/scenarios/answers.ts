@@ -38,7 +38,7 @@ const recycledNonce: Scenario = {
 
 const alreadyKnown: Scenario = {
   name: 'already-known',
-  about: 'A gateway before the node tries a payment twice, and "already known" is what the sender gets.',
+  about: 'A gateway before the node sends a payment twice, and the sender gets "already known".',
   seenIn: [
     { where: 'ethereum/execution-apis#245' },
     { where: 'MetaMask/metamask-extension#3669', notAPackage: true },
@@ -53,7 +53,7 @@ const alreadyKnown: Scenario = {
 
 const paidAgain: Scenario = {
   name: 'paid-again',
-  about: 'The answer to a payment is lost, and its caller, told that it failed, makes it again.',
+  about: 'The answer to a payment is lost, and its caller, after an error, makes it again.',
   seenIn: [{ where: 'sammy007/open-ethereum-pool#216', notAPackage: true }],
   async run({ world, pay, payAgain }) {
     world.faults.inject({ fault: 'lostResponse', method: SEND, count: 1 })
@@ -69,7 +69,7 @@ const paidAgain: Scenario = {
 const minedMeanwhile: Scenario = {
   name: 'mined-meanwhile',
   about:
-    'A gateway tries a payment twice, the first is in a block by then, and "nonce too low" is what the sender gets.',
+    'A gateway sends a payment twice, the first is in a block by then, and the sender gets "nonce too low".',
   seenIn: [
     { where: 'pimlicolabs/alto#747', notAPackage: true },
     { where: 'OpenZeppelin/openzeppelin-relayer#681', notAPackage: true },
@@ -103,7 +103,7 @@ const hashForNothing: Scenario = {
 const replacementTooLate: Scenario = {
   name: 'replacement-too-late',
   about:
-    'A payment is made dearer, and lands while its replacement is on the way: that is told "nonce too low".',
+    'A payment is sped up, and lands before its replacement arrives, which is refused with "nonce too low".',
   seenIn: [{ where: 'pimlicolabs/alto#747', notAPackage: true }],
   needs: 'speedUp',
   async run({ world, pay }) {

@@ -45,7 +45,7 @@ const beyondTheQueue: Scenario = {
   seenIn: [{ where: 'ethereum/go-ethereum#14405' }],
   async run(stage) {
     const { faults, firstNonce } = stage.world
-    // Held until so many others have been there that some of them were dropped, where they come before it at all.
+    // Held until enough other requests have arrived that some were dropped, unless it is the first to arrive.
     const others = new Set<number>()
     const match = ({ nonce }: { nonce?: number }) => {
       if (nonce === undefined || nonce === firstNonce) return nonce === firstNonce

@@ -1,13 +1,13 @@
 import { isSettled } from '../asks.js'
 import type { Scenario } from '../types.js'
 
-// A look takes a sender up to seven calls: one look is under way when the block is shown, the next one sees it, and
-// its answer is had by the third.
+// A poll takes a sender up to seven calls: one poll is running when the block appears, the next one sees it,
+// and the third has its answer.
 const LOOKS = 24
 
 const seenLate: Scenario = {
   name: 'seen-late',
-  about: 'A payment is in a pre-confirmed block; its caller hears of it only when the block is sealed.',
+  about: 'A payment is in a pre-confirmed block; its caller is notified only when the block is sealed.',
   seenIn: [{ where: 'bcnmy/bundler#602' }, { where: 'foundry-rs/foundry#13290', notAPackage: true }],
   async run({ world, pay, find }) {
     await world.hold()
@@ -25,7 +25,7 @@ const seenLate: Scenario = {
 const reorged: Scenario = {
   name: 'reorged',
   about:
-    'A payment is in a block, its caller is told, and a reorganisation takes the block without giving it back.',
+    'A payment is in a block, its caller is notified, and a reorg removes the block without restoring it.',
   seenIn: [
     { where: 'liquity/dev#26', notAPackage: true },
     { where: 'ethereum/mist#540', notAPackage: true },

@@ -5,5 +5,5 @@ import { chain } from './chain.js'
 import { pools } from './pools.js'
 import { strangers } from './strangers.js'
 
-// The longest first: it then runs beside the others.
+// The longest first, so that it runs beside the others.
 export const scenarios: readonly Scenario[] = [...pools, ...bursts, ...answers, ...strangers, ...chain]

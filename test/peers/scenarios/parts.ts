@@ -6,35 +6,35 @@ export const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
 
 const GWEI = 1_000_000_000n
 
-/** Enough above what every sender offers by itself (at most 2.2 gwei here) to replace it in any pool. */
+/** Enough above every sender's default fees (at most 2.2 gwei here) to replace a transaction in any pool. */
 export const DEARER = { maxFeePerGas: 6n * GWEI, maxPriorityFeePerGas: 3n * GWEI } as const
 /** Below the base fee of 1 gwei. */
 export const TOO_CHEAP = { maxFeePerGas: GWEI / 2n, maxPriorityFeePerGas: GWEI / 10n } as const
-/** What a transfer takes, for those that shall not depend on an estimate. */
+/** The gas of a transfer, for payments that must not depend on an estimate. */
 export const TRANSFER = { gas: 21_000n } as const
 
-/** What a node says to an estimate that it could not do. Not among what senders ask again for by themselves. */
+/** A node's answer to an estimate that it could not make. Senders do not retry this error by themselves. */
 export const REVERTED = { code: 3, message: 'execution reverted', data: '0x' } as const
 
-/** Asks for so many payments at once. */
+/** Requests this number of payments at once. */
 export function burst(stage: Stage, count: number, fields: PaymentFields = {}): readonly Asked[] {
   return Array.from({ length: count }, () => stage.pay(fields))
 }
 
-/** Until the sender has given its first answer to each. */
+/** Waits until the sender has given its first answer to each. */
 export async function answered(asked: readonly Asked[]): Promise<void> {
   await Promise.all(asked.map(({ sent }) => sent))
 }
 
-/** Until the node has got so many sends, or they will not come. */
+/** Waits until the node has received this many sends, or they will not come. */
 export function arrived(world: World, count: number): Promise<boolean> {
   const before = world.sends()
   return world.until(() => world.sends() - before >= count)
 }
 
 /**
- * The answer of a gateway that tries again by itself: the first try went through, and what the node says to the
- * second reaches the sender. Resolves when the node has the transaction.
+ * The answer of a gateway that retries by itself: the first try succeeded, and the sender gets the node's
+ * answer to the second. Resolves when the node has the transaction.
  */
 export async function behindGateway(world: World, message: string): Promise<void> {
   let raw: Hex | undefined
@@ -55,8 +55,8 @@ export async function behindGateway(world: World, message: string): Promise<void
 }
 
 /**
- * What a node says that keeps no transaction for later: only the very next nonce of the account will do. `lost` is a
- * rule injected before it, whose requests never reach the node.
+ * The rule of a node that keeps no transaction for later: it accepts only the very next nonce of the
+ * account. `lost` is a rule injected before it, whose requests never reach the node.
  */
 export function strictNonces(next: number, lost?: FaultHandle): FaultRule {
   let expected = next

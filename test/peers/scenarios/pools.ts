@@ -28,12 +28,12 @@ const sendsAfterFailure: Scenario = {
   },
 }
 
-// More than the 7 s for which MUD asks again.
+// More than the 7 s for which MUD retries.
 const RETRIES_TICKS = 220
 
 const slowBlocks: Scenario = {
   name: 'slow-blocks',
-  about: 'An estimate fails where blocks take longer than a sender goes on trying.',
+  about: 'An estimate fails because blocks take longer than a sender keeps retrying.',
   seenIn: [{ where: 'latticexyz/mud#2676' }, { where: 'latticexyz/mud#3180' }],
   refusalsMax: 1,
   async run(stage) {

@@ -2,7 +2,8 @@ import { padHex, toHex } from 'viem'
 import type { Payment, Scenario, World } from '../types.js'
 import { answered, burst, DEARER, SEND } from './parts.js'
 
-// What viem asks until it has the transaction itself, without which it does not notice that another took its place.
+// The number of viem's requests until it has the transaction itself; before that it does not notice a
+// replacement.
 const LOOKS = 4
 
 const foreignNonce: Scenario = {
@@ -33,8 +34,8 @@ const otherReceipt: Scenario = {
     await world.ticks(5)
     await world.until(() => world.calls() - sent >= LOOKS)
     await world.devnet.foreign({ account: world.account, nonce: world.firstNonce })
-    // No further block before its caller was told: some look for the other one in the newest block only, and pass
-    // over blocks that come while they look.
+    // No further block before its caller is notified: some senders search for the other transaction only in
+    // the newest block, and miss blocks that come meanwhile.
     await world.devnet.seal()
     await Promise.race([paid.ended, world.ticks(20)])
   },
@@ -98,7 +99,7 @@ const restart: Scenario = {
   },
 }
 
-/** A payment by somebody who has the key and shares nothing with the sender. */
+/** A payment by another process that has the key and shares no state with the sender. */
 async function fromOtherProcess(world: World, index: number): Promise<Payment> {
   const { account, devnet, firstNonce } = world
   const payment = { to: padHex(toHex(0xfe_0000 + index), { size: 20 }), value: 1n }

@@ -2,7 +2,7 @@ import { JsonRpcProvider, NonceManager, Wallet } from 'ethers'
 import type { Driver, Payment, Subject } from '../types.js'
 
 const POLLING_MS = 50
-// A twelfth of its default, as the blocks are here.
+// A twelfth of its default, in proportion to the block time here.
 const CACHE_MS = 20
 
 /** `NonceManager` around a `Wallet`. */

@@ -4,7 +4,7 @@ import type { Driver, Subject } from '../types.js'
 
 const POLLING_MS = 50
 
-/** MUD's `transactionQueue`, which stands on its `createNonceManager`. It has no way to replace a transaction. */
+/** MUD's `transactionQueue`, which is based on its `createNonceManager`. It cannot replace a transaction. */
 export const mud: Subject = {
   name: 'mud',
   package: '@latticexyz/common',

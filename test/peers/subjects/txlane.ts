@@ -2,7 +2,7 @@ import { createWalletClient, http } from 'viem'
 import { createSender, memoryStore } from '../../../src/index.js'
 import type { Driver, Subject } from '../types.js'
 
-// Blocks come every 70 ms here, so the times that are meant for blocks of 2 s are a fraction as well.
+// Blocks come every 70 ms here, so intervals that are meant for blocks of 2 s are reduced accordingly.
 const limits = {
   pollIntervalMs: 50,
   stuckAfterMs: 100,

@@ -8,18 +8,19 @@ export type Refusal = { readonly code: number; readonly message: string }
 
 export type AdmissionLimits = {
   readonly chainId: number
-  /** Of a transaction (EIP-7825), and of a block. */
+  /** Gas limit of a transaction (EIP-7825), and of a block. */
   readonly transactionGasMax: number
   readonly gasLimitMax: number
   readonly tipWeiMin: bigint
-  /** Whether a refusal names that minimum. @default true */
+  /** True if a refusal names that minimum. @default true */
   readonly tipStated?: boolean
-  /** Data above it is "oversized" (geth's txMaxSize is 128 KiB). */
+  /** Longer transactions are "oversized" (geth's txMaxSize is 128 KiB). */
   readonly bytesMax: number
 }
 
-// Codes as the clients send them: geth answers every pool error with -32000 (errors without a code of their own,
-// rpc/errors.go); reth the same except for funds and pool limits, -32003 (rpc-eth-types/src/error/mod.rs).
+// Codes as the clients send them. geth answers every pool error with -32000 (errors without a code of their
+// own, rpc/errors.go). reth does the same except for funds and pool limits, -32003
+// (rpc-eth-types/src/error/mod.rs).
 const GENERIC = -32000
 const REJECTED = -32003
 
@@ -27,7 +28,7 @@ export function refusal(message: string, code: number = GENERIC): Refusal {
   return { code, message }
 }
 
-/** What the bytes alone are refused for. Order and words of geth core/txpool/validation.go. */
+/** Refusals that depend only on the bytes. Order and messages follow geth core/txpool/validation.go. */
 export function refuseBytes(tx: SimTransaction, limits: AdmissionLimits): Refusal | undefined {
   if (tx.raw.length / 2 > limits.bytesMax) {
     return refusal(`oversized data: transaction size ${tx.raw.length / 2}, limit ${limits.bytesMax}`)
@@ -53,7 +54,7 @@ export function refuseBytes(tx: SimTransaction, limits: AdmissionLimits): Refusa
   return undefined
 }
 
-/** What the account's state forbids in reth, which parks what cannot be paid together. */
+/** Refusals by the account's state in reth, which parks transactions that the balance cannot pay together. */
 export function refuseAccount(tx: SimTransaction, account: SimAccount): Refusal | undefined {
   if (tx.nonce < account.nonce) {
     return refusal(`nonce too low: next nonce ${account.nonce}, tx nonce ${tx.nonce}`)
@@ -64,13 +65,18 @@ export function refuseAccount(tx: SimTransaction, account: SimAccount): Refusal 
   return refusal(`insufficient funds for gas * price + value: have ${balance} want ${cost}`, REJECTED)
 }
 
-/** Both fees at least 10% above those of the transaction it would take the place of (geth, reth: the same). */
+/**
+ * True if both fees are at least 10 % above those of the transaction to replace (the same in geth and reth).
+ */
 export function outbids(tx: SimTransaction, other: SimTransaction): boolean {
   const beats = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * 110n
   return beats(tx.maxFeeWei, other.maxFeeWei) && beats(tx.tipWei, other.tipWei)
 }
 
-/** Besu TransactionReplacementByFeeMarketRule: the effective price by more than a tenth, and no less for the builder. */
+/**
+ * Besu TransactionReplacementByFeeMarketRule: the effective price rises by more than a tenth, and the tip
+ * does not fall.
+ */
 export function outbidsByPrice(tx: SimTransaction, other: SimTransaction, baseFeeWei: bigint): boolean {
   const price = ({ maxFeeWei, tipWei }: SimTransaction) =>
     maxFeeWei < baseFeeWei + tipWei ? maxFeeWei : baseFeeWei + tipWei

@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from 'viem'
 import type { SimTransaction } from '../transaction.js'
 import type { State } from './state.js'
 
-/** A transaction that was executed, and how it went. */
+/** An executed transaction, and its status. */
 export type Executed = {
   readonly tx: SimTransaction
   readonly status: 'success' | 'reverted'
@@ -11,23 +11,25 @@ export type Executed = {
   readonly contractAddress: Address | null
 }
 
-/** A change of an account that no transaction of its own made: a deposit, an authorization, a drain. */
+/** A change of an account without a transaction of its own: a deposit, an authorization, a drain. */
 export type Adjustment = {
   readonly address: Address
   /** Added to the balance, which does not go below zero. */
   readonly balanceWei?: bigint
-  /** Added to the nonce: by EIP-7702 tuples of the account that somebody else carried. */
+  /** Added to the nonce: by EIP-7702 tuples of the account that another account carried. */
   readonly nonces?: number
-  /** By CREATE in delegated code instead: no body shows it. */
+  /** The nonces were used by CREATE in delegated code instead, which no body shows. */
   readonly isTraceless?: boolean
-  /** Takes the place of its code: a delegation (EIP-7702), or its end. */
+  /** Replaces its code: a delegation (EIP-7702), or its end. */
   readonly code?: Hex
 }
 
-/** An adjustment where it was made: the nonce that the account stood at, and how many transactions came before. */
+/**
+ * An adjustment with its position: the account's nonce before it, and the number of transactions before it.
+ */
 export type Adjusted = Adjustment & { readonly from: number; readonly after: number }
 
-/** A block, sealed or in progress. Never changed: the block in progress is a new one with each flashblock. */
+/** A block, sealed or in progress. It is immutable: each flashblock makes a new block in progress. */
 export type SimBlock = {
   readonly number: number
   readonly hash: Hash
@@ -38,29 +40,29 @@ export type SimBlock = {
   readonly executed: readonly Executed[]
   readonly adjustments: readonly Adjusted[]
   readonly gasUsed: number
-  /** After its transactions. */
+  /** The state after its transactions. */
   readonly state: State
-  /** Blocks never change and are asked for again and again: each is put into words once. */
+  /** Blocks never change and are requested repeatedly, so the JSON of each is made once. */
   readonly words: BlockWords
 }
 
 /** An answer of JSON-RPC. */
 export type Wire = Readonly<Record<string, unknown>>
 
-/** Kept at the block: a table beside it, weakly held, costs the collector more than all the blocks. */
+/** Stored in the block, because a weakly keyed table costs the garbage collector more than all the blocks. */
 export type BlockWords = {
   header?: Wire
   whole?: Wire
   receipts?: readonly Wire[]
-  /** What a node built on it from its own pool. */
+  /** The block that a node built on it from its own pool. */
   local?: { readonly version: number; readonly block: SimBlock }
 }
 
-/** What one replica shows at one time. */
+/** The state that one replica shows at one time. */
 export type View = {
   readonly atMs: number
   readonly head: SimBlock
-  /** `undefined` where the chain has no block in progress of its own. */
+  /** `undefined` if the chain has no block in progress of its own. */
   readonly pending: SimBlock | undefined
 }
 
@@ -77,7 +79,7 @@ export function ancestor(head: SimBlock, number: number): SimBlock | undefined {
   return block?.number === number ? block : undefined
 }
 
-/** Names for blocks: 32 bytes each, never the same twice, in the order in which they were made. */
+/** Block hashes of 32 bytes, never the same twice, in the order of creation. */
 export function createBlockNames(): (kind: 'sealed' | 'partial') => Hash {
   let count = 0
   return (kind) => {

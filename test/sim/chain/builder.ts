@@ -5,7 +5,7 @@ import { adjust, execute } from './execute.js'
 import type { Pool } from './pool.js'
 import { createDraft, type State } from './state.js'
 
-/** A transaction that goes in whatever the pool holds, made for the nonce that is next when its turn comes. */
+/** A transaction that is included regardless of the pool, made for the nonce that is next at its turn. */
 export type Forced = { readonly from: Address; make(nonce: number): SimTransaction }
 
 /** A block being filled. */
@@ -17,9 +17,9 @@ export type Builder = {
   readonly gasUsed: number
   adjust(adjustment: Adjustment): void
   force(forced: Forced): void
-  /** Executes a given transaction; false where it cannot go in now. */
+  /** Executes a given transaction; false if it cannot be included now. */
   take(tx: SimTransaction): boolean
-  /** Takes what the pool has, sender by sender in nonce order. Answers with how many went in. */
+  /** Includes transactions of the pool, sender by sender in nonce order. Returns their number. */
   fill(pool: Pool, max: number, picked?: (tx: SimTransaction) => boolean): number
   nonce(address: Address): number
   state(): State

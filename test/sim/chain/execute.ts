@@ -7,16 +7,16 @@ import { type Draft, ZERO_WORD } from './state.js'
 /** The code of an account that has delegated itself (EIP-7702). */
 export const DELEGATED = `0xef0100${'de'.repeat(20)}` as const
 
-/** The same, to code that makes a contract whenever it is called. */
+/** The code of an account that is delegated to code which creates a contract at each call. */
 export const CREATING = `0xef0100${'ce'.repeat(20)}` as const
 
-/** What a call needs beyond the bytes it carries. */
+/** The gas of a call beyond that of its bytes. */
 const CALL_GAS = 30_000
 const CREATE_GAS = 32_000
 const TRANSACTION_GAS = 21_000
 const AUTHORIZATION_GAS = 25_000
 
-/** What every node asks for before it looks at the state: the bytes' own price. */
+/** The intrinsic gas, which every node checks before it reads the state. */
 export function intrinsicGas(tx: Pick<SimTransaction, 'data' | 'to' | 'authorizations'>): number {
   let gas = TRANSACTION_GAS + tx.authorizations * AUTHORIZATION_GAS + (tx.to === null ? CREATE_GAS : 0)
   for (let at = 2; at < tx.data.length; at += 2) {
@@ -30,7 +30,7 @@ export function gasNeeded(tx: Pick<SimTransaction, 'data' | 'to' | 'authorizatio
   return intrinsicGas(tx) + (tx.data === '0x' ? 0 : CALL_GAS)
 }
 
-/** Whether executing a transaction now would revert. */
+/** True if executing a transaction now would revert. */
 export function wouldRevert(tx: Pick<SimTransaction, 'data' | 'to'>, state: Pick<Draft, 'storage'>): boolean {
   const program = programOf(tx)
   if (program?.kind === 'revert') return true
@@ -38,15 +38,15 @@ export function wouldRevert(tx: Pick<SimTransaction, 'data' | 'to'>, state: Pick
   return state.storage(tx.to, BigInt(program.needs)) === ZERO_WORD
 }
 
-/** The most it may cost: what the sender must hold for it to be included. */
+/** The maximum cost of a transaction, which the balance must cover for its inclusion. */
 export function costWei(tx: SimTransaction): bigint {
   return tx.valueWei + BigInt(tx.gas) * tx.maxFeeWei
 }
 
-/** Why a transaction cannot go into the block now. */
+/** The reason why a transaction cannot be included now. */
 export type Skipped = 'stale' | 'gapped' | 'feeTooLow' | 'unaffordable'
 
-/** Executes a transaction on a draft, or says why it must wait. */
+/** Executes a transaction on a draft, or returns the reason why it must wait. */
 export function execute(tx: SimTransaction, draft: Draft, baseFeeWei: bigint): Executed | Skipped {
   const account = draft.account(tx.from)
   if (tx.nonce < account.nonce) return 'stale'
@@ -62,7 +62,7 @@ export function execute(tx: SimTransaction, draft: Draft, baseFeeWei: bigint): E
   const created = ok && tx.to === tx.from && draft.code(tx.from) === CREATING ? 1 : 0
   if (tx.authorizations > 0) draft.setCode(tx.from, tx.clears ? '0x' : DELEGATED)
   draft.setAccount(tx.from, {
-    // Authorizations count even where the execution reverts (EIP-7702).
+    // Authorizations take effect even if the execution reverts (EIP-7702).
     nonce: account.nonce + 1 + tx.authorizations + created,
     balanceWei: account.balanceWei - spentWei,
   })
@@ -70,7 +70,7 @@ export function execute(tx: SimTransaction, draft: Draft, baseFeeWei: bigint): E
   return { tx, status: ok ? 'success' : 'reverted', gasUsed, priceWei, contractAddress }
 }
 
-/** The effects of a success beyond nonce and fee. Answers with the address of the contract made, if one was. */
+/** The effects of a success beyond nonce and fee. Returns the address of the created contract, if any. */
 function apply(tx: SimTransaction, draft: Draft): Address | null {
   if (tx.to === null) {
     const address = getContractAddress({ from: tx.from, nonce: BigInt(tx.nonce) }).toLowerCase() as Address

@@ -3,7 +3,9 @@ import type { ChainSettings } from './options.js'
 const ONE_WEI = 1n
 const NOISE_STEPS = 1_000
 
-/** An eighth of the way back to where it belongs (the most that EIP-1559 allows), and a little by chance. */
+/**
+ * Moves an eighth of the way back to the usual fee (the most that EIP-1559 allows), with some random noise.
+ */
 export function nextBaseFee(baseFeeWei: bigint, settings: ChainSettings): bigint {
   const { baseFeeWei: home, baseFeeNoise, random } = settings
   let next = baseFeeWei + (home - baseFeeWei) / 8n

@@ -2,7 +2,7 @@ import type { Address, Hash } from 'viem'
 import type { SimBlock } from './block.js'
 import type { ChainSettings } from './options.js'
 
-/** Block 0. Its hash tells chains apart, as does the chain id in it. */
+/** Block 0. Its hash and its chain id distinguish chains. */
 export function genesisBlock(settings: ChainSettings, hash: Hash): SimBlock {
   const { accounts, baseFeeWei, clock } = settings
   const withCode = accounts.filter((account) => account.code !== undefined)

@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
-import { createGethPool } from '../../../tools/devnet/geth/gethPool.js'
+import type { Clock, Random } from '../../../src/platform/clock.js'
+import { createGethPool, type GethPool } from '../../../tools/devnet/geth/gethPool.js'
 import { createLocalTracker } from '../../../tools/devnet/geth/localTracker.js'
 import { GETH_LIMITS, type GethHead, type PoolTransaction } from '../../../tools/devnet/geth/poolTypes.js'
-import type { Clock, Random } from '../../../src/platform/clock.js'
 import { chance } from '../random.js'
 import type { SimTransaction } from '../transaction.js'
 import { type AdmissionLimits, refusal, refuseBytes } from './admission.js'
@@ -15,32 +15,37 @@ export type GethSimPoolOptions = {
   readonly random: Random
   readonly limits: AdmissionLimits
   readonly state: State
-  /** Gapped transactions of an account. */
+  /** The limit on gapped transactions of an account. */
   readonly gappedMax: number
-  /** Executable transactions of an account that the pool keeps, whatever others have. */
+  /** Executable transactions of an account that the pool keeps regardless of other accounts. */
   readonly executableMax: number
-  /** The node answers temporary refusals with the hash, and adds again what its pool lacks. */
+  /** The node answers temporary refusals with the hash, and re-adds transactions missing from its pool. */
   readonly tracksLocals: boolean
-  /** How often a transaction becomes executable only a moment after its answer: each time it is in the background. */
+  /**
+   * The probability that a transaction becomes executable only a moment after its answer. Each time it does,
+   * the reorganisation runs in the background.
+   */
   readonly poolLag: number
 }
 
 type Entry = PoolTransaction & { readonly hash: SimTransaction['hash']; readonly tx: SimTransaction }
 
-// How long after an answer the pool is reorganised, at most, where it is not at once.
+// The longest time between an answer and the reorganisation of the pool, if that is not immediate.
 const REORGANISE_MS_MAX = 5
 
-/** The model of geth's pool on a simulated chain: `tools/devnet/geth`, which is compared with a running geth. */
+/**
+ * The model of geth's pool on a simulated chain: `src/devnet/geth`, which is compared with a running geth.
+ */
 export function createGethSimPool(options: GethSimPoolOptions): Pool {
-  const { clock, random, limits, gappedMax, executableMax } = options
+  const { clock, limits, gappedMax, executableMax } = options
   let { state } = options
   let tipWeiMin = limits.tipWeiMin
   const stranded = new Set<string>()
   const passedOver = new Set<string>()
-  // geth takes 1 for 0.
+  // geth replaces 0 by 1.
   const accountQueue = Math.max(1, gappedMax)
   let own = slotsFor(executableMax)
-  let head = headAt(undefined)
+  let head = headOf(state, limits, undefined)
   const pool = createGethPool<Entry>({
     head,
     limits: { accountQueue, ...own },
@@ -48,49 +53,15 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     refuse: ({ tx }) => refuseBytes(tx, { ...limits, tipWeiMin })?.message,
   })
   const tracker = createLocalTracker(pool, clock.now())
-  let isReorganising = false
-  let lags = 0
-
-  function headAt(nextBaseFeeWei: bigint | undefined): GethHead {
-    const at = state
-    return {
-      gasLimit: BigInt(limits.gasLimitMax),
-      nextBaseFeeWei,
-      account(address) {
-        const { nonce, balanceWei } = accountIn(at, address as Address)
-        const code = at.code.get(address as Address)
-        return { nonce, balanceWei, hasCode: code !== undefined && code !== '0x' }
-      },
-    }
-  }
+  const reorganisation = createReorganisation(pool, options)
 
   function reset(next: State, baseFeeWei: bigint, reinjected: readonly SimTransaction[]): void {
     state = next
-    head = headAt(baseFeeWei)
+    head = headOf(next, limits, baseFeeWei)
     pool.reset(head, reinjected.map(entryOf))
   }
 
-  /**
-   * Before a block is built. A pool that is behind its answers is reset first, as by `geth --dev` (`TxPool.Sync`): of what is
-   * not executable yet it keeps as much as above a gap.
-   */
-  function settle(): void {
-    if (isReorganising) pool.reset(head)
-    else pool.reorganise()
-  }
-
-  function reorganiseSoon(): void {
-    if (isReorganising) return
-    if (!chance(random, options.poolLag)) return pool.reorganise()
-    isReorganising = true
-    lags++
-    clock.setTimer(() => {
-      isReorganising = false
-      pool.reorganise()
-    }, random() * REORGANISE_MS_MAX)
-  }
-
-  /** The executable transactions of an account up to one that is not to be seen. */
+  /** The executable transactions of an account up to one that must stay hidden. */
   function runTo(from: Address, ends: readonly ReadonlySet<string>[]): readonly Entry[] {
     const run = pool.pending(from)
     if (ends.every(({ size }) => size === 0)) return run
@@ -103,18 +74,18 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
 
   return {
     add(tx) {
-      // What has left the pool comes back like any other.
+      // A transaction that has left the pool comes back like any other.
       if (pool.get(tx.hash) === undefined) for (const marks of [stranded, passedOver]) marks.delete(tx.hash)
       const error = options.tracksLocals ? tracker.send(entryOf(tx)) : pool.add(entryOf(tx))?.message
       if (error !== undefined) return { ok: false, ...refusal(error) }
-      reorganiseSoon()
+      reorganisation.soon()
       return { ok: true }
     },
     restore: (txs, at, baseFeeWei) => reset(at, baseFeeWei, txs),
     get: (from, nonce) => entries(from).find((entry) => entry.nonce === nonce)?.tx,
     has: (hash) => pool.get(hash) !== undefined,
     remove: (hash) => void pool.remove(hash),
-    settle,
+    settle: () => reorganisation.settle(head),
     executable(from, nonce) {
       const found: SimTransaction[] = []
       let next = nonce
@@ -126,7 +97,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
       return found
     },
     nextNonce(from, nonce) {
-      // A replica that lags has the pool of then: what was mined since had left it.
+      // A lagging replica shows its older pool, which had no transactions mined since.
       if (nonce < accountIn(state, from).nonce) return nonce
       const shown = runTo(from, [stranded])
       if (shown.length === pool.pending(from).length) return Math.max(nonce, pool.count(from))
@@ -166,7 +137,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
       pool.setTipMin(wei)
     },
     get lags() {
-      return lags
+      return reorganisation.lags
     },
     get version() {
       return pool.version
@@ -177,8 +148,56 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
   }
 }
 
+/** The reorganisation of the pool after an answer, at once or a moment later in the background. */
+function createReorganisation(
+  pool: GethPool<Entry>,
+  { clock, random, poolLag }: Pick<GethSimPoolOptions, 'clock' | 'random' | 'poolLag'>,
+) {
+  let isPending = false
+  let lags = 0
+  return {
+    get lags() {
+      return lags
+    },
+    soon(): void {
+      if (isPending) return
+      if (!chance(random, poolLag)) return pool.reorganise()
+      isPending = true
+      lags++
+      clock.setTimer(() => {
+        isPending = false
+        pool.reorganise()
+      }, random() * REORGANISE_MS_MAX)
+    },
+    /**
+     * Called before a block is built. A pool that is behind its answers is reset first, as by `geth --dev`
+     * (`TxPool.Sync`): of transactions that are not executable yet, it keeps as many as above a gap.
+     */
+    settle(head: GethHead): void {
+      if (isPending) pool.reset(head)
+      else pool.reorganise()
+    },
+  }
+}
+
+function headOf(
+  state: State,
+  { gasLimitMax }: AdmissionLimits,
+  nextBaseFeeWei: bigint | undefined,
+): GethHead {
+  return {
+    gasLimit: BigInt(gasLimitMax),
+    nextBaseFeeWei,
+    account(address) {
+      const { nonce, balanceWei } = accountIn(state, address as Address)
+      const code = state.code.get(address as Address)
+      return { nonce, balanceWei, hasCode: code !== undefined && code !== '0x' }
+    },
+  }
+}
+
 const { accountSlots, globalSlots, globalQueue } = GETH_LIMITS
-// The transactions of others leave each account its guaranteed slots.
+// The transactions of other accounts leave each account its guaranteed slots.
 const PRESSED = { accountSlots, globalSlots: accountSlots, globalQueue: accountSlots }
 
 function slotsFor(executableMax: number) {
@@ -198,7 +217,7 @@ function entryOf(tx: SimTransaction): Entry {
     maxPriorityFeePerGas: tipWei,
     costWei: costWei(tx),
     slots: 1,
-    // Its own: those of others come by adjustments of the chain.
+    // Its own tuples only: those of others come as adjustments of the chain.
     authorities: tx.authorizations > 0 ? [from] : [],
   }
 }

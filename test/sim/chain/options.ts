@@ -3,7 +3,7 @@ import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { View } from './block.js'
 
 /**
- * How a node behaves, as a whole. `base`: flashblocks, `pending` shows them and does not count the mempool.
+ * The overall behaviour of a node. `base`: flashblocks, `pending` shows them and does not count the mempool.
  * `geth`, `reth`: `pending` counts the mempool. `latest`: `pending` equals `latest` (MegaETH, Monad).
  */
 export type ChainRules = 'base' | 'geth' | 'reth' | 'latest'
@@ -19,9 +19,12 @@ export type GenesisAccount = {
 
 export type ChainOptions = {
   readonly clock: Clock
-  /** Sets the timer of the chain's own beat, most of all timers of a world. @default the clock's `setTimer` */
+  /**
+   * Sets the timers of the chain's own rhythm, which are most timers of a world. @default the clock's
+   * `setTimer`
+   */
   readonly setBeat?: Clock['setTimer']
-  /** Called with each view that the chain shows from then on. */
+  /** Called with each new view of the chain. */
   readonly onView?: (view: View) => void
   readonly random: Random
   readonly accounts: readonly GenesisAccount[]
@@ -33,44 +36,47 @@ export type ChainOptions = {
   readonly blockTimeMs?: number
   /** For `base` only. @default 200 */
   readonly flashblockMs?: number
-  /** Where the base fee returns to. @default 1_000_000 */
+  /** The value to which the base fee returns. @default 1_000_000 */
   readonly baseFeeWei?: bigint
-  /** How far it moves by chance from block to block, as a part of itself. @default 0 */
+  /** The random change from block to block, as a share of the base fee. @default 0 */
   readonly baseFeeNoise?: number
-  /** What `eth_maxPriorityFeePerGas` suggests. @default 100_000 */
+  /** The suggestion of `eth_maxPriorityFeePerGas`. @default 100_000 */
   readonly tipWei?: bigint
-  /** Below it a transaction is underpriced. @default 1 */
+  /** A lower tip is underpriced. @default 1 */
   readonly tipWeiMin?: bigint
-  /** Whether the refusal names that minimum, as geth's does, or not, as reth's. @default true */
+  /** True if the refusal names that minimum, as geth's does; reth's does not. @default true */
   readonly tipStated?: boolean
   /**
-   * What takes the place of a pooled transaction: both fees by a tenth (geth, reth), or the effective price (Besu
-   * TransactionReplacementByFeeMarketRule). @default 'bothFees'
+   * The condition for replacing a pooled transaction: both fees rise by a tenth (geth, reth), or the
+   * effective price does (Besu TransactionReplacementByFeeMarketRule). @default 'bothFees'
    */
   readonly replacement?: 'bothFees' | 'effectivePrice'
-  /** How far above the account's nonce one may be: zkSync Era refuses what is further. @default any */
+  /** The largest distance of a nonce above the account's: zkSync Era refuses higher ones. @default any */
   readonly nonceAheadMax?: number
   /**
-   * The node answers with the hash what its pool refuses for now, and adds what the pool lacks again, as geth does unless
-   * `--txpool.nolocals` is given. @default false
+   * The node answers temporary refusals of its pool with the hash, and re-adds missing transactions, as geth
+   * does without `--txpool.nolocals`. @default false
    */
   readonly tracksLocals?: boolean
-  /** How often geth's pool counts a transaction only a moment after its answer. @default 0 */
+  /** The probability that geth's pool counts a transaction only a moment after its answer. @default 0 */
   readonly poolLag?: number
-  /** Executable transactions of an account; what is beyond is dropped without a word (geth with few slots). @default any */
+  /**
+   * The limit on executable transactions of an account; those above are dropped silently (geth with few
+   * slots). @default any
+   */
   readonly executableMax?: number
-  /** Gapped transactions of an account; what is beyond is dropped without a word. @default 64 */
+  /** The limit on gapped transactions of an account; those above are dropped silently. @default 64 */
   readonly gappedMax?: number
   /** @default 30_000_000 */
   readonly gasLimit?: number
   /** A transaction with more is refused (EIP-7825). @default 16_777_216 */
   readonly transactionGasMax?: number
-  /** How far `safe` and `finalized` are behind the head, in blocks. @default 4 and 8 */
+  /** The distance of `safe` and `finalized` to the head, in blocks. @default 4 and 8 */
   readonly safeDepth?: number
   readonly finalizedDepth?: number
-  /** What the block in progress shows as its hash: Base has been seen with each. @default 'partial' */
+  /** The hash of the block in progress: Base has been observed with each. @default 'partial' */
   readonly pendingHash?: 'partial' | 'zero' | 'null'
-  /** Most transactions that go into one flashblock, or into one block without. @default no limit */
+  /** The most transactions in one flashblock, or in one block without flashblocks. @default no limit */
   readonly transactionsPerStepMax?: number
 }
 

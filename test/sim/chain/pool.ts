@@ -11,18 +11,21 @@ import {
   refuseBytes,
   refuseDistant,
 } from './admission.js'
+import { createPoolContents, type PoolContents } from './poolContents.js'
 import { accountIn, type State } from './state.js'
 
 export type PoolOptions = AdmissionLimits & {
-  /** Gapped transactions an account may have; what is beyond is dropped without a word. @default 64 */
+  /** The limit on gapped transactions of an account; those above are dropped silently. @default 64 */
   readonly gappedMax?: number
-  /** How far above the account's nonce one may be. @default any */
+  /** The largest distance of a nonce above the account's. @default any */
   readonly nonceAheadMax?: number
-  /** Executable transactions an account may have; what is beyond is dropped without a word. @default any */
+  /** The limit on executable transactions of an account; those above are dropped silently. @default any */
   readonly executableMax?: number
-  /** The base fee of the next block, where the effective price decides what replaces another. @default both fees do */
+  /**
+   * The base fee of the next block, if the effective price decides replacements. @default both fees decide
+   */
   readonly priceAt?: (() => bigint) | undefined
-  /** Executable transactions an account is sure of when the pool is full. @default 16 */
+  /** Executable transactions that an account may keep when the pool is full. @default 16 */
   readonly guaranteedSlots?: number
   /** In-flight transactions of accounts with delegated code: 1 on reth, 4 on Base. */
   readonly delegatedMax: number
@@ -32,40 +35,46 @@ export type Admission = { readonly ok: true } | ({ readonly ok: false } & Refusa
 
 export type Pool = {
   add(tx: SimTransaction, state: State): Admission
-  /** Puts transactions back that a reorg or a lost flashblock took out of their blocks; the head is an older one. */
+  /**
+   * Returns transactions that a reorg or a lost flashblock removed from their blocks; the head is an older
+   * one.
+   */
   restore(txs: readonly SimTransaction[], state: State, baseFeeWei: bigint): void
   get(from: Address, nonce: number): SimTransaction | undefined
   has(hash: Hash): boolean
   remove(hash: Hash): void
-  /** Finishes what the pool does in the background. */
+  /** Finishes the background work of the pool. */
   settle(): void
-  /** Those that can follow each other into a block, from the account's nonce on. */
+  /** The transactions that can follow each other into a block, from the account's nonce on. */
   executable(from: Address, nonce: number): readonly SimTransaction[]
-  /** The nonce after the last of them. */
+  /** The nonce after the last of these. */
   nextNonce(from: Address, nonce: number): number
   senders(): readonly Address[]
   of(from: Address): readonly SimTransaction[]
   /**
-   * Keeps transactions with those that wait for another, although they could go in: anvil 1.7.1 does so under load, with
-   * one that comes while the one before it is being put into a block. The same bytes are known, and free nothing;
-   * what replaces them is a transaction like any other.
+   * Keeps executable transactions as if they were gapped. anvil 1.7.1 does so under load with a transaction
+   * that arrives while its predecessor is being included. The same bytes are known, and do not release it; a
+   * replacement is a normal transaction.
    */
   strand(picked: (tx: SimTransaction) => boolean): void
-  /** Keeps and counts them, and offers them to no block: others pay more. */
+  /** Keeps and counts them, but includes them in no block, as if others paid more. */
   passOver(picked: (tx: SimTransaction) => boolean): void
-  /** Lets them go again. */
+  /** Releases them again. */
   unstrand(picked: (tx: SimTransaction) => boolean): void
-  /** Takes transactions out silently. Answers with what went. */
+  /** Removes transactions silently. Returns them. */
   evict(picked: (tx: SimTransaction) => boolean): readonly SimTransaction[]
-  /** A new head, with these transactions in its block: forgets what it used up or made unaffordable. */
+  /**
+   * A new head, with these transactions in its block: drops used nonces and transactions that became
+   * unaffordable.
+   */
   onBlock(hashes: readonly Hash[], state: State, baseFeeWei: bigint): void
-  /** While true the pool is full: nobody holds more than the guaranteed slots. */
+  /** While true the pool is full: no account has more than its guaranteed slots. */
   setPressure(full: boolean, state: State): void
-  /** Executable transactions of an account that it keeps from now on. */
+  /** The number of executable transactions per account that it keeps from now on. */
   setExecutableMax(count: number): void
-  /** The least tip that it takes from now on. */
+  /** The lowest tip that it accepts from now on. */
   setTipMin(wei: bigint): void
-  /** How often a transaction was counted only a moment after its answer. */
+  /** The number of transactions that were counted only a moment after their answer. */
   readonly lags: number
   /** Changes with every change of the contents. */
   readonly version: number
@@ -73,56 +82,26 @@ export type Pool = {
 }
 
 /**
- * A mempool after reth's crates/transaction-pool, with limits and rules that other clients have. geth's own is
- * `gethPool.ts`.
+ * A mempool modelled on reth's crates/transaction-pool, with limits and rules of further clients. geth's own
+ * is `gethPool.ts`.
  */
 export function createPool(options: PoolOptions): Pool {
   const { gappedMax = 64, guaranteedSlots = 16, delegatedMax } = options
   const { nonceAheadMax = Number.POSITIVE_INFINITY, priceAt } = options
   let { executableMax = Number.POSITIVE_INFINITY } = options
-  const senders = new Map<Address, Map<number, SimTransaction>>()
-  const hashes = new Map<Hash, SimTransaction>()
-  const stranded = new Set<Hash>()
-  const passedOver = new Set<Hash>()
-  let version = 0
+  const contents = createPoolContents()
+  const { put, drop, stranded, passedOver } = contents
   let full = false
   let { tipWeiMin } = options
 
-  function put(tx: SimTransaction): void {
-    let own = senders.get(tx.from)
-    if (own === undefined) {
-      own = new Map()
-      senders.set(tx.from, own)
-    }
-    const old = own.get(tx.nonce)
-    if (old !== undefined) forget(old.hash)
-    own.set(tx.nonce, tx)
-    hashes.set(tx.hash, tx)
-    version++
-  }
+  const nextNonce = (from: Address, nonce: number) => nextNonceIn(contents, from, nonce)
 
-  function forget(hash: Hash): boolean {
-    stranded.delete(hash)
-    passedOver.delete(hash)
-    return hashes.delete(hash)
-  }
-
-  function drop(tx: SimTransaction): void {
-    if (!forget(tx.hash)) return
-    senders.get(tx.from)?.delete(tx.nonce)
-    version++
-  }
-
-  function nextNonce(from: Address, nonce: number): number {
-    const own = senders.get(from)
-    let next = nonce
-    for (let tx = own?.get(next); tx !== undefined && !stranded.has(tx.hash); tx = own?.get(next)) next++
-    return next
-  }
-
-  /** What is gapped beyond the limit goes, the highest nonces first; so does what a full pool has no room for. */
+  /**
+   * Drops gapped transactions beyond the limit, the highest nonces first, and those for which a full pool
+   * has no room.
+   */
   function truncate(from: Address, nonce: number): void {
-    const own = senders.get(from)
+    const own = contents.of(from)
     if (own === undefined || (own.size <= Math.min(gappedMax, executableMax) && !full)) return
     const next = nextNonce(from, nonce)
     const gapped = [...own.values()].filter((tx) => tx.nonce >= next).sort((a, b) => a.nonce - b.nonce)
@@ -131,28 +110,17 @@ export function createPool(options: PoolOptions): Pool {
     for (const tx of [...own.values()]) if (tx.nonce < next && tx.nonce >= nonce + most) drop(tx)
   }
 
-  function refuseDelegated(tx: SimTransaction, state: State): Refusal | undefined {
-    if (!state.code.get(tx.from)?.startsWith('0xef0100')) return undefined
-    const { nonce } = accountIn(state, tx.from)
-    const own = senders.get(tx.from)
-    if (own?.has(tx.nonce)) return undefined
-    if (tx.nonce > nextNonce(tx.from, nonce)) return refusal('gapped-nonce tx from delegated accounts')
-    // What is gapped was taken before the account delegated itself, and is not in flight.
-    if (nextNonce(tx.from, nonce) - nonce < delegatedMax) return undefined
-    return refusal('in-flight transaction limit reached for delegated accounts')
-  }
-
   const replaces = (tx: SimTransaction, old: SimTransaction) =>
     priceAt === undefined ? outbids(tx, old) : outbidsByPrice(tx, old, priceAt())
 
   function add(tx: SimTransaction, state: State): Admission {
-    if (hashes.has(tx.hash)) return { ok: false, ...refusal('already known') }
+    if (contents.get(tx.hash) !== undefined) return { ok: false, ...refusal('already known') }
     const account = accountIn(state, tx.from)
-    const old = senders.get(tx.from)?.get(tx.nonce)
+    const old = contents.of(tx.from)?.get(tx.nonce)
     const refused =
       refuseBytes(tx, { ...options, tipWeiMin }) ??
       refuseAccount(tx, account) ??
-      refuseDelegated(tx, state) ??
+      refuseDelegated(tx, state, contents, delegatedMax) ??
       refuseDistant(tx, account, nonceAheadMax) ??
       (old !== undefined && !replaces(tx, old)
         ? refusal('replacement transaction underpriced')
@@ -168,62 +136,54 @@ export function createPool(options: PoolOptions): Pool {
     add,
     restore(txs) {
       for (const tx of txs) {
-        const rival = senders.get(tx.from)?.get(tx.nonce)
+        const rival = contents.of(tx.from)?.get(tx.nonce)
         if (rival === undefined || tx.maxFeeWei > rival.maxFeeWei) put(tx)
       }
     },
-    get: (from, nonce) => senders.get(from)?.get(nonce),
-    has: (hash) => hashes.has(hash),
+    get: (from, nonce) => contents.of(from)?.get(nonce),
+    has: (hash) => contents.get(hash) !== undefined,
     remove(hash) {
-      const tx = hashes.get(hash)
+      const tx = contents.get(hash)
       if (tx !== undefined) drop(tx)
     },
     settle() {},
     executable(from, nonce) {
-      const own = senders.get(from)
+      const own = contents.of(from)
       const found: SimTransaction[] = []
       for (let tx = own?.get(nonce); tx !== undefined; tx = own?.get(tx.nonce + 1 + tx.authorizations)) {
-        if (stranded.has(tx.hash) || passedOver.has(tx.hash)) break
+        if (stranded.has(tx) || passedOver.has(tx)) break
         found.push(tx)
       }
       return found
     },
     nextNonce,
-    senders: () => [...senders.keys()],
-    of: (from) => [...(senders.get(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
-    strand(picked) {
-      for (const tx of hashes.values()) if (picked(tx)) stranded.add(tx.hash)
-      version++
-    },
-    passOver(picked) {
-      for (const tx of hashes.values()) if (picked(tx)) passedOver.add(tx.hash)
-      version++
-    },
-    unstrand(picked) {
-      for (const tx of hashes.values()) if (picked(tx)) stranded.delete(tx.hash)
-      version++
-    },
+    senders: () => [...contents.senders()],
+    of: (from) => [...(contents.of(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
+    strand: stranded.set,
+    passOver: passedOver.set,
+    unstrand: stranded.clear,
     evict(picked) {
-      const gone = [...hashes.values()].filter(picked)
+      const gone = [...contents.all()].filter(picked)
       gone.forEach(drop)
       return gone
     },
     onBlock(included, state) {
       for (const hash of included) {
-        const tx = hashes.get(hash)
+        const tx = contents.get(hash)
         if (tx !== undefined) drop(tx)
       }
-      for (const [from, own] of senders) {
-        if (own.size === 0) continue
+      for (const from of contents.senders()) {
+        const own = contents.of(from)
+        if (own === undefined || own.size === 0) continue
         const account = accountIn(state, from)
-        // What the balance cannot pay for is parked.
+        // A transaction that the balance cannot pay is parked, not dropped.
         for (const tx of [...own.values()]) if (tx.nonce < account.nonce) drop(tx)
         truncate(from, account.nonce)
       }
     },
     setPressure(next, state) {
       full = next
-      for (const from of senders.keys()) truncate(from, accountIn(state, from).nonce)
+      for (const from of contents.senders()) truncate(from, accountIn(state, from).nonce)
     },
     setExecutableMax(count) {
       executableMax = count
@@ -233,10 +193,33 @@ export function createPool(options: PoolOptions): Pool {
     },
     lags: 0,
     get version() {
-      return version
+      return contents.version
     },
     get size() {
-      return hashes.size
+      return contents.size
     },
   }
+}
+
+function nextNonceIn({ of, stranded }: PoolContents, from: Address, nonce: number): number {
+  const own = of(from)
+  let next = nonce
+  for (let tx = own?.get(next); tx !== undefined && !stranded.has(tx); tx = own?.get(next)) next++
+  return next
+}
+
+function refuseDelegated(
+  tx: SimTransaction,
+  state: State,
+  contents: PoolContents,
+  delegatedMax: number,
+): Refusal | undefined {
+  if (!state.code.get(tx.from)?.startsWith('0xef0100')) return undefined
+  const { nonce } = accountIn(state, tx.from)
+  if (contents.of(tx.from)?.has(tx.nonce)) return undefined
+  const next = nextNonceIn(contents, tx.from, nonce)
+  if (tx.nonce > next) return refusal('gapped-nonce tx from delegated accounts')
+  // A gapped transaction was admitted before the account delegated itself, and is not in flight.
+  if (next - nonce < delegatedMax) return undefined
+  return refusal('in-flight transaction limit reached for delegated accounts')
 }

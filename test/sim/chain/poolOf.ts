@@ -4,11 +4,11 @@ import type { ChainSettings } from './options.js'
 import { createPool, type Pool } from './pool.js'
 import type { State } from './state.js'
 
-// geth takes 128 KiB (core/txpool, txMaxSize): smaller here, so that what is too big is quickly made.
+// geth accepts 128 KiB (core/txpool, txMaxSize). Smaller here, so that oversized data is quickly made.
 const BYTES_MAX = 4_096
 const DELEGATED_MAX_BASE = 4
 
-/** geth's pool where nothing about it is another client's; else one after reth's. */
+/** geth's pool if no rule of another client is requested; else one modelled on reth's. */
 export function createPoolOf(settings: ChainSettings, state: State, baseFeeWei: () => bigint): Pool {
   const { rules, gasLimit, replacement, nonceAheadMax, tipStated } = settings
   const { chainId, transactionGasMax, tipWeiMin } = settings

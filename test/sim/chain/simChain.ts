@@ -6,46 +6,55 @@ import type { ChainSettings } from './options.js'
 import type { Admission, Pool } from './pool.js'
 
 export type ReorgOptions = {
-  /** How many sealed blocks are replaced. */
+  /** The number of sealed blocks that are replaced. */
   readonly depth: number
-  /** What becomes of a transaction that was in one of them: true and it is gone. @default none */
+  /** Called for each transaction of a replaced block: true drops it. @default none */
   readonly drops?: (tx: SimTransaction) => boolean
-  /** How likely a returned transaction is to go into each new block, so that they land elsewhere. @default 1 */
+  /**
+   * The probability that a returned transaction is included in each new block, so that they land elsewhere.
+   * @default 1
+   */
   readonly inclusion?: number
-  /** Goes first in the new branch: a foreign transaction that takes a nonce which was used before. */
+  /** Included first in the new branch: foreign transactions that take nonces which were used before. */
   readonly forced?: readonly Forced[]
 }
 
-/** A chain of one sequencer, in virtual time. Deterministic; nothing in it waits for anything but its clock. */
+/** A chain of one sequencer, in virtual time. It is deterministic and waits only for its clock. */
 export type SimChain = {
   readonly settings: ChainSettings
   readonly pool: Pool
   readonly head: SimBlock
   /** Sealed blocks from genesis to the head. */
   readonly canonical: readonly SimBlock[]
-  /** What a replica shows that is `lagMs` behind. */
+  /** The view of a replica that is `lagMs` behind. */
   view(lagMs?: number): View
-  /** A transaction's bytes reach the node. */
+  /** Submits a transaction's bytes to the node. */
   submit(raw: string): Admission & { readonly hash?: Hash }
-  /** Seals blocks from now on, in its own time. */
+  /** Seals blocks from now on, at its own rhythm. */
   start(): void
   stop(): void
   stepFlashblock(): void
   seal(): void
   reorg(options: ReorgOptions): void
-  /** Back to an earlier block, as if what came after it had never been: a reset, or a node that lost its newest blocks. */
+  /**
+   * Returns to an earlier block, as if the later ones had never existed: a reset, or a node that lost its
+   * newest blocks.
+   */
   rewind(options: { readonly blocks: number; readonly keepsPool: boolean }): void
-  /** Nothing is sealed and nothing preconfirmed while it is halted. */
+  /** While it is halted nothing is sealed or preconfirmed. */
   setHalted(halted: boolean): void
-  /** The next sealed block lacks what the newest flashblocks showed; `keeps` says what returns to the pool. */
+  /**
+   * The next sealed block lacks the transactions of the newest flashblocks; `keeps` selects the ones
+   * that return to the pool.
+   */
   loseFlashblocks(count: number, keeps?: (tx: SimTransaction) => boolean): void
   force(forced: Forced): void
   adjust(adjustment: Adjustment): void
-  /** The base fee of the next blocks; afterwards it returns to where it was, by an eighth a block. */
+  /** The base fee of the next blocks; afterwards it returns to its former value, by an eighth per block. */
   spikeBaseFee(baseFeeWei: bigint, blocks: number): void
   setPressure(full: boolean): void
-  /** The nonces of the authorizations that accounts have signed for themselves, as far as nodes have seen them. */
+  /** The nonces of authorizations that accounts have signed for themselves and that nodes have seen. */
   readonly tuples: ReadonlySet<number>
-  /** The nonce that the next transaction to be included must have. */
+  /** The nonce of the next transaction that can be included. */
   nextNonce(address: Address): number
 }

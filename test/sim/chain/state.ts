@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 
 export type SimAccount = { readonly nonce: number; readonly balanceWei: bigint }
 
-/** What the chain holds after a block. Shared between blocks that change nothing, never written to. */
+/** The state of the chain after a block. Blocks without changes share it; it is immutable. */
 export type State = {
   readonly accounts: ReadonlyMap<Address, SimAccount>
   /** By `storageKey`. */
@@ -10,7 +10,7 @@ export type State = {
   readonly code: ReadonlyMap<Address, Hex>
 }
 
-/** A state being changed. Copies a table the first time it is written to after a snapshot. */
+/** A state being changed. It copies a table at the first write after a snapshot. */
 export type Draft = {
   account(address: Address): SimAccount
   setAccount(address: Address, account: SimAccount): void
@@ -18,7 +18,7 @@ export type Draft = {
   setStorage(address: Address, slot: bigint, value: Hex): void
   code(address: Address): Hex | undefined
   setCode(address: Address, code: Hex): void
-  /** Only accounts that were there from the start are kept: what a recipient holds is of no interest here. */
+  /** Only the initial accounts are stored, because the balances of recipients do not matter here. */
   knows(address: Address): boolean
   snapshot(): State
 }

@@ -9,7 +9,7 @@ import { accountIn, type State, storageKey, ZERO_WORD } from '../chain/state.js'
 import { programOf } from '../program.js'
 import { quantity, wireBlock, wireReceipts, wireTransaction } from './wire.js'
 
-/** Answers one call as a node does that shows `view`. Sends go to the chain itself, whatever the view. */
+/** Answers one call as a node that shows `view`. Sends go to the chain itself, independent of the view. */
 export function answer(chain: SimChain, view: View, { method, params }: RpcCall): RpcReply {
   const handler = HANDLERS[method]
   // geth rpc/errors.go, methodNotFoundError.
@@ -108,7 +108,10 @@ function estimate(chain: SimChain, view: View, [request, selector]: readonly unk
   })
 }
 
-/** As in the execution-apis' spec, as far as a sender needs it: one block of calls, each on what those before it left. */
+/**
+ * As in the spec of execution-apis, as far as a sender needs it: one block of calls, each on the state after
+ * the earlier ones.
+ */
 function simulate(chain: SimChain, view: View, [payload, selector]: readonly unknown[]): RpcReply {
   const { blockStateCalls } = payload as { blockStateCalls: readonly { calls: readonly CallRequest[] }[] }
   return withState(chain, view, selector ?? 'latest', (state) => {
@@ -157,7 +160,7 @@ function lower(address: unknown): Address {
   return String(address).toLowerCase() as Address
 }
 
-// geth's words for a block it does not have the state of (internal/ethapi, headerNotFound).
+// geth's message for a block without available state (internal/ethapi, headerNotFound).
 const NO_HEADER = error(-32000, 'header not found')
 
 function withState(
@@ -170,7 +173,7 @@ function withState(
   return block === undefined ? NO_HEADER : then(block.state)
 }
 
-/** The block that a selector means on this view: a tag, a number in hex, or a hash (EIP-1898). */
+/** The block that a selector names on this view: a tag, a number in hex, or a hash (EIP-1898). */
 function select(chain: SimChain, view: View, selector: unknown): SimBlock | undefined {
   const { head } = view
   switch (selector) {
@@ -199,7 +202,7 @@ function pendingOf(chain: SimChain, view: View): SimBlock {
   return chain.settings.pending === 'latest' ? view.head : local(chain, view.head)
 }
 
-/** What geth and reth show as pending: a block they build from their own pool, which nobody promises. */
+/** The pending block of geth and reth: built from their own pool, without any promise. */
 function local(chain: SimChain, head: SimBlock): SimBlock {
   const { pool, settings } = chain
   const atMs = settings.clock.now()
@@ -225,7 +228,9 @@ function local(chain: SimChain, head: SimBlock): SimBlock {
   return block
 }
 
-/** The block that holds a transaction: in progress where pre-confirmations are shown, else sealed. */
+/**
+ * The block that holds a transaction: the one in progress if pre-confirmations are shown, else a sealed one.
+ */
 function blockHolding(chain: SimChain, view: View, hash: unknown): SimBlock | undefined {
   const holds = (block: SimBlock) => block.executed.some(({ tx }) => tx.hash === hash)
   if (view.pending !== undefined && holds(view.pending)) return view.pending

@@ -2,14 +2,17 @@ import type { Random } from '../../../src/platform/clock.js'
 import { between, chance, pick } from '../random.js'
 import type { How, Target, TimedFault } from './timedFault.js'
 
-/** What an endpoint of a world says wrongly for a time, by name. The rest of what it says is true meanwhile. */
+/** The wrong answers of an endpoint for a time, by name. Its other answers are true meanwhile. */
 const TIMED = {
-  /** Counts that nothing used: of a bad backend behind a balancer. */
+  /** Counts without any use behind them, from a bad backend behind a load balancer. */
   countAhead: {
     targets: ['countLatest', 'countPending', 'countAtNumber', 'countAtHash'],
     hows: off([1, 2, 3, 5, 100]),
   },
-  /** Of a relay that answers so on purpose: no count beside it says the same, or a lane that begins could not know. */
+  /**
+   * From a relay that answers so on purpose. No other count agrees with it, because a starting lane could
+   * not notice otherwise.
+   */
   pendingFarAhead: { targets: ['countPending'], hows: off([1_000_000, 1_000_000_001]) },
   countBehind: {
     targets: ['countLatest', 'countPending', 'countAtNumber', 'countAtHash'],
@@ -41,33 +44,35 @@ const TIMED = {
 
 export type TimedName = keyof typeof TIMED
 
-/** One of them at one question. */
+/** One of these faults at one question. */
 export type NamedFault = TimedFault & { readonly name: TimedName }
 
 export const TIMED_NAMES = Object.keys(TIMED) as readonly TimedName[]
 const FOR_MS_MAX = 15_000
 
 /**
- * What a coverage counts: each fault at each question. Two are rare: a body by its number is asked for where no hash is
- * known, and a count by hash where a delegated account may have used a nonce without a trace.
+ * The name under which coverage counts each fault at each question. Two are rare and merged: a body is
+ * requested by number only if its hash is unknown, and a count by hash only if a delegated account may have
+ * used a nonce without a trace.
  */
 export function strikeOf({ name, target }: Pick<NamedFault, 'name' | 'target'>): string {
   if (target === 'countAtHash') return target
   return `${name} ${target === 'bodyByNumber' ? 'blockByHash' : target}`
 }
 
-/** Every strike that there is. */
+/** All names of `strikeOf`. */
 export const TIMED_STRIKES: ReadonlySet<string> = new Set(
   TIMED_NAMES.flatMap((name) => TIMED[name].targets.map((target) => strikeOf({ name, target }))),
 )
 
-// A body errs at the wrong moment seldom: when a witness is read a second time.
+// Faults of bodies are weighted, because they rarely strike at the critical moment, when a witness is read a
+// second time.
 const DRAWN: readonly TimedName[] = [
   ...TIMED_NAMES,
   ...TIMED_NAMES.filter((name) => name.endsWith('Bodies')).flatMap((name) => [name, name]),
 ]
 
-/** Of one endpoint, in some worlds; at one question alone, or at all that its backend answers. */
+/** Faults of one endpoint, in some worlds; at one question only, or at all that its backend answers. */
 export function drawTimedFaults(random: Random, durationMs: number): NamedFault[] {
   if (!chance(random, 0.3)) return []
   return Array.from({ length: pick(random, [1, 1, 2, 3]) }, () => {

@@ -1,4 +1,4 @@
-/** Probabilities, each from 0 to 1. Drawn for each request, or for each call where it says so. */
+/** Probabilities from 0 to 1, drawn for each request, or for each call if the comment says so. */
 export type Faults = {
   /** The request never arrives: the connection fails after a while. */
   lostRequest: number
@@ -10,27 +10,29 @@ export type Faults = {
   delay: number
   /** HTTP 429 with Retry-After; nothing is executed. */
   http429: number
-  /** HTTP 503, half of the time after it was executed. */
+  /** HTTP 503, half of the time after the execution. */
   http503: number
-  /** An answer that is no JSON-RPC, after it was executed. */
+  /** An answer that is not JSON-RPC, after the execution. */
   brokenBody: number
   /** The second half of a batch is executed later than the first. */
   torn: number
   /** The request is answered from an older view. */
   staleRead: number
-  /** A call: -32016, over rate limit. */
+  /** Per call: -32016, over rate limit. */
   rateLimited: number
-  /** A count at a tag is answered from an older view than the rest. */
+  /** Per call: a count at a tag is answered from an older view than the rest. */
   countBackwards: number
-  /** A count at a tag is answered too high, by 1 to 5. What errs for longer is a timed fault (`drawTimedFaults.ts`). */
+  /**
+   * A count at a tag is answered too high, by 1 to 5. Longer errors are timed faults (`drawTimedFaults.ts`).
+   */
   poisonedCount: number
   /** A call's result has the wrong shape. */
   malformed: number
-  /** A send is answered with its hash, and the pool never sees it. */
+  /** A send is answered with its hash, and never reaches the pool. */
   neverPooled: number
-  /** A send whose bytes were seen before is answered with its hash, and not looked at. */
+  /** A send of known bytes is answered with its hash, and ignored. */
   swallowed: number
-  /** A send is refused for a reason of the node's own, which says nothing about the bytes; it is not looked at. */
+  /** A send is refused for a reason of the node's own, which says nothing about the bytes, and ignored. */
   moody: number
 }
 

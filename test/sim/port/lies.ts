@@ -5,7 +5,10 @@ import { error, ok } from './answer.js'
 const BLOCK = 'eth_getBlockByNumber'
 const COUNT = ok('0x64')
 
-/** An endpoint of our chain that invents blocks far ahead, counts, and the hashes of what it throws away. */
+/**
+ * An endpoint of our chain that invents blocks far ahead and counts, and returns the hashes of transactions
+ * that it drops.
+ */
 export function lie({ method, params }: RpcCall): RpcReply | undefined {
   if (method === 'eth_sendRawTransaction') return ok(decodeTransaction(String(params[0]))?.hash)
   if (method === 'eth_getTransactionCount') return COUNT

@@ -12,10 +12,10 @@ import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
 import { createUntruth } from './untrue.js'
 
-/** The request budget of a sender asks an endpoint that objected less often for about as long. */
+/** The request budget of a sender spares an objecting endpoint for about this time. */
 const OBJECTED_MS = 30_000
 
-/** Sees every request with its answers. */
+/** Called with every request and its answers. */
 export type OnAnswer = (
   port: string,
   calls: readonly RpcCall[],
@@ -23,16 +23,16 @@ export type OnAnswer = (
   askedMs: number,
 ) => void
 
-/** The endpoints of a world, with what goes wrong at them. */
+/** The endpoints of a world, with their faults. */
 export type Replicas = {
   readonly list: readonly { readonly port: Port; readonly role: EndpointRole }[]
   readonly healed: boolean
   /** Requests of the broken world that are still without an answer. */
   readonly unanswered: number
-  /** One of them said lately that it is asked too often. A sender that obeys notices later what happens. */
+  /** True if an endpoint recently reported too many requests. A sender that complies notices events later. */
   readonly objected: boolean
   break(): void
-  /** No fault from now on. */
+  /** Ends all faults. */
   heal(): void
   /** One of them stops following the chain for a while. */
   freeze(index: number, forMs: number): void

@@ -42,7 +42,7 @@ function setUp(faults: Partial<Faults> = {}, options: Partial<SimPortOptions> & 
 
 describe('without faults', () => {
   test.each(['latest', 'pending', 'safe', 'finalized', 'earliest', '0x1'])(
-    'the block %s is in a form that the decoder takes',
+    'the block %s has a form that the decoder accepts',
     async (selector) => {
       const { chain, clock, sign, send, read } = setUp()
       const raw = await sign(0)
@@ -56,13 +56,13 @@ describe('without faults', () => {
     },
   )
 
-  test('a block that is not there is null, and the state of one an error', async () => {
+  test('an unknown block is null, and its state is an error', async () => {
     const { read } = setUp()
     expect(await read('eth_getBlockByNumber', '0x99', false)).toEqual({ ok: true, result: null })
     expect(await read('eth_getTransactionCount', ADDRESS, '0x99')).toMatchObject({ ok: false })
   })
 
-  test('receipts, bodies and storage tell of the same transaction', async () => {
+  test('receipts, bodies and storage agree about a transaction', async () => {
     const { chain, sign, send, read } = setUp()
     const raw = await sign(0)
     expect(await send(raw)).toEqual({ ok: true, result: keccak256(raw) })
@@ -81,7 +81,7 @@ describe('without faults', () => {
     })
   })
 
-  test('a method that is not there is answered with -32601, a forbidden one with HTTP 403', async () => {
+  test('an unknown method is answered with -32601, a forbidden one with HTTP 403', async () => {
     const { read } = setUp({}, { forbidden: new Set(['eth_getBlockReceipts']) })
     expect(await read('eth_sendRawTransactionSync')).toMatchObject({ failure: { kind: 'rpc', code: -32601 } })
     expect(await read('eth_getBlockReceipts', '0x0')).toMatchObject({
@@ -100,7 +100,7 @@ describe('faults', () => {
     expect(response.chain.pool.size).toBe(1)
   })
 
-  test('a late request arrives after its sender was told of a timeout', async () => {
+  test('a late request arrives after its sender got a timeout', async () => {
     const { chain, clock, send, sign } = setUp({ late: 1 })
     expect(await send(await sign(0))).toMatchObject({ failure: { kind: 'timeout' } })
     expect(chain.pool.size).toBe(0)
@@ -126,7 +126,7 @@ describe('faults', () => {
     expect(await read('eth_getTransactionCount', ADDRESS, '0x0')).toMatchObject({ result: '0x0' })
   })
 
-  test('a torn batch sees the world move between its halves', async () => {
+  test('the world changes between the halves of a torn batch', async () => {
     const { chain, clock, batch } = setUp({ torn: 1 })
     const head: RpcCall = { method: 'eth_blockNumber', params: [] }
     chain.start()
@@ -145,7 +145,7 @@ describe('faults', () => {
     expect((await asked).map((reply) => reply.ok && reply.result)).toEqual(['0x3', '0x1'])
   })
 
-  test('a request that was given up before it was written is aborted, and afterwards it is a broken connection', async () => {
+  test('a request given up before it was written is aborted, and given up later it is a broken connection', async () => {
     const { chain, clock, port, sign } = setUp()
     const calls = [{ method: 'eth_sendRawTransaction', params: [await sign(0)] }]
     const controller = new AbortController()

@@ -1,6 +1,6 @@
 import type { RpcCall } from '../../../src/rpc/port.js'
 
-/** What an endpoint can be asked, as far as a fault tells one question from another. */
+/** The kinds of questions to an endpoint that faults distinguish. */
 export type Target =
   | 'countLatest'
   | 'countPending'
@@ -21,16 +21,16 @@ export type Target =
   | 'storage'
   | 'chainId'
 
-/** In which way the answer is wrong. */
+/** The kind of wrong answer. */
 export type How =
   /** A number that is too high or too low: a count, a height, a balance, an estimate, a price. */
   | { readonly kind: 'off'; readonly by: number }
   | { readonly kind: 'null' }
-  /** The answer of so many blocks ago. */
+  /** The answer of this many blocks ago. */
   | { readonly kind: 'stale'; readonly blocks: number }
-  /** The answer at one tag, whatever block was asked for. */
+  /** The answer at one tag, regardless of the requested block. */
   | { readonly kind: 'blockIgnored'; readonly shows: 'latest' | 'pending' }
-  /** The answer of the block two above the one that was asked for. */
+  /** The answer of the block two above the requested one. */
   | { readonly kind: 'twoLater' }
   /** A value of the wrong shape. */
   | { readonly kind: 'malformed' }
@@ -38,7 +38,7 @@ export type How =
   | { readonly kind: 'emptyBody' }
   /** A block without some of its transactions. */
   | { readonly kind: 'lackingBody' }
-  /** Wrong and right in turns; a block's parent is another one each time. */
+  /** Alternately wrong and right; a block's parent is different each time. */
   | { readonly kind: 'contradictory' }
   | { readonly kind: 'slow'; readonly ms: number }
   | { readonly kind: 'neverAnswered' }
@@ -48,7 +48,7 @@ export type How =
   /** A web page in place of JSON. */
   | { readonly kind: 'html' }
 
-/** One way in which an endpoint errs for a time. */
+/** A period in which an endpoint errs in one way. */
 export type TimedFault = {
   readonly target: Target
   readonly how: How
@@ -74,7 +74,7 @@ const BY_METHOD: Readonly<Record<string, (params: readonly unknown[]) => Target 
   eth_chainId: () => 'chainId',
 }
 
-/** What a call asks for; undefined for what no fault is about. */
+/** The question of a call; undefined if no fault concerns it. */
 export function targetOf({ method, params }: RpcCall): Target | undefined {
   return BY_METHOD[method]?.(params)
 }
@@ -92,7 +92,7 @@ function blockTarget(block: unknown, full: boolean): Target | undefined {
   return full ? 'bodyByNumber' : 'headerByNumber'
 }
 
-/** Whether the fault is at work `ms` into the world. */
+/** True if the fault is active `ms` into the world. */
 export function isActive({ fromMs, forMs }: TimedFault, ms: number): boolean {
   return ms >= fromMs && ms < fromMs + forMs
 }

@@ -12,7 +12,7 @@ import { createUntruth } from './untrue.js'
 
 const ADDRESS = '0x00000000000000000000000000000000000000aa'
 
-/** Blocks 1 and 2 hold two transactions each; the fault is there for the first second. */
+/** Blocks 1 and 2 hold two transactions each; the fault is active for the first second. */
 async function setUp(target: Target, how: How) {
   const clock = createVirtualClock()
   const random = createRandom(3)
@@ -72,7 +72,7 @@ describe('an endpoint that errs for a time', () => {
   test.each([
     ['emptyBody', []],
     ['lackingBody', [1]],
-  ] as const)('shows a block as it is, with less in it: %s', async (kind, kept) => {
+  ] as const)('shows a block without some of its content: %s', async (kind, kept) => {
     const { chain, clock, hashes, read, struck } = await setUp('blockByHash', { kind })
     const { hash } = chain.head
     const erring = await read('eth_getBlockByHash', hash, false)
@@ -83,7 +83,7 @@ describe('an endpoint that errs for a time', () => {
     expect(whole).toMatchObject({ hash, transactions: inBlock })
     expect(erring).toEqual({ ...whole, transactions: kept.map((index) => inBlock[index]) })
     expect(BigInt(whole.gasUsed)).toBeGreaterThan(0n)
-    // Nothing is left out of a block without transactions, so that no fault struck there.
+    // A block without transactions loses none, so the fault did not strike there.
     expect(empty).toMatchObject({ transactions: [] })
     expect(struck).toEqual(['blockByHash'])
   })
@@ -96,7 +96,7 @@ describe('an endpoint that errs for a time', () => {
     expect(await read('eth_getBlockByNumber', '0x7', false)).toBeNull()
   })
 
-  test('has no receipt of what is in its blocks', async () => {
+  test('has no receipt of transactions in its blocks', async () => {
     const { clock, hashes, read } = await setUp('receipt', { kind: 'null' })
     expect(await read('eth_getTransactionReceipt', hashes[0])).toBeNull()
     await clock.advance(1_000)
@@ -105,7 +105,7 @@ describe('an endpoint that errs for a time', () => {
 })
 
 describe('the timed faults of a world', () => {
-  test('are each drawn for some, for less than the world lasts', () => {
+  test('are each drawn for some worlds, and end before the world does', () => {
     const durationMs = 6_000
     const drawn = Array.from({ length: 500 }, (_, seed) => drawTimedFaults(createRandom(seed), durationMs))
     const faults = drawn.flat()

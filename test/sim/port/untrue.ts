@@ -5,10 +5,10 @@ import { answer, error, ok } from './answer.js'
 import { type How, isActive, type Target, type TimedFault, targetOf } from './timedFault.js'
 import { quantity } from './wire.js'
 
-/** Which fault is at work at a call, and what it answers. */
+/** The fault that is active at a call, and its answer. */
 export type Untruth<F extends TimedFault> = {
   activeFor(call: RpcCall): F | undefined
-  /** Undefined where the endpoint says the truth. */
+  /** Undefined if the endpoint answers truly. */
   answer(call: RpcCall, view: View): RpcReply | undefined
 }
 
@@ -18,7 +18,7 @@ export function createUntruth<F extends TimedFault>(options: {
   readonly faults: readonly F[]
   /** Milliseconds of the world's time. */
   readonly nowMs: () => number
-  /** Told of each answer that is not the true one. */
+  /** Called for each untrue answer. */
   readonly onFault: (fault: F) => void
 }): Untruth<F> {
   const { chain, faults, nowMs, onFault } = options
@@ -44,13 +44,13 @@ export function createUntruth<F extends TimedFault>(options: {
   }
 }
 
-/** What an answer is made of. */
+/** The inputs of an answer. */
 type Asked = {
   readonly chain: SimChain
   readonly view: View
   readonly call: RpcCall
   readonly target: Target
-  /** How many answers this fault has given: a contradictory one is right every second time. */
+  /** The number of answers that this fault has given: a contradictory one is right every second time. */
   readonly given: number
 }
 
@@ -62,10 +62,13 @@ const BLOCKS: ReadonlySet<Target> = new Set([
   'blockByHash',
 ])
 
-// Shapes that no decoder may take for a value.
+// Shapes that no decoder may accept as a value.
 const MALFORMED: readonly unknown[] = [7, '0xzz', [], { unexpected: true }, 'internal']
 
-/** The answer that a fault gives in place of the true one. Undefined: the true one, or none that a call alone has. */
+/**
+ * The answer of a fault in place of the true one. Undefined for the true answer, or for a fault that is not
+ * about a single call.
+ */
 function untrueAnswer(how: How, asked: Asked): RpcReply | undefined {
   const { chain, view, call, given } = asked
   switch (how.kind) {
@@ -106,7 +109,10 @@ function moved(value: string, by: number): string {
   return quantity(number < 0n ? 0n : number)
 }
 
-/** A block of another height, which no branch has. Below block 0 is none: another block 0 is another chain. */
+/**
+ * A block of another height, which no branch has. Not below block 0, because another block 0 is another
+ * chain.
+ */
 function elsewhere(block: Wire, by: number): RpcReply {
   const number = moved(String(block.number), by)
   if (number === block.number) return ok(block)
@@ -114,7 +120,7 @@ function elsewhere(block: Wire, by: number): RpcReply {
   return ok({ ...block, number, hash: named('1'), parentHash: named('2') })
 }
 
-/** What the endpoint showed when its head was `blocks` lower. */
+/** The view of the endpoint when its head was `blocks` lower. */
 function earlier(chain: SimChain, view: View, blocks: number): View {
   const number = Math.max(0, view.head.number - blocks)
   const head = chain.canonical[number] ?? view.head
@@ -133,14 +139,14 @@ function later({ chain, view }: Asked, { method, params }: RpcCall): string {
   return quantity(Math.min(newest, numberOf(chain, params[method.startsWith('eth_getBlock') ? 0 : 1]) + 2))
 }
 
-/** The height that a selector means: a number in hex or a hash (EIP-1898); the head's for a tag. */
+/** The height that a selector names: a number in hex or a hash (EIP-1898); the head's for a tag. */
 function numberOf(chain: SimChain, selector: unknown): number {
   if (typeof selector === 'string') return selector.startsWith('0x') ? Number(selector) : chain.head.number
   const { blockHash } = selector as { blockHash?: string }
   return chain.canonical.findLast(({ hash }) => hash === blockHash)?.number ?? chain.head.number
 }
 
-/** Undefined where nothing is left out. */
+/** Undefined if nothing is left out. */
 function withTransactions(
   asked: Asked,
   change: (all: readonly unknown[]) => readonly unknown[],
@@ -153,7 +159,7 @@ function withTransactions(
   return transactions.length === all.length ? undefined : ok({ ...block, transactions })
 }
 
-/** Blocks that hang on nothing; counts and amounts that are sometimes higher. */
+/** Blocks without a known parent; counts and amounts that are sometimes higher. */
 function contradicted(asked: Asked): RpcReply {
   const reply = answer(asked.chain, asked.view, asked.call)
   if (!reply.ok || reply.result === null) return reply

@@ -12,7 +12,7 @@ const BLOOM = `0x${'0'.repeat(512)}`
 const OMMERS = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const NOTHING: readonly never[] = Object.freeze([])
 
-/** A block as `eth_getBlockByNumber` answers it. The answer is shared: it is not to be written to. */
+/** A block as `eth_getBlockByNumber` returns it. The result is shared and must not be changed. */
 export function wireBlock(block: SimBlock, full: boolean, settings: ChainSettings): Wire {
   const { words, executed } = block
   if (full && executed.length + block.adjustments.length > 0) {
@@ -41,7 +41,10 @@ export function wireBlock(block: SimBlock, full: boolean, settings: ChainSetting
 
 type Carrier = ReturnType<typeof carrierOf>
 
-/** What moved a nonce without a transaction of the account stands in the body too: in a transaction that carries it. */
+/**
+ * A nonce that moved without a transaction of the account is explained in the body too: by the transaction
+ * that carries the tuple.
+ */
 function withCarriers<T>(
   block: SimBlock,
   transactions: readonly T[],
@@ -58,7 +61,7 @@ function withCarriers<T>(
   return all
 }
 
-/** A stranger's transaction with tuples that the account has signed, as the stub account does. */
+/** A foreign transaction with tuples that the account has signed, as the stub account does. */
 function carrierOf(block: SimBlock, { address, nonces = 0, from }: Adjusted, order: number) {
   const r = `0x${address.slice(2).padStart(64, '0')}`
   return {
@@ -107,7 +110,7 @@ function wholeBlock(block: SimBlock, settings: ChainSettings, transactions: read
   }
 }
 
-/** A block in progress has a hash, 32 zero bytes or none, depending on the node. */
+/** The hash of a block in progress, 32 zero bytes or null, depending on the node. */
 function wireHash(block: SimBlock, { pendingHash }: ChainSettings): string | null {
   if (block.sealed || pendingHash === 'partial') return block.hash
   return pendingHash === 'zero' ? ZERO_WORD : null
@@ -149,7 +152,7 @@ export function wireTransaction(
   }
 }
 
-/** Its own tuples that are valid: the others use nothing. */
+/** Its own valid tuples: invalid ones use no nonce. */
 function tuplesOf({ from, nonce, authorizations }: Executed['tx']) {
   return Array.from({ length: authorizations }, (_, index) => ({
     chainId: '0x0',
@@ -159,7 +162,7 @@ function tuplesOf({ from, nonce, authorizations }: Executed['tx']) {
   }))
 }
 
-/** All receipts of a block, as `eth_getBlockReceipts` answers them. */
+/** All receipts of a block, as `eth_getBlockReceipts` returns them. */
 export function wireReceipts(block: SimBlock, settings: ChainSettings): readonly Wire[] {
   let cumulative = 0
   block.words.receipts ??= block.executed.map((done, index) => {
@@ -179,7 +182,7 @@ function wireReceipt(
   return {
     transactionHash: tx.hash,
     transactionIndex: quantity(index),
-    // Pre-confirmed receipts have been seen with zeros here.
+    // Pre-confirmed receipts have been observed with zeros here.
     blockHash: wireHash(block, settings) ?? ZERO_WORD,
     blockNumber: quantity(block.number),
     from: tx.from,

@@ -7,7 +7,7 @@ import { sqliteStore } from '../../../src/store/sqlite/index.js'
 
 export type StoreKind = 'memory' | 'sqlite'
 
-/** What a store keeps at one moment. Nothing of it is seen from outside where a process keeps it to itself. */
+/** The content of a store at one moment. In-memory stores cannot be inspected from outside. */
 export type KeptNow = {
   readonly fileBytes: number
   readonly transactions: number
@@ -18,13 +18,19 @@ export type KeptNow = {
 export type KeptStore = {
   readonly store: Store
   look(): KeptNow
-  /** Makes all that ended old, but the last so many: the store forgets it with its next writes. */
+  /**
+   * Makes all ended transactions old except the newest `endedMax`: the store deletes them with its next
+   * writes.
+   */
   age(): void
-  /** Closes the store, and deletes what it kept. */
+  /** Closes the store, and deletes its data. */
   dispose(): Promise<void>
 }
 
-/** `endedMax`: of those that ended so many stay. Counted, not timed: how quickly this machine works is to change nothing. */
+/**
+ * `endedMax` is the number of ended transactions that stay. The limit is a count and not a time, so that the
+ * speed of the machine has no influence.
+ */
 export function keptStore(kind: StoreKind, endedMax: number): KeptStore {
   if (kind === 'sqlite') return keptFile(endedMax)
   const store = memoryStore({ historyMax: endedMax })
@@ -41,7 +47,7 @@ function keptFile(endedMax: number): KeptStore {
   const path = join(folder, 'lanes.db')
   const store = sqliteStore({ path, synchronous: 'NORMAL' })
 
-  // Opened each time: one that stays open might keep the log from being taken into the file.
+  // Opened for each look, because an open connection might keep the log from being merged into the file.
   function look(): KeptNow {
     const database = new Libsql(path)
     const rows = (table: string) =>

@@ -5,18 +5,20 @@ type Given = RetentionOptions & { readonly json: boolean }
 
 const { json, ...options } = new Command('npm run soak:retention --')
   .description(
-    'Drives one lane through many transactions on a node that keeps nothing, as fast as it goes, and looks at what ' +
-      'the store and the process keep of them. Exit code 0 when all executed once, and heap, file and rows stayed ' +
-      'flat; 1 when not.',
+    'Drives one lane through many transactions on a node that keeps nothing, as fast as possible, and samples the data ' +
+      'that the store and the process keep about them. Exit code 0 if all executed once, and heap, file and rows stayed ' +
+      'flat, 1 if not.',
   )
   .addOption(
     new Option('--transactions <n>', 'how many').default(1_000_000).argParser(whole(1_000, 100_000_000)),
   )
   .addOption(
-    new Option('--store <kind>', 'where they are kept').default('sqlite').choices(['sqlite', 'memory']),
+    new Option('--store <kind>', 'the store of the transactions')
+      .default('sqlite')
+      .choices(['sqlite', 'memory']),
   )
   .addOption(
-    new Option('--ended-max <n>', 'how many that ended are kept: those before them are made old')
+    new Option('--ended-max <n>', 'number of ended transactions to keep: older ones are made to expire')
       .default(1_000)
       .argParser(whole(1, 1e9)),
   )
@@ -26,7 +28,7 @@ const { json, ...options } = new Command('npm run soak:retention --')
   .opts<Given>()
 
 const stop = new AbortController()
-// The first signal ends the load, and what was sent is judged; the second ends the process.
+// The first signal ends the load, and the sent transactions are judged; the second ends the process.
 process.once('SIGINT', () => stop.abort())
 
 runRetention(options, (line) => process.stderr.write(`${line}\n`), stop.signal).then(

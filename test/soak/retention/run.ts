@@ -13,9 +13,15 @@ import { CHAIN_ID, type StubNode, startStubNode } from './stubNode.js'
 export type RetentionOptions = {
   readonly transactions: number
   readonly store: StoreKind
-  /** Ended transactions that are kept: few, so that a run sees many times as many come and go. */
+  /**
+   * The number of ended transactions that are kept: few, so that a run creates and deletes many times as
+   * many.
+   */
   readonly endedMax: number
-  /** Looks at heap and rows, each after a full collection; none where speed is all that is asked for. @default 36 */
+  /**
+   * The number of samples of heap and rows, each after a full collection; 0 to measure only speed. @default
+   * 36
+   */
   readonly samples?: number
 }
 
@@ -24,31 +30,34 @@ type Measured = 'heapBytes' | 'fileBytes' | 'transactions' | 'hashes' | 'slots'
 
 export type RetentionResult = Omit<RetentionOptions, 'samples'> & {
   readonly ok: boolean
-  /** Fewer than were asked for where it was stopped. */
+  /** Fewer than requested if the run was stopped. */
   readonly sent: number
   readonly seconds: number
   readonly perSecond: number
-  /** Of those that were sent: executed once; not at all; more than once. */
+  /** Of the sent transactions: executed once; not at all; more than once. */
   readonly once: number
   readonly lost: number
   readonly doubled: number
   readonly flatness: readonly Flatness<Measured>[]
-  /** What was left once all of it had ended, and was old. */
+  /** The remaining data once all transactions had ended and were old. */
   readonly end: KeptNow
   readonly samples: readonly Sample[]
 }
 
 const ADDRESS = '0x00000000000000000000000000000000000000aa'
-// Six for each of the sixths that are compared. A collection costs more than the transactions in between.
+// Six for each of the compared sixths. A collection costs more than the transactions in between.
 const SAMPLES = 36
-/** Open at once, from its journaling until it is final: what waits is memory too, and rows. */
+/**
+ * The number of open transactions, from journaling until final: waiting transactions need memory and rows,
+ * too.
+ */
 const OPEN_MAX = 2_048
 const AGED_EVERY = 1_000
 
 /**
- * Wide enough for what hangs on how quickly the machine works: as many as may be open can be open at one look and not
- * at another, and a file keeps the size of its fullest moment. Narrow enough for what is never let go of: the end of a
- * run has seen five times as many transactions as its second sixth.
+ * Wide enough for effects of the machine's speed: the number of open transactions differs between samples,
+ * and a file keeps its largest size. Narrow enough for a leak: the end of a run has seen five times as many
+ * transactions as its second sixth.
  */
 const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
   heapBytes: { share: 0.1, plus: OPEN_MAX * 3_072 },
@@ -58,7 +67,10 @@ const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
   slots: { share: 0.25, plus: OPEN_MAX },
 }
 
-/** Drives one lane through so many transactions, or until it is stopped, and looks at what it keeps of them. */
+/**
+ * Drives one lane through this many transactions, or until it is stopped, and samples the data kept about
+ * them.
+ */
 export async function runRetention(
   options: RetentionOptions,
   say: (line: string) => void,
@@ -73,7 +85,7 @@ export async function runRetention(
   let sent = 0
   const looks = options.samples ?? SAMPLES
   const every = looks === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(options.transactions / looks))
-  // Whatever is open has rows: no more of it than is known.
+  // Open transactions have rows, so their number must stay bounded.
   const until = options.store === 'sqlite' ? 'finalized' : 'accepted'
   for await (const result of sender.sendMany(items(options.transactions, stop), { until })) {
     if (!result.ok) throw result.error
@@ -133,7 +145,7 @@ function countTimes(node: StubNode, count: number, wanted: (times: number) => bo
   return found
 }
 
-/** @throws Error without `--expose-gc`: a heap with garbage in it says nothing. */
+/** @throws Error without `--expose-gc`, because a heap with garbage in it proves nothing */
 function heapBytes(): number {
   const collect = globalThis.gc
   if (collect === undefined) throw new Error('run node with --expose-gc.')

@@ -4,14 +4,15 @@ import type { Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
 import { decodeTransaction } from '../../sim/transaction.js'
 
 /**
- * A node in this process that keeps next to nothing: what a million transactions leave behind in the sender is to be
- * measured, not what they leave in a chain. One account, `pending` counts the pool, blocks are final soon.
+ * A node in this process that keeps almost nothing, because the measurement is about the data that a million
+ * transactions leave in the sender, not in a chain. One account, `pending` counts the pool, blocks are final
+ * soon.
  */
 export type StubNode = {
   readonly port: Port
-  /** Nonces used in sealed blocks. */
+  /** The number of nonces used in sealed blocks. */
   readonly count: number
-  /** How often the transaction of this number, which is what it pays, was executed. */
+  /** The number of executions of the transaction with this number, which is also its value. */
   executed(number: number): number
   stop(): void
 }
@@ -28,7 +29,7 @@ type Pooled = { readonly hash: Hash; readonly number: number }
 
 const BLOCK_MS = 200
 const BLOCK_TRANSACTIONS = 4_096
-// The sender looks back as far as `finalized` and a few blocks more.
+// The sender reads back as far as `finalized` and a few blocks more.
 const BLOCKS_KEPT = 32
 const FINAL_DEPTH = 2
 const ZERO = `0x${'0'.repeat(64)}` as const
@@ -41,7 +42,7 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
   const pool = new Map<number, Pooled>()
   const genesis = blockOf(0, ZERO, [], clock.wallNow())
   const blocks: Block[] = [genesis]
-  /** The blocks of the transactions that are still known. */
+  /** The blocks of transactions that are still known. */
   const blockOfHash = new Map<Hash, Block>()
   const stats = { requests: 0, calls: 0 }
   let count = 0
@@ -123,7 +124,7 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
     async batch(calls) {
       stats.requests++
       stats.calls += calls.length
-      // As long as a request to a node next door takes: the sender's own turns go on meanwhile.
+      // About the latency of a node nearby, so that the sender works meanwhile.
       await new Promise<void>((resolve) => void clock.setTimer(resolve, 1))
       return calls.map(answer)
     },
@@ -147,7 +148,7 @@ function failure(message: string, code = -32_000): RpcReply {
   return { ok: false, failure: { kind: 'rpc', code, message } }
 }
 
-/** A block as it goes over the wire, with these transactions and nothing else in it. */
+/** A block in its JSON-RPC form, with these transactions only. */
 export function blockOf(
   number: number,
   parentHash: Hash,
