@@ -40,7 +40,7 @@ test('P6: bytes of a failed write are not carried into the next one if they are 
       wanted = false
     },
     changedTransactions: () => [],
-    wished: () => 0,
+    commandsDoneUpTo: () => 0,
     isSeeding: () => false,
     onUnknown() {},
     onKnown() {},

@@ -11,7 +11,7 @@ export type WriteSources = {
   /** Transactions that changed since the last call. */
   readonly changedTransactions: () => readonly StoredTransaction[]
   /** Remote commands up to this one are done. */
-  readonly wished: () => number
+  readonly commandsDoneUpTo: () => number
   /**
    * The lane's position is based on counts that are not believed yet: the store must not record it as known.
    */
@@ -56,7 +56,7 @@ export function createJournalWrite(sources: WriteSources): JournalWrite {
         slots: [...slots.values()],
         transactions: withCarried(sources.changedTransactions()),
         cursor: sources.isSeeding() ? 0 : book.cursor,
-        wished: sources.wished(),
+        commandsDoneUpTo: sources.commandsDoneUpTo(),
       }
     },
     failed(write) {

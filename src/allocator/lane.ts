@@ -19,7 +19,7 @@ export type LaneDuties = {
   held(reason: HoldReason, held: boolean, detail?: string): void
   changedTransactions(): readonly StoredTransaction[]
   /** Remote commands of other processes up to this one are done. */
-  wished?(): number
+  commandsDoneUpTo?(): number
   failed(error: unknown): void
   /** More nonces are covered than before: there may be room again. */
   covered?(): void
@@ -85,7 +85,7 @@ export function createLane(options: {
     begin: (nonce, token, claim) => apply(nonce, { type: 'committing', token, claim }).row === 4,
     notCommitted: (nonce) => void apply(nonce, { type: 'notCommitted' }),
     changedTransactions: duties.changedTransactions,
-    wished: () => duties.wished?.() ?? 0,
+    commandsDoneUpTo: () => duties.commandsDoneUpTo?.() ?? 0,
     isSeeding: () => holds.has('seeding'),
     onUnknown(nonces) {
       holds.add('unknownCommit')

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.js'
 import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
 import { hasEnded } from '../store/ended.js'
-import type { Store, StoredTransaction, Wish } from '../types/store.js'
+import type { Store, StoredTransaction, LaneCommand } from '../types/store.js'
 import { unsupported } from '../validate/validate.js'
 import { findByIds } from './findByIds.js'
 import { createStandbyOperations } from './standbyOperations.js'
@@ -36,7 +36,7 @@ export function createHandedOffTransactions(parts: {
     add: () => {
       throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
     },
-    leave: (id, wish: Wish) => store.wish(key, id, wish),
+    leave: (id, command: LaneCommand) => store.postCommand(key, id, command),
     stopped: () => false,
     async readAgain({ id }) {
       const stored = await store.find(key, { id })

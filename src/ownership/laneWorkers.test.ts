@@ -124,7 +124,7 @@ describe('a pool of keys in several processes', () => {
   })
 })
 
-describe('the wishes of a guest for a transaction', () => {
+describe('the commands of a guest for a transaction', () => {
   async function withGuest() {
     const world = await openProcesses()
     const [leader, standby] = await world.pair()

@@ -8,7 +8,7 @@ import { rejectSenders } from '../lane/transaction/waiters.js'
 import { keptReason } from '../lane/transaction/waitingFor.js'
 import type { Fees } from '../ledger/fees.js'
 import type { CancelResult } from '../types/index.js'
-import type { Wish } from '../types/store.js'
+import type { LaneCommand } from '../types/store.js'
 import type { LaneWorker } from './laneWorker.js'
 
 /** Serves callers that have a transaction of the lane: a standby posts commands, and the leader carries them out. */
@@ -16,7 +16,7 @@ export function createStandbyOperations(parts: {
   readonly session: LaneSession
   readonly add: LaneWorker['add']
   /** Resolves to false if the transaction has ended, or is not known. */
-  readonly leave: (id: string, wish: Wish) => Promise<boolean>
+  readonly leave: (id: string, command: LaneCommand) => Promise<boolean>
   /** True once this process owns the lane. */
   readonly stopped: () => boolean
   /** Resolves to false if the store does not know the transaction. */

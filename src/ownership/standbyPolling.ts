@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.js'
 import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
 import { raceStop, type StopSignal } from '../platform/stopSignal.js'
-import type { Wish } from '../types/store.js'
+import type { LaneCommand } from '../types/store.js'
 import type { RemoteLane } from './remoteLane.js'
 import { differencesOf, type OptionDifference } from './reportedOptions.js'
 import type { StandbyOptions } from './standby.js'
@@ -21,7 +21,7 @@ const COMMAND_MS = 20_000
 export type StandbyPolling = {
   pollNow(): void
   /** Posts a command for the owner. Resolves to false if the store does not know the transaction. */
-  post(id: string, command: Wish): Promise<boolean>
+  post(id: string, command: LaneCommand): Promise<boolean>
   /** Resolves to true when all transactions are in sealed blocks, and to false when this process became the owner. */
   drained(): Promise<boolean>
   /** A transaction left the lane. */
@@ -97,7 +97,7 @@ export function createStandbyPolling(
   return {
     pollNow: poller.pollNow,
     async post(id, command) {
-      const posted = await store.wish(session.key, id, command)
+      const posted = await store.postCommand(session.key, id, command)
       commandedAtMs = clock.now()
       poller.pollNow()
       return posted

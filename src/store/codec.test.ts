@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { attempt, byOther, hash, liveSlot, reserved, usedSlot } from '../ledger/samples.fixture.js'
 import type { Slot } from '../ledger/slot.js'
 import type { StoredTransaction } from '../types/store.js'
-import { decodeSlot, decodeTransaction, decodeWish, encodeBody } from './codec.js'
+import { decodeSlot, decodeTransaction, decodeCommand, encodeBody } from './codec.js'
 
 const transaction: StoredTransaction = {
   id: 'payout "7"\u0000\ud800 é',
@@ -47,12 +47,12 @@ describe('a stored record is read back unchanged', () => {
   })
 
   it('a remote command', () => {
-    for (const wish of [
+    for (const command of [
       { kind: 'cancel' },
       { kind: 'speedUp', fees: undefined },
       { kind: 'speedUp', fees: { gasPrice: 5n } },
     ] as const) {
-      expect(decodeWish(encodeBody(wish))).toStrictEqual(wish)
+      expect(decodeCommand(encodeBody(command))).toStrictEqual(command)
     }
   })
 
@@ -122,7 +122,7 @@ describe('a text that cannot be read is STORE, and is not quoted', () => {
     ['another format', body.replace('"v":1', '"v":2')],
     ['no format', body.replace('"v":1', '"w":1')],
     ['a slot', encodeBody(liveSlot())],
-    ['a wish', encodeBody({ kind: 'cancel' })],
+    ['a command', encodeBody({ kind: 'cancel' })],
     ['a list', '[]'],
     ['a number', '1'],
     ['no body', '{"v":1}'],

@@ -1,12 +1,21 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
 import type { StoredDelivery } from '../types/outbox.js'
-import type { LaneKey, LaneReport, StoredTransaction, Wish } from '../types/store.js'
+import type { LaneKey, LaneReport, StoredTransaction, LaneCommand } from '../types/store.js'
 
 /** Increased when today's readers could not read the new format. */
 const FORMAT = 1
 
-type Kind = 'slot' | 'transaction' | 'wish' | 'report' | 'delivery'
+type Kind = 'slot' | 'transaction' | 'command' | 'report' | 'delivery'
+
+/** The stored names of the kinds. Commands keep their former name, so that a process of the former version reads them. */
+const STORED_AS: Readonly<Record<Kind, string>> = {
+  slot: 'slot',
+  transaction: 'transaction',
+  command: 'wish',
+  report: 'report',
+  delivery: 'delivery',
+}
 
 /** Recognises a body of each kind among garbage and bodies of other kinds. */
 const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
@@ -18,13 +27,13 @@ const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
     Number.isSafeInteger(sequence) &&
     isObject(lane) &&
     isObject(request),
-  wish: ({ kind }) => typeof kind === 'string' && WISHES.has(kind),
+  command: ({ kind }) => typeof kind === 'string' && COMMANDS.has(kind),
   report: ({ holds }) => Array.isArray(holds),
   delivery: ({ id, count, tries }) =>
     typeof id === 'string' && Number.isSafeInteger(count) && Number.isSafeInteger(tries),
 }
 
-const WISHES: ReadonlySet<string> = new Set<Wish['kind']>(['cancel', 'abort', 'speedUp', 'resolve'])
+const COMMANDS: ReadonlySet<string> = new Set<LaneCommand['kind']>(['cancel', 'abort', 'speedUp', 'resolve'])
 
 const STATES: ReadonlySet<string> = new Set<SlotState>([
   'hole',
@@ -67,11 +76,11 @@ const UNSET_FIELDS: readonly string[] = Object.keys(UNSET)
  *
  * @throws `INVALID` for a value that cannot be stored, for example a function
  */
-export function encodeBody(value: Slot | StoredTransaction | Wish | LaneReport | StoredDelivery): string {
+export function encodeBody(value: Slot | StoredTransaction | LaneCommand | LaneReport | StoredDelivery): string {
   if ('tries' in value) return envelope('delivery', value)
   if ('state' in value) return envelope('slot', value)
   if ('holds' in value) return envelope('report', value)
-  if ('kind' in value) return envelope('wish', value)
+  if ('kind' in value) return envelope('command', value)
   return `{"v":${FORMAT},"transaction":${writtenTransaction(value)}}`
 }
 
@@ -89,8 +98,8 @@ export function decodeTransaction(text: string): StoredTransaction {
 }
 
 /** @throws `STORE` if the text is no command, or is in the format of another version */
-export function decodeWish(text: string): Wish {
-  return opened('wish', text) as Wish
+export function decodeCommand(text: string): LaneCommand {
+  return opened('command', text) as LaneCommand
 }
 
 /** @throws `STORE` if the text is no report, or is in the format of another version */
@@ -104,7 +113,7 @@ export function decodeDelivery(text: string): StoredDelivery {
 }
 
 function envelope(kind: Kind, body: object): string {
-  return `{"v":${FORMAT},"${kind}":${written(body, kind)}}`
+  return `{"v":${FORMAT},"${STORED_AS[kind]}":${written(body, kind)}}`
 }
 
 const TRANSACTION: Place = { at: 'transaction', above: undefined }
@@ -137,7 +146,7 @@ function writtenLane(lane: LaneKey): string {
 }
 
 function opened(kind: Kind, text: string): unknown {
-  const { v, [kind]: body } = parsed(kind, text)
+  const { v, [STORED_AS[kind]]: body } = parsed(kind, text)
   if (v !== FORMAT) {
     throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${FORMAT}.`)
   }

@@ -61,7 +61,7 @@ describe('the contract detects a store that breaks one promise', () => {
     ['changes: in pages', (store) => ({ changes: (lane, revision) => store.changes(lane, revision, 100) })],
     [
       'until a write reports it done',
-      (store) => ({ write: (lease, change) => store.write(lease, { ...change, wished: 99 }) }),
+      (store) => ({ write: (lease, change) => store.write(lease, { ...change, commandsDoneUpTo: 99 }) }),
     ],
     [
       'no owner has executed',

@@ -100,7 +100,7 @@ function leaseVerbs(lanes: MemoryLanes, now: () => number): Pick<Store, LeaseVer
   }
 }
 
-type WriteVerb = 'load' | 'write' | 'enqueue' | 'restart' | 'wish'
+type WriteVerb = 'load' | 'write' | 'enqueue' | 'restart' | 'postCommand'
 
 function writeVerbs(lanes: MemoryLanes, records: MemoryRecords): Pick<Store, WriteVerb> {
   return {
@@ -114,7 +114,7 @@ function writeVerbs(lanes: MemoryLanes, records: MemoryRecords): Pick<Store, Wri
         slots: [...lane.slots.values()],
         transactions: open,
         cursor: lane.cursor,
-        arrived: arrivedUpTo(lane.sequence, lane.wishes[0]?.sequence),
+        arrived: arrivedUpTo(lane.sequence, lane.commands[0]?.sequence),
       }
     },
     async write(lease, change) {
@@ -125,19 +125,19 @@ function writeVerbs(lanes: MemoryLanes, records: MemoryRecords): Pick<Store, Wri
       }
       for (const slot of change.slots) records.putSlot(lane, slot)
       lane.cursor = Math.max(lane.cursor ?? 0, change.cursor)
-      const { wished = 0 } = change
-      if (wished > 0) lane.wishes = lane.wishes.filter(({ sequence }) => sequence > wished)
+      const { commandsDoneUpTo = 0 } = change
+      if (commandsDoneUpTo > 0) lane.commands = lane.commands.filter(({ sequence }) => sequence > commandsDoneUpTo)
       notifyWatchers(lane)
     },
     async enqueue(added) {
       return added.map(records.enqueue)
     },
     restart: async (transaction, before) => records.restart(transaction, before),
-    async wish(chain, id, wish) {
+    async postCommand(chain, id, command) {
       const found = lanes.bookOf(chain).byId.get(id)
       if (found === undefined || hasEnded(found.transaction.stage)) return false
       const lane = lanes.of(found.transaction.lane)
-      lane.wishes.push({ sequence: ++lane.sequence, id, wish })
+      lane.commands.push({ sequence: ++lane.sequence, id, command })
       notifyWatchers(lane)
       return true
     },
@@ -150,13 +150,13 @@ function readVerbs(lanes: MemoryLanes): Pick<Store, ReadVerb> {
   return {
     chains: async (chain) => lanes.chains(chain),
     async arrivals(lane, after, limit) {
-      const { arrived, wishes } = lanes.of(lane)
+      const { arrived, commands } = lanes.of(lane)
       const transactions: StoredTransaction[] = []
       for (const { transaction } of arrived.between(after + 1, Number.POSITIVE_INFINITY)) {
         if (transactions.length === limit) break
         transactions.push(transaction)
       }
-      return arrivalsPage({ transactions, wishes: wishes.filter(({ sequence }) => sequence > after) }, limit)
+      return arrivalsPage({ transactions, commands: commands.filter(({ sequence }) => sequence > after) }, limit)
     },
     async changes(lane, revision, limit) {
       if (revision === 'now') return { transactions: [], revision: lanes.of(lane).revision }

@@ -11,7 +11,7 @@ import {
   type Lease,
   laneName,
   type StoredTransaction,
-  type Wish,
+  type LaneCommand,
 } from '../types/store.js'
 
 export type KeptTransaction = {
@@ -37,7 +37,7 @@ export type MemoryLane = LeaseState & {
   cursor: number | undefined
   sequence: number
   revision: number
-  wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
+  commands: { readonly sequence: number; readonly id: string; readonly command: LaneCommand }[]
   readonly slots: NonceMap<Slot>
   /** By position in the order of arrival. */
   readonly arrived: NonceMap<KeptTransaction>
@@ -85,7 +85,7 @@ export function createMemoryLanes(): MemoryLanes {
       cursor: undefined,
       sequence: 0,
       revision: 0,
-      wishes: [],
+      commands: [],
       slots: new NonceMap(),
       arrived: new NonceMap(),
       watchers: new Set(),

@@ -117,7 +117,7 @@ export function createMemoryRecords(
       if (!isSame || !mayRestart(stage)) return { fresh: false, transaction: one.transaction }
       const from = lanes.of(home)
       leave(from, one)
-      from.wishes = from.wishes.filter(({ id }) => id !== transaction.id)
+      from.commands = from.commands.filter(({ id }) => id !== transaction.id)
       const hashes = one.transaction.hash ? [...one.otherHashes, one.transaction.hash] : one.otherHashes
       book.byId.delete(transaction.id)
       ended.delete(one)

@@ -7,10 +7,10 @@ import type { LaneArrivals, ListOptions, StoredPage, StoredTransaction } from '.
  * of both misses nothing.
  */
 export function arrivalsPage(all: LaneArrivals, limit: number): LaneArrivals {
-  const end = Math.min(endOf(all.transactions, limit), endOf(all.wishes, limit))
+  const end = Math.min(endOf(all.transactions, limit), endOf(all.commands, limit))
   return {
     transactions: all.transactions.slice(0, limit).filter(({ sequence }) => sequence <= end),
-    wishes: all.wishes.slice(0, limit).filter(({ sequence }) => sequence <= end),
+    commands: all.commands.slice(0, limit).filter(({ sequence }) => sequence <= end),
   }
 }
 
@@ -23,8 +23,8 @@ function endOf(list: readonly { readonly sequence: number }[], limit: number): n
  * `sequence`: not beyond the first command that an earlier owner has not executed. Entries above it arrive
  * again.
  */
-export function arrivedUpTo(sequence: number, firstWish: number | undefined): number {
-  return firstWish === undefined ? sequence : Math.min(sequence, firstWish - 1)
+export function arrivedUpTo(sequence: number, firstCommand: number | undefined): number {
+  return firstCommand === undefined ? sequence : Math.min(sequence, firstCommand - 1)
 }
 
 /**

@@ -166,7 +166,7 @@ export type LaneWrite = {
   readonly transactions: readonly StoredTransaction[]
   readonly cursor: number
   /** Commands up to this sequence are done and are deleted. */
-  readonly wished?: number | undefined
+  readonly commandsDoneUpTo?: number | undefined
 }
 
 /** The filters of a page. */
@@ -198,7 +198,7 @@ export type Enqueued = {
 }
 
 /** A command of a caller in a process that does not own the lease. The lease owner executes it. */
-export type Wish =
+export type LaneCommand =
   | { readonly kind: 'cancel' }
   /** The transaction is no longer wanted, unless it is already in flight. */
   | { readonly kind: 'abort' }
@@ -212,7 +212,7 @@ export type LaneArrivals = {
   /** In the order of arrival: by `sequence`. */
   readonly transactions: readonly StoredTransaction[]
   /** In the order in which they were posted, by a sequence that they share with transactions. */
-  readonly wishes: readonly { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
+  readonly commands: readonly { readonly sequence: number; readonly id: string; readonly command: LaneCommand }[]
 }
 
 /**
@@ -339,7 +339,7 @@ export type Store = OutboxVerbs & {
    * Leaves a command for the lease owner. Resolves with false if the id is not known, or its transaction has
    * ended.
    */
-  wish(chain: ChainKey, id: string, wish: Wish): Promise<boolean>
+  postCommand(chain: ChainKey, id: string, command: LaneCommand): Promise<boolean>
   /**
    * For the lease owner: entries that arrived after a sequence, at most `limit` of each kind. A reader that
    * continues from the last one misses nothing.

@@ -113,7 +113,7 @@ const STORE_VERBS: Record<Exclude<keyof Store, 'kind' | 'durable'>, true> = {
   write: true,
   enqueue: true,
   restart: true,
-  wish: true,
+  postCommand: true,
   arrivals: true,
   changes: true,
   watch: true,

@@ -225,7 +225,7 @@ describe('a hint', () => {
       await store.write(lease, change({ transactions: [{ ...a!, stage: 'signed' }], cursor: 1 }))
       await until(() => heard.length > hints)
       expect(heard.at(-1)).toBe(2)
-      await store.wish(lane, `${lane.address}a`, { kind: 'cancel' })
+      await store.postCommand(lane, `${lane.address}a`, { kind: 'cancel' })
       await until(() => heard.at(-1) === 3)
       await store.release(lease)
       await until(() => heard.at(-1) === undefined)

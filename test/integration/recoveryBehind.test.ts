@@ -71,7 +71,7 @@ function sqliteBackup(): Restorable {
   }
 }
 
-const TABLES = ['chains', 'lanes', 'slots', 'transactions', 'hashes', 'wishes']
+const TABLES = ['chains', 'lanes', 'slots', 'transactions', 'hashes', 'commands']
 
 function postgresBackup(): Restorable {
   const { connectionString } = server

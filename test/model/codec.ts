@@ -173,12 +173,12 @@ const leftKey = (left: Left): string => `${ADVERSITIES.map((kind) => left[kind])
 function wantedLeft(world: World): Left {
   const { left, fates } = world
   if (left.cancel + left.replace === 0 || fates.A === 'open' || fates.R === 'open') return left
-  const known = withoutWishes.get(left) ?? { ...left, cancel: 0, replace: 0 }
-  withoutWishes.set(left, known)
+  const known = withoutCommands.get(left) ?? { ...left, cancel: 0, replace: 0 }
+  withoutCommands.set(left, known)
   return known
 }
 
-const withoutWishes = new WeakMap<Left, Left>()
+const withoutCommands = new WeakMap<Left, Left>()
 
 /** The present token of a slot is 1, every other token 0. Of equal stale tasks one is kept. */
 function plainSigning(world: World): World['signing'] {

@@ -37,7 +37,7 @@ export function laneSteps(scope: Scope, machine: Machine, world: World, emit: Em
   sends(scope, machine, world, emit)
   answers(scope, machine, world, emit)
   repairs(scope, machine, world, emit)
-  wishes(scope, machine, world, emit)
+  commands(scope, machine, world, emit)
   outsiders(scope, machine, world, emit)
   if (world.held) emit('the operator resumes', { ...world, held: false })
 }
@@ -216,7 +216,7 @@ function speedUps(scope: Scope, machine: Machine, world: World, slot: Slot, emit
 }
 
 /** Requests of callers: cancel the last claim of a nonce, or replace A by R. */
-function wishes(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+function commands(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   if (world.left.cancel > 0) {
     if (world.queue.includes('A')) {
       const queue = without(world.queue, 'A')

@@ -16,13 +16,13 @@ import { correcting, lying } from './mutationsCorrecting.js'
 const verdicts: readonly Mutation[] = [
   {
     name: 'the verdict is given before lossDepth, on the first evidence',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('evidence', settled),
   },
   {
     name: 'the verdict is given before lossDepth, on the first sealed block',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('sealed', settled),
   },
@@ -34,13 +34,13 @@ const verdicts: readonly Mutation[] = [
   },
   {
     name: 'a transaction is rebound on a pre-confirmed foreign transaction',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('preconfirmed', (slot, _, taken) => rebound(slot, taken)),
   },
   {
     name: 'a transaction is rebound on "nonce too low" for a resend',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('outcome', (slot, event, taken) =>
       event.type === 'outcome' && event.outcome === 'nonceTooLow' ? rebound(slot, taken) : taken,
@@ -48,7 +48,7 @@ const verdicts: readonly Mutation[] = [
   },
   {
     name: 'a timeout releases the nonce',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P2',
     machine: (nonce, slot, event) =>
       event.type === 'outcome' && event.outcome === 'unknown'
@@ -65,7 +65,7 @@ const verdicts: readonly Mutation[] = [
   },
   {
     name: 'a replaced transaction is queued again',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('lossDepth', (_, __, taken) =>
       taken.row === 31 ? replacing(taken, (action) => queued(action, (as) => as === 'superseded')) : taken,
@@ -73,7 +73,7 @@ const verdicts: readonly Mutation[] = [
   },
   {
     name: 'a cancelled transaction is queued again',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('lossDepth', (_, __, taken) =>
       taken.row === 31 ? replacing(taken, (action) => queued(action, (as) => as === 'cancelled')) : taken,
@@ -81,7 +81,7 @@ const verdicts: readonly Mutation[] = [
   },
   {
     name: 'a replacement that came too late is queued again',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P4',
     machine: after('lossDepth', (_, __, taken) =>
       replacing(taken, (action) => queued(action, (as) => as === 'tooLate')),
@@ -120,7 +120,7 @@ const forgetting: readonly Mutation[] = [
   },
   {
     name: 'a slot is pruned before it is final',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P1',
     machine: after('horizon', (slot) => ({
       row: 33,
@@ -136,7 +136,7 @@ const forgetting: readonly Mutation[] = [
   },
   {
     name: 'the requested end is forgotten in a reorg',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P8',
     machine: after('left', (slot, _, taken) =>
       taken.slot.state === 'live' && taken.slot.claims.length > 0 && slot.attempts.length > 0
@@ -316,7 +316,7 @@ const ending: readonly Mutation[] = [
   },
   {
     name: 'a transaction is replaced after its end was requested',
-    scope: 'wishes',
+    scope: 'commands',
     breaks: 'P8',
     machine: (nonce, slot, event) => {
       if (event.type !== 'replace' || slot?.state !== 'live') return transition(nonce, slot, event)

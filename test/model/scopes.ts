@@ -22,8 +22,8 @@ export const SCOPES = {
     atMost: 1,
   },
   /** Requests of callers against events of the chain. */
-  wishes: {
-    name: 'wishes',
+  commands: {
+    name: 'commands',
     nonces: 3,
     transactions: both,
     lossDepth: 1,

@@ -8,8 +8,8 @@ import type { Use, World } from './world.js'
  * first becomes A. In a trace the two may therefore swap.
  */
 export function sameNamed(world: World): World {
-  const wishes = world.left.cancel + world.left.replace + world.cancelled.length
-  if (wishes > 0 || world.replaced || world.fates.R !== 'none' || world.fates.B === undefined) return world
+  const commands = world.left.cancel + world.left.replace + world.cancelled.length
+  if (commands > 0 || world.replaced || world.fates.R !== 'none' || world.fates.B === undefined) return world
   return firstName(world) === 'B' ? swapped(world) : world
 }
 

@@ -106,7 +106,7 @@ export function createSimStore(options: {
         renew: (holder, ttlMs) => slowly(() => inner.renew(holder, ttlMs)),
         load: (held) => slowly(() => inner.load(held)),
         enqueue: (transactions) => slowly(() => inner.enqueue(transactions)),
-        wish: (chain, id, wish) => slowly(() => inner.wish(chain, id, wish)),
+        postCommand: (chain, id, command) => slowly(() => inner.postCommand(chain, id, command)),
         arrivals: (lane, after, limit) => slowly(() => inner.arrivals(lane, after, limit)),
         changes: (lane, revision, limit) => slowly(() => inner.changes(lane, revision, limit)),
         find: (chain, by) => slowly(() => inner.find(chain, by)),

@@ -1,7 +1,7 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { Clock } from '../../platform/clock.js'
 import { createPoller } from '../../platform/poller.js'
-import type { Store, StoredTransaction, Wish } from '../../types/store.js'
+import type { Store, StoredTransaction, LaneCommand } from '../../types/store.js'
 import type { Admission } from './admission.js'
 
 type InboxContext = {
@@ -34,7 +34,7 @@ export function createInbox(
     /** Called before each read: the answer may be out of date by the time it is handled. */
     readonly asking: () => void
     readonly take: (stored: StoredTransaction) => Promise<void> | void
-    readonly wish: (id: string, wish: Wish) => void
+    readonly command: (id: string, command: LaneCommand) => void
     readonly failed: (error: unknown) => void
     /** The clock for occasional polls, which must not keep the process alive. */
     readonly background: Clock
@@ -78,13 +78,13 @@ export function createInbox(
   /** Reads one page. True if there may be more. */
   async function page(): Promise<boolean> {
     options.asking()
-    const { transactions, wishes } = await store.arrivals(lane.key, after, PAGE)
+    const { transactions, commands } = await store.arrivals(lane.key, after, PAGE)
     if (context.closed) return false
     for (const stored of transactions) await options.take(stored)
-    for (const { id, wish } of wishes) options.wish(id, wish)
-    commandsDone = Math.max(commandsDone, wishes.at(-1)?.sequence ?? 0)
-    after = Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
-    return transactions.length + wishes.length >= PAGE
+    for (const { id, command } of commands) options.command(id, command)
+    commandsDone = Math.max(commandsDone, commands.at(-1)?.sequence ?? 0)
+    after = Math.max(after, transactions.at(-1)?.sequence ?? 0, commands.at(-1)?.sequence ?? 0)
+    return transactions.length + commands.length >= PAGE
   }
 
   poller.pollNow()

@@ -38,7 +38,7 @@ import { createDrainWaiters, isAllDone } from './drainWaiters.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createExternalNonces } from './externalNonces.js'
 import { createFreshness } from './freshness.js'
-import { createWishes } from './remoteCommands.js'
+import { createRemoteCommands } from './remoteCommands.js'
 import { createActionRunner } from './runActions.js'
 import { reportHold, watchSurroundings } from './surroundings.js'
 import { createLeaderOperations } from './txOperations.js'
@@ -63,7 +63,7 @@ export function createEngine(options: EngineOptions): Engine {
         if (!change[1]) nonceAssigner.run()
       },
       changedTransactions: () => stages.takeChanged(),
-      wished: () => arrivals?.commandsDoneUpTo ?? 0,
+      commandsDoneUpTo: () => arrivals?.commandsDoneUpTo ?? 0,
       failed: broken,
       covered: () => nonceAssigner.run(),
       lost: options.lost,
@@ -187,7 +187,7 @@ export function createEngine(options: EngineOptions): Engine {
   })
   const reasons = createWaitReasons(context, { order, queue, funds, bounds, broadcaster })
   const operations = createLeaderOperations({ context, intake, waitingFor: reasons.of })
-  const wishes = createWishes(context, operations)
+  const commands = createRemoteCommands(context, operations)
   const perform = createActionRunner({
     context,
     sign: signing.claim,
@@ -308,7 +308,7 @@ export function createEngine(options: EngineOptions): Engine {
         after: options.arrived,
         asking: intake.asking,
         take: intake.arrived,
-        wish: wishes.fulfil,
+        command: commands.fulfil,
         failed: broken,
         background,
       })
@@ -333,7 +333,7 @@ export function createEngine(options: EngineOptions): Engine {
         hashes,
       )
     },
-    resolve: wishes.resolve,
+    resolve: commands.resolve,
     accountIs: code.is,
     get account() {
       return code.account

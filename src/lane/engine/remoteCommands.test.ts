@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import type { LaneKey, StoredTransaction, Wish } from '../../types/store.js'
+import type { LaneKey, StoredTransaction, LaneCommand } from '../../types/store.js'
 import type { TxOperations } from '../transaction/tx.js'
 import type { LaneContext } from './context.js'
-import { createWishes } from './remoteCommands.js'
+import { createRemoteCommands } from './remoteCommands.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'01'.repeat(32)}`, address: `0x${'a1'.repeat(20)}` } as LaneKey
 const OTHER = { ...LANE, address: `0x${'b2'.repeat(20)}` } as LaneKey
 
 /** A lease owner without the transaction of the command. The transaction is stored in the lane `keptIn`. */
 function fulfil(keptIn: LaneKey | undefined) {
-  const passed: [string, Wish][] = []
+  const passed: [string, LaneCommand][] = []
   const stored = keptIn && ({ id: 'a', lane: keptIn } as StoredTransaction)
   const context = {
     lane: { key: LANE, journal: { touch: () => {} } },
     transactions: new Map(),
     store: {
       find: async () => stored,
-      wish: async (_: LaneKey, id: string, wish: Wish) => passed.push([id, wish]) > 0,
+      command: async (_: LaneKey, id: string, command: LaneCommand) => passed.push([id, command]) > 0,
     },
   } as unknown as LaneContext
-  createWishes(context, {} as TxOperations).fulfil('a', { kind: 'cancel' })
+  createRemoteCommands(context, {} as TxOperations).fulfil('a', { kind: 'cancel' })
   return new Promise<typeof passed>((resolve) => setImmediate(() => resolve(passed)))
 }
 

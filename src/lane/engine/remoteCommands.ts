@@ -3,7 +3,7 @@ import type { Lane } from '../../allocator/lane.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Tx } from '../../types/index.js'
-import type { Store, Wish } from '../../types/store.js'
+import type { Store, LaneCommand } from '../../types/store.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { drop } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/tx.js'
@@ -17,9 +17,9 @@ type RemoteCommandsContext = {
 }
 
 /** Commands to the lease owner by transaction id, from another process or from an operator. */
-export type Wishes = {
+export type RemoteCommands = {
   /** Executes the command of a caller in another process. That caller learns the result from the store. */
-  fulfil(id: string, wish: Wish): void
+  fulfil(id: string, command: LaneCommand): void
   /**
    * Applies the operator's decision on an unresolved transaction (row 27). Returns false if no unresolved
    * transaction has that id.
@@ -27,7 +27,7 @@ export type Wishes = {
   resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
 }
 
-export function createWishes(context: RemoteCommandsContext, operations: TxOperations): Wishes {
+export function createRemoteCommands(context: RemoteCommandsContext, operations: TxOperations): RemoteCommands {
   const { lane, transactions, txOf, store } = context
 
   function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
@@ -41,34 +41,34 @@ export function createWishes(context: RemoteCommandsContext, operations: TxOpera
   /**
    * The transaction has moved to another lane since the command was posted, so the command is forwarded.
    */
-  async function pass(id: string, wish: Wish): Promise<void> {
+  async function pass(id: string, command: LaneCommand): Promise<void> {
     const stored = await store.find(lane.key, { id })
-    if (stored !== undefined && stored.lane.address !== lane.key.address) await store.wish(lane.key, id, wish)
+    if (stored !== undefined && stored.lane.address !== lane.key.address) await store.postCommand(lane.key, id, command)
   }
 
   return {
     resolve,
-    fulfil(id, wish) {
+    fulfil(id, command) {
       const transaction = transactions.get(id)
       lane.journal.touch()
-      if (transaction === undefined) return void pass(id, wish).catch((error) => reportError(context, error))
+      if (transaction === undefined) return void pass(id, command).catch((error) => reportError(context, error))
       const tx = txOf(transaction)
       // A transaction that has landed or ended cannot be changed; the requester learns that from the store.
       const nothing = () => {}
-      switch (wish.kind) {
+      switch (command.kind) {
         case 'cancel':
           return void tx.cancel().catch(nothing)
         case 'abort':
           return operations.abort(transaction)
         case 'speedUp':
           return void tx
-            .speedUp(wish.fees as FeeValues | undefined)
+            .speedUp(command.fees as FeeValues | undefined)
             .catch(() => tx.speedUp())
             .catch(nothing)
         case 'resolve':
-          return void resolve(id, wish.fate)
+          return void resolve(id, command.fate)
         default:
-          return wish satisfies never
+          return command satisfies never
       }
     },
   }

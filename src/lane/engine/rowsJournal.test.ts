@@ -267,11 +267,11 @@ describe('P7: one writer', () => {
     await lane.settle(store.enqueue([left('b', 2), left('c', 3)]))
     await lane.settle(store.enqueue([left('b', 2)]))
     await lane.until(() => lane.sent.some((tx) => nameOf(tx) === 3))
-    expect(await lane.settle(store.wish(key, 'c', { kind: 'cancel' }))).toBe(true)
+    expect(await lane.settle(store.postCommand(key, 'c', { kind: 'cancel' }))).toBe(true)
     await lane.until(() => lane.events('cancelled').length > 0)
     expect(lane.executed()).toEqual([1, 2, 'noop'])
     await lane.blocks(2)
-    expect((await lane.settle(store.arrivals(key, 0, 10))).wishes).toEqual([])
+    expect((await lane.settle(store.arrivals(key, 0, 10))).commands).toEqual([])
   })
 
   test('P5: a transaction that ended while the store was read for new ones is not admitted from the result', async () => {

@@ -18,14 +18,14 @@ export const arrivals: readonly Case[] = [
     name: 'transactions and commands share a page: a reader that continues from its last entry misses neither',
     async run({ store, lane, keep }) {
       await keep('a')
-      const wish = { kind: 'cancel' } as const
-      for (let index = 0; index < 6; index++) await store.wish(lane, 'a', wish)
+      const command = { kind: 'cancel' } as const
+      for (let index = 0; index < 6; index++) await store.postCommand(lane, 'a', command)
       await keep('b', 'c', 'd', 'e')
-      for (let index = 0; index < 3; index++) await store.wish(lane, 'b', wish)
+      for (let index = 0; index < 3; index++) await store.postCommand(lane, 'b', command)
       for (const limit of [1, 2, 3, 100]) {
         const read = await readAll(store, lane, 0, limit)
         equal(read.transactions.length, 5, `transactions in pages of ${limit}`)
-        equal(read.wishes.length, 9, `commands in pages of ${limit}`)
+        equal(read.commands.length, 9, `commands in pages of ${limit}`)
       }
     },
   },
@@ -143,7 +143,7 @@ export const arrivals: readonly Case[] = [
         const page = await other.changes(lane, revision, 7)
         for (const one of page.transactions) last.set(one.id, one)
         revision = page.revision
-        return { transactions: page.transactions, wishes: [] }
+        return { transactions: page.transactions, commands: [] }
       })
       equal(last.size, 40, 'the number of changes seen')
       for (const { id } of last.values()) {
@@ -158,7 +158,7 @@ export const arrivals: readonly Case[] = [
       const stranger = newLane()
       equal(
         await store.arrivals(stranger, 0, 10),
-        { transactions: [], wishes: [] },
+        { transactions: [], commands: [] },
         'arrivals of another lane',
       )
       equal(
@@ -175,20 +175,20 @@ type Page = Awaited<ReturnType<Store['arrivals']>>
 /** Continues from the last entry of each page, a transaction or a command, until a page is empty. */
 async function readAll(store: Store, lane: LaneKey, start: number, limit: number) {
   const transactions: StoredTransaction[] = []
-  const wishes: Page['wishes'][number][] = []
+  const commands: Page['commands'][number][] = []
   let after = start
   for (;;) {
     const page = await store.arrivals(lane, after, limit)
-    ok(page.transactions.length <= limit && page.wishes.length <= limit, 'a page is longer than its limit')
-    if (page.transactions.length + page.wishes.length === 0) return { transactions, wishes, after }
+    ok(page.transactions.length <= limit && page.commands.length <= limit, 'a page is longer than its limit')
+    if (page.transactions.length + page.commands.length === 0) return { transactions, commands, after }
     transactions.push(...page.transactions)
-    wishes.push(...page.wishes)
+    commands.push(...page.commands)
     after = lastOf(page, after)
   }
 }
 
-function lastOf({ transactions, wishes }: Page, after: number): number {
-  return Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
+function lastOf({ transactions, commands }: Page, after: number): number {
+  return Math.max(after, transactions.at(-1)?.sequence ?? 0, commands.at(-1)?.sequence ?? 0)
 }
 
 /** Reads page after page while `work` runs, and until a page that was requested after its end is empty. */

@@ -8,7 +8,7 @@ export const fencing: readonly Case[] = [
     async run({ store, other, lane, keep, take, write }) {
       const [kept] = await keep('a')
       ok(
-        kept !== undefined && (await store.wish(lane, 'a', { kind: 'cancel' })),
+        kept !== undefined && (await store.postCommand(lane, 'a', { kind: 'cancel' })),
         'the command cannot be left',
       )
       const old = await take()
@@ -21,14 +21,14 @@ export const fencing: readonly Case[] = [
         slots: [liveIn(lane, 7, 'a', 'a1')],
         transactions: [{ ...kept, stage: 'failed' as const }, transactionIn(lane, 'b')],
         cursor: 99,
-        wished: 1_000,
+        commandsDoneUpTo: 1_000,
       }
       await rejects(write(old, change), 'LEASE_LOST', 'a write with an old epoch')
       await rejects(other.write(old, change), 'LEASE_LOST', 'a write with an old epoch by another connection')
 
       equal(await store.load(lease), before, 'a refused write left something behind')
       equal(await store.find(lane, { id: 'b' }), undefined, 'a refused write left a transaction behind')
-      equal((await store.arrivals(lane, 0, 10)).wishes.length, 1, 'a refused write deleted a command')
+      equal((await store.arrivals(lane, 0, 10)).commands.length, 1, 'a refused write deleted a command')
     },
   },
   {

@@ -10,7 +10,7 @@ export const reopen: readonly Case[] = [
       const lease = await take()
       await store.enqueue(richTransactions(lane))
       await write(lease, { slots: [...richSlots(lane), liveIn(lane, 20, 'plain', 'p1')], cursor: 21 })
-      await store.wish(lane, 'plain', { kind: 'speedUp', fees: { gasPrice: 3n } })
+      await store.postCommand(lane, 'plain', { kind: 'speedUp', fees: { gasPrice: 3n } })
       const before = await everything(store)
       equal(await everything(other), before, 'the state that another connection reads')
 

@@ -122,12 +122,12 @@ export const restart: readonly Case[] = [
     async run(world) {
       const { store, lane, keep, take, write } = world
       const [kept] = await keep('a')
-      ok(kept !== undefined && (await store.wish(lane, 'a', { kind: 'cancel' })), 'the command was not left')
+      ok(kept !== undefined && (await store.postCommand(lane, 'a', { kind: 'cancel' })), 'the command was not left')
       const ended: StoredTransaction = { ...kept, stage: 'cancelled' }
       await write(await take(), { transactions: [ended] })
       await store.restart(anew(lane), ended)
-      equal((await store.arrivals(lane, 0, 9)).wishes, [], 'the wishes')
-      ok(await store.wish(lane, 'a', { kind: 'abort' }), 'no command for it can be left')
+      equal((await store.arrivals(lane, 0, 9)).commands, [], 'the commands')
+      ok(await store.postCommand(lane, 'a', { kind: 'abort' }), 'no command for it can be left')
     },
   },
   {

@@ -12,7 +12,7 @@ import { reopen } from './reopen.js'
 import { reports } from './reports.js'
 import { restart } from './restart.js'
 import { watch } from './watch.js'
-import { wishes } from './wishes.js'
+import { commands } from './commands.js'
 import { createWorld, sleep } from './world.js'
 import { writes } from './writes.js'
 
@@ -69,7 +69,7 @@ export function storeContract(options: StoreContractOptions): readonly StoreCont
     ...restart,
     ...hand,
     ...arrivals,
-    ...wishes,
+    ...commands,
     ...watch,
     ...find,
     ...list,

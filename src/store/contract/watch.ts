@@ -10,7 +10,7 @@ export const watch: readonly Case[] = [
     await other.enqueue([transactionIn(lane, 'new')])
   }),
   hints('a command', async ({ other, lane }) => {
-    await other.wish(lane, 'a', { kind: 'cancel' })
+    await other.postCommand(lane, 'a', { kind: 'cancel' })
   }),
   hints('a write', async ({ other, lane, take }) => {
     const lease = await take()

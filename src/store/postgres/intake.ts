@@ -22,7 +22,7 @@ const TRIES_MAX = 5
 /** The methods that any process may call. */
 export function intakeVerbs(
   context: Context,
-): Pick<Store, 'enqueue' | 'restart' | 'wish'> & Pick<Gathered, 'idle'> {
+): Pick<Store, 'enqueue' | 'restart' | 'postCommand'> & Pick<Gathered, 'idle'> {
   const { database, sql, channel } = context
 
   /** The transactions that were added, by name, with their sequence in the lane. */
@@ -62,9 +62,9 @@ export function intakeVerbs(
       if (row === undefined) return (await enqueue([transaction]))[0] as Enqueued
       return { fresh: true, transaction: { ...transaction, sequence: Number(row.sequence) } }
     },
-    async wish(chain, id, wish) {
-      const values = [chain.chainId, chain.genesisHash, id, encodeBody(wish), channel]
-      return (await database.change({ text: sql.wish, values })).length > 0
+    async postCommand(chain, id, command) {
+      const values = [chain.chainId, chain.genesisHash, id, encodeBody(command), channel]
+      return (await database.change({ text: sql.postCommand, values })).length > 0
     },
   }
 

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { LaneArrivals, Store } from '../../types/store.js'
-import { decodeWish } from '../codec.js'
+import { decodeCommand } from '../codec.js'
 import { UNSEALED } from '../ended.js'
 import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'
 import { type Context, nameOf, transactionOf } from './context.js'
@@ -67,10 +67,10 @@ function arrivalsOf(rows: readonly Row[]): LaneArrivals {
     rows.filter((row) => row.kind === kind).sort((a, b) => Number(a.sequence) - Number(b.sequence))
   return {
     transactions: ofKind('transaction').map(transactionOf),
-    wishes: ofKind('wish').map((row) => ({
+    commands: ofKind('command').map((row) => ({
       sequence: Number(row.sequence),
       id: String(row.id),
-      wish: decodeWish(String(row.body)),
+      command: decodeCommand(String(row.body)),
     })),
   }
 }

@@ -117,7 +117,7 @@ function lost(): TxlaneError {
 function stateOf(rows: readonly Row[]): LaneState {
   const lane = rows.find(({ kind }) => kind === 'lane')
   if (lane === undefined) throw lost()
-  const wish = rows.find(({ kind }) => kind === 'wish')
+  const command = rows.find(({ kind }) => kind === 'command')
   return {
     slots: rows.filter(({ kind }) => kind === 'slot').map(({ body }) => decodeSlot(String(body))),
     transactions: rows
@@ -125,7 +125,7 @@ function stateOf(rows: readonly Row[]): LaneState {
       .map(transactionOf)
       .sort((a, b) => a.sequence - b.sequence),
     cursor: lane.cursor === null ? undefined : Number(lane.cursor),
-    arrived: arrivedUpTo(Number(lane.sequence), wish && Number(wish.sequence)),
+    arrived: arrivedUpTo(Number(lane.sequence), command && Number(command.sequence)),
   }
 }
 
@@ -151,7 +151,7 @@ function valuesOf(change: LaneWrite): unknown[] {
     list(slots.filter(isGone).map(({ nonce }) => nonce)),
     list(kept.map(({ nonce }) => nonce)),
     lines(kept.map(encodeBody)),
-    change.wished ?? null,
+    change.commandsDoneUpTo ?? null,
     transactions.map(({ id }) => id),
     list(transactions.map(({ sequence }) => sequence)),
     list(transactions.map(({ stage }) => stage)),

@@ -38,7 +38,7 @@ const verbs: Record<string, (store: Store, lease: Lease) => Promise<unknown>> = 
   load: (store, lease) => store.load(lease),
   write: (store, lease) => store.write(lease, change),
   enqueue: (store) => store.enqueue([transactionIn(lane, 'after')]),
-  wish: (store) => store.wish(lane, 'before', { kind: 'cancel' }),
+  command: (store) => store.postCommand(lane, 'before', { kind: 'cancel' }),
   arrivals: (store) => store.arrivals(lane, 0, 10),
   changes: (store) => store.changes(lane, 0, 10),
   find: (store) => store.find(lane, { id: 'before' }),
@@ -94,7 +94,7 @@ describe.skipIf(process.platform === 'win32')('an open file that is no longer th
     renameSync(`${path}.old`, path)
     expect((await store.list([lane], { limit: 10 })).items.map(({ id }) => id)).toEqual(['before'])
     expect(await store.load(lease)).toMatchObject({ slots: [], cursor: undefined })
-    expect((await store.arrivals(lane, 0, 10)).wishes).toEqual([])
+    expect((await store.arrivals(lane, 0, 10)).commands).toEqual([])
     await store.write(lease, change)
     expect((await store.load(lease)).cursor).toBe(1)
   })

@@ -11,25 +11,25 @@ import type {
   StoredTransaction,
   UnfinishedLane,
 } from '../../types/store.js'
-import { decodeSlot, decodeTransaction, decodeWish } from '../codec.js'
+import { decodeSlot, decodeTransaction, decodeCommand } from '../codec.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type { Prepared } from './connection.js'
 import { idOf, type Keys, type LaneRow, textOf } from './keys.js'
 import { fenced, laneRecord } from './leases.js'
 
 type Body = { readonly body: string }
-type WishRow = Body & { readonly sequence: number; readonly id: string }
+type CommandRow = Body & { readonly sequence: number; readonly id: string }
 
 const transactionOf = ({ body }: Body) => decodeTransaction(body)
 
 export function load(prepared: Prepared, keys: Keys, lease: Lease): LaneState {
   const { lane, record } = fenced(prepared, keys, lease)
-  const { sequence: firstWish } = prepared.firstWish.get(lane) as { sequence: number | null }
+  const { sequence: firstCommand } = prepared.firstCommand.get(lane) as { sequence: number | null }
   return {
     slots: (prepared.slots.all(lane) as Body[]).map(({ body }) => decodeSlot(body)),
     transactions: (prepared.openTxs.all(lane) as Body[]).map(transactionOf),
     cursor: record.cursor ?? undefined,
-    arrived: arrivedUpTo(record.sequence, firstWish ?? undefined),
+    arrived: arrivedUpTo(record.sequence, firstCommand ?? undefined),
   }
 }
 
@@ -38,14 +38,14 @@ export function arrivals(
   lane: number | undefined,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): LaneArrivals {
-  if (lane === undefined) return { transactions: [], wishes: [] }
+  if (lane === undefined) return { transactions: [], commands: [] }
   const transactions = (prepared.arrivedTxs.all(lane, after, limit) as Body[]).map(transactionOf)
-  const wishes = (prepared.wishes.all(lane, after, limit) as WishRow[]).map(({ sequence, id, body }) => ({
+  const commands = (prepared.commands.all(lane, after, limit) as CommandRow[]).map(({ sequence, id, body }) => ({
     sequence,
     id: idOf(id),
-    wish: decodeWish(body),
+    command: decodeCommand(body),
   }))
-  return arrivalsPage({ transactions, wishes }, limit)
+  return arrivalsPage({ transactions, commands }, limit)
 }
 
 export function changes(

@@ -159,8 +159,20 @@ CREATE TRIGGER delivery_forgotten AFTER DELETE ON tx BEGIN
 END;
 `
 
+// The commands of other processes were called wishes. A process of the former version still uses that name.
+const COMMANDS = `
+ALTER TABLE wish RENAME TO command;
+CREATE VIEW wish AS SELECT lane, sequence, id, body FROM command;
+CREATE TRIGGER wish_added INSTEAD OF INSERT ON wish BEGIN
+  INSERT INTO command (lane, sequence, id, body) VALUES (NEW.lane, NEW.sequence, NEW.id, NEW.body);
+END;
+CREATE TRIGGER wish_dropped INSTEAD OF DELETE ON wish BEGIN
+  DELETE FROM command WHERE lane = OLD.lane AND sequence = OLD.sequence;
+END;
+`
+
 /**
  * The migrations from each version to the next. The version of a file is the number of migrations applied to
  * it.
  */
-export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS, OUTBOXES]
+export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS, OUTBOXES, COMMANDS]

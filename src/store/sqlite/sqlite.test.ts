@@ -312,8 +312,8 @@ describe('the stored records', () => {
     const ids = ['a', 'a\u0000', 'a\u0000b', '\ud800', '\ud801', '"', '\\', '\\"', '\n']
     for (const id of ids) expect((await store.enqueue([transactionIn(lane, id)]))[0]?.fresh).toBe(true)
     for (const id of ids) expect((await store.find(lane, { id }))?.id).toBe(id)
-    await store.wish(lane, 'a\u0000b', { kind: 'cancel' })
-    expect((await store.arrivals(lane, 0, 20)).wishes[0]?.id).toBe('a\u0000b')
+    await store.postCommand(lane, 'a\u0000b', { kind: 'cancel' })
+    expect((await store.arrivals(lane, 0, 20)).commands[0]?.id).toBe('a\u0000b')
   })
 
   it('are deleted some time after their end, with every hash; unfinished ones are not', async () => {

@@ -8,7 +8,7 @@ import { outboxVerbs } from './outbox.js'
 import { createPruner } from './prune.js'
 import { arrivals, changes, find, list, load, unfinished } from './reads.js'
 import { createWatchers } from './watchers.js'
-import { enqueue, leaveWish, restart, write } from './writes.js'
+import { enqueue, postCommand, restart, write } from './writes.js'
 
 // Several times the number of in-flight hashes. A hash that was dropped is written once more, and found to
 // exist.
@@ -84,8 +84,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       watchers.tell(lanesOf([transaction, ended]))
       return answer
     },
-    async wish(chain, id, wish) {
-      const found = await connection.write((sql) => leaveWish(sql, keys, chain, { id, wish }))
+    async postCommand(chain, id, command) {
+      const found = await connection.write((sql) => postCommand(sql, keys, chain, { id, command }))
       if (found !== undefined) watchers.tell([found.lane])
       return found !== undefined
     },

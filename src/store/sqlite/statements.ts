@@ -78,11 +78,11 @@ export const SQL = {
   putHash: `INSERT INTO hash (chain, hash, tx) SELECT ?1, ?2, key FROM tx WHERE chain = ?1 AND id = ?3
     ON CONFLICT DO UPDATE SET tx = excluded.tx`,
 
-  addWish: 'INSERT INTO wish (lane, sequence, id, body) VALUES (?, ?, ?, ?)',
-  wishes: 'SELECT sequence, id, body FROM wish WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
-  firstWish: 'SELECT min(sequence) AS sequence FROM wish WHERE lane = ?',
-  dropWishesFor: 'DELETE FROM wish WHERE lane = ? AND id = ?',
-  dropWishes: 'DELETE FROM wish WHERE lane = ? AND sequence <= ?',
+  addCommand: 'INSERT INTO command (lane, sequence, id, body) VALUES (?, ?, ?, ?)',
+  commands: 'SELECT sequence, id, body FROM command WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
+  firstCommand: 'SELECT min(sequence) AS sequence FROM command WHERE lane = ?',
+  dropCommandsFor: 'DELETE FROM command WHERE lane = ? AND id = ?',
+  dropCommands: 'DELETE FROM command WHERE lane = ? AND sequence <= ?',
 
   addOutbox: 'INSERT INTO outbox (name) VALUES (?) ON CONFLICT DO NOTHING',
   takeOutbox: `UPDATE outbox SET ${TAKE} WHERE name = ?3 AND ${MAY_TAKE}`,

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { Slot } from '../../ledger/slot.js'
-import type { ChainKey, Enqueued, LaneWrite, Lease, StoredTransaction, Wish } from '../../types/store.js'
+import type { ChainKey, Enqueued, LaneWrite, Lease, StoredTransaction, LaneCommand } from '../../types/store.js'
 import { decodeTransaction, encodeBody } from '../codec.js'
 import { hasEnded } from '../ended.js'
 import type { Prepared } from './connection.js'
@@ -42,7 +42,7 @@ export function write(
     for (const { hash, claim } of slot.attempts) if (claim !== undefined) keepHash(hash, claim)
   }
   prepared.wrote.run(change.cursor, revision, row.lane)
-  if (change.wished !== undefined) prepared.dropWishes.run(row.lane, change.wished)
+  if (change.commandsDoneUpTo !== undefined) prepared.dropCommands.run(row.lane, change.commandsDoneUpTo)
 }
 
 function isGone(slot: Slot): boolean {
@@ -115,16 +115,16 @@ export function restart(
   if (prepared.restartTx.run(...values, from.lane, ended.sequence).changes === 0)
     return enqueue(prepared, keys, [transaction])[0] as Enqueued
   prepared.placed.run(sequence + 1, revision + 1, row.lane)
-  prepared.dropWishesFor.run(from.lane, textOf(transaction.id))
+  prepared.dropCommandsFor.run(from.lane, textOf(transaction.id))
   return { fresh: true, transaction: placed }
 }
 
 /** The transaction that the command is for; undefined if there is none. */
-export function leaveWish(
+export function postCommand(
   prepared: Prepared,
   keys: Keys,
   chain: ChainKey,
-  { id, wish }: { readonly id: string; readonly wish: Wish },
+  { id, command }: { readonly id: string; readonly command: LaneCommand },
 ): StoredTransaction | undefined {
   const chainKey = keys.findChain(prepared, chain)
   if (chainKey === undefined) return undefined
@@ -133,7 +133,7 @@ export function leaveWish(
     | undefined
   if (found === undefined || found.endedMs !== null) return undefined
   const { sequence, revision } = laneRecord(prepared, found.lane)
-  prepared.addWish.run(found.lane, sequence + 1, textOf(id), encodeBody(wish))
+  prepared.addCommand.run(found.lane, sequence + 1, textOf(id), encodeBody(command))
   prepared.placed.run(sequence + 1, revision, found.lane)
   return decodeTransaction(found.body)
 }

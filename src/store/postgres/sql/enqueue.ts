@@ -71,8 +71,8 @@ export const enqueueStatements = (schema: string) => ({
         AND t.stage IN ('failed', 'cancelled')
       RETURNING home.lane AS home, t.id
     ),
-    wishes_gone AS (
-      DELETE FROM ${schema}.wishes w USING restarted r
+    commands_gone AS (
+      DELETE FROM ${schema}.commands w USING restarted r
       WHERE w.lane = r.home AND w.id = r.id
     )
     SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS told FROM lane, restarted`,
@@ -84,7 +84,7 @@ export const enqueueStatements = (schema: string) => ({
     JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash
     JOIN ${schema}.transactions t ON t.chain = c.chain AND t.id = u.id`,
 
-  wish: `
+  postCommand: `
     WITH wanted AS (
       SELECT t.lane, c.chain_id || ':' || c.genesis_hash || ':' AS chain_name
       FROM ${schema}.chains c JOIN ${schema}.transactions t ON t.chain = c.chain
@@ -96,7 +96,7 @@ export const enqueueStatements = (schema: string) => ({
       RETURNING l.lane, l.sequence, wanted.chain_name || l.address AS name
     ),
     left_word AS (
-      INSERT INTO ${schema}.wishes (lane, sequence, id, body) SELECT lane, sequence, $3::text, $4::text FROM lane
+      INSERT INTO ${schema}.commands (lane, sequence, id, body) SELECT lane, sequence, $3::text, $4::text FROM lane
     )
     SELECT pg_notify($5, name || ' ' || sequence) FROM lane`,
 })

@@ -23,8 +23,8 @@ export const readStatements = (schema: string) => ({
      FROM ${laneNamed(schema)} JOIN ${schema}.transactions t ON t.lane = l.lane
      WHERE t.sequence > $4::bigint ORDER BY t.sequence LIMIT $5::bigint)
     UNION ALL
-    (SELECT 'wish', w.sequence, w.id, w.body
-     FROM ${laneNamed(schema)} JOIN ${schema}.wishes w ON w.lane = l.lane
+    (SELECT 'command', w.sequence, w.id, w.body
+     FROM ${laneNamed(schema)} JOIN ${schema}.commands w ON w.lane = l.lane
      WHERE w.sequence > $4::bigint ORDER BY w.sequence LIMIT $5::bigint)`,
 
   changed: `

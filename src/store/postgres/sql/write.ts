@@ -28,8 +28,8 @@ export const writeStatements = (schema: string) => ({
       SELECT lane.lane, u.nonce, u.body FROM lane, unnest(${listed('$9', 'bigint')}, ${lined('$10')}) AS u(nonce, body)
       ON CONFLICT (lane, nonce) DO UPDATE SET body = excluded.body
     ),
-    wishes_done AS (
-      DELETE FROM ${schema}.wishes w USING lane WHERE w.lane = lane.lane AND w.sequence <= $11::bigint
+    commands_done AS (
+      DELETE FROM ${schema}.commands w USING lane WHERE w.lane = lane.lane AND w.sequence <= $11::bigint
     ),
     transactions_kept AS (
       INSERT INTO ${schema}.transactions AS t
@@ -86,7 +86,7 @@ export const writeStatements = (schema: string) => ({
     SELECT 'transaction', NULL, t.sequence, t.body
     FROM lane JOIN ${schema}.transactions t ON t.lane = lane.lane AND t.ended_at IS NULL
     UNION ALL
-    SELECT 'wish', NULL, min(w.sequence), NULL FROM lane JOIN ${schema}.wishes w ON w.lane = lane.lane
+    SELECT 'command', NULL, min(w.sequence), NULL FROM lane JOIN ${schema}.commands w ON w.lane = lane.lane
     HAVING count(*) > 0`,
 
   /**
