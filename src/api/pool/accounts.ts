@@ -60,7 +60,7 @@ export type AccountsOf<chain extends Chain> = {
   pause(address?: Address): void
   /** `resume` of a sender, for one account or for all. */
   resume(address?: Address): void
-  /** `setFees` of a sender for all accounts, also those that are added later. A budget applies to each account separately. */
+  /** `setFees` of a sender for all accounts, including later ones. A budget applies to each account separately. */
   setFees(fees: FeeChange): void
 }
 
