@@ -10,9 +10,9 @@ import { systemEnvironment } from './systemEnvironment.js'
  *   fewest transactions in flight among the lanes with room. Lanes under a hold are skipped as long as one lane has no
  *   hold.
  * - An account that runs out of money gets no new transactions. It finishes the transactions that have a nonce. The
- *   transactions that wait for a nonce move to an account that can pay, unless they are bound to their account: by name,
- *   by a sequence, or by `authorize`, `deploys` or `effect`. This also works between processes: if they share a store,
- *   each process reports the state of its lanes there, up to four times a second.
+ *   transactions that wait for a nonce move to an account that can pay, unless they are bound to their account: by
+ *   name, by a sequence, or by `authorize`, `deploys` or `effect`. This also works between processes: if they share
+ *   a store, each process reports the state of its lanes there, up to four times a second.
  * - `affinity` keeps transactions together: the same string goes to the same account in every process. A sequence goes
  *   to one account as a whole.
  * - `list` returns the transactions of all accounts in one order, including retired accounts. Its option `account`

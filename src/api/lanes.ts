@@ -27,7 +27,8 @@ type ChainOf<chains extends readonly LanesChain[]> = chains[number]['client']['c
 /** Senders and pools on several chains, made by `createLanes`. */
 export interface Lanes<chains extends readonly LanesChain[] = readonly LanesChain[]> {
   /**
-   * The sender of an account on a chain. It is made on first use; later calls return the same sender until it is closed.
+   * The sender of an account on a chain. It is made on first use; later calls return the same sender until it is
+   * closed.
    *
    * @throws TxlaneError `INVALID` if the account or the chain id cannot be used; `CLOSED` after `close`
    */
@@ -62,8 +63,9 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
   logger?: Logger | false | undefined
   /**
    * Called once with each sender, when it is made and before it does any work: the place to `instrument` the sender, to
-   * record it, or to add listeners. It is also called for the members of a pool. If it returns a function, that function
-   * is called when the sender has closed. An error that one of the two throws is logged and has no other effect.
+   * record it, or to add listeners. It is also called for the members of a pool. If it returns a function, that
+   * function is called when the sender has closed. An error that one of the two throws is logged and has no other
+   * effect.
    *
    * @example
    * const lanes = createLanes({
@@ -75,8 +77,8 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
 }
 
 /**
- * Senders for many accounts on many chains. Each sender is made on first use and then reused, so that a service can call
- * `sender` for every request at almost no cost.
+ * Senders for many accounts on many chains. Each sender is made on first use and then reused, so that a service can
+ * call `sender` for every request at almost no cost.
  *
  * Not guaranteed: that idle senders are released. The sender of each account that was requested stays until `close`.
  * An idle sender has no timers and sends no requests to a node.

@@ -25,12 +25,12 @@ export type NonceAllocatorParameters<nonce extends number | bigint = number> = P
   /** The counter of the nonces: the account's own, or one that a contract holds. @default accountNonce() */
   source?: NonceSource<nonce> | undefined
   /**
-   * Uses up an unused nonce of a contract's counter, so that higher nonces can land. The function signs a payload without
-   * effect for this nonce and brings it on chain. It is called for a nonce that was released and not reserved again
-   * within `limits.gapFillAfterMs`, and for a reserved nonce without `commit` or `settle` for `limits.reservationTtlMs`.
-   * At most `limits.fillsMax` calls run at once. It is called again after `reservationTtlMs` if the counter has not
-   * passed the nonce. A rejection is emitted as `error`. Not allowed for nonces of an account: a sender of the same
-   * account fills those.
+   * Uses up an unused nonce of a contract's counter, so that higher nonces can land. The function signs a payload
+   * without effect for this nonce and brings it on chain. It is called for a nonce that was released and not
+   * reserved again within `limits.gapFillAfterMs`, and for a reserved nonce without `commit` or `settle` for
+   * `limits.reservationTtlMs`. At most `limits.fillsMax` calls run at once. It is called again after
+   * `reservationTtlMs` if the counter has not passed the nonce. A rejection is emitted as `error`. Not allowed for
+   * nonces of an account: a sender of the same account fills those.
    * @default none: each such nonce is emitted as `gap`
    */
   filler?: ((gap: { nonce: nonce }) => Promise<unknown>) | undefined
@@ -70,8 +70,9 @@ export type CounterSnapshot = {
 /** The events of an allocator: those of every allocator, and those of accounts or of counters in contracts alone. */
 export type AllocatorEvents<nonce extends number | bigint = number> = Record<
   /**
-   * A reserved nonce had no `commit` or `settle` for `limits.reservationTtlMs`, or a released nonce was not reserved again
-   * for `limits.gapFillAfterMs`, and this process cannot fill it. Emitted again after `reservationTtlMs`.
+   * A reserved nonce had no `commit` or `settle` for `limits.reservationTtlMs`, or a released nonce was not
+   * reserved again for `limits.gapFillAfterMs`, and this process cannot fill it. Emitted again after
+   * `reservationTtlMs`.
    */
   | 'gap'
   /** A no-op used up the nonce. It came from a sender of the same account in this process, or from the `filler`. */
@@ -94,8 +95,8 @@ type CounterEvents<nonce> = Record<
    */
   | 'used'
   /**
-   * A payload was committed, and the counter has stayed at its nonce for `limits.reservationTtlMs`. Higher nonces cannot
-   * land either.
+   * A payload was committed, and the counter has stayed at its nonce for `limits.reservationTtlMs`. Higher nonces
+   * cannot land either.
    */
   | 'stuck'
   /** The block that used the nonce has left the chain. The same payload or another one may use the nonce again. */
@@ -115,8 +116,8 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   /**
    * Reserves the lowest free nonce for the caller. Waits while the lane is under a hold.
    *
-   * @throws TxlaneError `ABORTED` by the signal; `CLOSED`; `LEASE_LOST` while another process owns the lane; `QUEUE_FULL`
-   * if `limits.windowMax` nonces are handed out and not covered
+   * @throws TxlaneError `ABORTED` by the signal; `CLOSED`; `LEASE_LOST` while another process owns the lane;
+   *   `QUEUE_FULL` if `limits.windowMax` nonces are handed out and not covered
    */
   reserve(options?: ReserveOptions): Promise<Reservation<nonce>>
   /**
@@ -127,9 +128,9 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
    */
   reserveMany(amount: number, options?: ReserveOptions): Promise<Reservation<nonce>[]>
   /**
-   * Registers signed bytes with a nonce that was not reserved here, for example those of an earlier process life. Resolves
-   * once they are in the store. The lane follows them and resends them when they stall. For a contract's counter the
-   * parameter is a payload with its nonce; the allocator does not hand out that nonce from then on.
+   * Registers signed bytes with a nonce that was not reserved here, for example those of an earlier process life.
+   * Resolves once they are in the store. The lane follows them and resends them when they stall. For a contract's
+   * counter the parameter is a payload with its nonce; the allocator does not hand out that nonce from then on.
    *
    * @throws TxlaneError `INVALID` if the nonce belongs to another transaction; `TOO_LATE` if the transaction that used
    *   the nonce is settled, or if the counter has passed it
@@ -155,8 +156,8 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
     listener: (payload: AllocatorEvents<nonce>[event]) => void,
   ): () => void
   /**
-   * Ends the allocator. Reserved nonces stay taken until the chain shows their use. They are recorded in the store; for a
-   * contract's counter they are recorded in this process only.
+   * Ends the allocator. Reserved nonces stay taken until the chain shows their use. They are recorded in the store;
+   * for a contract's counter they are recorded in this process only.
    */
   close(): Promise<void>
 }

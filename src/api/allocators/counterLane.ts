@@ -23,7 +23,9 @@ export type CounterUser = {
   readonly fill: ((count: bigint) => Promise<unknown>) | undefined
 }
 
-/** The state of a counter, which outlives its allocators: counts in flight stay taken for the next one that opens it. */
+/**
+ * The state of a counter, which outlives its allocators: counts in flight stay taken for the next one that opens it.
+ */
 type Books = { readonly counter: Counter; readonly users: Set<CounterUser> }
 
 /** A counter in this process, shared by every allocator of the same contract, slot, chain and store. */

@@ -14,8 +14,9 @@ export type CommitParameters =
  * One nonce that is reserved for the caller. Call `commit` before the bytes are sent and `settle` after. If nothing was
  * sent, call `release` instead of both.
  *
- * Leaving an `await using` block without one of these calls does not release the nonce, because it may have been used. The
- * nonce stays taken until the chain shows its use, or for `limits.reservationTtlMs`. If nothing was sent, release it.
+ * Leaving an `await using` block without one of these calls does not release the nonce, because it may have been
+ * used. The nonce stays taken until the chain shows its use, or for `limits.reservationTtlMs`. If nothing was sent,
+ * release it.
  */
 export interface Reservation<nonce extends number | bigint = number> extends AsyncDisposable {
   /** The reserved nonce. It belongs to the caller alone until it is released or used. */
@@ -26,20 +27,20 @@ export interface Reservation<nonce extends number | bigint = number> extends Asy
    * stalls, and never reuses the nonce. Other bytes for the same nonce may be committed as well: at most one of them
    * lands. `commit` does not send; the caller does.
    *
-   * A `payload` for a contract's counter is neither stored nor resent. The caller brings it on chain, with any number of
-   * carrier transactions. The nonce is not handed out again unless the counter has passed it.
+   * A `payload` for a contract's counter is neither stored nor resent. The caller brings it on chain, with any
+   * number of carrier transactions. The nonce is not handed out again unless the counter has passed it.
    *
    * @throws TxlaneError `INVALID` or `CHAIN_MISMATCH` for bytes of another chain, account or nonce; `TOO_LATE` if the
-   *   nonce was used or released; `CLOSED`. After these errors nothing was recorded: do not send. `CLOSED` with the fate
-   *   `inFlight`: the lane closed before the store had answered, so the bytes may be recorded. Do not send them either;
-   *   the process that opens the lane next finds a recorded transaction by its hash.
+   *   nonce was used or released; `CLOSED`. After these errors nothing was recorded: do not send. `CLOSED` with the
+   *   fate `inFlight`: the lane closed before the store had answered, so the bytes may be recorded. Do not send
+   *   them either; the process that opens the lane next finds a recorded transaction by its hash.
    */
   commit(parameters: CommitParameters): Promise<void>
   /**
    * Reports the result of sending: without an error the bytes were accepted. An error of the transaction itself, which
-   * every node would reject, frees the nonce. After any other error it is unknown whether the bytes arrived, so the nonce
-   * stays taken. No error frees a nonce of a contract's counter: another carrier transaction may still bring in the
-   * payload.
+   * every node would reject, frees the nonce. After any other error it is unknown whether the bytes arrived, so the
+   * nonce stays taken. No error frees a nonce of a contract's counter: another carrier transaction may still bring
+   * in the payload.
    */
   settle(error?: unknown): Promise<void>
   /**

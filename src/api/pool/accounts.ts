@@ -14,7 +14,7 @@ import { poolRuntime } from './poolRuntime.js'
 
 /** The options of `retire`. */
 export type RetireOptions = {
-  /** The address that gets the remaining balance, for example the treasury. @default the balance stays in the account */
+  /** The address that gets the remaining balance, such as the treasury. @default the balance stays in the account */
   sweepTo?: Address | undefined
   /** Aborting it ends the wait with `ABORTED`. The account is still being retired. */
   signal?: AbortSignal | undefined
@@ -27,8 +27,8 @@ export type AccountsOf<chain extends Chain> = {
   /** One sender for each account that is not retired, in the order of `accounts`; accounts of `add` come last. */
   readonly senders: readonly Sender<chain>[]
   /**
-   * Adds an account to the pool. Its first transaction opens its lane, or `ready()` of the returned sender. Listeners of
-   * the pool also get its events. If `pause()` has paused all accounts, this account is paused too.
+   * Adds an account to the pool. Its first transaction opens its lane, or `ready()` of the returned sender.
+   * Listeners of the pool also get its events. If `pause()` has paused all accounts, this account is paused too.
    *
    * @throws TxlaneError `INVALID` if the account cannot sign here or is in the pool already; `CLOSED`
    */
@@ -47,10 +47,10 @@ export type AccountsOf<chain extends Chain> = {
    * The call affects this process only: every process that serves the account has to retire it. A paused account sends
    * nothing, so it finishes only after `resume`.
    *
-   * @throws TxlaneError `INVALID` if the pool has no such account, or if every other account is retired or being retired.
-   * `ABORTED` by the signal, and `CLOSED` (fate `inFlight`) if the pool closes before the end: the account is still being
-   * retired, and another call continues to wait. `LEASE_LOST` (fate `notExecuted`) if another process owns the lane of
-   * the account at the time of the sweep
+   * @throws TxlaneError `INVALID` if the pool has no such account, or if every other account is retired or being
+   *   retired. `ABORTED` by the signal, and `CLOSED` (fate `inFlight`) if the pool closes before the end: the
+   *   account is still being retired, and another call continues to wait. `LEASE_LOST` (fate `notExecuted`) if
+   *   another process owns the lane of the account at the time of the sweep
    */
   retire(address: Address, options?: RetireOptions): Promise<void>
   /**

@@ -1,6 +1,6 @@
 /**
- * Chooses the address for a string, by rendezvous hashing: every process chooses the same one. If an address is missing,
- * only its own strings go to another address.
+ * Chooses the address for a string, by rendezvous hashing: every process chooses the same one. If an address is
+ * missing, only its own strings go to another address.
  */
 export function nearestTo<T extends string>(word: string, addresses: readonly T[]): T | undefined {
   const scores = addresses.map((address) => ({ address, score: scoreOf(`${word}@${address.toLowerCase()}`) }))

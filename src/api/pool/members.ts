@@ -18,7 +18,9 @@ export type Members = {
   of(address: string, argument: string): Member
   /** The account with room that has the least load; without one, the account with the most room. Equals take turns. */
   freest(): Member
-  /** The account of an affinity, by the string alone. Another account is chosen only while a long hold stops that one. */
+  /**
+   * The account of an affinity, by the string alone. Another account is chosen only while a long hold stops that one.
+   */
   nearest(affinity: string): Member
   /** Reads the reports of other processes about their lanes if the last read is old; undefined if there are none. */
   fresh(): Promise<void> | undefined

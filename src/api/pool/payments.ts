@@ -21,7 +21,10 @@ export function createPayments(
     return treasury
   }
 
-  /** If this code cannot be loaded, neither can the lanes: the caller that opens a lane gets the error. The next start retries. */
+  /**
+   * If this code cannot be loaded, neither can the lanes: the caller that opens a lane gets the error. The next start
+   * retries.
+   */
   const unloaded = () => {
     loading = undefined
   }

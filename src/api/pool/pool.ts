@@ -38,7 +38,7 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
   client: Client<Transport, chain, Account | undefined>
   /** The accounts that send: at least one, each once. */
   accounts: readonly LocalAccount[]
-  /** Pays the accounts, so that their balances stay between two values. @default no treasury: the accounts get no payments */
+  /** Pays the accounts, so that their balances stay between two values. @default no treasury */
   treasury?: TreasuryOptions | undefined
 }
 
@@ -169,7 +169,10 @@ export function createPool(
     addresses: accounts.senders.map(({ address }) => address),
   }))
 
-  /** Encodes the call, the same way for every account. An account that the call names stays in the request, for the route. */
+  /**
+   * Encodes the call, the same way for every account. An account that the call names stays in the request, for the
+   * route.
+   */
   function encoded(
     call: unknown,
     encode: (call: unknown, sender: Sender['address']) => ContractCall,

@@ -21,7 +21,10 @@ const durable = (over: Partial<Store> = {}): Store => ({
   ...over,
 })
 
-/** Two processes with the same two keys. The first process owns the lane of the first key, the second that of the second key. */
+/**
+ * Two processes with the same two keys. The first process owns the lane of the first key, the second that of the
+ * second key.
+ */
 async function openBoth(balances: readonly [bigint, bigint], store = durable(), starved?: 'fail') {
   const pools = await openPools(balances, { store, ...(starved && { starved }) })
   const { lane, pool } = pools

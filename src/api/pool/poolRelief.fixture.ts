@@ -20,7 +20,10 @@ import type { TreasuryPolicy } from './treasuryOptions.js'
 
 const GWEI = 10n ** 9n
 export const ONE_ETHER = 10n ** 18n
-/** The maximum cost of a transfer in the tests, in wei. Its fee cap is given, so that it does not depend on the market. */
+/**
+ * The maximum cost of a transfer in the tests, in wei. Its fee cap is given, so that it does not depend on the
+ * market.
+ */
 export const TRANSFER_WEI = 21_000n * 10n * GWEI
 
 /** A transfer that its marker identifies, with given gas and fees. */
@@ -47,8 +50,8 @@ export type Pools = AsyncDisposable & {
 }
 
 /**
- * Opens a pool with one key for each balance, or with the first `count` keys. A transaction that no key can pay for waits,
- * unless `starved` is given.
+ * Opens a pool with one key for each balance, or with the first `count` keys. A transaction that no key can pay for
+ * waits, unless `starved` is given.
  */
 export async function openPools(
   balances: readonly bigint[],

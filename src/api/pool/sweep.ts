@@ -9,8 +9,8 @@ import type { Member } from '../sender/member.js'
 const MARGIN = 3n
 
 /**
- * Sends the rest of an account's balance to another address, minus a reserve for the cost of the transfer. Resolves once
- * the transfer is in a sealed block, or at once if the balance does not exceed the reserve.
+ * Sends the rest of an account's balance to another address, minus a reserve for the cost of the transfer. Resolves
+ * once the transfer is in a sealed block, or at once if the balance does not exceed the reserve.
  *
  * @throws `LEASE_LOST` while another process holds the account's lane
  */

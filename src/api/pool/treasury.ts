@@ -29,8 +29,8 @@ const REST_MS = 1_000
 
 /**
  * Only the process that owns the treasury's lane pays. The id of each payment follows from the id of the payment before
- * it. A process that was suspended and continues as if it still owned the lane therefore names the same payment again and
- * adds none. A balance counts only if its block includes the previous payment to the account.
+ * it. A process that was suspended and continues as if it still owned the lane therefore names the same payment
+ * again and adds none. A balance counts only if its block includes the previous payment to the account.
  */
 export function createTreasury(parts: {
   readonly member: Member
@@ -151,7 +151,9 @@ async function newestPayments({ store, key }: OpenLane): Promise<ReadonlyMap<str
   return new Map(items.map((one) => [addressOf(one), one] as const).reverse())
 }
 
-/** Whether the payment has ended: it was not executed, or it is past any reorg and included in the balance at `head`. */
+/**
+ * Whether the payment has ended: it was not executed, or it is past any reorg and included in the balance at `head`.
+ */
 function isOver({ stage, verdict, block }: StoredTransaction, head: number): boolean {
   if (hasEndedUnexecuted(stage)) return true
   return verdict === 'landed' && block !== undefined && block.number <= head

@@ -10,8 +10,8 @@ const EVERY_MS_MIN = 100
 /** A treasury keeps the accounts of a pool between two balances. */
 export type TreasuryOptions = {
   /**
-   * The account that pays. It must not be one of the pool's accounts. It has its own lane in the store of the pool, which
-   * other senders may use as well.
+   * The account that pays. It must not be one of the pool's accounts. It has its own lane in the store of the pool,
+   * which other senders may use as well.
    */
   account: LocalAccount
   /** An account of the pool with a lower balance gets a payment; in wei, above 0. */
@@ -19,8 +19,8 @@ export type TreasuryOptions = {
   /** The payment raises the balance to this value; in wei, at least `below`. */
   upTo: bigint
   /**
-   * The interval between two checks of the balances, in milliseconds, at least 100. A check also follows at once when an
-   * account has run out of money. @default 10_000
+   * The interval between two checks of the balances, in milliseconds, at least 100. A check also follows at once
+   * when an account has run out of money. @default 10_000
    */
   everyMs?: number | undefined
 }

@@ -8,8 +8,8 @@ import type { HealthReason } from '../../types/index.js'
 const TRANSFER_GAS = 21_000n
 
 /**
- * Finds two conditions that operators would otherwise notice too late, and logs them: accounts of the pool that cannot pay
- * for a transfer, and unfinished transactions of other accounts that no process serves.
+ * Finds two conditions that operators would otherwise notice too late, and logs them: accounts of the pool that
+ * cannot pay for a transfer, and unfinished transactions of other accounts that no process serves.
  */
 export async function findUnready(lanes: readonly OpenLane[]): Promise<HealthReason[]> {
   const [first] = lanes

@@ -36,7 +36,8 @@ export type RecordParts = {
 
 /**
  * A handle of a transaction from its stored record, while its lane cannot be opened. Calls that need the lane wait for
- * it, or reject with the reason why it cannot be opened. Once the lane is open, every value and call comes from the lane.
+ * it, or reject with the reason why it cannot be opened. Once the lane is open, every value and call comes from the
+ * lane.
  */
 export class RecordHandle implements Tx {
   readonly #transaction: Transaction
@@ -162,7 +163,9 @@ export class RecordHandle implements Tx {
     }
   }
 
-  /** Tries to open the lane until it succeeds or the wait is over. Throws the failure of a transaction that has ended. */
+  /**
+   * Tries to open the lane until it succeeds or the wait is over. Throws the failure of a transaction that has ended.
+   */
   async #whenOpen(isOver: () => boolean): Promise<Tx> {
     for (;;) {
       const { failure, endPersisted: endKept } = this.#transaction

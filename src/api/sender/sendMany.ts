@@ -25,9 +25,9 @@ export type Start = (
 ) => Promise<{ tx: Tx; accepted: () => Promise<unknown> }>
 
 /**
- * Sends items as the lane admits them and yields each result when it is known, not in the order of the items. Ends early
- * when the caller stops iterating or the signal aborts; transactions in flight continue then.
- * `underWayMax`: the maximum number of items that were taken from the source and whose results were not yielded yet.
+ * Sends items as the lane admits them and yields each result when it is known, not in the order of the items. Ends
+ * early when the caller stops iterating or the signal aborts; transactions in flight continue then. `underWayMax`:
+ * the maximum number of items that were taken from the source and whose results were not yielded yet.
  * @throws TxlaneError `INVALID` at once, before an item is taken
  */
 export function sendMany(
@@ -54,7 +54,9 @@ async function* run(
   const progress: Progress = { taken: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const results: ItemResult[] = []
   let wake: (() => void) | undefined
-  /** Items taken whose results were not yielded yet. Waiting results count, or they would pile up for a slow consumer. */
+  /**
+   * Items taken whose results were not yielded yet. Waiting results count, or they would pile up for a slow consumer.
+   */
   let underWay = 0
   let exhausted = false
   let pulling = false

@@ -273,7 +273,8 @@ function timelineOf(clock: VirtualClock): Pick<SimLane, 'settle' | 'rejection' |
         maxMs,
       ),
     async until(predicate, maxMs = 120_000) {
-      if (!(await clock.runUntil(predicate, maxMs))) throw new Error(`the predicate did not hold within ${maxMs} ms`)
+      if (!(await clock.runUntil(predicate, maxMs)))
+        throw new Error(`the predicate did not hold within ${maxMs} ms`)
     },
   }
 }
