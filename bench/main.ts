@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endWith, write } from '../tools/cli/shared/program.js'
 import { wantsColors } from '../test/support/wantsColors.js'
+import { answer, EXIT, endWith, write } from '../tools/cli/shared/program.js'
 import { writeCharts } from './chart.js'
 import { type BenchOptions, parseOptions } from './options.js'
 import { renderResults } from './report.js'

@@ -1,9 +1,9 @@
 import { type Address, type Chain, defineChain, type Hex, hexToNumber, keccak256, toHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
+import { pause } from '../../test/support/pause.js'
 import { createPlainRpc, type PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { findAnvil } from '../../tools/devnet/anvilPath.js'
 import { startAnvil } from '../../tools/devnet/anvilProcess.js'
-import { pause } from '../../test/support/pause.js'
 
 export type Node = AsyncDisposable & {
   readonly url: string

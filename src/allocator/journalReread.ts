@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.js'
 import { isTxlaneError } from '../errors/base.js'
+import type { Clock } from '../platform/clock.js'
 import type { Lease, Store } from '../types/store.js'
 
 export type RereadOptions = {

@@ -6,19 +6,19 @@ import {
 import { systemEnvironment } from './systemEnvironment.js'
 
 /**
- * Hands out nonces, each to one caller, to code that signs and sends by itself.
+ * Hands out nonces, each to one caller, for code that signs and sends by itself.
  *
- * The first reservation reads the chain, once however many ask at the same time; after that the lane's own books are
- * the allocator. Senders and allocators of the same account, chain and store in one process share one lane, across
- * the ESM and the CommonJS build; the options of the first one apply to it.
+ * The first reservation reads the chain, once for any number of concurrent callers. Later reservations come from the
+ * lane's own records. Senders and allocators of the same account, chain and store in one process share one lane, also
+ * across the ESM and the CommonJS build; the options of the first of them apply.
  *
- * Not guaranteed: that there are no gaps. An allocator has no key: a nonce that is handed out and never used is told
- * as `gap`, and filled only where a sender of the same account is at work in this process. With `memoryStore` (the
- * default) nothing survives the process. With nonces that a contract holds nothing does, whatever the store, and no
- * lease keeps another process from handing out the same: `snapshot().durable` says so.
+ * Not guaranteed: that there are no gaps. An allocator has no key. If a reserved nonce is never used, the allocator
+ * emits `gap`; the gap is filled only if this process also runs a sender of the same account. With `memoryStore` (the
+ * default) no state survives the process. For nonces that a contract counts, no state survives the process with any
+ * store, and no lease keeps another process from handing out the same nonce: `snapshot().durable` is false then.
  *
- * @throws TxlaneError `INVALID` at once for options that cannot work; on the first use, where a contract's counter is
- *   not where the source says
+ * @throws TxlaneError `INVALID` at once, if the options cannot work; on the first use, if the counter of a contract is
+ *   not at the slot that the source names
  * @example
  * const allocator = createNonceAllocator({ client, address: account.address })
  * const reservation = await allocator.reserve()

@@ -6,15 +6,17 @@ import { systemEnvironment } from './systemEnvironment.js'
 /**
  * Sends transactions of one account on one chain so that each lands exactly once and no nonce is left empty.
  *
- * Nothing is asked of a node, and nothing of what lanes run on is loaded, before `ready`, `send` or another of its
- * methods is called: `ready` early keeps both from the first transaction. Senders and allocators of the same account,
- * chain and store in one process share one lane, with the options of the first one: a later one may leave them out, and
- * `ready` and sends reject with `INVALID` where it names another value.
+ * This call itself sends no request to a node and loads no lane code. The first call of `ready`, `send` or another
+ * method does both; call `ready` early to keep that delay from the first transaction.
  *
- * Not guaranteed: with `memoryStore` (the default) the promises hold within one process life. Another wallet with
- * the same key is found out and repaired, not prevented.
+ * Senders and allocators of the same account, chain and store in one process share one lane, with the options of the
+ * first of them. A later sender may leave these options out; if it gives a different value, `ready` and sends reject
+ * with `INVALID`.
  *
- * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
+ * Not guaranteed: with `memoryStore` (the default) the guarantees end with the process. The lane cannot prevent another
+ * wallet from using the same key; it detects and repairs the consequences.
+ *
+ * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once, if the options cannot work
  * @example
  * const sender = createSender({ client })
  * const tx = await sender.send({ to, value: 1n })

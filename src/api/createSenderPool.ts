@@ -3,26 +3,28 @@ import { createSenderPoolIn, type SenderPool, type SenderPoolParameters } from '
 import { systemEnvironment } from './systemEnvironment.js'
 
 /**
- * Sends from several accounts of one chain: as many lanes, each with its own nonces.
+ * Sends from several accounts of one chain. Each account has its own lane with its own nonces.
  *
- * - A request that names an `account` goes to that one. An `id` that is known is the transaction that it was before,
- *   whatever account sent it, so that sending it again is safe. Everything else goes to the lane with the least under
- *   way that has room; lanes under a hold are passed over as long as one is not: a key that runs out of money gets
- *   nothing new, what has a nonce there is finished, and what waits for one goes to an account that can pay, unless it
- *   is bound to its own: by name, in a sequence, with `authorize`, `deploys` or `effect`. That holds whichever process
- *   has the lane: with a store that processes share, each says there how its lanes are, four times a second.
- * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
+ * - A request that names an `account` goes to that account. A known `id` returns the transaction that already has it,
+ *   from any account of the pool, so that sending it again is safe. Any other transaction goes to the lane with the
+ *   fewest transactions in flight among the lanes with room. Lanes under a hold are skipped as long as one lane has no
+ *   hold.
+ * - An account that runs out of money gets no new transactions. It finishes the transactions that have a nonce. The
+ *   transactions that wait for a nonce move to an account that can pay, unless they are bound to their account: by
+ *   name, by a sequence, or by `authorize`, `deploys` or `effect`. This also works between processes: if they share
+ *   a store, each process reports the state of its lanes there, up to four times a second.
+ * - `affinity` keeps transactions together: the same string goes to the same account in every process. A sequence goes
  *   to one account as a whole.
- * - `list` has the transactions of all its accounts in one order, those of retired ones too; `account` names one, also
- *   one that an earlier life of the pool had. `address` is the first account's. `snapshot` is each lane's own: see
- *   `senders`.
- * - Accounts come and go while it runs: `add`, `retire`, and `pause` of one alone.
+ * - `list` returns the transactions of all accounts in one order, including retired accounts. Its option `account`
+ *   selects one account, also one that only an earlier process life of the pool had. `address` is the address of the
+ *   first account. `snapshot` exists for each lane alone: use `senders`.
+ * - Accounts can change while the pool runs: `add` and `retire` an account, or `pause` one alone.
  *
- * Not guaranteed: any order between transactions. Who needs one names it with `after`, sends a sequence, or sends from
- * one account. Where no account can pay, a transaction ends with STARVED; with `starved: 'wait'` it waits, until it is
- * cancelled or one can.
+ * Not guaranteed: any order between transactions. If the order matters, name the predecessor with `after`, send a
+ * sequence, or send from one account. If no account can pay, a transaction ends with `STARVED`; with `starved: 'wait'`
+ * it waits until an account can pay or the caller cancels it.
  *
- * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
+ * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once, if the options cannot work
  * @example
  * const pool = createSenderPool({ client, accounts })
  * for await (const result of pool.sendMany(items, { until: 'sealed' })) console.log(result.index, result.ok)

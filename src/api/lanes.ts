@@ -16,9 +16,9 @@ import { checkAccounts, createPool, type SenderPool } from './pool/pool.js'
 import { createMemberIn } from './sender/sender.js'
 import { systemEnvironment } from './systemEnvironment.js'
 
-/** A chain of `createLanes`: its client and what goes for every lane on it. */
+/** A chain of `createLanes`: its client, and the options of every lane on it. */
 export type LanesChain = LaneOptions<Chain> & {
-  /** A viem client of the chain. Its transport is the first endpoint; an account in it is not used. */
+  /** A viem client of the chain. Its transport is the first endpoint; its account, if any, is not used. */
   client: Client<Transport, Chain>
 }
 
@@ -26,40 +26,46 @@ type ChainOf<chains extends readonly LanesChain[]> = chains[number]['client']['c
 
 /** Senders and pools on several chains, made by `createLanes`. */
 export interface Lanes<chains extends readonly LanesChain[] = readonly LanesChain[]> {
-  /** The sender of an account on a chain: made on first use, the same one ever after, until it is closed. */
+  /**
+   * The sender of an account on a chain. It is made on first use; later calls return the same sender until it is
+   * closed.
+   *
+   * @throws TxlaneError `INVALID` if the account or the chain id cannot be used; `CLOSED` after `close`
+   */
   sender<id extends ChainOf<chains>['id']>(options: {
     chainId: id
     account: LocalAccount
   }): Sender<Extract<ChainOf<chains>, { id: id }>>
-  /** Several accounts on a chain behind one sender, in the lanes that `sender` gives for them. */
+  /** Several accounts on a chain behind one sender. The pool uses the same lanes as `sender` for these accounts. */
   pool<id extends ChainOf<chains>['id']>(options: {
     chainId: id
     accounts: readonly LocalAccount[]
   }): SenderPool<Extract<ChainOf<chains>, { id: id }>>
   /**
-   * As `setFees` of a sender, for every account of a chain, those that are first asked for later as well. A budget is each
-   * account's own.
+   * `setFees` of a sender for every account of a chain, including accounts that are first used later. A fee budget
+   * applies to each account separately.
    *
-   * @throws TxlaneError `INVALID` at once; `CLOSED`
+   * @throws TxlaneError `INVALID` at once, if the fees or the chain id cannot be used; `CLOSED` after `close`
    */
   setFees(options: { chainId: ChainOf<chains>['id'] } & FeeChange): void
-  /** Closes every sender that was made. */
+  /** Closes every sender that was made. Resolves when all of them have closed. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What `createLanes` takes. */
+/** The parameters of `createLanes`. */
 export type LanesParameters<chains extends readonly LanesChain[]> = {
-  /** One entry a chain id. What an entry says goes before what is given beside `chains`. */
+  /** One entry for each chain id. Options of an entry take precedence over the options beside `chains`. */
   chains: chains
-  /** As in the options of a sender, for every chain that names none. */
+  /** The store of every chain whose entry has none; see the options of a sender. */
   store?: Store | undefined
-  /** Likewise. */
+  /** The logger of every chain whose entry has none; see the options of a sender. */
   logger?: Logger | false | undefined
   /**
-   * Called with each sender once, when it is made and before anything happens in it: the place to `instrument` it, to record
-   * it and to listen to it. Members of a pool are senders too. A function that it gives back is called when the sender has closed. What
-   * either throws is logged, and stops nothing.
+   * Called once with each sender, when it is made and before it does any work: the place to `instrument` the sender, to
+   * record it, or to add listeners. It is also called for the members of a pool. If it returns a function, that
+   * function is called when the sender has closed. An error that one of the two throws is logged and has no other
+   * effect.
    *
    * @example
    * const lanes = createLanes({
@@ -71,13 +77,13 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
 }
 
 /**
- * Senders for many accounts on many chains: each made when it is first asked for, so that it costs next to nothing to
- * ask with every request.
+ * Senders for many accounts on many chains. Each sender is made on first use and then reused, so that a service can
+ * call `sender` for every request at almost no cost.
  *
- * Not guaranteed: that senders are ever forgotten. There is one for each account that was asked for, until `close`;
- * one without work has no timers and asks nothing of a node.
+ * Not guaranteed: that idle senders are released. The sender of each account that was requested stays until `close`.
+ * An idle sender has no timers and sends no requests to a node.
  *
- * @throws TxlaneError `INVALID` at once for options that cannot work
+ * @throws TxlaneError `INVALID` at once, if the options cannot work
  * @example
  * const lanes = createLanes({ chains: [{ client: baseClient }, { client: mainnetClient }] })
  * const tx = await lanes.sender({ chainId: 8453, account }).send({ to, data }, { id: idempotencyKey, until: 'queued' })
@@ -88,7 +94,7 @@ export function createLanes<const chains extends readonly LanesChain[]>(
   return createLanesIn(systemEnvironment(), parameters) as unknown as Lanes<chains>
 }
 
-/** `createLanes` in a given environment: for simulations. */
+/** `createLanes` in a given environment, for simulations. */
 export function createLanesIn(
   environment: Environment,
   parameters: LanesParameters<readonly LanesChain[]>,
@@ -103,7 +109,7 @@ export function createLanesIn(
     const { store, logger } = parameters
     const client = options.client as Client<Transport, Chain, Account | undefined>
     const common = { ...options, store: options.store ?? store, logger: options.logger ?? logger, client }
-    /** What a caller's hook throws is not the sender's. */
+    /** An error of the caller's hook must not fail the sender. */
     function guarded<T>(work: () => T): T | undefined {
       try {
         return work()
@@ -167,7 +173,7 @@ export function createLanesIn(
       const { chainId, accounts } = object('options', options) as typeof options
       checkNames('options', options, { chainId: true, accounts: true })
       checkAccounts(accounts)
-      // By the face that `sender` gives as well.
+      // The pool and `sender` must return the same object for an account.
       const make = (account: LocalAccount) => {
         const one = memberOf(chainId, account)
         return { ...one.made(), sender: one.sender }

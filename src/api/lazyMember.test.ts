@@ -14,7 +14,7 @@ const accounts = [1, 2].map((digit) => privateKeyToAccount(`0x${String(digit).re
 const [account, other] = accounts as [(typeof accounts)[number], (typeof accounts)[number]]
 const openLanes = () => createLanes({ chains: [{ client }] })
 
-test('a sender of createLanes has everything that one of createSender has', async () => {
+test('a sender of createLanes has every member of a sender of createSender', async () => {
   await using lanes = openLanes()
   const lazy = lanes.sender({ chainId: chain.id, account })
   await using sender = createSender({ client, account })
@@ -22,7 +22,7 @@ test('a sender of createLanes has everything that one of createSender has', asyn
   expect(lazy).toMatchObject({ address: account.address, chain })
 })
 
-test('there is one for each account, until it is closed', async () => {
+test('each account has one sender until that sender is closed', async () => {
   await using lanes = openLanes()
   const first = lanes.sender({ chainId: chain.id, account })
   expect(lanes.sender({ chainId: chain.id, account })).toBe(first)
@@ -31,7 +31,7 @@ test('there is one for each account, until it is closed', async () => {
   expect(lanes.sender({ chainId: chain.id, account })).not.toBe(first)
 })
 
-test('its methods can be taken off it, and are the same each time', async () => {
+test('its methods can be detached, and are the same each time', async () => {
   await using lanes = openLanes()
   const { send, on } = lanes.sender({ chainId: chain.id, account })
   expect(lanes.sender({ chainId: chain.id, account }).send).toBe(send)
@@ -39,7 +39,7 @@ test('its methods can be taken off it, and are the same each time', async () => 
   await expect(send({ to: '0x1' as never })).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('after the lanes are closed, one that was never used is closed too', async () => {
+test('after the lanes are closed, a sender that was never used is closed too', async () => {
   const lanes = openLanes()
   const sender = lanes.sender({ chainId: chain.id, account })
   await lanes.close()

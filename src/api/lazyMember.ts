@@ -3,23 +3,23 @@ import { printedAs } from '../lane/transaction/printedAs.js'
 import type { Sender } from '../types/index.js'
 import type { Member } from './sender/member.js'
 
-/** What all lanes of a chain have in common. */
+/** Makes the senders of one chain. */
 export type Maker = {
   readonly chain: Sender['chain']
-  /** `closed` is called once it has closed. */
+  /** Makes a sender. `closed` is called once that sender has closed. */
   make(account: LocalAccount, closed: () => void): Member
-  /** It was made. What this gives back is called once it has closed. */
+  /** Called after a sender was made. The returned function is called once that sender has closed. */
   made(sender: Sender): () => void
-  /** Nothing is sent any more: one that is made now is closed at once. */
+  /** True once nothing may be sent any more: a sender that is made after that is closed at once. */
   readonly closed: boolean
 }
 
-/** A sender that is made as soon as something of it is used. Until then it is an account, for any number of them. */
+/** A sender that is made when one of its methods is first used. Until then it costs no more than its account. */
 export type LazyMember = {
   readonly sender: Sender
-  /** Makes it, where that was not done yet. */
+  /** Makes the sender if it does not exist yet. */
   made(): Member
-  /** Undefined where it was never made. */
+  /** Undefined if the sender was never made. */
   readonly member: Member | undefined
 }
 
@@ -85,7 +85,7 @@ class Lazy implements LazyMember {
   }
 }
 
-/** Its methods are those of the sender that is made, so that they can be taken off it and passed on. */
+/** Returns the methods of the real sender, so that callers can detach them and pass them on. */
 class LazySender {
   readonly #lazy: Lazy
 

@@ -15,7 +15,7 @@ import { systemEnvironment } from './systemEnvironment.js'
 
 const addressOf = (index: number): Address => `0x${index.toString(16).padStart(40, '0')}`
 
-/** A lane of which nothing is loaded yet; the first so many loads fail. */
+/** A lane whose code is not loaded yet. The first `failures` loads fail. */
 async function withLoads(failures = 0) {
   const lane = await openLane({ closed: true })
   lane.chain.start()
@@ -69,13 +69,13 @@ test('senders, lanes, pools, allocators and nonce managers load nothing until on
   for (const each of senders) await lane.settle(each.close())
 })
 
-test('a load that fails is told as failed openings are, and the next call loads again', async () => {
+test('a failed load is reported like a failed opening, and the next call loads again', async () => {
   const { lane, counts, open } = await withLoads(2)
   await using _ = lane
   await using sender = open()
   const failed = { name: 'TxlaneError', code: 'REJECTED', shortMessage: 'The code could not be loaded.' }
   expect(await lane.rejection(sender.send(transfer(1)))).toMatchObject({ ...failed, fate: 'notExecuted' })
-  // It may have been sent in an earlier life, and nobody could look.
+  // An earlier process life may have sent it, and the store was not read.
   expect(await lane.rejection(sender.send(transfer(2), { id: 'known' }))).toMatchObject({
     ...failed,
     fate: 'inFlight',
@@ -85,7 +85,7 @@ test('a load that fails is told as failed openings are, and the next call loads 
   await lane.settle(sender.close())
 })
 
-test('lanes that are opened at once load once, and those opened later have it in the turn of the call', async () => {
+test('concurrent lanes load the code once, and later lanes have it in the turn of the call', async () => {
   const { lane, counts, environment, open, allocator } = await withLoads()
   await using _ = lane
   const [sender, other, reserving] = [open(), open(), allocator()]
@@ -95,7 +95,7 @@ test('lanes that are opened at once load once, and those opened later have it in
   await lane.settle(Promise.all([sender.close(), other.close(), reserving.close()]))
 })
 
-test('an allocator that cannot load says so and tries again; who waits for it can be stopped', async () => {
+test('an allocator that cannot load reports it and tries again; a waiting caller can be stopped', async () => {
   const { lane, counts, environment, allocator } = await withLoads(1)
   await using _ = lane
   const first = allocator()
@@ -117,7 +117,7 @@ test('an allocator that cannot load says so and tries again; who waits for it ca
   expect(await closed).toMatchObject({ code: 'CLOSED' })
 })
 
-test('the process itself loads it once, and has it at once from then on', async () => {
+test('the process loads the code once, and has it at once from then on', async () => {
   const first = await systemEnvironment().runtime()
   expect(systemEnvironment().runtime()).toBe(first)
   expect(Object.keys(first).sort()).toEqual(Object.keys(runtime).sort())

@@ -1,5 +1,5 @@
 /**
- * The code that lanes run on. It is most of the code of the package, and no process needs it before it opens its first lane:
+ * The code that lanes run on, which is most of the package. A process needs it only once it opens its first lane:
  * `systemEnvironment` loads it then, as one module. No other module imports it.
  */
 

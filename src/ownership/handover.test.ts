@@ -7,8 +7,8 @@ import { nameOf, swallow, swallows, transfer } from '../api/sender/simLane.fixtu
 
 const LEASE_MS = 10_000
 
-describe('P7: the lane changes hands', () => {
-  test('a holder that freezes: another goes on with its bytes and its queue, and it does no harm when it wakes', async () => {
+describe('P7: the lane changes its owner', () => {
+  test('an owner that freezes: another process continues its bytes and its queue, and the old owner does no harm after the thaw', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -102,7 +102,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.sent.slice(before).map(({ nonce }) => nonce)).toEqual([40])
   })
 
-  test('bytes that a count spared the next holder are sent together as soon as the count is lower', async () => {
+  test('bytes that a count spared the next owner are sent together as soon as the count is lower', async () => {
     await using world = await openProcesses({ chain: { blockTimeMs: 2_000 } })
     const { lane } = world
     const first = world.start()
@@ -126,7 +126,7 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
   })
 
-  test('a pending count that is too high when the lane is taken up again has nothing sent above it, and costs no no-op', async () => {
+  test('after a takeover with a pending count that is too high, nothing is sent above it and no no-op is needed', async () => {
     await using world = await openProcesses({ chain: { rules: 'geth', blockTimeMs: 2_000 } })
     const { lane } = world
     const { sender, nodeIs } = world.start()
@@ -164,7 +164,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('a sender that joins while an allocator of its process takes the lane up: it signs there', async () => {
+  test('a sender that joins while an allocator of its process recovers the lane signs its transactions', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = [world.start(), world.start()]
@@ -224,7 +224,7 @@ describe('P7: the lane changes hands', () => {
     expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
   })
 
-  test('an idle lane goes at once to the next process that sends', async () => {
+  test('an idle lane moves at once to the next process that sends', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = [world.start(), world.start()]
@@ -243,7 +243,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('a holder whose node is gone gives the lane to one that has a node', async () => {
+  test('an owner whose node is gone hands the lane to a process that has a node', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -257,7 +257,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('drain goes on where the lane changes hands', async () => {
+  test('drain continues after the lane changes its owner', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -285,7 +285,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a transaction removed by a holder that has lost the lane may have landed: its cancel says so', async () => {
+  test('a transaction removed by an owner that has lost the lane may have landed: its cancel reports that', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -301,7 +301,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('the new owner answers a cancel that the old one was asked for', async () => {
+  test('the new owner answers a cancel that was posted to the old owner', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first] = await world.pair()
@@ -316,7 +316,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('a pause stays with the process that said it', async () => {
+  test('a pause applies only to the process that called it', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()

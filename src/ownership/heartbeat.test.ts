@@ -66,7 +66,7 @@ test('P7: a process that was away for longer than its lease is notified once tha
   expect(lost).toEqual(['a'])
 })
 
-test('P7: a lane that is let go of and taken again while a beat is under way costs no second one', async () => {
+test('P7: a lane that is released and taken again during a heartbeat causes no second heartbeat', async () => {
   const { clock, calls, take, heartbeat } = setUp()
   const lease = await take(lane('a'), 'me')
   const letGo = heartbeat.hold(lease, QUIET)
@@ -81,7 +81,7 @@ test('P7: a lane that is let go of and taken again while a beat is under way cos
   expect(clock.pendingTimers).toBe(0)
 })
 
-test('P7: a lease is lost although its holder has the lane again, with a later epoch', async () => {
+test('P7: a lease is lost although its process owns the lane again, with a later epoch', async () => {
   const { clock, store, away, take, heartbeat } = setUp()
   const lost: string[] = []
   heartbeat.hold(await take(lane('a'), 'me'), { lost: () => lost.push('a') })
@@ -94,7 +94,7 @@ test('P7: a lease is lost although its holder has the lane again, with a later e
   expect(lost).toEqual(['a'])
 })
 
-test('a heartbeat that fails is reported with its error, and one that is answered after it', async () => {
+test('a failed heartbeat is reported with its error, and the next answered heartbeat is reported too', async () => {
   const { clock, away, take, heartbeat } = setUp()
   const heard: unknown[] = []
   const letGo = heartbeat.hold(await take(lane('a'), 'me'), {

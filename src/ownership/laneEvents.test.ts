@@ -27,7 +27,7 @@ test('each event names its lane', async () => {
   expect(late).toContainEqual({ reason: 'paused', ...ofLane })
 })
 
-test('a listener that joins a held lane gets the hold with the name of the lane', async () => {
+test('a listener that joins a lane under a hold gets the hold with the name of the lane', async () => {
   await using lane = await openLane()
   lane.sender.pause()
   const { createSenderIn } = await import('../api/sender/sender.js')

@@ -76,7 +76,7 @@ describe('P7: any process may send; the leader signs and broadcasts', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('a burst from four processes: each once, no gap', async () => {
+  test('a burst from four processes: each transaction executes once, without a gap', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const processes = [world.start(), world.start(), world.start(), world.start()]
@@ -93,7 +93,7 @@ describe('P7: any process may send; the leader signs and broadcasts', () => {
 })
 
 describe('a pool of keys in several processes', () => {
-  test('P1: the same id from two processes at once is one transaction, whichever key it went to first', async () => {
+  test('P1: the same id from two processes at once is one transaction, for either key that got it first', async () => {
     const accounts = ['aa', 'bb'].map((end) => `0x${'0'.repeat(38)}${end}` as const)
     const balanceWei = 10n ** 18n
     await using world = await openProcesses({
@@ -124,7 +124,7 @@ describe('a pool of keys in several processes', () => {
   })
 })
 
-describe('the commands of a guest for a transaction', () => {
+describe('the commands of a standby for a transaction', () => {
   async function withGuest() {
     const world = await openProcesses()
     const [leader, standby] = await world.pair()
@@ -137,7 +137,7 @@ describe('the commands of a guest for a transaction', () => {
     }
   }
 
-  test('cancel of one that waits: removed, and nothing is sent', async () => {
+  test('cancel of a waiting transaction: removed, and nothing is sent', async () => {
     await using here = await withGuest()
     const { lane, leader, standby } = here
     leader.sender.pause()
@@ -155,7 +155,7 @@ describe('the commands of a guest for a transaction', () => {
     expect(lane.executed()).toEqual([])
   })
 
-  test('cancel of one that is out: a no-op takes its nonce', async () => {
+  test('cancel of a broadcast transaction: a no-op takes its nonce', async () => {
     await using here = await withGuest()
     const { lane, standby } = here
     lane.script = swallow(1)
@@ -164,7 +164,7 @@ describe('the commands of a guest for a transaction', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('cancel of one that has landed: too late, with its receipt', async () => {
+  test('cancel of a landed transaction: too late, with its receipt', async () => {
     await using here = await withGuest()
     const { lane, standby } = here
     const tx = await lane.settle(standby.sender.send(transfer(1)))
@@ -183,7 +183,7 @@ describe('the commands of a guest for a transaction', () => {
     expect(lane.executed()).toEqual([2])
   })
 
-  test('speedUp: other bytes that offer more, and the hash of the newest', async () => {
+  test('speedUp: new bytes with higher fees, and the hash of the newest bytes', async () => {
     await using here = await withGuest()
     const { lane, standby } = here
     lane.script = swallow(1)
@@ -229,7 +229,7 @@ describe('the commands of a guest for a transaction', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('an allocator hands out nonces where the lane is held, and nowhere else', async () => {
+  test('an allocator hands out nonces only in the process that owns the lane', async () => {
     await using here = await withGuest()
     const { lane, standby } = here
     const allocator = createNonceAllocatorIn(standby.environment, {
@@ -241,7 +241,7 @@ describe('the commands of a guest for a transaction', () => {
     await lane.settle(allocator.close())
   })
 
-  test('P8: a reservation that waits under a hold ends when the lane goes to another process', async () => {
+  test('P8: a reservation that waits under a hold ends when the lane moves to another process', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()

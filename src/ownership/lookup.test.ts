@@ -29,7 +29,7 @@ function heldBack(process: Process, verb: 'find' | 'enqueue' | 'arrivals') {
 }
 
 describe('P8: a transaction that a caller reads from the store keeps its events, for any change during the read', () => {
-  test('in a standby that read it before it was final', async () => {
+  test('for a standby that read it before it was final', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -44,7 +44,7 @@ describe('P8: a transaction that a caller reads from the store keeps its events,
     expect(await lane.settle(tx!.wait('finalized'), SOON_MS)).toMatchObject({ hash: sent.hash })
   })
 
-  test('to a guest, whose send of the same id was answered late', async () => {
+  test('for a standby whose send of the same id was answered late', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -59,7 +59,7 @@ describe('P8: a transaction that a caller reads from the store keeps its events,
     expect(await lane.settle(tx.wait('finalized'), SOON_MS)).toMatchObject({ hash: sent.hash })
   })
 
-  test('in the leader that read it as queued before it arrived and failed at once', async () => {
+  test('for the leader that read it as queued before it arrived and failed at once', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()

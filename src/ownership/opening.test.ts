@@ -116,7 +116,7 @@ test('a lasting failure is reported at once: a refused key', async () => {
   expect(lane.requests.map(({ length }) => length > 1)).toEqual([true, false])
 })
 
-test('one that is asked too often is asked again when it said, and no later than two seconds after', async () => {
+test('a rate-limited node is asked again at the time that it named, at most two seconds late', async () => {
   for (const [retryAfterMs, passedMs] of [
     [1_000, 1_000],
     [60_000, 2_000],
@@ -132,8 +132,8 @@ test('one that is asked too often is asked again when it said, and no later than
   }
 })
 
-describe('of several endpoints', () => {
-  test('one that does not answer keeps no lane from opening beside one that does', async () => {
+describe('several endpoints', () => {
+  test('the lane opens with one endpoint although another one does not answer', async () => {
     for (const state of ['refuses', 'hangs'] as const) {
       for (const dead of [0, 1]) {
         await using several = await openSeveral(['both', 'both'], {
@@ -149,7 +149,7 @@ describe('of several endpoints', () => {
     }
   })
 
-  test('one that asks for a long rest leaves no timer behind in a sender that opens and closes', async () => {
+  test('an endpoint that asks for a long pause leaves no timer in a sender that opens and closes', async () => {
     const often: RpcFailure = { kind: 'http', status: 429, message: 'slow down', retryAfterMs: 86_400_000 }
     await using several = await openSeveral(['both', 'both'], {
       closed: true,
@@ -162,7 +162,7 @@ describe('of several endpoints', () => {
     expect(lane.clock.pendingTimers).toBe(0)
   })
 
-  test('if no endpoint answers, the error names each with its words', async () => {
+  test('if no endpoint answers, the error quotes each of them', async () => {
     await using several = await openSeveral(['both', 'read'], {
       closed: true,
       before([first, second]) {
@@ -223,7 +223,7 @@ describe('the opener of a lane gets all events of the opening', () => {
     expect(lane.events('held')).toMatchObject([{ reason: 'seeding' }])
   })
 
-  test('a sender that joins gets it again', async () => {
+  test('a sender that joins gets the hold again', async () => {
     await using lane = await openLane({ closed: true, coldStart: 'settle', nonce: 7 })
     lane.sender.pause()
     await lane.settle(lane.sender.ready())
@@ -236,7 +236,7 @@ describe('the opener of a lane gets all events of the opening', () => {
   })
 })
 
-test('payments that are sent again and again to a lane that does not open ask the node no more often than one', async () => {
+test('repeated payments to a lane that does not open send no more requests than one payment', async () => {
   const asked: number[] = []
   for (const payments of [1, 20]) {
     await using lane = await openLane({ closed: true })

@@ -7,7 +7,7 @@ import { differencesOf, reportedOptions } from './reportedOptions.js'
 
 const GWEI = 10n ** 9n
 
-test('a process whose options are not those of the holder says so once, by their names, and works on', async () => {
+test('a process whose options differ from those of the owner reports their names once, and works on', async () => {
   await using world = await openProcesses()
   const { lane } = world
   const [holder] = await world.pair()

@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')(
       expect((await lane.snapshot()).holds).toContain('storeReplaced')
     })
 
-    test('the file is put back: the hold is lifted, and the lane goes on', async () => {
+    test('after the file is restored the hold is lifted, and the lane goes on', async () => {
       const { path, lane } = await openLeader()
       await using _ = lane
       renameSync(path, `${path}.old`)

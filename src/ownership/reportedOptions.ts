@@ -65,5 +65,5 @@ export function sayDifferences(differences: readonly OptionDifference[]): string
   const each = differences.map(
     ({ option, own, holder }) => `${option} is ${own} here, and ${holder} in the process that holds the lane`,
   )
-  return `Options that have to be equal in all processes differ: ${each.join('; ')}. Those of the holder count.`
+  return `Options that have to be equal in all processes differ: ${each.join('; ')}. The options of the lane owner apply.`
 }

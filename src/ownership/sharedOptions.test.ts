@@ -49,7 +49,7 @@ describe('a second sender of an account', () => {
     },
   )
 
-  test('that names the same values, or none, shares the lane', async () => {
+  test('with the same values, or without values, shares the lane', async () => {
     await using lane = await openLane(FIRST)
     const given = {
       ...FIRST,
@@ -74,7 +74,7 @@ describe('a second sender of an account', () => {
     await lane.settle(sender.close())
   })
 
-  test('may name another value once the lane is closed', async () => {
+  test('may have other values once the lane is closed', async () => {
     await using lane = await openLane(FIRST)
     const sender = second(lane, { limits: { window: 64 } })
     await lane.rejection(sender.ready())
@@ -84,7 +84,7 @@ describe('a second sender of an account', () => {
   })
 })
 
-test('an allocator that names another value of `limits.reservationTtlMs` than the sender is INVALID', async () => {
+test('an allocator with another `limits.reservationTtlMs` than the sender is INVALID', async () => {
   await using lane = await openLane(FIRST)
   const { client, store } = lane.parameters
   const allocator = createNonceAllocatorIn(lane.environment, {

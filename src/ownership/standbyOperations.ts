@@ -42,7 +42,7 @@ export function createStandbyOperations(parts: {
       await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
     },
     abort(transaction) {
-      const message = 'It was aborted. Whoever holds the lane may have sent it.'
+      const message = 'It was aborted. The owner of the lane may have sent it.'
       rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
       void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
     },

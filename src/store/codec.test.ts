@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { attempt, byOther, hash, liveSlot, reserved, usedSlot } from '../ledger/samples.fixture.js'
 import type { Slot } from '../ledger/slot.js'
 import type { StoredTransaction } from '../types/store.js'
-import { decodeSlot, decodeTransaction, decodeCommand, encodeBody } from './codec.js'
+import { decodeCommand, decodeSlot, decodeTransaction, encodeBody } from './codec.js'
 
 const transaction: StoredTransaction = {
   id: 'payout "7"\u0000\ud800 é',

@@ -1,7 +1,7 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
 import type { StoredDelivery } from '../types/outbox.js'
-import type { LaneKey, LaneReport, StoredTransaction, LaneCommand } from '../types/store.js'
+import type { LaneCommand, LaneKey, LaneReport, StoredTransaction } from '../types/store.js'
 
 /** Increased when today's readers could not read the new format. */
 const FORMAT = 1
@@ -76,7 +76,9 @@ const UNSET_FIELDS: readonly string[] = Object.keys(UNSET)
  *
  * @throws `INVALID` for a value that cannot be stored, for example a function
  */
-export function encodeBody(value: Slot | StoredTransaction | LaneCommand | LaneReport | StoredDelivery): string {
+export function encodeBody(
+  value: Slot | StoredTransaction | LaneCommand | LaneReport | StoredDelivery,
+): string {
   if ('tries' in value) return envelope('delivery', value)
   if ('state' in value) return envelope('slot', value)
   if ('holds' in value) return envelope('report', value)

@@ -1,5 +1,6 @@
-import { systemClock } from '../platform/clock.js'
 import { checkNames, type Names } from '../errors/checkNames.js'
+import { systemClock } from '../platform/clock.js'
+import { type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
 import { hasEnded, UNSEALED } from './ended.js'
 import { isHeld, takeLease } from './leaseTime.js'
 import {
@@ -15,7 +16,6 @@ import {
 import { createMemoryOutboxes } from './memoryOutbox.js'
 import { createMemoryRecords, type MemoryRecords } from './memoryRecords.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
-import { type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
 
 export type MemoryStoreOptions = {
   /** Maximum number of ended transactions that are kept; the oldest are deleted first. @default 100,000 */
@@ -126,7 +126,8 @@ function writeVerbs(lanes: MemoryLanes, records: MemoryRecords): Pick<Store, Wri
       for (const slot of change.slots) records.putSlot(lane, slot)
       lane.cursor = Math.max(lane.cursor ?? 0, change.cursor)
       const { commandsDoneUpTo = 0 } = change
-      if (commandsDoneUpTo > 0) lane.commands = lane.commands.filter(({ sequence }) => sequence > commandsDoneUpTo)
+      if (commandsDoneUpTo > 0)
+        lane.commands = lane.commands.filter(({ sequence }) => sequence > commandsDoneUpTo)
       notifyWatchers(lane)
     },
     async enqueue(added) {
@@ -156,7 +157,10 @@ function readVerbs(lanes: MemoryLanes): Pick<Store, ReadVerb> {
         if (transactions.length === limit) break
         transactions.push(transaction)
       }
-      return arrivalsPage({ transactions, commands: commands.filter(({ sequence }) => sequence > after) }, limit)
+      return arrivalsPage(
+        { transactions, commands: commands.filter(({ sequence }) => sequence > after) },
+        limit,
+      )
     },
     async changes(lane, revision, limit) {
       if (revision === 'now') return { transactions: [], revision: lanes.of(lane).revision }

@@ -2,17 +2,17 @@ import type { Hash } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import type { Slot } from '../ledger/slot.js'
-import type { LeaseState } from './leaseTime.js'
 import {
   type ChainKey,
   chainName,
+  type LaneCommand,
   type LaneKey,
   type LaneReport,
   type Lease,
   laneName,
   type StoredTransaction,
-  type LaneCommand,
 } from '../types/store.js'
+import type { LeaseState } from './leaseTime.js'
 
 export type KeptTransaction = {
   transaction: StoredTransaction

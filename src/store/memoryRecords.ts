@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import { type Slot, withLast } from '../ledger/slot.js'
+import type { ChainKey, Enqueued, StoredTransaction } from '../types/store.js'
 import { hasEnded, mayRestart } from './ended.js'
 import {
   type Book,
@@ -8,7 +9,6 @@ import {
   type MemoryLanes,
   notifyWatchers,
 } from './memoryLanes.js'
-import type { ChainKey, Enqueued, StoredTransaction } from '../types/store.js'
 
 /** Changes the transactions and slots of a memory store. */
 export type MemoryRecords = {

@@ -212,7 +212,11 @@ export type LaneArrivals = {
   /** In the order of arrival: by `sequence`. */
   readonly transactions: readonly StoredTransaction[]
   /** In the order in which they were posted, by a sequence that they share with transactions. */
-  readonly commands: readonly { readonly sequence: number; readonly id: string; readonly command: LaneCommand }[]
+  readonly commands: readonly {
+    readonly sequence: number
+    readonly id: string
+    readonly command: LaneCommand
+  }[]
 }
 
 /**

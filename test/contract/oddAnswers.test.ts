@@ -1,6 +1,5 @@
 import { createClient, fallback, http, publicActions } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startDevnet } from '../../tools/devnet/index.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { getBlockByNumber } from '../../src/rpc/methods/getBlockByNumber.js'
 import { getBlockReceipts } from '../../src/rpc/methods/getBlockReceipts.js'
@@ -11,6 +10,7 @@ import { probeEndpoint } from '../../src/rpc/probe.js'
 import { profileOf } from '../../src/rpc/profileOf.js'
 import { createHttpPort } from '../../src/rpc/transports/http.js'
 import { chainReads } from '../../src/viem/chainReads.js'
+import { startDevnet } from '../../tools/devnet/index.js'
 import {
   answering,
   results,

@@ -10,9 +10,9 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender, memoryStore, type Sender } from '../../src/index.js'
 import type { SenderEvents, Tx } from '../../src/types/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { type Script, type ScriptedServer, startScriptedServer } from './scriptedServer.js'
 import { KEY, secretsOf, secretUrl } from './secrets.js'
 

@@ -1,9 +1,9 @@
 import { KMS } from '@aws-sdk/client-kms'
 import { parseEther, recoverMessageAddress, verifyTypedData } from 'viem'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createSender } from '../../src/index.js'
 import { awsKmsAccount } from '../../src/kms/index.js'
+import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { startLocalKms } from './emulator/localKms.js'
 
 // test/support/localKmsFound.ts searches for it once for the whole run, and prints one line if there is none.

@@ -1,3 +1,5 @@
+import type { Sender } from '../../src/index.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { collectReports, runBurst } from '../../tools/cli/demo/burst.js'
 import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { createRecord } from '../../tools/cli/demo/records.js'
@@ -5,8 +7,6 @@ import { deployLedger, type Ledger, readGasLimits } from '../../tools/cli/demo/s
 import { readStart, type StartPoint } from '../../tools/cli/demo/walk.js'
 import { watchSender } from '../../tools/cli/demo/watch.js'
 import { type AskedItem, createWorkload, type GasLimits } from '../../tools/cli/demo/workload.js'
-import type { Sender } from '../../src/index.js'
-import { systemClock } from '../../src/platform/clock.js'
 import type { LaneRun, Order } from './protocol.js'
 
 type Report = Order & { type: 'report' }

@@ -18,7 +18,7 @@ import { createNonceAllocatorIn } from './allocator.js'
 
 const address = '0x1111111111111111111111111111111111111111'
 
-/** A process on a simulated chain in virtual time. `restart` gives the next one, with the same store. */
+/** A process on a simulated chain in virtual time. `restart` returns the next process with the same store. */
 function setUp(store: Store = memoryStore()) {
   const clock = createVirtualClock()
   const chain = createChain({
@@ -60,7 +60,7 @@ function setUp(store: Store = memoryStore()) {
     }
   }
 
-  /** Lets virtual time pass until the promise is settled. */
+  /** Advances virtual time until the promise settles. */
   async function settled<T>(promise: Promise<T>): Promise<T> {
     let done = false
     const mark = () => {
@@ -74,7 +74,7 @@ function setUp(store: Store = memoryStore()) {
   return { clock, chain, store, settled, ...start(), restart: start }
 }
 
-/** A store whose writes wait until they are let through. */
+/** A store whose writes wait until the test releases them. */
 function slowStore() {
   const store = memoryStore()
   let open: (() => void) | undefined
@@ -93,7 +93,7 @@ function slowStore() {
   }
 }
 
-test('a nonce that stays silent is told after its time, which settling begins anew', async () => {
+test('emits a gap for a reserved nonce without news after its TTL, and settle restarts the TTL', async () => {
   const { clock, allocator, settled } = setUp()
   const lane = allocator({ reservationTtlMs: 10_000 })
   const told: number[] = []
@@ -108,7 +108,7 @@ test('a nonce that stays silent is told after its time, which settling begins an
   expect(told).toEqual([1, 0])
 })
 
-test('a hold that waits for an operator can be lifted where there is no sender', async () => {
+test('an allocator without a sender can lift a hold that waits for an operator', async () => {
   const { allocator, sender, settled } = setUp()
   const [lane, other] = [allocator(), sender()]
   await settled(lane.ready())
@@ -120,7 +120,7 @@ test('a hold that waits for an operator can be lifted where there is no sender',
   expect((await settled(waits)).nonce).toBe(0)
 })
 
-test('a nonce that was released is not told as a gap', async () => {
+test('emits no gap for a released nonce', async () => {
   const { clock, allocator, settled } = setUp()
   const lane = allocator({ reservationTtlMs: 1_000 })
   const told: number[] = []
@@ -131,7 +131,7 @@ test('a nonce that was released is not told as a gap', async () => {
   expect(told).toEqual([])
 })
 
-test('P3: what was given back is handed out again though the window is full: what stands above waits for it', async () => {
+test('P3: hands out released nonces again although the window is full, because higher nonces wait for them', async () => {
   const { allocator, settled } = setUp()
   const lane = allocator({ windowMax: 4 })
   const [first, second] = await settled(lane.reserveMany(4))
@@ -141,7 +141,7 @@ test('P3: what was given back is handed out again though the window is full: wha
   await expect(settled(lane.reserve())).rejects.toMatchObject({ code: 'QUEUE_FULL' })
 })
 
-test('a nonce that an earlier life handed out is not handed out again, and is watched over', async () => {
+test('does not hand out the nonces of an earlier process life again, and watches them', async () => {
   const { clock, allocator, restart, settled } = setUp()
   const before = allocator()
   await settled(before.reserveMany(2))
@@ -154,7 +154,7 @@ test('a nonce that an earlier life handed out is not handed out again, and is wa
   expect(told).toEqual([0, 1, 2])
 })
 
-test('a lane under a hold reserves nothing until it is lifted', async () => {
+test('a lane under a hold reserves no nonce until the hold is lifted', async () => {
   const { clock, allocator, sender, settled } = setUp()
   const lane = allocator()
   const other = sender()
@@ -171,7 +171,7 @@ test('a lane under a hold reserves nothing until it is lifted', async () => {
   expect(reserved).toBe(0)
 })
 
-test('a nonce is in the store before anybody sees it', async () => {
+test('a nonce is in the store before the caller gets it', async () => {
   const { store, shut, open } = slowStore()
   const { clock, allocator, settled } = setUp(store)
   const lane = allocator()
@@ -187,7 +187,7 @@ test('a nonce is in the store before anybody sees it', async () => {
   await settled(reserving)
 })
 
-test('a reservation that is given up while it is written gives its nonce back', async () => {
+test('a reservation that is aborted during its write releases its nonce', async () => {
   const { store, shut, open } = slowStore()
   const { clock, allocator, settled } = setUp(store)
   const lane = allocator()
@@ -203,7 +203,7 @@ test('a reservation that is given up while it is written gives its nonce back', 
   expect((await settled(lane.reserve())).nonce).toBe(0)
 })
 
-test('closing ends what waits for a nonce', async () => {
+test('close rejects the callers that wait for a nonce', async () => {
   const { clock, allocator, sender, settled } = setUp()
   const lane = allocator()
   const other = sender()
@@ -215,7 +215,7 @@ test('closing ends what waits for a nonce', async () => {
   await refused
 })
 
-test("viem's plug-in lets go of a lane that nobody asks for, and hands nothing out twice when it comes back", async () => {
+test("viem's plug-in releases an idle lane, and hands out no nonce twice when the lane opens again", async () => {
   const { clock, chain, client, environment, store, settled } = setUp()
   const manager = createViemNonceManagerIn(environment, { store })
   const key = { address, chainId: 8453, client } as const
@@ -230,7 +230,7 @@ test("viem's plug-in lets go of a lane that nobody asks for, and hands nothing o
   expect(await settled(manager.consume(key))).toBe(5)
 })
 
-test("viem's plug-in does not wait for ever for a lane that is held", async () => {
+test("viem's plug-in does not wait forever for a lane under a hold", async () => {
   const { client, environment, sender, store, settled } = setUp()
   const other = sender()
   await settled(other.ready())

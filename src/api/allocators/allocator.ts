@@ -13,71 +13,75 @@ import { checkLaneOptions, checkLimits } from '../../validate/validateLane.js'
 import { createLazyAccountAllocator, createLazyCounterAllocator } from './lazyAllocator.js'
 import type { Reservation } from './reservation.js'
 
-/** What `createNonceAllocator` takes. */
+/** The parameters of `createNonceAllocator`. */
 export type NonceAllocatorParameters<nonce extends number | bigint = number> = Pick<
   LaneOptions<Chain>,
   'endpoints' | 'store' | 'lossDepth' | 'logger' | 'coldStart' | 'limits'
 > & {
-  /** Any viem client with a chain. Its account, if it has one, is not used. */
+  /** Any viem client with a chain. Its account, if any, is not used. */
   client: AnyClient
-  /** Whose nonces. */
+  /** The account whose nonces are handed out. */
   address: Address
-  /** Where the nonce is counted. @default accountNonce() */
+  /** The counter of the nonces: the account's own, or one that a contract holds. @default accountNonce() */
   source?: NonceSource<nonce> | undefined
   /**
-   * Uses up a nonce that a contract holds and nobody here will use, so that those above it can land: with a payload
-   * that does nothing, signed for this nonce and brought in. Asked for a nonce that was given back and not handed out
-   * again within `limits.gapFillAfterMs`, and for one that stays silent for `limits.reservationTtlMs`; for `fillsMax`
-   * of them at once, and again after `reservationTtlMs` where the counter has not passed it. Where it rejects,
-   * `error` tells. Nonces of accounts are filled by a sender of the same account.
-   * @default none: `gap` tells of them
+   * Uses up an unused nonce of a contract's counter, so that higher nonces can land. The function signs a payload
+   * without effect for this nonce and brings it on chain. It is called for a nonce that was released and not
+   * reserved again within `limits.gapFillAfterMs`, and for a reserved nonce without `commit` or `settle` for
+   * `limits.reservationTtlMs`. At most `limits.fillsMax` calls run at once. It is called again after
+   * `reservationTtlMs` if the counter has not passed the nonce. A rejection is emitted as `error`. Not allowed for
+   * nonces of an account: a sender of the same account fills those.
+   * @default none: each such nonce is emitted as `gap`
    */
   filler?: ((gap: { nonce: nonce }) => Promise<unknown>) | undefined
 }
 
-/** How `reserve` is to wait. */
+/** The options of `reserve`. */
 export type ReserveOptions = {
-  /** Ends the wait with ABORTED. A nonce that was handed out stays. */
+  /** Aborting it ends the wait with `ABORTED`. Reservations that were handed out before stay valid. */
   signal?: AbortSignal | undefined
 }
 
-/** What a contract-held counter looks like, as of its last reading. */
+/** The state of a counter in a contract, as of its last reading. */
 export type CounterSnapshot = {
-  /** The contract's chain. */
+  /** The id of the contract's chain. */
   chainId: number
-  /** What counts: `storage`, `entryPoint`, `safe` or `forwarder`. */
+  /** The kind of the counter: `storage`, `entryPoint`, `safe` or `forwarder`. */
   kind: string
-  /** The contract. */
+  /** The address of the contract. */
   address: Address
-  /** Where the count stands in its storage. */
+  /** The storage slot of the count. */
   slot: Hex
-  /** False: the books of a counter are this process's own, whatever the store. What was handed out before a restart,
-   * or by another process, they do not know: `adopt` it. */
+  /**
+   * Always false: the state of a counter belongs to this process, with any store. It does not include nonces that were
+   * handed out before a restart or by another process. Call `adopt` for those.
+   */
   durable: false
-  /** What the counter stood at in the newest sealed block. */
+  /** The value of the counter in the newest sealed block. */
   floor: bigint
   /** The next count to hand out when there is no hole. */
   cursor: bigint
-  /** Counts that were given back and are handed out first. */
+  /** Released counts, lowest first. They are handed out before `cursor`. */
   holes: readonly bigint[]
-  /** Handed out, and not passed by the counter, pre-confirmed blocks included. */
+  /** The number of counts that are handed out and not passed by the counter, pre-confirmed blocks included. */
   inFlight: number
 }
 
-/** What `on` tells: of accounts and of counters in contracts alike, then of each alone. */
+/** The events of an allocator: those of every allocator, and those of accounts or of counters in contracts alone. */
 export type AllocatorEvents<nonce extends number | bigint = number> = Record<
   /**
-   * A nonce stayed silent for `limits.reservationTtlMs`, or was given back and not handed out again for
-   * `limits.gapFillAfterMs`, and nobody here can fill it. Told again after `reservationTtlMs`.
+   * A reserved nonce had no `commit` or `settle` for `limits.reservationTtlMs`, or a released nonce was not
+   * reserved again for `limits.gapFillAfterMs`, and this process cannot fill it. Emitted again after
+   * `reservationTtlMs`.
    */
   | 'gap'
-  /** A no-op used it up: of a sender of the same account in this process, or of the `filler`. */
+  /** A no-op used up the nonce. It came from a sender of the same account in this process, or from the `filler`. */
   | 'gapFilled'
-  /** It was used by something that was not committed here. */
+  /** The nonce was used by a transaction or payload that was not committed here. */
   | 'foreign',
   { nonce: nonce }
 > & {
-  /** Something failed that no promise tells of: a reading that is tried again, a `filler`. */
+  /** A failure that rejects no promise of a caller: a failed reading, which is tried again, or a failed `filler`. */
   error: { error: Error }
 } & (nonce extends bigint ? CounterEvents<nonce> : AccountEvents<nonce>)
 
@@ -86,71 +90,79 @@ type AccountEvents<nonce> = Record<'unresolved', { nonce: nonce }> &
 
 type CounterEvents<nonce> = Record<
   /**
-   * A sealed block has the counter beyond it, and something was committed here: a payload of its nonce was used, of
-   * which only the contract's event tells that it was this one. After a reorg it may be told again.
+   * The counter has passed the nonce in a sealed block, and a payload was committed here: a payload with this nonce was
+   * used. Only the contract's event shows whether it was the committed one. After a reorg the event may come again.
    */
   | 'used'
-  /** Committed, and the counter has stood at it for `limits.reservationTtlMs`. What is above cannot land either. */
+  /**
+   * A payload was committed, and the counter has stayed at its nonce for `limits.reservationTtlMs`. Higher nonces
+   * cannot land either.
+   */
   | 'stuck'
-  /** The block that used it has left the chain: it may be used again, by the same payload or by another. */
+  /** The block that used the nonce has left the chain. The same payload or another one may use the nonce again. */
   | 'reorged',
   { nonce: nonce }
 >
 
-/** What `adopt` takes: signed bytes, or a payload and its nonce, for nonces that a contract holds. */
+/** The parameter of `adopt`: signed bytes, or for a contract's counter a payload and its nonce. */
 export type AdoptParameters<nonce extends number | bigint = number> = nonce extends bigint
   ? { nonce: nonce; payload: Hex }
   : Hex
 
 /** Hands out nonces to code that signs and sends by itself. */
 export interface NonceAllocator<nonce extends number | bigint = number> extends AsyncDisposable {
-  /** Reads the chain, takes the lease. `reserve` waits for it by itself. */
+  /** Reads the chain and takes the lease. Optional: `reserve` does the same. */
   ready(): Promise<void>
   /**
-   * The lowest nonce that is free, reserved for the caller. Waits while the lane is held.
+   * Reserves the lowest free nonce for the caller. Waits while the lane is under a hold.
    *
-   * @throws TxlaneError `ABORTED`, `CLOSED`, `LEASE_LOST` while another process holds the lane, or `QUEUE_FULL` with
-   * `limits.windowMax` of them handed out and not covered
+   * @throws TxlaneError `ABORTED` by the signal; `CLOSED`; `LEASE_LOST` while another process owns the lane;
+   *   `QUEUE_FULL` if `limits.windowMax` nonces are handed out and not covered
    */
   reserve(options?: ReserveOptions): Promise<Reservation<nonce>>
-  /** The `amount` lowest nonces that are free, in ascending order: consecutive unless some were given back. */
+  /**
+   * Reserves the `amount` lowest free nonces, in ascending order. They are consecutive unless some nonces were released
+   * before. `amount` is a whole number from 1 to `limits.windowMax`.
+   *
+   * @throws TxlaneError as `reserve`, and `INVALID` for the amount. All nonces are reserved, or none
+   */
   reserveMany(amount: number, options?: ReserveOptions): Promise<Reservation<nonce>[]>
   /**
-   * Takes note of signed bytes with a nonce that was not reserved here: those of an earlier life, say. Resolves once
-   * they are in the store. They are followed, and sent again where they stand still. With a nonce that a contract
-   * holds it is a payload: its nonce is handed to nobody from then on.
+   * Registers signed bytes with a nonce that was not reserved here, for example those of an earlier process life.
+   * Resolves once they are in the store. The lane follows them and resends them when they stall. For a contract's
+   * counter the parameter is a payload with its nonce; the allocator does not hand out that nonce from then on.
    *
-   * @throws TxlaneError `INVALID` where the nonce belongs to another transaction; `TOO_LATE` where what used it is
-   *   settled, or the counter has passed it
+   * @throws TxlaneError `INVALID` if the nonce belongs to another transaction; `TOO_LATE` if the transaction that used
+   *   the nonce is settled, or if the counter has passed it
    */
   adopt(bytes: AdoptParameters<nonce>): Promise<void>
-  /** Reads counts, code or the counter's storage again, and drops what is used. */
+  /** Reads the counts and code of the account again, or the storage of the counter, and drops used nonces. */
   resync(): Promise<void>
   /**
-   * Lifts the holds that wait for an operator (`paused`, `jump`, `deepReorg`, `storeBehindChain`), for everybody who
-   * shares the lane. While the lane is being opened it answers the holds that were told by then. Nothing to lift before
-   * that, and with counters in a contract's storage.
+   * Lifts the holds that wait for an operator (`paused`, `jump`, `deepReorg`, `storeBehindChain`), for all users of the
+   * lane. While the lane opens, it lifts the holds that were emitted before the call. It does nothing before that, and
+   * for counters in a contract's storage.
    */
   resume(): void
   /**
-   * What the lane looks like now, from its own books: nothing is asked of a node.
+   * The state of the lane from its own records, without a request to a node.
    *
-   * @throws TxlaneError `INVALID` before `ready` or a first reservation: nothing is known yet
+   * @throws TxlaneError `INVALID` before `ready` or a first reservation, because the chain was not read yet
    */
   snapshot(): nonce extends bigint ? CounterSnapshot : LaneSnapshot
-  /** Calls the listener with each event of the kind from now on, until the function that it gives back is called. */
+  /** Calls the listener with each event of this kind from now on, until the returned function is called. */
   on<event extends keyof AllocatorEvents<nonce>>(
     event: event,
     listener: (payload: AllocatorEvents<nonce>[event]) => void,
   ): () => void
   /**
-   * Reserves no more. What was handed out stays taken: in the store (of a counter in a contract: in this process), and
-   * until the chain shows who used it.
+   * Ends the allocator. Reserved nonces stay taken until the chain shows their use. They are recorded in the store;
+   * for a contract's counter they are recorded in this process only.
    */
   close(): Promise<void>
 }
 
-/** What the two kinds of allocator have of their own. */
+/** The functions that differ between the two kinds of allocator. */
 export type AllocatorInternals<nonce extends number | bigint> = Pick<
   NonceAllocator<nonce>,
   'ready' | 'adopt' | 'resync' | 'resume' | 'close'
@@ -159,7 +171,7 @@ export type AllocatorInternals<nonce extends number | bigint> = Pick<
   snapshot(): LaneSnapshot | CounterSnapshot | undefined
 }
 
-/** `createNonceAllocator` in a given environment: for simulations. */
+/** `createNonceAllocator` in a given environment, for simulations. */
 export function createNonceAllocatorIn<nonce extends number | bigint = number>(
   environment: Environment,
   parameters: NonceAllocatorParameters<nonce>,
@@ -220,7 +232,7 @@ function checkParameters(parameters: unknown): OpenOptions {
     'options',
     parameters,
   ) as unknown as NonceAllocatorParameters
-  // A chain is asked for here, so the client has one from here on.
+  // `checkLaneOptions` refuses a client without a chain.
   const options = { ...rest, client: client as unknown as Client<Transport, Chain> }
   checkLaneOptions(options, ALLOCATOR_OPTIONS)
   checkAddress('address', rest.address)

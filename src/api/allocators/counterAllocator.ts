@@ -19,12 +19,12 @@ import { type ContractSource, type CounterLane, type CounterUser, openCounter } 
 import { abortedError, closedError } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
-/** What is told, of which counter it may be. */
+/** The events of every kind of counter. */
 export type CounterAllocatorEvents = Record<CounterEvent, { nonce: number | bigint }> & {
   error: { error: Error }
 }
 
-/** Hands out what a contract's counter counts. The books are this process's own. */
+/** Hands out the nonces of a contract's counter. Its state belongs to this process alone. */
 export function createCounterAllocator<nonce extends number | bigint>(
   options: OpenOptions,
   source: NonceSource<nonce> & Pick<ContractSource, 'counter'>,
@@ -57,7 +57,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     return opened
   }
 
-  /** Does what takes a count, and has it followed from then on. */
+  /** Runs an action that takes a count, and starts to follow the counter if it was not followed before. */
   function take<T>(lane: CounterLane, act: (counter: Counter) => T): T {
     const followed = lane.counter.pace() === 'cadence'
     const result = act(lane.counter)
@@ -78,7 +78,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     const nonce = nonceOf(count)
     return createReservation({
       nonce,
-      // Who carries it does not matter: whatever an endpoint says of one carrier, another may bring it in.
+      // A refusal of one carrier transaction frees nothing: another one may still bring in the payload.
       carried: true,
       async read(parameters) {
         const { payload, serializedTransaction } = object('parameters', parameters)
@@ -105,14 +105,14 @@ export function createCounterAllocator<nonce extends number | bigint>(
       if (count < 0n || nonceOf(count) !== nonce) throw invalid('nonce', nonce, 'a nonce of this source')
       const lane = await open()
       const { cursor } = lane.counter.state!
-      // Each nonce in between would become a gap.
+      // Each nonce between the cursor and this one would become a gap.
       if (count - cursor > windowMax) throw invalid('nonce', nonce, `one near the next, ${nonceOf(cursor)}`)
       if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonceOf(count))
     },
     async resync() {
       await (await open()).look()
     },
-    // A counter is read, not believed: nothing holds it.
+    // A counter has no holds: its state is read from the contract.
     resume() {},
     snapshot: () => opened && snapshotOf(source, opened),
     async close() {

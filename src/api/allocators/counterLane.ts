@@ -10,12 +10,12 @@ import { type Held, hold } from '../../platform/registry.js'
 import type { RpcReply } from '../../rpc/port.js'
 import { chainName } from '../../types/store.js'
 
-/** A source that counts in a contract. */
+/** A nonce source whose counter is in a contract. */
 export type ContractSource = NonceSource<number | bigint> & {
   readonly counter: NonNullable<NonceSource['counter']>
 }
 
-/** An allocator, to whom it is told what became of a count. */
+/** An allocator that uses the counter and gets its events. */
 export type CounterUser = {
   tell(event: CounterEvent, count: bigint): void
   fail(error: unknown): void
@@ -23,17 +23,19 @@ export type CounterUser = {
   readonly fill: ((count: bigint) => Promise<unknown>) | undefined
 }
 
-/** What outlives those who hold it: counts that are out stay out, for whoever opens the same counter next. */
+/**
+ * The state of a counter, which outlives its allocators: counts in flight stay taken for the next one that opens it.
+ */
 type Books = { readonly counter: Counter; readonly users: Set<CounterUser> }
 
 /** A counter in this process, shared by every allocator of the same contract, slot, chain and store. */
 export type CounterLane = Books & {
   readonly chainId: number
-  /** Reads the counter where what is known of it may be old, once for all who ask at the same time. */
+  /** Reads the counter if the last reading may be old, once for all concurrent callers. */
   refresh(): Promise<void>
-  /** Reads it in any case. */
+  /** Reads the counter in any case. */
   look(): Promise<void>
-  /** Goes on looking by itself, for as long as something is out. */
+  /** Starts polling, which continues as long as counts are in flight. */
   wake(): void
   stop(): Promise<void>
 }
@@ -53,7 +55,7 @@ export async function openCounter(
     return await hold(shared.lanes, name, async () => {
       const endpointPool = await holdEndpointPool(options, environment)
       const books = (shared.counters.get(name) ?? createBooks(options, environment)) as Books
-      // Kept from one holder to the next, for as long as something is out.
+      // Kept from one lane to the next as long as counts are in flight.
       shared.counters.set(name, books)
       const lane = follow(options, source, environment, books, endpointPool)
       return {
@@ -136,7 +138,7 @@ function follow(
       try {
         if (take(replies, request, fell)) fell = false
       } catch (error) {
-        // What was not answered is asked again at the next tick; a slot that is not the counter's stays wrong.
+        // A failed reading is repeated at the next tick. A slot that is not the counter's stays wrong: report it once.
         if (broken || !isTxlaneError(error) || error.code !== 'INVALID') return
         broken = true
         for (const user of users) user.fail(error)
@@ -165,7 +167,7 @@ function follow(
     ...books,
     chainId,
     async refresh() {
-      // While counts are out its own books are the allocator, and every tick reads the counter.
+      // While counts are in flight every tick reads the counter, and the state in this process is authoritative.
       const ageMs = clock.now() - readAtMs
       const known = counter.pace() === 'cadence' ? Number.isFinite(ageMs) : ageMs < limits.pollIntervalMs
       if (!known || broken) await (looking ?? look())

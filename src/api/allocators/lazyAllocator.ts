@@ -13,7 +13,7 @@ import type { CounterAllocatorEvents, createCounterAllocator } from './counterAl
 import type { ContractSource } from './counterLane.js'
 import { abortedError, closedError } from './errors.js'
 
-/** What an allocator is before it is used, and the listeners that it has by then. */
+/** An allocator whose code is loaded on first use. Listeners may be added before that. */
 type Lazy<nonce extends number | bigint> = AllocatorInternals<nonce> & {
   on(event: string, listener: (payload: never) => void): () => void
 }
@@ -42,7 +42,7 @@ export function createLazyAccountAllocator(options: OpenOptions, environment: En
 
 const EVENTS: readonly string[] = ['used', 'foreign', 'gap', 'gapFilled', 'stuck', 'reorged', 'error']
 
-/** The same for what a contract counts. */
+/** An allocator of the nonces of a contract's counter, made by the first call that needs it. */
 export function createLazyCounterAllocator<nonce extends number | bigint>(
   options: OpenOptions,
   source: NonceSource<nonce> & Pick<ContractSource, 'counter'>,
@@ -73,7 +73,7 @@ function createLazy<nonce extends number | bigint>(
   let made: AllocatorInternals<nonce> | undefined
   let closed: Promise<void> | undefined
 
-  /** In the turn of the call once it is made. Whoever waits for the code to be loaded can be stopped. */
+  /** Acts in the turn of the call if the allocator exists. `signal` and `close` end a wait for its code. */
   function use<T>(
     act: (allocator: AllocatorInternals<nonce>) => Promise<T>,
     signal?: AbortSignal | undefined,
@@ -94,7 +94,7 @@ function createLazy<nonce extends number | bigint>(
       use((allocator) => allocator.reserveMany(amount, options), options.signal),
     adopt: (bytes) => use((allocator) => allocator.adopt(bytes)),
     resync: () => use((allocator) => allocator.resync()),
-    // Nothing holds a lane that this has not opened yet, and nothing is known of it.
+    // A lane that this allocator has not opened has no holds here, and its state is unknown.
     resume: () => made?.resume(),
     snapshot: () => made?.snapshot(),
     on,

@@ -18,8 +18,8 @@ const address = account.address.toLowerCase() as Address
 const WATCHED_MS = 180_000
 
 /**
- * Outside code commits bytes and never sends them, and the lane has no signer. Answers when each send came, in
- * milliseconds, where the endpoint answers all of them with `reply`.
+ * Outside code commits bytes and never sends them, and the lane has no signer. The endpoint answers every send with
+ * `reply`. Returns the times of the sends, in milliseconds after the first one.
  */
 async function sendsOf(
   reply: RpcReply,
@@ -66,7 +66,7 @@ async function sendsOf(
       open = false
     }
     promise.then(closed, closed)
-    // A signature is checked in other turns than those of the virtual clock.
+    // The check of a signature runs on real timers, not on the virtual clock.
     while (open) await Promise.all([clock.advance(10), new Promise((resolve) => setImmediate(resolve))])
     return promise
   }
@@ -94,44 +94,41 @@ const pausesOf = (sent: readonly number[]) =>
   sent.slice(1).map((atMs, index) => atMs - (sent[index] as number))
 
 const ANSWERS: Readonly<Record<string, RpcReply>> = {
-  'nothing in time': TIMES_OUT,
+  'a timeout': TIMES_OUT,
   'a full pool': refuses('txpool is full'),
-  'a nonce too high': refuses('nonce too high'),
-  'missing money': refuses('insufficient funds for gas * price + value'),
-  'a fee too low': refuses('transaction underpriced'),
+  'a nonce that is too high': refuses('nonce too high'),
+  'a lack of funds': refuses('insufficient funds for gas * price + value'),
+  'a fee that is too low': refuses('transaction underpriced'),
   'another transaction at the nonce': UNDERPRICED,
-  'a refusal for good': refuses('exceeds block gas limit'),
+  'a permanent refusal': refuses('exceeds block gas limit'),
   'a refusal in unknown words': refuses('computer says no'),
 }
 
-describe.each(Object.entries(ANSWERS))('committed bytes that meet %s, without a signer', (_, reply) => {
+describe.each(Object.entries(ANSWERS))('committed bytes that get %s, without a signer', (_, reply) => {
   test.each([
     ['blocks every 2 s', { blockTimeMs: 2_000 }],
     ['blocks every 12 s', { blockTimeMs: 12_000 }],
-  ])(
-    'are sent again with %s: within a minute each time, and no more than once a block',
-    async (__, options) => {
-      const sent = await sendsOf(reply, options)
-      expect(sent.length).toBeGreaterThan(3)
-      expect(Math.max(...pausesOf(sent))).toBeLessThanOrEqual(62_000)
-      // The first ones come sooner, with pauses that double, for the request that was lost.
-      expect(sent.length).toBeLessThanOrEqual(WATCHED_MS / options.blockTimeMs + 9)
-    },
-  )
+  ])('are resent with %s: within a minute each time, and at most once per block', async (__, options) => {
+    const sent = await sendsOf(reply, options)
+    expect(sent.length).toBeGreaterThan(3)
+    expect(Math.max(...pausesOf(sent))).toBeLessThanOrEqual(62_000)
+    // The first resends come sooner, with doubling pauses, in case the request was lost.
+    expect(sent.length).toBeLessThanOrEqual(WATCHED_MS / options.blockTimeMs + 9)
+  })
 
-  test('are sent again where no block comes, with pauses that double', async () => {
+  test('are resent with doubling pauses while no block comes', async () => {
     const sent = await sendsOf(reply, { halted: true })
     expect(sent.length).toBeGreaterThan(2)
     expect(sent.length).toBeLessThanOrEqual(17)
   })
 })
 
-test('a refusal for good is offered again as soon as it counts, three times, and then with pauses that double to 15 s', async () => {
+test('resends after a permanent refusal three times as soon as the refusal counts, then with pauses that double up to 15 s', async () => {
   const pauses = async (blockTimeMs: number) =>
     pausesOf(await sendsOf(refuses('exceeds block gas limit'), { blockTimeMs })).map((ms) =>
       Math.round(ms / 1_000),
     )
   expect((await pauses(2_000)).slice(0, 8)).toEqual([3, 3, 3, 6, 12, 15, 15, 15])
-  // 2 s at first: the time between blocks is not known yet.
+  // The first pause is 2 s, because the time between blocks is not known yet.
   expect((await pauses(12_000)).slice(0, 5)).toEqual([2, 15, 15, 15, 15])
 })

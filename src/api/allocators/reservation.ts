@@ -3,67 +3,69 @@ import { TxlaneError } from '../../errors/base.js'
 import { classifySendError } from '../../rpc/classify.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 
-/** What goes out under a reserved nonce: signed bytes, or what a contract takes with its own nonce. */
+/** The bytes that a caller is about to send under a reserved nonce. */
 export type CommitParameters =
   /** A signed transaction of the account, at the reserved nonce. */
   | { readonly serializedTransaction: Hex }
-  /** For a nonce that a contract holds: the bytes that the contract takes. */
+  /** For a nonce of a contract's counter: the bytes that the contract accepts with this nonce. */
   | { readonly payload: Hex }
 
 /**
- * One nonce in the caller's hands. `commit` comes before the bytes are sent, `settle` after; `release` instead of
- * both, when nothing was sent.
+ * One nonce that is reserved for the caller. Call `commit` before the bytes are sent and `settle` after. If nothing was
+ * sent, call `release` instead of both.
  *
- * Leaving an `await using` block without any of them says nothing: the nonce stays taken, since it may have been
- * used, until the chain shows by whom, or for `limits.reservationTtlMs`. Release it where you know better.
+ * Leaving an `await using` block without one of these calls does not release the nonce, because it may have been
+ * used. The nonce stays taken until the chain shows its use, or for `limits.reservationTtlMs`. If nothing was sent,
+ * release it.
  */
 export interface Reservation<nonce extends number | bigint = number> extends AsyncDisposable {
-  /** The caller's alone until it is given back or used. */
+  /** The reserved nonce. It belongs to the caller alone until it is released or used. */
   readonly nonce: nonce
   /**
-   * Takes note of what is about to be sent. Resolves once it is in the store; send nothing before. From then on the
-   * lane follows the transaction, sends the same bytes again to its own endpoints where they stand still, and never
-   * gives the nonce to anything else. Other bytes for the same nonce may be committed as well: at most one of them
-   * lands. It does not send: that is the caller's.
+   * Records the bytes that the caller is about to send. Resolves once they are in the store; send nothing before that.
+   * From then on the lane follows the transaction, resends the same bytes to its own endpoints when the transaction
+   * stalls, and never reuses the nonce. Other bytes for the same nonce may be committed as well: at most one of them
+   * lands. `commit` does not send; the caller does.
    *
-   * A `payload` with a nonce that a contract holds is not kept, and not sent again: it is the caller's to bring in,
-   * with any number of carriers. The nonce is never given to anything else until the counter has passed it.
+   * A `payload` for a contract's counter is neither stored nor resent. The caller brings it on chain, with any
+   * number of carrier transactions. The nonce is not handed out again unless the counter has passed it.
    *
-   * @throws TxlaneError `INVALID` or `CHAIN_MISMATCH` for bytes of another chain, account or nonce; `TOO_LATE` when
-   *   the nonce was used or given back; `CLOSED`. Then nothing was noted: do not send. `CLOSED` with the fate `inFlight`:
-   *   the lane closed before the store had answered, so that the bytes may be noted. Do not send them either; whoever opens
-   *   the lane next knows, by their hash.
+   * @throws TxlaneError `INVALID` or `CHAIN_MISMATCH` for bytes of another chain, account or nonce; `TOO_LATE` if the
+   *   nonce was used or released; `CLOSED`. After these errors nothing was recorded: do not send. `CLOSED` with the
+   *   fate `inFlight`: the lane closed before the store had answered, so the bytes may be recorded. Do not send
+   *   them either; the process that opens the lane next finds a recorded transaction by its hash.
    */
   commit(parameters: CommitParameters): Promise<void>
   /**
-   * Says how sending went: without an error it was accepted. An error that no node can mend frees the nonce; after
-   * any other it is unknown whether the bytes arrived, so the nonce stays taken. No error frees a nonce that a
-   * contract holds: whatever became of one carrier, who saw its payload may bring it in with another.
+   * Reports the result of sending: without an error the bytes were accepted. An error of the transaction itself, which
+   * every node would reject, frees the nonce. After any other error it is unknown whether the bytes arrived, so the
+   * nonce stays taken. No error frees a nonce of a contract's counter: another carrier transaction may still bring
+   * in the payload.
    */
   settle(error?: unknown): Promise<void>
   /**
-   * Gives the nonce back: the next reservation gets it. Asserts that nothing was sent under it. Calling it again
-   * does nothing.
+   * Releases the nonce for the next reservation. The caller asserts that nothing was sent under it. A second call does
+   * nothing.
    *
-   * @throws TxlaneError `TOO_LATE` after `commit` or `settle`: something may have been sent
+   * @throws TxlaneError `TOO_LATE` after `commit` or `settle`, because bytes may have been sent
    */
   release(): Promise<void>
 }
 
 export type ReservationBacking<nonce, bytes> = {
   readonly nonce: nonce
-  /** What goes out is carried by something else, so that no fate of the carrier frees the nonce. */
+  /** The payload is carried by another transaction, so that no outcome of that transaction frees the nonce. */
   readonly carried?: true
-  /** Checks what is to be committed, and throws where it is not for this nonce. */
+  /** Checks the bytes to commit. Throws if they are not for this nonce. */
   read(parameters: CommitParameters): Promise<bytes>
   keep(bytes: bytes): Promise<void>
-  /** What became of sending committed bytes. True when that freed the nonce. */
+  /** Handles the outcome of sending committed bytes. Returns true if it freed the nonce. */
   outcome(outcome: SendOutcome['outcome'], bytes: bytes): boolean
   renew(): void
   release(): Promise<void>
 }
 
-/** What is known of a reservation: `unknown` once it may have been used without a word. */
+/** The state of a reservation. `unknown`: the nonce may have been used without a `commit`. */
 type State<bytes> =
   | { readonly is: 'open' | 'unknown' | 'released' }
   | { readonly is: 'committed'; readonly bytes: bytes }
@@ -83,7 +85,7 @@ export function createReservation<nonce extends number | bigint, bytes>(
     async commit(parameters) {
       if (state.is === 'released') throw releasedError(backing.nonce)
       const bytes = await backing.read(parameters)
-      // It takes time to check a signature.
+      // The check of a signature takes time: the nonce may have been released meanwhile.
       if (isReleased(state)) throw releasedError(backing.nonce)
       state = { is: 'committed', bytes }
       await backing.keep(bytes)

@@ -10,7 +10,7 @@ import type { ReserveOptions } from './allocator.js'
 import { abortedError } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
-/** Reserves nonces of an account for code that signs by itself. */
+/** Creates the function that reserves nonces of an account for code that signs by itself. */
 export function createReserving({
   limits,
   closing,
@@ -37,14 +37,14 @@ export function createReserving({
 
   function take({ context, externalNonces }: Engine, amount: number): number[] {
     const { book } = context.lane
-    // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
+    // A full window throws instead of waiting: outside code may want all its nonces before it sends the first one.
     const room = limits.windowMax - (book.cursor - book.coveredTo)
-    // What was given back has its room: were it refused, what stands above would wait for it for ever.
+    // Released nonces always have room. If they were refused, the higher nonces would wait for them for ever.
     if (amount > room && amount > Math.max(0, room) + holesOf(book)) throw fullError(limits.windowMax)
     return Array.from({ length: amount }, () => externalNonces.handOut())
   }
 
-  /** In the store before anybody sees them: after a crash they must not be handed out again. */
+  /** Waits for the store before a caller gets the nonces: after a crash they must not be handed out again. */
   async function given(
     engine: Engine,
     nonces: number[],
@@ -60,7 +60,7 @@ export function createReserving({
     return nonces.map((nonce) => reservationOf(engine, nonce))
   }
 
-  /** Resolves when there is something to be asked again: a hold was lifted, or the lane has left this process. */
+  /** Resolves when a new try makes sense: a hold was lifted, or this process has lost the lane. */
   async function lifted({ context }: Engine, stops: readonly StopSignal[]): Promise<void> {
     let off = () => {}
     const next = new Promise<void>((resolve) => {

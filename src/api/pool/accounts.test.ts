@@ -8,7 +8,7 @@ import { KEYS, ONE_ETHER, openPools, type Pools, transfer } from './poolRelief.f
 
 const markers = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index)
 
-/** Kept in its store, in one turn. */
+/** Sends in one turn, and resolves once the store has the transactions. */
 function queue(
   { lane, pool }: Pools,
   from: number,
@@ -28,7 +28,7 @@ function queue(
 const sealed = ({ lane }: Pools, sent: readonly Tx[]) =>
   lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))))
 
-/** Which keys executed something, and how much. */
+/** The number of executed transactions by key. */
 function executedBy({ executed }: Pools): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const name of executed()) {
@@ -38,7 +38,7 @@ function executedBy({ executed }: Pools): Record<string, number> {
   return counts
 }
 
-/** An affinity of which this key gets the transactions, of the first two. */
+/** An affinity that goes to this key in a pool of the first two keys. */
 function wordFor(address: Address): string {
   const words = markers(0, 100).map((marker) => `word ${marker}`)
   return words.find((word) => nearestTo(word, [FIRST, SECOND]) === address) as string
@@ -47,7 +47,7 @@ function wordFor(address: Address): string {
 const [FIRST, SECOND, THIRD] = KEYS as [Address, Address, Address]
 
 describe('an account that a pool retires', () => {
-  test('gets nothing new, is finished, and is out of the pool then', async () => {
+  test('gets no new transactions, finishes, and then leaves the pool', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const sent = await queue(pools, 0, 10)
@@ -63,7 +63,7 @@ describe('an account that a pool retires', () => {
     expect(pools.executed()).toHaveLength(20)
   })
 
-  test('gives what waits there without a nonce to the others', async () => {
+  test('moves its waiting transactions without a nonce to the other accounts', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -76,7 +76,7 @@ describe('an account that a pool retires', () => {
     expect(executedBy(pools)).toEqual({ 1: 15, 2: 15 })
   })
 
-  test('gives it at once, while the first of its own is still missing', async () => {
+  test('moves them at once, while the first of its own is still missing', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER], { limits: { window: 1 } })
     const { lane, pool } = pools
     const stuck: TxRequest = Object.assign(transfer(0), { account: FIRST })
@@ -85,7 +85,7 @@ describe('an account that a pool retires', () => {
     const affinity = wordFor(FIRST)
     const waiting = await queue(pools, 10, 6, {}, { affinity })
     const retirement = lane.settle(pool.retire(FIRST))
-    // The first of them has a nonce behind the missing one.
+    // The first of them has a nonce above the missing one.
     await sealed(pools, waiting.slice(1))
     expect(executedBy(pools)).toEqual({ 1: 5 })
     expect(pool.senders).toHaveLength(2)
@@ -95,7 +95,7 @@ describe('an account that a pool retires', () => {
     expect(pool.senders).toHaveLength(1)
   })
 
-  test('finishes itself what was sent by its name', async () => {
+  test('finishes the transactions that named it', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const bound = await queue(pools, 0, 5, { account: FIRST })
@@ -104,7 +104,7 @@ describe('an account that a pool retires', () => {
     expect(executedBy(pools)).toEqual({ 0: 5 })
   })
 
-  test('is refused by name from then on, at once', async () => {
+  test('refuses requests that name it from then on, at once', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const named: TxRequest = Object.assign(transfer(1), { account: FIRST })
@@ -118,7 +118,7 @@ describe('an account that a pool retires', () => {
     expect(pools.executed()).toEqual([])
   })
 
-  test('gives back by its id what was sent by its name, and sends it once', async () => {
+  test('returns a transaction that named it by its id, and sends it once', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const sent = await queue(pools, 0, 3, { account: FIRST })
@@ -128,7 +128,7 @@ describe('an account that a pool retires', () => {
     expect(pools.executed()).toHaveLength(3)
   })
 
-  test('is found by the ids of what it sent, and nothing of it is sent again', async () => {
+  test('its transactions are found by their ids and not sent again', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const sent = await queue(pools, 0, 8)
@@ -141,7 +141,7 @@ describe('an account that a pool retires', () => {
     expect(pools.executed()).toHaveLength(8)
   })
 
-  test('waits for lost bytes that have its nonce, and for what is on its way into it', async () => {
+  test('waits for lost bytes with its nonces, and for sends that are entering its lane', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -153,7 +153,7 @@ describe('an account that a pool retires', () => {
     })
     const sent = await queue(pools, 0, 6)
     await lane.settle(Promise.all(sent.map(({ id }, index) => pool.send(transfer(index), { id }))))
-    // On their way into the pool when the account is retired.
+    // These sends are entering the pool when the account is retired.
     const late = queue(pools, 10, 2)
     await lane.settle(pool.retire(FIRST))
     await sealed(pools, [...sent, ...(await late)])
@@ -162,7 +162,7 @@ describe('an account that a pool retires', () => {
     expect(pool.senders).toHaveLength(1)
   })
 
-  test.each(markers(0, 12))('takes nothing with it that is sent %i turns before', async (turns) => {
+  test.each(markers(0, 12))('loses no transaction that was sent %i turns before', async (turns) => {
     for (const isOpen of [true, false]) {
       await using pools = await openPools([ONE_ETHER, ONE_ETHER])
       const { lane, pool } = pools
@@ -177,7 +177,7 @@ describe('an account that a pool retires', () => {
     }
   })
 
-  test('is the last one never, nor one that the pool does not have', async () => {
+  test('is never the last account, nor an account that the pool does not have', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const retirement = lane.settle(pool.retire(FIRST))
@@ -189,7 +189,7 @@ describe('an account that a pool retires', () => {
     await sealed(pools, await queue(pools, 0, 1))
   })
 
-  test('is retired once, whoever asks and stops waiting', async () => {
+  test('is retired once for all callers, also if one caller stops waiting', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const sent = await queue(pools, 0, 10)
@@ -203,7 +203,7 @@ describe('an account that a pool retires', () => {
     expect(pool.senders).toHaveLength(1)
   })
 
-  test('stays in its store where the process dies before that, and is finished by the next', async () => {
+  test('keeps its transactions in the store if the process ends early, and the next process finishes them', async () => {
     const store = { ...memoryStore({ now: () => 0 }), durable: true }
     await using pools = await openPools([ONE_ETHER, ONE_ETHER], { store })
     const { lane, pool } = pools
@@ -222,7 +222,7 @@ describe('an account that a pool retires', () => {
 })
 
 describe('an account that is added to a pool', () => {
-  test('takes its part of what comes from then on, and of what waits for money', async () => {
+  test('takes its share of new transactions and of transactions that wait for money', async () => {
     await using pools = await openPools([0n, 0n, ONE_ETHER], {}, 2)
     const { pool } = pools
     const waiting = await queue(pools, 0, 6)
@@ -233,7 +233,7 @@ describe('an account that is added to a pool', () => {
     expect(executedBy(pools)).toEqual({ 2: 6 })
   })
 
-  test('is heard of by those who listen to the pool, as long as they do', async () => {
+  test('emits its events to the listeners of the pool until they are removed', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], {}, 2)
     const { lane, pool } = pools
     const heard: string[] = []
@@ -247,7 +247,7 @@ describe('an account that is added to a pool', () => {
     expect(heard).toHaveLength(before)
   })
 
-  test('is paused where all are, and takes what comes once they go on', async () => {
+  test('starts paused if all accounts are paused, and takes transactions after resume', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], {}, 2)
     const { pool } = pools
     pool.pause()
@@ -259,7 +259,7 @@ describe('an account that is added to a pool', () => {
     expect(executedBy(pools)).toEqual({ 0: 2, 1: 2, 2: 2 })
   })
 
-  test('is refused where the pool has it, cannot use it, or is closed', async () => {
+  test('is refused if the pool has it already, cannot use it, or is closed', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], {}, 2)
     const { lane, pool } = pools
     const upper = { ...pools.account(0), address: FIRST.toUpperCase().replace('0X', '0x') as Address }
@@ -269,7 +269,7 @@ describe('an account that is added to a pool', () => {
     expect(() => pool.add(pools.account(2))).toThrow(expect.objectContaining({ code: 'CLOSED' }))
   })
 
-  test('may be one that was retired before', async () => {
+  test('may be an account that was retired before', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     await sealed(pools, await queue(pools, 0, 2))
@@ -281,7 +281,7 @@ describe('an account that is added to a pool', () => {
 })
 
 describe('an account of a pool that is paused alone', () => {
-  test('sends nothing until it goes on, and gives away what is not bound to it', async () => {
+  test('sends nothing until resume, and its unbound transactions move to other accounts', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -297,7 +297,7 @@ describe('an account of a pool that is paused alone', () => {
     expect(executedBy(pools)).toEqual({ 0: 1, 1: 10 })
   })
 
-  test('is one that the pool has', async () => {
+  test('must be an account that the pool has', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     expect(() => pools.pool.pause(THIRD)).toThrow(expect.objectContaining({ code: 'INVALID' }))
     expect(() => pools.pool.resume(THIRD)).toThrow(expect.objectContaining({ code: 'INVALID' }))

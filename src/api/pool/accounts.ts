@@ -14,58 +14,60 @@ import { poolRuntime } from './poolRuntime.js'
 
 /** The options of `retire`. */
 export type RetireOptions = {
-  /** Where the rest of the money goes: the treasury, say. */
+  /** The address that gets the remaining balance, such as the treasury. @default the balance stays in the account */
   sweepTo?: Address | undefined
-  /** Ends the wait with `ABORTED`. The account is still being retired. */
+  /** Aborting it ends the wait with `ABORTED`. The account is still being retired. */
   signal?: AbortSignal | undefined
 }
 
-/** What a pool does with its accounts. */
+/** The accounts of a pool, and the calls that change them. */
 export type AccountsOf<chain extends Chain> = {
-  /** Pays the others, where one was named. */
+  /** The sender of the treasury; undefined if the pool has none. */
   readonly treasury: Sender<chain> | undefined
-  /** One for each account, in the order given; those that were added last. */
+  /** One sender for each account that is not retired, in the order of `accounts`; accounts of `add` come last. */
   readonly senders: readonly Sender<chain>[]
   /**
-   * One more account, from now on. Its lane is opened with its first transaction, or by `ready()` of what it gives back.
-   * Listeners of the pool hear of it too. Where all accounts are paused, this one is.
+   * Adds an account to the pool. Its first transaction opens its lane, or `ready()` of the returned sender.
+   * Listeners of the pool also get its events. If `pause()` has paused all accounts, this account is paused too.
    *
-   * @throws TxlaneError `INVALID` where it cannot sign here, or the pool has it; `CLOSED`
+   * @throws TxlaneError `INVALID` if the account cannot sign here or is in the pool already; `CLOSED`
    */
   add(account: LocalAccount): Sender<chain>
   /**
-   * Takes an account out of the pool. Nothing new goes to it. What waits there without a nonce goes to the other accounts,
-   * unless it is bound to its own: by name, in a sequence, with `authorize`, `deploys` or `effect`. What is bound to it, or has
-   * a nonce, is finished there. Resolves when all of it is sealed and no gap is left. Its lane stays open until the pool
-   * closes, and repairs what a reorg undoes; `add` brings it back.
+   * Takes an account out of the pool. It gets no new transactions. Transactions that wait for a nonce move to the other
+   * accounts, unless they are bound to their account: by name, by a sequence, or by `authorize`, `deploys` or `effect`.
+   * The account finishes transactions that are bound to it or have a nonce. Resolves when all of them are sealed and no
+   * gap is left. The lane stays open until the pool closes, and repairs the effects of reorgs. `add` brings the account
+   * back.
    *
-   * With `sweepTo` the money that is left goes to that address then, but for three times of what the transfer may cost at
-   * first, so that it can be bumped; it resolves when that is sealed as well. Without it the money stays where it is.
+   * With `sweepTo` the remaining balance then goes to that address, minus three times the initial maximum cost of the
+   * transfer, so that the transfer can be bumped. The promise resolves when the transfer is sealed as well. Without
+   * `sweepTo` the balance stays in the account.
    *
-   * It goes for this process: each that serves the account retires it. A paused account sends nothing, and so is finished
-   * only after `resume`.
+   * The call affects this process only: every process that serves the account has to retire it. A paused account sends
+   * nothing, so it finishes only after `resume`.
    *
-   * @throws TxlaneError `INVALID` where the pool has no such account, or none beside it that is not being retired; `ABORTED`
-   * by the signal, and `CLOSED`, fate `inFlight`, where the pool closes before that: the account is still being retired, and
-   * another call waits on. `LEASE_LOST`, fate `notExecuted`, where another process holds the account when it is to be
-   * swept
+   * @throws TxlaneError `INVALID` if the pool has no such account, or if every other account is retired or being
+   *   retired. `ABORTED` by the signal, and `CLOSED` (fate `inFlight`) if the pool closes before the end: the
+   *   account is still being retired, and another call continues to wait. `LEASE_LOST` (fate `notExecuted`) if
+   *   another process owns the lane of the account at the time of the sweep
    */
   retire(address: Address, options?: RetireOptions): Promise<void>
   /**
-   * As `pause` of a sender, for one account or for all. What waits at an account that is paused alone, and is not bound to
-   * it, goes to the others.
+   * `pause` of a sender, for one account or for all. If one account is paused alone, its waiting transactions that are
+   * not bound to it move to the other accounts.
    */
   pause(address?: Address): void
-  /** As `resume` of a sender, for one account or for all. */
+  /** `resume` of a sender, for one account or for all. */
   resume(address?: Address): void
-  /** As `setFees` of a sender, for all accounts, those that are added later as well. A budget is each account's own. */
+  /** `setFees` of a sender for all accounts, including later ones. A budget applies to each account separately. */
   setFees(fees: FeeChange): void
 }
 
-/** The sender of one more account. */
+/** Makes the sender of a further account. */
 export type MakeMember = (account: LocalAccount) => Member
 
-/** The accounts of a pool come and go, and those who listen to the pool hear of all of them. */
+/** The accounts of a pool. Accounts may come and go; listeners of the pool get the events of all of them. */
 export type Accounts = Omit<AccountsOf<Chain>, 'treasury'> & {
   on: Sender['on']
   close(): Promise<void>
@@ -81,7 +83,7 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
   const listening = new Set<Listening>()
   const retirements = new Map<Member, Promise<void>>()
   const sweeps = new WeakMap<Member, Promise<void>>()
-  // Of one process: a member that comes later is paused as well.
+  // In this process all accounts are paused, so a member that is added later starts paused.
   let allPaused = false
   let feeChange: FeeChange | undefined
   let closing: Promise<void> | undefined
@@ -98,21 +100,21 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
     return member
   }
 
-  /** Where it fails it is tried again by the next who asks. */
+  /** Drains the account once for all callers. After a failure the next call tries again. */
   function retirementOf(member: Member): Promise<void> {
     const known = retirements.get(member)
     if (known) return known
     members.retire(member)
     const retirement = member.sender
       .drain()
-      // It may have been added again meanwhile.
+      // The account may have been added again meanwhile.
       .then(() => (members.taking.includes(member) ? undefined : members.retired(member)))
       .finally(() => retirements.delete(member))
     retirements.set(member, retirement)
     return retirement
   }
 
-  /** One at a time: a second call waits for the transfer of the first. */
+  /** Sweeps one transfer at a time: a second call waits for the transfer of the first. */
   function sweepOf(member: Member, to: Address): Promise<void> {
     const sweeping = (sweeps.get(member) ?? Promise.resolve())
       .catch(() => {})
@@ -121,7 +123,7 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
     return sweeping
   }
 
-  /** The senders of all, or of the one that is named. */
+  /** The senders of all accounts, or the sender of the given one. */
   function named(address: Address | undefined): readonly Sender[] {
     return sendersOf(address === undefined ? members.all : [members.of(address, 'address')])
   }

@@ -1,6 +1,6 @@
 /**
- * Of these, the one that a word goes to: by the word alone, so that it is the same one in every process. Where one is
- * missing, only its own words go to another.
+ * Chooses the address for a string, by rendezvous hashing: every process chooses the same one. If an address is
+ * missing, only its own strings go to another address.
  */
 export function nearestTo<T extends string>(word: string, addresses: readonly T[]): T | undefined {
   const scores = addresses.map((address) => ({ address, score: scoreOf(`${word}@${address.toLowerCase()}`) }))
@@ -10,7 +10,7 @@ export function nearestTo<T extends string>(word: string, addresses: readonly T[
   )?.address
 }
 
-/** FNV-1a, its bits mixed once more: the same number for the same text everywhere. */
+/** FNV-1a with one more mix of its bits. The same text has the same number in every process. */
 function scoreOf(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++)

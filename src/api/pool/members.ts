@@ -5,34 +5,36 @@ import type { HoldReason } from '../../types/index.js'
 import type { Member } from '../sender/member.js'
 import { nearestTo } from './affinity.js'
 
-/** The accounts of a pool, and which of them gets what. */
+/** The accounts of a pool, and the choice between them for each transaction. */
 export type Members = {
-  /** Every one that the pool has ever had, in the order in which they came. */
+  /** Every account that the pool has ever had, in the order of their addition. */
   readonly all: readonly Member[]
-  /** Those that are not retired. */
+  /** The accounts that are not retired. */
   readonly serving: readonly Member[]
-  /** Those that take something: they are not being retired either. */
+  /** The accounts that take new transactions: not retired, and not being retired. */
   readonly taking: readonly Member[]
   find(address: unknown): Member | undefined
-  /** @throws `INVALID` where the pool has no such account. `argument`: of the caller */
+  /** @throws `INVALID` if the pool has no such account. `argument`: the name of the caller's argument, for the error */
   of(address: string, argument: string): Member
-  /** Of those with room the one with the least under way, else the one with the most room. Among equals they take turns. */
+  /** The account with room that has the least load; without one, the account with the most room. Equals take turns. */
   freest(): Member
-  /** By the word alone; another only while that one is out of work. */
+  /**
+   * The account of an affinity, by the string alone. Another account is chosen only while a long hold stops that one.
+   */
   nearest(affinity: string): Member
-  /** Reads what other processes say of the lanes that they hold, where that is older; undefined where nothing is to be read. */
+  /** Reads the reports of other processes about their lanes if the last read is old; undefined if there are none. */
   fresh(): Promise<void> | undefined
-  /** Something is on its way into the lane of one until the work is done. */
+  /** Counts one more transaction as on its way into the lane until the work is done. */
   starting<T>(member: Member, work: () => Promise<T>): Promise<T>
-  /** It serves from now on, again where it was retired. */
+  /** The account serves from now on, also if it was retired before. */
   add(member: Member): void
-  /** Nothing new goes to it from now on, and what waits there goes elsewhere. */
+  /** The account gets no new transactions from now on; waiting ones that are not bound to it move to other accounts. */
   retire(member: Member): void
-  /** What it had is finished. */
+  /** The account has finished all its transactions. */
   retired(member: Member): void
 }
 
-/** Held by one of these, a lane takes nothing on for longer than a moment. */
+/** The holds that stop a lane for longer than a moment. */
 const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'paused',
   'starved',
@@ -43,10 +45,10 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'feeBudget',
 ])
 
-/** A report that is older is read anew when an account is chosen, and when something is handed over. */
+/** An older report is read again before an account is chosen and before a transaction moves to another lane. */
 const FRESH_MS = 500
 
-/** `refillWei`: so much a treasury gives to each account that has too little. */
+/** `refillWei`: the balance up to which a treasury refills each account; 0 without a treasury. */
 export function createMembers(given: readonly Member[], refillWei = 0n): Members {
   const all: Member[] = []
   const leaving = new Map<Member, 'retiring' | 'retired'>()
@@ -62,7 +64,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
     return room > 0 && otherRoom > 0 ? loadOf(one) < loadOf(other) : room > otherRoom
   }
 
-  /** What one does not send goes to the one with the most room of those that can pay, whichever process holds it. */
+  /** Transactions that `idle` cannot send go to the account with the most room that can pay, in any process. */
   function placesBeside(idle: Member): FindFundedLane {
     void members.fresh()
     const places = taking().flatMap((member) => {
@@ -86,7 +88,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
     }
   }
 
-  /** True where there may be some: it came since it was read, or the lane is not open yet. */
+  /** True if another account may have money: its balance may be newer than the reading, or its lane is not open yet. */
   function lookForMoney(idle: Member): boolean {
     const others = taking().filter((member) => member !== idle && !member.closed())
     const looking = others.map((member) => {
@@ -128,7 +130,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
       return members.of(nearestTo(affinity, addresses) as Address, 'affinity')
     },
     fresh() {
-      // One reading serves all lanes of the store.
+      // One read serves all lanes of the store.
       for (const member of all) {
         const lane = member.lane()
         if (lane) return lane.reports.fresh(FRESH_MS)

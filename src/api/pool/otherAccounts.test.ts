@@ -6,11 +6,11 @@ import { KEYS, ONE_ETHER, openPools, type Pools, transfer } from './poolRelief.f
 
 const from = (key: number, request: TxRequest) => ({ ...request, account: KEYS[key] }) as unknown as TxRequest
 
-/** Sent by the second key of a pool with two. */
+/** A transaction of the second key, sent by a pool of two keys. */
 const sentBySecond = ({ lane, pool }: Pools, options = {}): Promise<Tx> =>
   lane.settle(pool.send(from(1, transfer(1)), { id: 'rent', until: 'queued', ...options }))
 
-/** Counts what the store is asked. */
+/** A store that counts its calls. */
 function countedStore() {
   const store = memoryStore()
   const counts = { find: 0, enqueue: 0 }
@@ -28,8 +28,8 @@ function countedStore() {
   return { store: counted, counts }
 }
 
-describe('a pool answers for an account that it does not have any more', () => {
-  test('the same id and request is the same transaction, on its way and once it has landed', async () => {
+describe('a pool answers for an account that it no longer has', () => {
+  test('the same id and request is the same transaction, in flight and after it has landed', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane } = pools
     const tx = await sentBySecond(pools)
@@ -43,7 +43,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     expect(pools.executed()).toEqual(['1@1'])
   })
 
-  test('another request with that id is a conflict that names the field, and sends nothing', async () => {
+  test('another request with that id is a conflict that names the field and sends nothing', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane } = pools
     const tx = await sentBySecond(pools)
@@ -57,7 +57,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     expect(pools.executed()).toEqual(['1@1'])
   })
 
-  test('a request that names an account of this pool is a conflict that has the fate of the one that was sent', async () => {
+  test('a request that names an account of this pool is a conflict with the fate of the sent transaction', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane } = pools
     const tx = await sentBySecond(pools)
@@ -73,7 +73,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     })
   })
 
-  test('one that ended without executing says why, and that it was not executed', async () => {
+  test('a transaction that ended without execution reports the reason and the fate notExecuted', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane } = pools
     const tx = await sentBySecond(pools, { expires: { atMs: lane.clock.wallNow() - 1 } })
@@ -87,7 +87,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     })
   })
 
-  test('by its id and its hash, followed until it is final', async () => {
+  test('finds a transaction by its id and its hash, and follows it until it is final', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane } = pools
     const tx = await sentBySecond(pools)
@@ -100,7 +100,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     expect(found?.stage).toBe('finalized')
   })
 
-  test('who waits for a later stage of one that had landed when it was found is told', async () => {
+  test('a wait for a later stage resolves for a transaction that had landed when it was found', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER], { lossDepth: 1 })
     const { lane } = pools
     const tx = await sentBySecond(pools)
@@ -112,7 +112,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     expect(found?.stage).toBe('finalized')
   })
 
-  test('what is found and has landed is asked about no more', async () => {
+  test('does not read a found transaction again after it has landed', async () => {
     const { store, counts } = countedStore()
     await using pools = await openPools([ONE_ETHER, ONE_ETHER], { store, lossDepth: 1 })
     const { lane } = pools
@@ -126,7 +126,7 @@ describe('a pool answers for an account that it does not have any more', () => {
     expect(counts.find).toBe(asked)
   })
 
-  test('a cancel is left for whoever has its lane', async () => {
+  test('the owner of its lane executes a cancel', async () => {
     await using pools = await openPools([ONE_ETHER, 0n])
     const { lane } = pools
     const tx = await sentBySecond(pools)
@@ -137,8 +137,8 @@ describe('a pool answers for an account that it does not have any more', () => {
   })
 })
 
-describe('what a pool asks its store, however many keys it has', () => {
-  test('one reading for an id that nobody knows', async () => {
+describe('reads and writes of the store by a pool, for any number of keys', () => {
+  test('one read for an unknown id', async () => {
     const { store, counts } = countedStore()
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { store })
     const { lane, pool } = pools
@@ -148,7 +148,7 @@ describe('what a pool asks its store, however many keys it has', () => {
     expect(counts.find).toBe(1)
   })
 
-  test('one reading and one write for a new transaction with an id', async () => {
+  test('one read and one write for a new transaction with an id', async () => {
     const { store, counts } = countedStore()
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { store })
     const { lane, pool } = pools
@@ -158,7 +158,7 @@ describe('what a pool asks its store, however many keys it has', () => {
     expect(counts).toEqual({ find: 1, enqueue: 1 })
   })
 
-  test('no reading for what this process has under way', async () => {
+  test('no read for a transaction in flight in this process', async () => {
     const { store, counts } = countedStore()
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { store })
     const { lane, pool } = pools

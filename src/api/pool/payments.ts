@@ -2,9 +2,9 @@ import type { Member } from '../sender/member.js'
 import { poolRuntime } from './poolRuntime.js'
 import type { createTreasury, Treasury } from './treasury.js'
 
-/** The payments of a treasury, whose code is loaded when the first of them may be due. */
+/** The payments of a treasury. Their code is loaded when the first payment may be due. */
 export type Payments = Treasury & {
-  /** From now on accounts are looked at. May be called again and again. */
+  /** Starts to watch the balances of the accounts. Further calls do nothing. */
   start(): void
 }
 
@@ -21,7 +21,10 @@ export function createPayments(
     return treasury
   }
 
-  /** Where it cannot be loaded, neither can the lanes: whoever opens one is told, and the next start tries anew. */
+  /**
+   * If this code cannot be loaded, neither can the lanes: the caller that opens a lane gets the error. The next start
+   * retries.
+   */
   const unloaded = () => {
     loading = undefined
   }

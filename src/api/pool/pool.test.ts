@@ -11,7 +11,7 @@ const ACCOUNTS = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const
 const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
-/** It asks nobody for help, and helps nobody. */
+/** A member that exchanges no transactions with other members. */
 const ALONE: Pick<
   Member,
   'rebalanceBy' | 'lane' | 'warm' | 'runtime' | 'opened' | 'live' | 'load' | 'counts' | 'list'
@@ -27,10 +27,10 @@ const ALONE: Pick<
   opened: () => true,
 }
 
-/** What a store that two processes share has of an id. */
+/** The record of an id in a store that two processes share. */
 type Kept = { readonly address: Address; readonly value: bigint | undefined }
 
-/** The pool of one process, whose first choice is the account that is named. */
+/** The pool of one process, which prefers the account `roomiest`. */
 function poolOf(kept: Map<string, Kept>, roomiest: Address) {
   const members = ACCOUNTS.map((address): Member => {
     const txOf = (id: string, from: Address) =>
@@ -68,8 +68,8 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
   return createPool(members, { make: none })
 }
 
-describe('P1: one id from two processes at once, whose pools would take different accounts', () => {
-  test('is one transaction, and both have it', async () => {
+describe('P1: one id from two processes at once, whose pools would choose different accounts', () => {
+  test('is one transaction that both processes have', async () => {
     const kept = new Map<string, Kept>()
     const pools = ACCOUNTS.map((account) => poolOf(kept, account))
     const sent = await Promise.all(pools.map((pool) => pool.send(REQUEST, { id: 'a' })))
@@ -80,7 +80,7 @@ describe('P1: one id from two processes at once, whose pools would take differen
     expect(kept.size).toBe(1)
   })
 
-  test('with different requests is a conflict for the second', async () => {
+  test('is a conflict for the second process if the requests differ', async () => {
     const kept = new Map<string, Kept>()
     const [one, two] = ACCOUNTS.map((account) => poolOf(kept, account))
     const [, second] = await Promise.allSettled([
@@ -90,7 +90,7 @@ describe('P1: one id from two processes at once, whose pools would take differen
     expect(second).toMatchObject({ status: 'rejected', reason: { code: 'ID_CONFLICT' } })
   })
 
-  test('is a conflict for who names the account', async () => {
+  test('is a conflict for a process that names the account', async () => {
     const kept = new Map<string, Kept>()
     const [one, two] = ACCOUNTS.map((account) => poolOf(kept, account))
     await one?.send(REQUEST, { id: 'a' })
@@ -99,12 +99,12 @@ describe('P1: one id from two processes at once, whose pools would take differen
   })
 })
 
-/** These pools get no further account. */
+/** These pools must not make a further account. */
 const none = (): never => {
   throw new Error('No account was to be added.')
 }
 
-/** Notes in `chosen` what it is given, and has room for one. */
+/** A member with room for one transaction, which records each of its transactions in `chosen`. */
 function memberAt(index: number, chosen: number[]): Member {
   const address = `0x${String(index).padStart(40, '0')}` as Address
   return {
@@ -122,8 +122,8 @@ function memberAt(index: number, chosen: number[]): Member {
   }
 }
 
-describe('which account takes the next', () => {
-  /** Accounts with so much room, and so many under way; what was chosen, in order. */
+describe('the choice of the account for the next transaction', () => {
+  /** A pool of accounts with this room and load. `chosen` lists the choices in order. */
   function poolWith(accounts: readonly { room: number; load: number }[]) {
     const chosen: number[] = []
     const members = accounts.map(
@@ -136,13 +136,13 @@ describe('which account takes the next', () => {
     return { pool: createPool(members, { make: none }), chosen }
   }
 
-  test('idle ones by turns, however large the window of one has grown', async () => {
+  test('takes idle accounts in turn, however large the window of one account has grown', async () => {
     const { pool, chosen } = poolWith([4_096, 64, 64, 64, 64].map((room) => ({ room, load: 0 })))
     for (let times = 0; times < 10; times++) await pool.send(REQUEST)
     expect([...chosen].sort()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
   })
 
-  test('the one with the least under way, as long as it has room', async () => {
+  test('takes the account with the lowest load that has room', async () => {
     const { pool, chosen } = poolWith([
       { room: 100, load: 9 },
       { room: 1, load: 3 },
@@ -152,7 +152,7 @@ describe('which account takes the next', () => {
     expect(chosen).toEqual([1])
   })
 
-  test('where none has room, the one for which the fewest wait', async () => {
+  test('takes the account with the fewest waiting transactions if no account has room', async () => {
     const { pool, chosen } = poolWith([
       { room: -9, load: 70 },
       { room: -2, load: 90 },
@@ -163,7 +163,7 @@ describe('which account takes the next', () => {
 })
 
 describe('affinity', () => {
-  /** Who takes what, among ten accounts with the given holds. */
+  /** Chooses among ten accounts with the given holds. */
   function choices(holds: ReadonlyMap<number, readonly HoldReason[]> = new Map()) {
     const taken: number[] = []
     const members = Array.from(
@@ -182,7 +182,7 @@ describe('affinity', () => {
   }
   const words = Array.from({ length: 200 }, (_, index) => `user-${index}`)
 
-  test('the same word goes to the same account, in every process, and words are spread', async () => {
+  test('the same string goes to the same account in every process, and strings are spread over the accounts', async () => {
     const [one, other] = [choices(), choices()]
     const counts = new Map<number, number>()
     for (const word of words) {
@@ -195,7 +195,7 @@ describe('affinity', () => {
     expect(Math.max(...counts.values())).toBeLessThan(50)
   })
 
-  test('another account takes over from one that is starved or paused, and only what was that one’s', async () => {
+  test('other accounts take over the strings of a starved or paused account, and no other strings', async () => {
     for (const reason of ['starved', 'paused'] as const) {
       const [usual, without] = [choices(), choices(new Map([[3, [reason]]]))]
       for (const word of words) {
@@ -206,7 +206,7 @@ describe('affinity', () => {
     }
   })
 
-  test('a hold of a moment moves nothing', async () => {
+  test('a short hold changes no choice', async () => {
     const [usual, held] = [choices(), choices(new Map([[3, ['unknownCommit']]]))]
     for (const word of words) expect(await held(word)).toBe(await usual(word))
   })

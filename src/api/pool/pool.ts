@@ -27,22 +27,22 @@ import { accountOf, createRouting } from './routing.js'
 import { checkTreasury, type TreasuryOptions, type TreasuryPolicy } from './treasuryOptions.js'
 
 /**
- * Several accounts behind one sender. Each transaction goes to the account with the least under way; which one it was is
- * told by its record's `from`, and by the sealed receipt's.
+ * Several accounts behind one sender. Each transaction goes to the account with the fewest transactions in flight. The
+ * field `from` of its record, and of the sealed receipt, names that account.
  */
 export type SenderPool<chain extends Chain = Chain> = Sender<chain> & AccountsOf<chain>
 
-/** What `createSenderPool` takes. */
+/** The parameters of `createSenderPool`. */
 export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
-  /** A viem client with a chain. Its transport is the first endpoint; an account in it is not used. */
+  /** A viem client with a chain. Its transport is the first endpoint; its account, if any, is not used. */
   client: Client<Transport, chain, Account | undefined>
-  /** At least one; each once. */
+  /** The accounts that send: at least one, each once. */
   accounts: readonly LocalAccount[]
-  /** Keeps the accounts between two balances. @default nobody pays them */
+  /** Pays the accounts, so that their balances stay between two values. @default no treasury */
   treasury?: TreasuryOptions | undefined
 }
 
-/** `createSenderPool` in a given environment. */
+/** `createSenderPool` in a given environment, for simulations. */
 export function createSenderPoolIn(
   environment: Environment,
   parameters: SenderPoolParameters<Chain>,
@@ -70,8 +70,8 @@ export function checkAccounts(accounts: readonly LocalAccount[]): void {
 }
 
 /**
- * The pool over senders that are there already. `starved`: for every transaction that names none itself. `make`: the
- * sender of one more account.
+ * Creates the pool over existing senders. `starved`: the value for every transaction that has none. `make`: makes the
+ * sender of a further account.
  */
 export function createPool(
   given: readonly Member[],
@@ -95,7 +95,7 @@ export function createPool(
   const sends = createPoolSends({ members, routing, starved, begun: () => payments?.start() })
   let unready: readonly HealthReason[] = []
 
-  /** It stands for all accounts where they have one answer: each of them reads the same store. */
+  /** Answers for all accounts if the answer is the same for each of them: they read the same store. */
   const first = (): Sender => accounts.senders[0] as Sender
 
   async function sendCall(call: ContractCall, options: SendOptions | undefined): Promise<Tx> {
@@ -140,7 +140,7 @@ export function createPool(
     sendSequence: sends.sendSequence,
     get: routing.get,
     async list(options = {}) {
-      // Whoever is asked: its store answers for all accounts of the chain.
+      // Any member can answer: its store has the transactions of all accounts of the chain.
       const [any] = members.all
       const addresses = members.all.map(({ sender }) => sender.address)
       return (members.serving[0] ?? (any as Member)).list(options, addresses)
@@ -169,7 +169,10 @@ export function createPool(
     addresses: accounts.senders.map(({ address }) => address),
   }))
 
-  /** Every account encodes the same. The account that the call names stays in the request, for the choice of the lane. */
+  /**
+   * Encodes the call, the same way for every account. An account that the call names stays in the request, for the
+   * route.
+   */
   function encoded(
     call: unknown,
     encode: (call: unknown, sender: Sender['address']) => ContractCall,

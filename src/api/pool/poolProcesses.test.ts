@@ -9,7 +9,7 @@ import { KEYS, ONE_ETHER, openPools, type Pools, TRANSFER_WEI, transfer } from '
 const markers = (count: number) => Array.from({ length: count }, (_, index) => index)
 const at = (key: number, count: number) => markers(count).map((marker) => `${marker}@${key}`)
 const sorted = (names: readonly string[]) => [...names].sort()
-/** A word that a pool of two keys takes to this one. */
+/** An affinity that goes to this key in a pool of two keys. */
 const wordOf = (key: number) =>
   markers(99)
     .map((index) => `w${index}`)
@@ -21,7 +21,10 @@ const durable = (over: Partial<Store> = {}): Store => ({
   ...over,
 })
 
-/** Two processes with the same two keys: the first holds the first one, the second the second one. */
+/**
+ * Two processes with the same two keys. The first process owns the lane of the first key, the second that of the
+ * second key.
+ */
 async function openBoth(balances: readonly [bigint, bigint], store = durable(), starved?: 'fail') {
   const pools = await openPools(balances, { store, ...(starved && { starved }) })
   const { lane, pool } = pools
@@ -53,8 +56,8 @@ const sendTo = ({ lane }: Pools, pool: SenderPool, count: number, options = {}, 
 const sealed = ({ lane }: Pools, sent: readonly Tx[]) =>
   lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))))
 
-describe('a pool in two processes, each of which holds one of two keys', () => {
-  test('what waits at a key without money goes to the one that the other process holds', async () => {
+describe('a pool in two processes, each of which owns the lane of one of two keys', () => {
+  test('transactions that wait at a key without money move to the key of the other process', async () => {
     const { pools, other } = await openBoth([0n, ONE_ETHER])
     await using _ = pools
     const sent = await sendTo(pools, pools.pool, 14, { affinity: wordOf(0) })
@@ -63,7 +66,7 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
     await pools.lane.settle(Promise.all([pools.pool.drain(), other.drain()]))
   })
 
-  test('and also what a process has sent to a key that the other one holds', async () => {
+  test('transactions that a process sent to a key of the other process move too', async () => {
     const { pools, other } = await openBoth([0n, ONE_ETHER])
     await using _ = pools
     await sealed(pools, await sendTo(pools, other, 14, { affinity: wordOf(0) }))
@@ -71,7 +74,7 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
     await pools.lane.settle(Promise.all([pools.pool.drain(), other.drain()]))
   })
 
-  test('a key that waits for money gets nothing new from the other process, which sees why', async () => {
+  test('a key that waits for money gets no new transactions from the other process, which sees the hold', async () => {
     const handed: string[] = []
     const store = durable()
     const { pools, other } = await openBoth([0n, ONE_ETHER], {
@@ -101,11 +104,11 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
     expect((await lane.settle(other.senders[0]!.snapshot())).holds).toEqual([])
   })
 
-  test('no key gets more than it can pay, however many processes give to it', async () => {
+  test('no key gets more than it can pay from any number of processes', async () => {
     const { pools, other } = await openBoth([0n, 610n * TRANSFER_WEI])
     await using _ = pools
     const { lane, pool } = pools
-    // Of the balance its value is what goes for certain.
+    // The value is certain to leave the balance; the fee may be lower than its maximum.
     const value = 100n * TRANSFER_WEI
     const sent = await sendTo(pools, pool, 12, { affinity: wordOf(0) }, { value })
     await lane.until(() => pools.executed().length === 6)
@@ -117,7 +120,7 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
     await lane.settle(Promise.all([pool.drain(), other.drain()]))
   })
 
-  test("with starved: 'fail' what no process can pay fails, and what one can pay does not", async () => {
+  test("with starved: 'fail' a transaction fails if no process can pay for it, and lands otherwise", async () => {
     const { pools, other } = await openBoth([0n, ONE_ETHER], durable(), 'fail')
     await using _ = pools
     const { lane, pool } = pools
@@ -130,7 +133,7 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
     await lane.settle(other.drain())
   })
 
-  test('a holder that says nothing, as one of a former version, is given nothing, and nothing waits for its word', async () => {
+  test('an owner that reports nothing, as in an older version, gets no transactions, and no transaction waits for its report', async () => {
     const silent = durable({ report: async () => {} })
     const { pools, other } = await openBoth([0n, ONE_ETHER], silent, 'fail')
     await using _ = pools
@@ -141,7 +144,7 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
     await lane.settle(other.drain())
   })
 
-  test('a store that cannot keep reports, or read them, loses nothing', async () => {
+  test('no transaction is lost if the store cannot write or read reports', async () => {
     const broken = () => Promise.reject(new Error('The disk is full.'))
     const { pools, other } = await openBoth([0n, ONE_ETHER], durable({ report: broken, reports: broken }))
     await using _ = pools
@@ -155,7 +158,7 @@ describe('a pool in two processes, each of which holds one of two keys', () => {
   })
 })
 
-test('a key that nobody holds, since nothing was left to do there, takes what another cannot pay', async () => {
+test('a key whose idle lane no process owns takes transactions that another key cannot pay', async () => {
   await using pools = await openPools([ONE_ETHER, 0n], { store: durable() })
   const { lane, pool } = pools
   await lane.settle(pool.ready())
@@ -169,7 +172,7 @@ test('a key that nobody holds, since nothing was left to do there, takes what an
   expect(sorted(pools.executed())).toEqual(at(0, 5))
 })
 
-test('while nothing changes nothing is told, and a change is told once for all lanes', async () => {
+test('writes no report without a change, and one report of a change for all lanes', async () => {
   const told: (readonly LaneReport[])[] = []
   const store = durable()
   const counted: Store = {

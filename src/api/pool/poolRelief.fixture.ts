@@ -20,35 +20,38 @@ import type { TreasuryPolicy } from './treasuryOptions.js'
 
 const GWEI = 10n ** 9n
 export const ONE_ETHER = 10n ** 18n
-/** What a transfer of the tests may cost at most: its fee cap is given, so that it does not depend on the market. */
+/**
+ * The maximum cost of a transfer in the tests, in wei. Its fee cap is given, so that it does not depend on the
+ * market.
+ */
 export const TRANSFER_WEI = 21_000n * 10n * GWEI
 
-/** A transfer that can be told apart by its marker, gas and fees given. */
+/** A transfer that its marker identifies, with given gas and fees. */
 export const transfer = (marker: number): TxRequest =>
   ({ ...plain(marker), maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI }) as TxRequest
 
 export const KEYS = ['a1', 'b2', 'c3'].map((byte) => `0x${byte.repeat(20)}` as const)
 
-/** Pools of the same keys, on one chain and one store, each in a process of its own. */
+/** Pools of the same keys on one chain and one store, each in its own process. */
 export type Pools = AsyncDisposable & {
   readonly lane: SimLane
   readonly pool: SenderPool
-  /** What was told by any sender of the first pool. */
+  /** The events that any sender of the first pool has emitted. */
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
-  /** A pool in another process. `keys`: how many of them it has. */
+  /** A pool in another process. `keys`: the number of its keys. */
   another(keys?: number): SenderPool
-  /** The account of a key that the pool may not have yet. */
+  /** The account of a key, also if the pool does not have it yet. */
   account(key: number): LocalAccount
   give(key: number, wei: bigint): void
-  /** Who executed what, in the order of the chain: `marker@key`. */
+  /** The executed transactions as `marker@key`, in the order of the chain. */
   executed(): readonly string[]
-  /** What one key has given another, in the order of the chain. */
+  /** The payments from one key to another, in the order of the chain. */
   paid(): readonly { readonly from: number; readonly to: number; readonly wei: bigint }[]
 }
 
 /**
- * As many keys as balances, of which the pool has the first ones, or all. What nobody can pay for waits, unless `starved`
- * says otherwise.
+ * Opens a pool with one key for each balance, or with the first `count` keys. A transaction that no key can pay for
+ * waits, unless `starved` is given.
  */
 export async function openPools(
   balances: readonly bigint[],

@@ -12,7 +12,7 @@ import { KEYS, ONE_ETHER, openPools, type Pools, TRANSFER_WEI, transfer } from '
 const markers = (count: number) => Array.from({ length: count }, (_, index) => index)
 const sorted = (names: readonly string[]) => [...names].sort()
 
-/** Kept in its store, in one turn. */
+/** Sends in one turn, and resolves once the store has the transactions. */
 function queue({ lane, pool }: Pools, count: number, options = {}, value = 1n): Promise<readonly Tx[]> {
   const send = (marker: number) =>
     pool.send({ ...transfer(marker), value } as TxRequest, { until: 'queued', ...options })
@@ -22,7 +22,7 @@ function queue({ lane, pool }: Pools, count: number, options = {}, value = 1n): 
 const sealed = ({ lane }: Pools, sent: readonly Tx[]) =>
   lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))))
 
-/** The address of the key that holds it in the store, once all is quiet. */
+/** The address of the key that has the transaction in the store, once the pool is idle. */
 const keptAt = async ({ lane }: Pools, store: Store, id: string) => {
   const { chainId } = lane.chain.settings
   const genesisHash = lane.chain.canonical[0]?.hash as `0x${string}`
@@ -30,7 +30,7 @@ const keptAt = async ({ lane }: Pools, store: Store, id: string) => {
 }
 
 describe('a key of a pool that cannot pay', () => {
-  test('what costs more than any key has holds none of them, and is told what it waits for', async () => {
+  test('a transaction that costs more than any key has stops no key, and reports its reason for waiting', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const giants = await queue(pools, 8, {}, 100n * ONE_ETHER)
@@ -43,7 +43,7 @@ describe('a key of a pool that cannot pay', () => {
     await lane.settle(Promise.all(giants.map((tx) => tx.cancel())))
   })
 
-  test('what costs more than any key has fails where the pool is told nothing else, and the rest lands', async () => {
+  test('by default a transaction that costs more than any key has fails, and the rest lands', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { starved: undefined })
     const { lane, pool } = pools
     const giants = await queue(pools, 8, {}, 100n * ONE_ETHER)
@@ -59,7 +59,7 @@ describe('a key of a pool that cannot pay', () => {
     expect(pools.executed()).toHaveLength(20)
   })
 
-  test('gives what waits there to one that can; handles, receipts and ids go with it', async () => {
+  test('its waiting transactions move to a key that can pay, with their handles, receipts and ids', async () => {
     const store = memoryStore()
     await using pools = await openPools([0n, ONE_ETHER], { store })
     const { lane, pool } = pools
@@ -73,8 +73,8 @@ describe('a key of a pool that cannot pay', () => {
     await lane.settle(pool.drain())
   })
 
-  test('sends what it can pay for, and gives away the rest', async () => {
-    // Of the balance its value is what goes for certain.
+  test('sends the transactions that it can pay for, and the rest moves to other keys', async () => {
+    // The value is certain to leave the balance; the fee may be lower than its maximum.
     await using pools = await openPools([310n * TRANSFER_WEI, ONE_ETHER])
     await sealed(pools, await queue(pools, 30, {}, 100n * TRANSFER_WEI))
     const own = pools.executed().filter((name) => name.endsWith('@0'))
@@ -83,7 +83,7 @@ describe('a key of a pool that cannot pay', () => {
     await pools.lane.settle(pools.pool.drain())
   })
 
-  test('gives it to several, none of them more than it can pay', async () => {
+  test('its transactions move to several keys, to none more than it can pay', async () => {
     await using pools = await openPools([0n, 6n * TRANSFER_WEI, 6n * TRANSFER_WEI])
     await sealed(pools, await queue(pools, 12, { affinity: wordOf(0, 3) }))
     expect(pools.executed().filter((name) => name.endsWith('@1'))).toHaveLength(6)
@@ -91,7 +91,7 @@ describe('a key of a pool that cannot pay', () => {
     expect(pools.events('held').filter(({ reason }) => reason === 'starved')).toHaveLength(1)
   })
 
-  test('where no gas was given, and the estimate says that there is no money', async () => {
+  test('its transactions move if no gas was given and the estimate fails for lack of money', async () => {
     await using pools = await openPools([TRANSFER_WEI, ONE_ETHER])
     const { lane, pool } = pools
     const { gas: _, ...request } = transfer(1) as Record<string, unknown>
@@ -105,7 +105,7 @@ describe('a key of a pool that cannot pay', () => {
     expect(pools.executed()).toEqual(['1@1'])
   })
 
-  test('tries each of them once, where it is the estimate that says that there is no money', async () => {
+  test('tries each key once if the estimate fails for lack of money', async () => {
     const counted = countedWrites()
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { store: counted.store })
     const { lane, pool } = pools
@@ -120,7 +120,7 @@ describe('a key of a pool that cannot pay', () => {
     await sealed(pools, [tx])
   })
 
-  test("with starved: 'fail' it fails only what nobody can pay", async () => {
+  test("with starved: 'fail' only transactions that no key can pay for fail", async () => {
     await using pools = await openPools([0n, ONE_ETHER], { starved: 'fail' })
     const { lane, pool } = pools
     const affinity = wordOf(0, 2)
@@ -132,8 +132,8 @@ describe('a key of a pool that cannot pay', () => {
   })
 })
 
-describe('it stays where it is', () => {
-  test('where its account was named', async () => {
+describe('a transaction stays at its key', () => {
+  test('if its account was named', async () => {
     await using pools = await openPools([0n, ONE_ETHER])
     const { lane, pool } = pools
     const named = { ...transfer(1), account: KEYS[0] } as never
@@ -145,7 +145,7 @@ describe('it stays where it is', () => {
     expect(pools.executed()).toEqual(['1@0'])
   })
 
-  test('where nobody can pay for it, and holds up nobody else', async () => {
+  test('if no key can pay for it, and it delays no other transaction', async () => {
     await using pools = await openPools([0n, ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools
     const giant = { ...transfer(100), value: 5n * ONE_ETHER } as never
@@ -155,13 +155,13 @@ describe('it stays where it is', () => {
     await sealed(pools, sent)
     expect(dear.stage).toBe('queued')
     expect(pools.executed().every((name) => !name.endsWith('@0'))).toBe(true)
-    // Money that comes to another key is seen, and enough.
+    // A deposit to another key is noticed and is enough.
     pools.give(2, 9n * ONE_ETHER)
     await sealed(pools, [dear])
     expect(pools.executed().at(-1)).toBe('100@2')
   })
 
-  test('as a whole, where it is a sequence', async () => {
+  test('if it is part of a sequence', async () => {
     await using pools = await openPools([0n, ONE_ETHER])
     const { lane, pool } = pools
     const requests = [1, 2, 3].map((marker) => ({ ...transfer(marker), account: KEYS[0] }) as never)
@@ -175,9 +175,9 @@ describe('it stays where it is', () => {
   })
 })
 
-describe('requests of callers while a transaction is given away, and after', () => {
-  test('a cancel, a signal and a deadline end it wherever it is', async () => {
-    // Whoever has it by then: nobody can pay when they are asked.
+describe('requests of callers while a transaction moves to another key, and after', () => {
+  test('a cancel, a signal and a deadline end it in any lane', async () => {
+    // No key can pay at first, so the transaction may be in either lane.
     await using pools = await openPools([0n, 0n])
     const { lane, pool } = pools
     const signal = new AbortController()
@@ -193,7 +193,7 @@ describe('requests of callers while a transaction is given away, and after', () 
       ]),
     )
     await lane.blocks(2)
-    // Enough for one of them.
+    // This is enough for one transaction.
     pools.give(1, 12n * TRANSFER_WEI)
     await lane.until(() => pools.executed().length === 1)
     expect(pools.executed()).toEqual(['1@1'])
@@ -205,7 +205,7 @@ describe('requests of callers while a transaction is given away, and after', () 
     expect(pools.executed()).toEqual(['1@1'])
   })
 
-  test('a cancel and a signal in the very turn in which it is handed over', async () => {
+  test('a cancel and a signal end it in the turn in which it moves', async () => {
     const slow = slowWrites()
     await using pools = await openPools([0n, ONE_ETHER], { store: slow.store })
     const { lane, pool } = pools
@@ -227,7 +227,7 @@ describe('requests of callers while a transaction is given away, and after', () 
     expect(pools.executed()).toEqual([])
   })
 
-  test('the same id sent again finds it in its new lane', async () => {
+  test('a repeated send of the same id finds it in its new lane', async () => {
     await using pools = await openPools([0n, ONE_ETHER])
     const { lane, pool } = pools
     const options = { id: 'rent', until: 'queued' as const, affinity: wordOf(0, 2) }
@@ -243,7 +243,7 @@ describe('requests of callers while a transaction is given away, and after', () 
 describe('crashes and other processes', () => {
   const durable = () => ({ ...memoryStore({ now: () => 0 }), durable: true })
 
-  test('a write whose answer is lost moves it once', async () => {
+  test('a write whose answer is lost moves the transaction once', async () => {
     const lost = lostAnswers()
     await using pools = await openPools([0n, ONE_ETHER], { store: lost.store })
     await sealed(pools, await queue(pools, 6))
@@ -251,7 +251,7 @@ describe('crashes and other processes', () => {
     expect(sorted(pools.executed())).toEqual(markers(6).map((marker) => `${marker}@1`))
   })
 
-  test('a transaction that another process left in the lane is given away too, and that process follows it', async () => {
+  test('a transaction that another process added to the lane moves too, and that process follows it', async () => {
     await using pools = await openPools([0n, ONE_ETHER], { store: durable() })
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -264,7 +264,7 @@ describe('crashes and other processes', () => {
     await lane.settle(other.drain())
   })
 
-  /** Three that another process, whose own pool has the first key only, has sent; nobody can pay for them yet. */
+  /** Three transactions of another process whose pool has only the first key. No key can pay for them yet. */
   async function sentByAnother(pools: Pools) {
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -276,7 +276,7 @@ describe('crashes and other processes', () => {
     return { other, sent }
   }
 
-  test('also one whose own pool does not have the key that it goes to', async () => {
+  test('a process whose pool does not have the new key follows it too', async () => {
     await using pools = await openPools([0n, 0n], { store: durable() })
     const { other, sent } = await sentByAnother(pools)
     pools.give(1, ONE_ETHER)
@@ -285,7 +285,7 @@ describe('crashes and other processes', () => {
     await pools.lane.settle(other.drain())
   })
 
-  test('and one that takes over the lane that it left', async () => {
+  test('a process that takes over the lane that the transaction left follows it too', async () => {
     const store = durable()
     await using pools = await openPools([0n, 0n], { store })
     const { lane, pool } = pools
@@ -300,7 +300,7 @@ describe('crashes and other processes', () => {
     expect(sorted(pools.executed())).toEqual(['0@1', '1@1', '2@1'])
   })
 
-  test('a cancel from there reaches it in its new lane', async () => {
+  test('a cancel from the other process reaches it in its new lane', async () => {
     await using pools = await openPools([0n, 0n], { store: durable() })
     const { lane } = pools
     const { other, sent } = await sentByAnother(pools)
@@ -313,7 +313,7 @@ describe('crashes and other processes', () => {
     expect(pools.executed()).toEqual([])
   })
 
-  test('that somebody waits for it there changes nothing of who it is reached by', async () => {
+  test('a cancel still reaches it after a wait in the other process', async () => {
     await using pools = await openPools([0n, 0n], { store: durable() })
     const { lane } = pools
     const { other, sent } = await sentByAnother(pools)
@@ -331,13 +331,13 @@ describe('crashes and other processes', () => {
   })
 })
 
-/** A word that a pool of so many keys takes to this one. */
+/** An affinity that goes to this key in a pool of `count` keys. */
 function wordOf(key: number, count: number): string {
   for (let index = 0; ; index++)
     if (nearestTo(`w${index}`, KEYS.slice(0, count)) === KEYS[key]) return `w${index}`
 }
 
-/** A store that meets each write which hands something over with what is given here. */
+/** A store that passes each write which moves a transaction to another lane through `meet`. */
 function storeWith(meet: (write: () => Promise<void>) => Promise<void>): Store {
   const store = memoryStore()
   return {
@@ -349,7 +349,7 @@ function storeWith(meet: (write: () => Promise<void>) => Promise<void>): Store {
   }
 }
 
-/** What hands something over takes its time. */
+/** Writes that move a transaction to another lane take 500 ms. */
 function slowWrites() {
   const slow = { handing: false, timer: undefined as Clock['setTimer'] | undefined }
   const store = storeWith(async (write) => {
@@ -369,7 +369,7 @@ function countedWrites() {
   return Object.assign(counted, { store })
 }
 
-/** Each first write that hands something over is not done, each second one is done, and nobody is told which. */
+/** Writes that move a transaction fail with an unknown result: alternately not executed and executed. */
 function lostAnswers() {
   const lost = { count: 0 }
   const store = storeWith(async (write) => {

@@ -19,7 +19,7 @@ export type PoolSends = {
 export function createPoolSends(parts: {
   readonly members: Members
   readonly routing: Routing
-  /** For every transaction that does not name it. */
+  /** The value of `starved` for every transaction that has none. */
   readonly starved: SendOptions['starved']
   /** Called before each send. */
   readonly begun: () => void

@@ -21,15 +21,15 @@ export type Routing = {
   /** The account whose transaction has this id. Undefined if the pool does not have that account any more. */
   memberThatKnows(id: string): Promise<Member | undefined>
   /**
-   * Another process sent the same id at the same moment from another account. The request of that transaction may equal this
-   * one, which its lane can compare.
+   * Another process sent the same id at the same moment from another account. The request of that transaction may
+   * equal this one, which its lane can compare.
    */
   takenElsewhere(error: unknown, request: unknown, id: string | undefined): Promise<Member | undefined>
   /** Runs a send, which other sends may name in `after` from now on. */
   starting(id: unknown, begun: ReturnType<Start>): ReturnType<Start>
   /**
-   * Options whose `after` names transactions of any lane of the pool. Sends that are on their way into a lane at the time of
-   * the call are awaited, and no later ones, so that no send waits for itself.
+   * Options whose `after` names transactions of any lane of the pool. Sends that are on their way into a lane at
+   * the time of the call are awaited, and no later ones, so that no send waits for itself.
    */
   resolved<options extends SendOptions | SequenceOptions>(options: options): Promise<options>
 }

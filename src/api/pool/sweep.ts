@@ -5,12 +5,12 @@ import { feeCap } from '../../ledger/fees.js'
 import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
 import type { Member } from '../sender/member.js'
 
-/** Times what the transfer may cost at first: so much stays, for bumps. */
+/** The account keeps this multiple of the initial maximum cost of the transfer, so that the transfer can be bumped. */
 const MARGIN = 3n
 
 /**
- * Sends what an account has left, but for what the transfer may cost, to another one. Resolves once that is in a sealed
- * block, or at once where nothing would be left.
+ * Sends the rest of an account's balance to another address, minus a reserve for the cost of the transfer. Resolves
+ * once the transfer is in a sealed block, or at once if the balance does not exceed the reserve.
  *
  * @throws `LEASE_LOST` while another process holds the account's lane
  */
@@ -27,11 +27,11 @@ export async function sweep(member: Member, to: Address): Promise<void> {
   )
   const balanceWei = decoded(balance, decodeQuantity)
   const gas = decoded(estimate, decodeQuantity)
-  // An account that has not even one wei cannot be estimated for either.
+  // Without a single wei the gas cannot be estimated either.
   if (balanceWei === undefined || gas === undefined) return
   const value = balanceWei - MARGIN * (gas * feeCap(fees) + context.fees.dataFee(ENVELOPE_BYTES))
   if (value <= 0n) return
-  // The nonce is part of the id: whoever is asked once more after a crash names the same transfer.
+  // The id contains the nonce, so that a repeated call after a crash names the same transfer.
   const id = `txlane:sweep:${key.address}:${context.lane.book.cursor}`
   const { tx } = await member.start({ to, value, gas }, { id })
   await tx.wait('sealed')

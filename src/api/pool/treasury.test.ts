@@ -20,7 +20,7 @@ const sealed = ({ lane }: Pools, sent: readonly Tx[]) =>
   lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))))
 
 describe('a treasury', () => {
-  test('pays the keys that have too little, up to what they are to have, and no others', async () => {
+  test('pays the keys that have too little up to their target balance, and no others', async () => {
     await using pools = await open([0n, ONE_ETHER / 2n, BALANCE])
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -32,7 +32,7 @@ describe('a treasury', () => {
     expect(pools.paid()).toHaveLength(1)
   })
 
-  test('pays again as soon as a key is short once more', async () => {
+  test('pays again as soon as a key has too little again', async () => {
     await using pools = await open([0n, ONE_ETHER, BALANCE])
     const { lane } = pools
     for (const marker of [1, 2, 3])
@@ -49,7 +49,7 @@ describe('a treasury', () => {
     for (const { wei } of others) expect(wei).toBeLessThan(ONE_ETHER)
   })
 
-  test('is waited for by what would fail for want of money, but not by what it will not pay for', async () => {
+  test('delays the failure of a transaction that a payment can cover, but of no dearer one', async () => {
     await using pools = await open([0n, 0n, BALANCE], { starved: 'fail' })
     const dear = await send(pools, 1, { value: 2n * ONE_ETHER })
     const plain = await send(pools, 2)
@@ -58,7 +58,7 @@ describe('a treasury', () => {
     expect(pools.executed()).toHaveLength(1)
   })
 
-  test('pays one key once, whichever of two processes looks, and however they take turns', async () => {
+  test('pays each key once, also if two processes check and take turns', async () => {
     const asked: string[] = []
     const inner = durable()
     const store: Store = {
@@ -75,7 +75,7 @@ describe('a treasury', () => {
     await lane.blocks(10)
     expect(pools.paid().map(({ to }) => to)).toEqual([0, 1])
     expect(asked, 'the other process leaves it to the first').toHaveLength(2)
-    // The one that holds the treasury goes; the next one has to know what was paid.
+    // The owner of the treasury's lane closes. The next owner must know the earlier payments.
     await lane.settle((pool.treasury as Sender).close())
     await lane.blocks(20)
     expect(pools.paid()).toHaveLength(2)
@@ -85,7 +85,7 @@ describe('a treasury', () => {
     await lane.settle(other.close())
   })
 
-  test('pays nothing more while a payment is on its way, also where another process takes over', async () => {
+  test('makes no second payment while one is in flight, also if another process takes over', async () => {
     await using pools = await open([0n, ONE_ETHER, BALANCE])
     const { lane, pool } = pools
     lane.script = onSend((tx) => (tx.from === KEYS[TREASURY] ? swallows(tx) : undefined))
@@ -104,7 +104,7 @@ describe('a treasury', () => {
     await lane.settle(other.close())
   })
 
-  test('without money says so, and pays when it has some', async () => {
+  test('reports that it has no money, and pays once it has some', async () => {
     await using pools = await open([0n, ONE_ETHER, 0n])
     const { lane, pool } = pools
     await lane.settle(pool.ready())
@@ -117,7 +117,7 @@ describe('a treasury', () => {
 })
 
 describe('a key that is retired', () => {
-  test('gives the rest of its money where it is told to, and keeps little', async () => {
+  test('sends the rest of its money to sweepTo, and keeps little', async () => {
     await using pools = await open([ONE_ETHER, ONE_ETHER, BALANCE])
     const { lane, pool } = pools
     const [sender] = pool.senders as [Sender]
@@ -129,10 +129,10 @@ describe('a key that is retired', () => {
     expect(swept?.wei).toBeGreaterThan((ONE_ETHER * 99n) / 100n)
     expect(more).toEqual([])
     await lane.blocks(10)
-    expect(pools.paid(), 'who was retired is paid nothing').toHaveLength(1)
+    expect(pools.paid(), 'a retired account gets no payment').toHaveLength(1)
   })
 
-  test('gives nothing where it has nothing, and nothing without being told', async () => {
+  test('sends nothing without money, and nothing without sweepTo', async () => {
     await using pools = await open([0n, ONE_ETHER, BALANCE])
     const { lane, pool } = pools
     const [first, second] = KEYS
@@ -145,7 +145,7 @@ describe('a key that is retired', () => {
   })
 })
 
-describe('options of a treasury that cannot work', () => {
+describe('invalid options of a treasury', () => {
   const account = { address: KEYS[TREASURY], type: 'local', signTransaction: async () => '0x' } as never
   const good = { account, below: 1n, upTo: 2n }
   test.each([
@@ -168,7 +168,7 @@ describe('options of a treasury that cannot work', () => {
     )
   })
 
-  test('what can work', () => {
+  test('accepts valid options', () => {
     expect(() => checkTreasury({ ...good, everyMs: 100 }, [{ address: KEYS[0] } as never])).not.toThrow()
     expect(() => checkTreasury(undefined, [])).not.toThrow()
   })

@@ -12,30 +12,30 @@ import type { StoredTransaction } from '../../types/store.js'
 import type { Member } from '../sender/member.js'
 import type { TreasuryPolicy } from './treasuryOptions.js'
 
-/** Looks at the accounts, from the first moment on, and pays those that are short. */
+/** Reads the balances of the accounts, at once and then periodically, and pays the accounts that have too little. */
 export type Treasury = {
-  /** Somebody has run out of money. */
+  /** Checks the balances soon, because an account has run out of money. */
   look(): void
   stop(): void
 }
 
-/** Transactions of the treasury name it, so that they are found among those of others. */
+/** The group of all payments. It distinguishes them from other transactions of the treasury account. */
 const GROUP = 'txlane:treasury'
 const EVERY_MS = 10_000
-/** Of the newest so many the last one of each account is looked for. */
+/** The last payment to each account is searched among this number of newest payments. */
 const PAGE = 500
-/** Between two looks, however often one is asked for. */
+/** The minimum time between two checks, for any number of `look` calls. */
 const REST_MS = 1_000
 
 /**
- * One process at a time pays: the one that holds the treasury's lane. Each payment has an id that follows from the one
- * before it, so that a process which was paused, and goes on as if it held the lane, names the same payment once more and
- * adds none. A balance counts where its block has the payment before.
+ * Only the process that owns the treasury's lane pays. The id of each payment follows from the id of the payment before
+ * it. A process that was suspended and continues as if it still owned the lane therefore names the same payment
+ * again and adds none. A balance counts only if its block includes the previous payment to the account.
  */
 export function createTreasury(parts: {
   readonly member: Member
   readonly options: TreasuryPolicy
-  /** Whom it pays. */
+  /** The accounts that it pays. */
   readonly addresses: () => readonly Address[]
 }): Treasury {
   const { member, options, addresses } = parts
@@ -97,7 +97,7 @@ export function createTreasury(parts: {
 
 type Poor = { readonly address: Address; readonly balanceWei: bigint; readonly head: number }
 
-/** Those who have too little as every endpoint shows it. An endpoint that shows too little alone moves no money. */
+/** The accounts that have too little at every endpoint. One endpoint that alone shows too little moves no money. */
 async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint): Promise<readonly Poor[]> {
   const { endpointPool } = lane
   const poor = await balancesAtHead(lane, endpointPool.reader, all)
@@ -108,7 +108,7 @@ async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint)
     endpointPool.others().map((endpoint) => balancesAtHead(lane, endpoint, addresses)),
   )
   const heard = elsewhere.flat()
-  // Where there are others, one of them has to say the same.
+  // If there are other endpoints, at least one of them must confirm the balance.
   const isKnown = (address: Address) =>
     elsewhere.length === 0 || heard.some((other) => other.address === address)
   return asked.filter(
@@ -117,7 +117,7 @@ async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint)
   )
 }
 
-/** All at one block, so that it is known what they have been paid by then. */
+/** Reads all balances at one block, which shows the payments that they include. */
 async function balancesAtHead(
   { limits }: OpenLane,
   { port }: Pick<PoolEndpoint, 'port'>,
@@ -134,7 +134,7 @@ async function balancesAtHead(
   })
 }
 
-/** Whether this process may pay: it takes the lane where nobody has it. */
+/** Whether this process may pay. It takes the lease of the lane if no process owns it. */
 async function isHolder({ ownership }: OpenLane): Promise<boolean> {
   try {
     await ownership.hold()
@@ -147,11 +147,13 @@ async function isHolder({ ownership }: OpenLane): Promise<boolean> {
 
 async function newestPayments({ store, key }: OpenLane): Promise<ReadonlyMap<string, StoredTransaction>> {
   const { items } = await store.list([key], { group: GROUP, limit: PAGE })
-  // The newest come first, and stay.
+  // The store lists the newest first. Reversed, so that the newest payment of each account stays in the map.
   return new Map(items.map((one) => [addressOf(one), one] as const).reverse())
 }
 
-/** Nothing takes it back any more, and the balance has it. */
+/**
+ * Whether the payment has ended: it was not executed, or it is past any reorg and included in the balance at `head`.
+ */
 function isOver({ stage, verdict, block }: StoredTransaction, head: number): boolean {
   if (hasEndedUnexecuted(stage)) return true
   return verdict === 'landed' && block !== undefined && block.number <= head

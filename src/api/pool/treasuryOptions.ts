@@ -4,28 +4,31 @@ import { invalid } from '../../errors/invalid.js'
 import { MS_MAX, object, whole } from '../../validate/validate.js'
 import { checkAccount } from '../../validate/validateLane.js'
 
-/** More often than that no chain has blocks to be looked at. */
+/** No chain has new blocks more often than this. */
 const EVERY_MS_MIN = 100
 
-/** Keeps the accounts of a pool between two balances. */
+/** A treasury keeps the accounts of a pool between two balances. */
 export type TreasuryOptions = {
   /**
-   * Pays. Its lane is one of its own, in the store of the pool, and it is none of the pool's accounts. Other senders may
-   * use it as well.
+   * The account that pays. It must not be one of the pool's accounts. It has its own lane in the store of the pool,
+   * which other senders may use as well.
    */
   account: LocalAccount
-  /** An account of the pool that has less gets money, in wei. */
+  /** An account of the pool with a lower balance gets a payment; in wei, above 0. */
   below: bigint
-  /** How much it has then, in wei. */
+  /** The payment raises the balance to this value; in wei, at least `below`. */
   upTo: bigint
-  /** How often balances are looked at, in milliseconds; at once where an account has run out of money. @default 10_000 */
+  /**
+   * The interval between two checks of the balances, in milliseconds, at least 100. A check also follows at once
+   * when an account has run out of money. @default 10_000
+   */
   everyMs?: number | undefined
 }
 
-/** When it pays, and how much. */
+/** The balances at which a treasury pays, and how often it checks them. */
 export type TreasuryPolicy = Omit<TreasuryOptions, 'account'>
 
-/** @throws `INVALID` for what cannot be a treasury of these accounts */
+/** @throws `INVALID` for options that cannot be a treasury of these accounts */
 export function checkTreasury(treasury: unknown, accounts: readonly LocalAccount[]): void {
   if (treasury === undefined) return
   const { account, below, upTo, everyMs } = object('treasury', treasury)

@@ -8,7 +8,7 @@ const reasons = ({ pool }: Pools) =>
   pool.health().reasons.map(({ for: kind, address }) => [kind, address.toLowerCase()])
 
 describe('ready() of a pool', () => {
-  test('finds a key without money before its first transaction, and says it until it has some', async () => {
+  test('reports a key without money before its first transaction, until the key has money', async () => {
     const warn = vi.fn()
     await using pools = await openPools([0n, ONE_ETHER], { logger: { info() {}, warn } })
     const { lane, pool } = pools
@@ -27,7 +27,7 @@ describe('ready() of a pool', () => {
     expect(reasons(pools)).toEqual([])
   })
 
-  test('names accounts with unfinished work that no process serves, until one serves them', async () => {
+  test('reports accounts with unfinished work that no process serves, until a process serves them', async () => {
     const store = durable()
     await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { store }, 1)
     const { lane, pool } = pools

@@ -4,12 +4,12 @@ import { feeCap } from '../../ledger/fees.js'
 import type { OpenLane } from '../../ownership/open.js'
 import type { HealthReason } from '../../types/index.js'
 
-/** What a transfer takes, before data and access lists: the least that any transaction takes. */
+/** The gas of a plain transfer without data and access list, which is the minimum of any transaction. */
 const TRANSFER_GAS = 21_000n
 
 /**
- * What would be noticed too late otherwise, and is told to people: accounts of a pool that cannot pay for anything, and
- * unfinished work of accounts that are none of its own and that no process serves.
+ * Finds two conditions that operators would otherwise notice too late, and logs them: accounts of the pool that
+ * cannot pay for a transfer, and unfinished transactions of other accounts that no process serves.
  */
 export async function findUnready(lanes: readonly OpenLane[]): Promise<HealthReason[]> {
   const [first] = lanes
@@ -31,7 +31,7 @@ type Found = HealthReason & { readonly lane: OpenLane }
 
 async function findEmpty(lanes: readonly OpenLane[], { endpointPool, limits }: OpenLane): Promise<Found[]> {
   const neededWei = transferWei(lanes)
-  // Where no price is known, nobody can say what an account needs: it may be nothing.
+  // Without a known price the required balance is unknown: it may be zero.
   if (neededWei === undefined) return []
   const addresses = lanes.map(({ key }) => key.address)
   const balances = await readBalances(endpointPool.reader.port, addresses, {
@@ -45,7 +45,7 @@ async function findEmpty(lanes: readonly OpenLane[], { endpointPool, limits }: O
   })
 }
 
-/** At the price that the first attempt of one would offer now. */
+/** The cost of a transfer at the price that its first attempt would offer now, in wei. */
 function transferWei(lanes: readonly OpenLane[]): bigint | undefined {
   for (const { ownership } of lanes) {
     const fees = ownership.leader?.engine.context.fees.last()
@@ -62,7 +62,7 @@ async function findUnserved(lanes: readonly OpenLane[], first: OpenLane): Promis
   )
   return unserved.map(({ lane: { address }, transactions }) => {
     const what = transactions === 1 ? '1 transaction waits' : `${transactions} transactions wait`
-    const sentence = `${what} in the store, and no process serves this account. A sender or a pool that has its key goes on with that.`
+    const sentence = `${what} in the store, and no process serves this account. A sender or a pool that has its key continues the work.`
     return {
       for: 'unserved',
       transactions,

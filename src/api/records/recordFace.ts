@@ -30,13 +30,14 @@ export type RecordParts = {
   readonly clock: Clock
   /** Tries to open the lane. */
   readonly open: () => Promise<OpenLane>
-  /** What the store says of it now. */
+  /** Reads the record of the transaction from the store. */
   readonly read: (id: string) => Promise<StoredTransaction | undefined>
 }
 
 /**
- * A transaction as the store has it, while its lane cannot be opened. What needs the lane waits for it, or rejects with why
- * it cannot be opened; from when the lane is open, all of it is what the lane says.
+ * A handle of a transaction from its stored record, while its lane cannot be opened. Calls that need the lane wait for
+ * it, or reject with the reason why it cannot be opened. Once the lane is open, every value and call comes from the
+ * lane.
  */
 export class RecordHandle implements Tx {
   readonly #transaction: Transaction
@@ -72,12 +73,12 @@ export class RecordHandle implements Tx {
     return this.#live ? this.#live.waitingFor : keptReason(this.#transaction)
   }
 
-  /** It was read once more. */
+  /** Takes over a newer reading of the record. */
   learn(stored: StoredTransaction): void {
     refresh(this.#transaction, stored)
   }
 
-  /** The lane is open. */
+  /** Connects the handle to the open lane. */
   async bind(lane: OpenLane): Promise<Tx> {
     const found = await lane.find(this.id)
     if (found === undefined)
@@ -92,7 +93,7 @@ export class RecordHandle implements Tx {
     return live.wait(stage, left)
   }
 
-  /** What of the time is left is for what the lane does. */
+  /** Waits for the lane within the timeout of the caller. The call of the lane gets the time that is left. */
   async #inTime<options extends CancelOptions>(
     options: options,
     open: (isOver: () => boolean) => Promise<Tx>,
@@ -152,7 +153,7 @@ export class RecordHandle implements Tx {
     return rawOf(this.#live)
   }
 
-  /** By one try. */
+  /** Opens the lane in one try. */
   async #opened(): Promise<Tx> {
     if (this.#live) return this.#live
     try {
@@ -162,7 +163,9 @@ export class RecordHandle implements Tx {
     }
   }
 
-  /** However many tries it takes, while somebody waits for it. What has ended meanwhile needs none. */
+  /**
+   * Tries to open the lane until it succeeds or the wait is over. Throws the failure of a transaction that has ended.
+   */
   async #whenOpen(isOver: () => boolean): Promise<Tx> {
     for (;;) {
       const { failure, endPersisted: endKept } = this.#transaction
@@ -172,7 +175,7 @@ export class RecordHandle implements Tx {
       } catch (error) {
         if (!isTxlaneError(error) || error.code !== 'UNREACHABLE' || isOver()) throw error
       }
-      // Another process may work it, and tells so in the store.
+      // Another process may own the lane and write its progress to the store.
       const stored = await this.#parts.read(this.id).catch(() => undefined)
       if (stored) this.learn(stored)
     }

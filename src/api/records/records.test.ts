@@ -6,7 +6,7 @@ import { ACCOUNT, swallow, transfer } from '../sender/simLane.fixture.js'
 const LIMITS = { readyTimeoutMs: 3_000 }
 const OUTAGE = { code: 'UNREACHABLE' }
 
-/** A process whose node does not answer, beside one that has sent something. */
+/** A process whose node does not answer, beside a process that has sent a transaction. */
 async function darkBeside(world: Processes): Promise<readonly [Process, Process]> {
   const first = world.start()
   await world.lane.settle(first.sender.ready())
@@ -22,7 +22,7 @@ const found = async (world: Processes, sender: Sender, by: Parameters<Sender['ge
 }
 
 describe('while no endpoint answers', () => {
-  test('what is finalized is found by id and by hash, within moments, and listed', async () => {
+  test('a finalized transaction is found by id and by hash within seconds, and listed', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -42,7 +42,7 @@ describe('while no endpoint answers', () => {
     expect(await lane.settle(dark.sender.get('b'))).toBeUndefined()
   })
 
-  test('what ended without execution says so by wait and cancel, which need no node for it', async () => {
+  test('wait and cancel of a transaction that ended without execution report the end without a node', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -57,7 +57,7 @@ describe('while no endpoint answers', () => {
     expect(await lane.rejection(tx.replace(transfer(2)))).toMatchObject({ code: 'TOO_LATE' })
   })
 
-  test('cancel, replace and speedUp of what is in flight reject with the outage, and the fate', async () => {
+  test('cancel, replace and speedUp of a transaction in flight reject with the outage and the fate', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -77,7 +77,7 @@ describe('while no endpoint answers', () => {
     expect(await stopped).toMatchObject({ code: 'ABORTED', fate: 'inFlight' })
   })
 
-  test('wait goes on once the lane opens, and all of it is live from then on', async () => {
+  test('wait continues once the lane opens, and the handle is live from then on', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -94,7 +94,7 @@ describe('while no endpoint answers', () => {
     expect(await lane.settle(tx.cancel())).toMatchObject({ result: 'tooLate' })
   })
 
-  test('nobody waits: what was found is live all the same once something else opens the lane', async () => {
+  test('a found handle without a waiting caller becomes live too once another call opens the lane', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -107,7 +107,7 @@ describe('while no endpoint answers', () => {
     await lane.until(() => tx.stage === 'sealed')
   })
 
-  test('closed meanwhile, a wait rejects with CLOSED and the fate', async () => {
+  test('a wait rejects with CLOSED and the fate if the sender closes meanwhile', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -120,7 +120,7 @@ describe('while no endpoint answers', () => {
     lane.script = undefined
   })
 
-  test('a store that keeps several chains with the id cannot say which it is, and says so', async () => {
+  test('rejects if the store keeps several chains with the same id', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const [first, dark] = await darkBeside(world)
@@ -130,13 +130,13 @@ describe('while no endpoint answers', () => {
     await world.shared.acquire(other, 'another', 1)
     const error = await lane.rejection(dark.sender.get('a'))
     expect(error).toMatchObject(OUTAGE)
-    expect(error.message).toContain('the store keeps 2 chains with the id')
+    expect(error.message).toContain('The store keeps 2 chains with the id')
     expect(await lane.rejection(dark.sender.list())).toMatchObject(OUTAGE)
     dark.nodeIs(true)
     expect(await found(world, dark.sender, 'a')).toMatchObject({ id: 'a' })
   })
 
-  test('a store that keeps nothing of the chain has no record, and is not given a name for it', async () => {
+  test('finds no record in a store without the chain, and adds no chain to it', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const dark = world.start()
@@ -146,7 +146,7 @@ describe('while no endpoint answers', () => {
     expect(await world.shared.chains({ chainId: lane.chain.settings.chainId })).toEqual([])
   })
 
-  test('a store that fails beside it is what is told', async () => {
+  test('reports the failure of the store if the store fails too', async () => {
     await using world = await openProcesses({ limits: LIMITS })
     const { lane } = world
     const dark = world.start()

@@ -7,18 +7,18 @@ import type { ListOptions, RecordPage, Tx } from '../../types/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
 import { RecordHandle } from './recordFace.js'
 
-/** The store's records of a lane that is not open: it may take until an endpoint answers. */
+/** Reads the records in the store while the lane is not open yet, which takes until an endpoint answers. */
 export type Records = {
-  /** Waits a moment for the lane, which knows more. */
+  /** Waits for the lane for at most one second, because the lane may have newer state than the store. */
   find(by: string | { hash: Hash }, opening: Promise<OpenLane>): Promise<Tx | undefined>
   list(options: ListOptions, opening: Promise<OpenLane>, accounts?: readonly Address[]): Promise<RecordPage>
-  /** The lane is open: what was found before is followed by it from now on. */
+  /** Connects all handles that were found before to the lane, which is open now. */
   opened(lane: OpenLane): void
 }
 
-/** A node that is well has opened the lane by then; one that is not is asked on beside it. */
+/** A healthy node has opened the lane by then. Tries with a slow or silent node continue meanwhile. */
 const MOMENT_MS = 1_000
-/** Of so many the handles are kept, the newest: an older one finds the lane by itself when it is used. */
+/** The number of handles that are kept, the newest ones. An older handle opens the lane by itself when it is used. */
 const HANDLES_MAX = 10_000
 
 export function createRecords(parts: {
@@ -32,7 +32,7 @@ export function createRecords(parts: {
   const address = parts.address.toLowerCase() as Address
   const faces = new Map<string, RecordHandle>()
 
-  /** The lane, or `undefined` where it is not open within a moment, or nobody answers. */
+  /** The lane; `undefined` if it is not open within a second, or if no endpoint answers. */
   function soonOpen(opening: Promise<OpenLane>): Promise<OpenLane | undefined> {
     return new Promise((resolve, reject) => {
       const cancel = clock.setTimer(() => resolve(undefined), MOMENT_MS)
@@ -42,11 +42,11 @@ export function createRecords(parts: {
     })
   }
 
-  /** The lane's name, from the store alone. Undefined where the store keeps nothing of the chain. */
+  /** The key of the lane, from the store alone if possible. Undefined if the store has no records of the chain. */
   async function nameOf(opening: Promise<OpenLane>): Promise<LaneKey | undefined> {
     const [genesisHash, ...others] = await store.chains({ chainId: chain.id })
     if (genesisHash === undefined) return undefined
-    // Which of them it is only an endpoint can say.
+    // Several chains share the id. Only an endpoint can say on which of them the lane is.
     if (others.length > 0) return (await opening.catch(undecided(chain.id, others.length + 1))).key
     return { chainId: chain.id, genesisHash, address }
   }
@@ -95,7 +95,7 @@ function isOutage(error: unknown): boolean {
 function undecided(chainId: number, kept: number) {
   return (error: unknown): never => {
     if (!isTxlaneError(error) || !isOutage(error)) throw error
-    const message = `No endpoint answered, and the store keeps ${kept} chains with the id ${chainId}: which of them it is only an endpoint can say.`
+    const message = `No endpoint answered. The store keeps ${kept} chains with the id ${chainId}, and only an endpoint can say which of them this is.`
     throw new TxlaneError(message, { code: 'UNREACHABLE', fate: 'notExecuted', cause: error })
   }
 }

@@ -5,7 +5,7 @@ import { onSend, openLane, transfer } from './simLane.fixture.js'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-test('the first bytes of a burst leave while the last of it is still being kept', async () => {
+test('the first bytes of a burst are sent while its last transactions are still being stored', async () => {
   await using lane = await openLane()
   await lane.settle(lane.sender.send(transfer(9_999)))
   const order: string[] = []
@@ -15,23 +15,23 @@ test('the first bytes of a burst leave while the last of it is still being kept'
   expect(order.indexOf('signed')).toBeLessThan(order.lastIndexOf('queued'))
 })
 
-// Blocks are far apart, so that nothing makes room but what the answers to sends say of the pool. Each takes 5 ms.
+// Blocks are far apart, so that only the answers to sends, which take 5 ms each, can make room.
 const SLOW = { rules: 'geth', blockTimeMs: 12_000 } as const
 
-test('P9: where the node counts its pool, a burst need not wait for blocks: what it counts makes room', async () => {
+test('P9: a burst does not wait for blocks if the node counts its pool: counted transactions make room', async () => {
   await using lane = await openLane({ chain: SLOW })
   const { number } = lane.chain.head
   const begunMs = lane.clock.now()
   await lane.settle(Promise.all(numbers(1_200).map((marker) => lane.sender.send(transfer(marker)))))
   expect(lane.chain.head.number).toBe(number)
   expect(lane.sent).toHaveLength(1_200)
-  // No tick was waited for either.
+  // The burst did not wait for a tick either.
   expect(lane.clock.now() - begunMs).toBeLessThan(30 * 5)
 })
 
-test('once it is known to count its pool, what waits for an answer goes in one request, and overtakes nothing', async () => {
+test('once the node is known to count its pool, waiting bytes go in one request and keep their order', async () => {
   await using lane = await openLane({ chain: SLOW })
-  // Learnt with these.
+  // The lane learns from these answers that the node counts its pool.
   await lane.settle(Promise.all(numbers(200).map((marker) => lane.sender.send(transfer(marker)))))
   await lane.clock.advance(2 * SLOW.blockTimeMs)
 
@@ -46,7 +46,7 @@ test('once it is known to count its pool, what waits for an answer goes in one r
   expect(lane.sent.map(({ nonce }) => nonce)).toEqual(numbers(400).map((number) => number - 1))
 })
 
-test('a transaction that a feed has shown makes room at once', async () => {
+test('a transaction that a feed has reported makes room at once', async () => {
   await using lane = await openLane({
     chain: { blockTimeMs: 12_000, flashblockMs: 12_000 },
     limits: { windowMax: 64 },
@@ -58,12 +58,12 @@ test('a transaction that a feed has shown makes room at once', async () => {
     blockNumber: BigInt(lane.chain.head.number + 1),
     hashes: shown.map(({ hash }) => hash as Hash),
   })
-  // No block comes, and no look at the pending block.
+  // Neither a block nor a read of the pending block comes in this time.
   await lane.clock.advance(100)
   expect(lane.sent).toHaveLength(128)
 })
 
-test('bytes whose answers were too large together go in smaller batches, and none counts as accepted for it', async () => {
+test('bytes whose answers were too large together go in smaller batches, and none counts as accepted before', async () => {
   await using lane = await openLane()
   const cut: RpcReply = { ok: false, failure: { kind: 'malformed', message: 'too large', cut: true } }
   const sizes: number[] = []

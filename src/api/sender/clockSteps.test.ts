@@ -10,7 +10,7 @@ describe.each([
   ['back', -HOUR_MS],
   ['forward', HOUR_MS],
 ])('the wall clock steps %s by an hour', (_, stepMs) => {
-  test('P8, row 19: what stands still is sent again, and bumped, as if it had not', async () => {
+  test('P8, row 19: a stalled transaction is resent and bumped as without the step', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? swallows(tx) : undefined))
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -19,7 +19,7 @@ describe.each([
     expect(lane.sent.length).toBeGreaterThan(1)
   })
 
-  test('P3, row 2: a gap is filled after gapFillAfterMs, and not before', async () => {
+  test('P3, row 2: a gap is filled after gapFillAfterMs and not before', async () => {
     await using lane = await openLane({ limits: { gapFillAfterMs: 3_000 } })
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))
     const second = lane.sender.send(transfer(2))
@@ -34,7 +34,7 @@ describe.each([
     expect(lane.executed()).toEqual(['noop', 2])
   })
 
-  test('P8: an endpoint that refused for its rate is asked again after its rest', async () => {
+  test('P8: an endpoint that refused for its rate limit is used again after its pause', async () => {
     await using lane = await openLane()
     lane.script = onSend(() => refuses('rate limit exceeded'))
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -56,7 +56,7 @@ describe.each([
     expect(lane.executed()).toEqual([1])
   })
 
-  test('P7: with both at work one leads in the end, and each transaction executes once', async () => {
+  test('P7: with both processes at work one leads in the end, and each transaction executes once', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const both = await world.pair()

@@ -18,7 +18,7 @@ import {
 const WELL: Health = { live: true, ready: true, inFlight: 0, queued: 0, reasons: [] }
 const SILENCE = 'no answer in time'
 
-/** What it says, and how many requests the endpoint saw for it. */
+/** The health, and the number of requests that the endpoint saw for it. */
 async function probe(lane: SimLane): Promise<readonly [Health, number]> {
   const before = lane.requests.length
   const health = lane.sender.health()
@@ -26,8 +26,8 @@ async function probe(lane: SimLane): Promise<readonly [Health, number]> {
   return [health, lane.requests.length - before]
 }
 
-describe('in flight is a nonce that was taken and that no sealed block has used', () => {
-  test('a burst that went well leaves nothing in flight, although no verdict is known yet', async () => {
+describe('a nonce is in flight if it was taken and no sealed block has used it', () => {
+  test('a burst that has landed leaves nothing in flight, although its finality is not known yet', async () => {
     await using lane = await openLane({ lossDepth: 12 })
     const markers = Array.from({ length: 45 }, (_, index) => index + 1)
     lane.script = swallow(...markers)
@@ -41,13 +41,13 @@ describe('in flight is a nonce that was taken and that no sealed block has used'
     lane.script = undefined
     await lane.settle(Promise.all(sent.map((tx) => tx.wait('sealed'))))
     expect(await counted()).toEqual([0, 0, 0])
-    // The block that has them left the chain: they may run in another one.
+    // Their block has left the chain. They may execute in another block.
     lane.chain.reorg({ depth: 1, drops: () => true })
     await lane.until(() => lane.sender.health().inFlight > 0)
     expect(new Set(await counted()).size).toBe(1)
   })
 
-  test('a no-op counts as a nonce, and is no transaction', async () => {
+  test('a no-op counts as a nonce in flight and not as a transaction', async () => {
     await using lane = await openLane()
     lane.script = swallow(1, 'noop')
     const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -59,7 +59,7 @@ describe('in flight is a nonce that was taken and that no sealed block has used'
     expect([lane.sender.health().inFlight, lane.sender.inFlight()]).toEqual([0, []])
   })
 
-  test('a process that does not hold the lane counts those that it knows', async () => {
+  test('a process that does not own the lane counts the transactions that it knows', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -75,8 +75,8 @@ describe('in flight is a nonce that was taken and that no sealed block has used'
   })
 })
 
-describe('health() asks nobody', () => {
-  test('before the lane is open it is not ready, and is not opened by it', async () => {
+describe('health() sends no request', () => {
+  test('a sender whose lane is not open is not ready, and health() does not open the lane', async () => {
     await using lane = await openLane({ closed: true })
     lane.chain.start()
     const opening = { for: 'opening', address: ACCOUNT, operator: false, stops: 'ready' }
@@ -86,7 +86,7 @@ describe('health() asks nobody', () => {
     expect(await probe(lane)).toEqual([WELL, 0])
   })
 
-  test('a lane that could not be opened says why and since when; once it is open, nothing of it is left', async () => {
+  test('reports why and since when a lane could not be opened, and forgets it once the lane is open', async () => {
     await using lane = await openLane({ closed: true, limits: { readyTimeoutMs: 500 } })
     lane.chain.start()
     lane.refusal = (calls) => calls.map(() => TIMES_OUT)
@@ -104,7 +104,7 @@ describe('health() asks nobody', () => {
     expect(lane.sender.health()).toEqual(WELL)
   })
 
-  test('a closed sender is live, since a restart is of no use, and takes nothing on', async () => {
+  test('a closed sender is live, because a restart would not help, and not ready', async () => {
     const lane = await openLane()
     await lane[Symbol.asyncDispose]()
     expect(lane.sender.health()).toMatchObject({
@@ -115,8 +115,8 @@ describe('health() asks nobody', () => {
   })
 })
 
-describe('what stands in the way', () => {
-  test('a hold: its sentence, since when, and whether a person has to end it', async () => {
+describe('the reasons', () => {
+  test('a hold: its sentence, its time, and whether an operator has to end it', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const pausedMs = lane.clock.wallNow()
@@ -139,7 +139,7 @@ describe('what stands in the way', () => {
     expect(lane.sender.health()).toEqual(WELL)
   })
 
-  test('the only endpoint is silent: not ready, live, and since when; well again once it answers', async () => {
+  test('a silent only endpoint: not ready, live, with its time; ready again once it answers', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     await lane.settle(lane.sender.send(transfer(1)))
@@ -159,7 +159,7 @@ describe('what stands in the way', () => {
     await lane.until(() => lane.sender.health().ready)
   })
 
-  test('a full queue takes nothing on', async () => {
+  test('a full queue is not ready', async () => {
     await using lane = await openLane({ limits: { queueMax: 2 } })
     lane.sender.pause()
     await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
@@ -172,7 +172,7 @@ describe('what stands in the way', () => {
     expect(lane.sender.health()).toEqual(WELL)
   })
 
-  test('a store whose file was replaced is what a restart is for', async () => {
+  test('a store whose file was replaced is not live, because it needs a restart', async () => {
     await using lane = await openLane()
     lane.sender.on('error', () => {})
     const { TxlaneError } = await import('../../errors/base.js')
@@ -191,7 +191,7 @@ describe('what stands in the way', () => {
     expect(lane.sender.health()).toEqual(WELL)
   })
 
-  test('a store that does not answer: not ready, and live', async () => {
+  test('a store that does not answer is live and not ready', async () => {
     await using lane = await openLane()
     const { TxlaneError } = await import('../../errors/base.js')
     const { renew } = lane.parameters.store as NonNullable<typeof lane.parameters.store>
@@ -208,8 +208,8 @@ describe('what stands in the way', () => {
   })
 })
 
-describe('where another process holds the lane', () => {
-  test('the hold that its transactions wait for is told, as the leader kept it', async () => {
+describe('if another process owns the lane', () => {
+  test('reports the hold for which its transactions wait, as the leader stored it', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
@@ -227,14 +227,14 @@ describe('where another process holds the lane', () => {
     await lane.until(() => standby.sender.health().ready)
   })
 
-  test('its own node is silent: it says so, is ready all the same, and its snapshot is what it saw last', async () => {
+  test('a standby with a silent node reports it, stays ready, and its snapshot has the last known state', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [leader, standby] = await world.pair()
     lane.script = swallow(1)
     await lane.settle(leader.sender.send(transfer(1)))
     leader.nodeIs(false)
-    // The lane goes to the other process, whose node answers.
+    // The lane moves to the other process, whose node answers.
     await lane.until(() => leader.sender.health().reasons.some((reason) => reason.for === 'endpoint'))
     lane.script = undefined
     const tx = await lane.settle(leader.sender.send(transfer(2)))
@@ -265,7 +265,7 @@ describe('a pool', () => {
     balanceWei: 10n ** 18n,
   }))
 
-  test('it is ready while one account is; each reason names its account', async () => {
+  test('is ready while one account is ready; each reason names its account', async () => {
     await using lane = await openLane({ others: funded })
     const pool = await openPool(lane)
     const [first, second] = pool.senders as [Sender, Sender]
@@ -282,7 +282,7 @@ describe('a pool', () => {
     expect(pool.health()).toMatchObject({ live: true, ready: false })
   })
 
-  test('its counts are those of all its accounts', async () => {
+  test('its counts are the sums over all its accounts', async () => {
     await using lane = await openLane({ others: funded })
     const pool = await openPool(lane)
     lane.script = onSend((tx) => ({ ok: true, result: tx.hash }))

@@ -4,7 +4,7 @@ import type { LaneHealth, LaneReason } from '../../ownership/health.js'
 import type { OpenOnce } from '../../ownership/openOnce.js'
 import type { Health, HealthReason } from '../../types/index.js'
 
-/** The health of one sender. `lane`: of its lane, where that is open. */
+/** The health of one sender. `lane`: the health of its lane, if the lane is open. */
 export function healthOf(parts: {
   readonly address: Address
   readonly lane: LaneHealth | undefined
@@ -23,7 +23,7 @@ export function healthOf(parts: {
   }
 }
 
-/** The health of several senders that share their work: what one cannot take another one does. */
+/** The health of several senders that share their work: if one sender cannot take a transaction, another one does. */
 export function healthOfAll(
   all: readonly Health[],
   taking: readonly Health[],
@@ -48,7 +48,7 @@ const CLOSED: LaneReason = {
 
 function notOpen({ failed }: Pick<OpenOnce<unknown>, 'failed'>): LaneReason {
   if (failed === undefined) {
-    const sentence = 'The lane is not open yet: `ready()`, or whatever needs it first, opens it.'
+    const sentence = 'The lane is not open yet: `ready()`, or the first call that needs it, opens it.'
     return { for: 'opening', sentence, operator: false, stops: 'ready' }
   }
   const { error, sinceMs } = failed

@@ -13,7 +13,7 @@ function open(lane: SimLane, onSender: Options['onSender'], more: object = {}) {
 }
 
 describe('onSender of createLanes', () => {
-  test('is called with each sender that is used, once, before anything happens in it', async () => {
+  test('is called once with each sender that is used, before the sender does any work', async () => {
     await using lane = await openLane()
     const heard: string[] = []
     const made: Sender[] = []
@@ -33,7 +33,7 @@ describe('onSender of createLanes', () => {
     await lane.settle(lanes.close())
   })
 
-  test('members of a pool are senders too', async () => {
+  test('is called for the members of a pool too', async () => {
     await using lane = await openLane()
     const made: string[] = []
     const lanes = open(lane, ({ address }) => void made.push(address))
@@ -45,7 +45,7 @@ describe('onSender of createLanes', () => {
     await lane.settle(lanes.close())
   })
 
-  test('what it gives back is called once the sender has closed, by itself or with all', async () => {
+  test('its returned function is called once the sender has closed, alone or with all lanes', async () => {
     await using lane = await openLane()
     const left: string[] = []
     const lanes = open(lane, (sender) => () => void left.push(`${sender.health().ready}`))
@@ -60,7 +60,7 @@ describe('onSender of createLanes', () => {
     expect(left).toEqual(['false', 'false'])
   })
 
-  test('one that throws harms nothing, and is logged; what is no function is refused at once', async () => {
+  test('an error of the hook is logged and has no other effect; a value that is no function is refused at once', async () => {
     await using lane = await openLane()
     const logged: unknown[][] = []
     const logger = { info() {}, error: (...line: unknown[]) => void logged.push(line) }

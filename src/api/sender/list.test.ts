@@ -4,7 +4,7 @@ import { KEYS, ONE_ETHER, openPools, transfer as payment } from '../pool/poolRel
 import { openProcesses } from './processes.fixture.js'
 import { onSend, openLane, type SimLane, TIMES_OUT, transfer } from './simLane.fixture.js'
 
-/** The ids of all pages, in their order. */
+/** The ids of all pages in order. */
 async function listed(lane: SimLane, sender: Sender, options: ListOptions = {}): Promise<string[]> {
   const ids: string[] = []
   let { cursor } = options
@@ -30,7 +30,7 @@ test('list finds by group and by time, in every process', async () => {
   const at = first!.createdAt
   for (const { sender } of [leader, standby]) {
     expect(await listed(lane, sender, { group: 'orders', limit: 1 })).toEqual(['t3', 't0'])
-    // The one time counts, the other does not.
+    // The lower bound is inclusive, the upper bound is exclusive.
     expect(await listed(lane, sender, { createdAfter: at })).toEqual(['t3', 't2'])
     expect(await listed(lane, sender, { createdBefore: new Date(at), limit: 1 })).toEqual(['t1', 't0'])
     expect(await listed(lane, sender, { createdBefore: at, group: 'orders' })).toEqual(['t0'])
@@ -52,7 +52,7 @@ test('the items of sendMany and the members of a sequence have their group', asy
   expect(await listed(lane, lane.sender, { group: 'sequence' })).toEqual(['s/1', 's/0'])
 })
 
-test('a list of one stage has what is at that stage now, also where nobody else waits for it', async () => {
+test('a list of one stage has the transactions at that stage now, also if no caller waits for them', async () => {
   await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 12_000 } })
   lane.script = onSend(() => TIMES_OUT)
   const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a', until: 'queued' }))
@@ -66,7 +66,7 @@ test('a list of one stage has what is at that stage now, also where nobody else 
   expect(await listed(lane, lane.sender, { stage: 'sealed' })).toEqual(['a'])
 })
 
-test('a pool lists all of its accounts in one order, with one cursor, while more is sent', async () => {
+test('a pool lists all its accounts in one order with one cursor, while more transactions are sent', async () => {
   await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER])
   const { lane, pool } = pools
   const sent: string[] = []
@@ -94,7 +94,7 @@ test('a pool lists all of its accounts in one order, with one cursor, while more
   await lane.settle(pool.drain())
 })
 
-test('an account that a pool does not have is listed where it is named, and no other one is', async () => {
+test('lists an account that the pool does not have if it is named, and no other account', async () => {
   await using pools = await openPools([ONE_ETHER, ONE_ETHER])
   const { lane, pool } = pools
   const account = KEYS[1]!
@@ -108,7 +108,7 @@ test('an account that a pool does not have is listed where it is named, and no o
   expect(await listed(lane, single.senders[0]!, { account })).toEqual(['theirs'])
 })
 
-test('`any` lists all accounts of the store, those that the pool does not have among them', async () => {
+test('`any` lists all accounts of the store, including accounts that the pool does not have', async () => {
   await using pools = await openPools([ONE_ETHER, ONE_ETHER])
   const { lane, pool } = pools
   for (const [index, account] of [KEYS[0]!, KEYS[1]!].entries())

@@ -24,34 +24,34 @@ type MemberLane = {
   readonly reports: Pick<Reports, 'fresh'>
 }
 
-/** A sender, with what a pool has to know of it. */
+/** A sender, with the internal state that a pool needs of it. */
 export type Member = {
   readonly sender: Sender
   readonly clock: Clock
-  /** For what stands for no unfinished work. */
+  /** The clock of timers that do not count as unfinished work and keep no process alive. */
   readonly background: Clock
   start(request: TxRequest, options: SendOptions, to?: AdmissionTarget): ReturnType<Start>
   /** The code that lanes run on: see `Environment`. */
   runtime(): Promise<object>
-  /** Opens its lane, and finds out what its first transaction would wait for. */
+  /** Opens the lane and reads in advance the prices that its first transaction needs. */
   warm(): Promise<OpenLane>
-  /** A page of the transactions of these accounts, of its chain and store. */
+  /** A page of the transactions of these accounts, from the chain and store of this sender. */
   list(options: ListOptions, accounts: readonly Address[]): Promise<RecordPage>
-  /** From now on what it does not send goes where this says. */
+  /** From now on, transactions that this sender cannot send move to the lanes that `relief` chooses. */
   rebalanceBy(relief: NonNullable<LaneSession['rebalancing']>): void
-  /** Its lane, whoever holds it; undefined before it is open. */
+  /** The lane, in any process that owns it; undefined before it is open here. */
   lane(): MemberLane | undefined
-  /** How many more it could send now; below 0 by how many wait. */
+  /** How many more transactions it could send now; negative by the number of waiting ones. */
   room(): number
-  /** How many it has under way, or waiting. */
+  /** How many transactions are in flight or wait for a nonce. */
   load(): number
-  /** What of its lane is in use; undefined before it is open. */
+  /** How much of its lane is in use, by group; undefined before the lane is open. */
   counts(): GroupCounts | undefined
-  /** Why its lane reserves nothing for now. */
+  /** The holds for which its lane reserves no nonces now. */
   holds(): readonly HoldReason[]
-  /** A transaction of its lane that has not ended, where this process knows it. */
+  /** A transaction of its lane that has not ended, if this process knows it. */
   live(by: string | { hash: Hash }): Tx | undefined
-  /** Its lane is known here, whoever holds it. */
+  /** True once its lane is open in this process, as leader or standby. */
   opened(): boolean
   closed(): boolean
 }

@@ -22,7 +22,7 @@ const program = (...parameters: Parameters<typeof programRequest>) =>
   programRequest(...parameters) as TxRequest
 const REVERTS = program({ kind: 'revert', marker: 9 })
 
-test('a transaction that nobody waits for is followed all the same: sent again where it was dropped, and told', async () => {
+test('a transaction without a waiting caller is followed too: it is resent if dropped, and its events are emitted', async () => {
   await using lane = await openLane()
   await lane.blocks(5)
   let dropped = 0
@@ -32,8 +32,8 @@ test('a transaction that nobody waits for is followed all the same: sent again w
   expect(lane.executed()).toEqual([1])
 })
 
-describe('prepare: what can fail runs before a nonce is taken', () => {
-  test('gas that is given is not estimated; gas that is not is estimated once, at pending', async () => {
+describe('prepare: every step that can fail runs before a nonce is taken', () => {
+  test('given gas is not estimated; missing gas is estimated once, at the pending block', async () => {
     await using lane = await openLane()
     await lane.settle(lane.sender.send(transfer(1)))
     expect(asked(lane, 'eth_estimateGas')).toEqual([])
@@ -62,14 +62,14 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     expect(await lane.snapshot()).toMatchObject({ cursor: 0, queued: 0 })
   })
 
-  test('simulate runs what has gas given, too', async () => {
+  test('simulate also runs a request with given gas', async () => {
     await using lane = await openLane({ simulate: true })
     const error = await lane.rejection(lane.sender.send({ ...REVERTS, gas: 100_000n } as TxRequest))
     expect(error).toMatchObject({ code: 'PREPARE_REVERTED', fate: 'notExecuted' })
     expect(asked(lane, 'eth_call').length).toBeGreaterThan(0)
   })
 
-  test('without simulate the lane sends it; executed and reverted is executed, and never sent again', async () => {
+  test('without simulate the lane sends it; a reverted transaction is executed and never resent', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send({ ...REVERTS, gas: 100_000n } as TxRequest))
     expect(await lane.settle(tx.wait())).toMatchObject({ status: 'reverted', stage: 'sealed' })
@@ -82,7 +82,7 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     expect(lane.events('reverted')).toHaveLength(1)
   })
 
-  test('an estimate that depends on what is in flight is tried again at each head until that is covered', async () => {
+  test('an estimate that depends on a transaction in flight is retried at each head until that one is covered', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const first = await lane.settle(
@@ -97,7 +97,7 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('an estimate that depends on what was asked for in the same turn is tried again once that is in a block', async () => {
+  test('an estimate that depends on a request of the same turn is retried once that one is in a block', async () => {
     await using lane = await openLane()
     const [first, second] = [
       program({ kind: 'call', marker: 1 }),
@@ -108,7 +108,7 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('while it waits for a head, what comes after it goes on', async () => {
+  test('while an estimate waits for a head, later transactions go on', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     await lane.settle(
@@ -138,7 +138,7 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     expect(found).toMatchObject({ data: { errorName: 'TooMuch', args: [7n] } })
   })
 
-  test('an endpoint that cannot estimate is asked again, and told of in the end', async () => {
+  test('an endpoint that cannot estimate is asked again, and its error is reported in the end', async () => {
     await using lane = await openLane()
     lane.script = ({ method }) =>
       method === 'eth_estimateGas' ? refuses('over rate limit', -32016) : undefined
@@ -174,7 +174,7 @@ describe('the queue', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('P5: where the queue is full, an id that is known is no new one, whatever has become of it', async () => {
+  test('P5: a known id at any stage is no new transaction for a full queue', async () => {
     await using lane = await openLane({ limits: { queueMax: 1 } })
     const done = await lane.settle(lane.sender.send(transfer(1), { id: 'done' }))
     await lane.settle(done.wait('finalized'))
@@ -189,7 +189,7 @@ describe('the queue', () => {
     expect(full).toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })
   })
 
-  test('P4: the same id and request is one transaction, at once and after it has ended', async () => {
+  test('P4: the same id and request is one transaction, concurrently and after its end', async () => {
     await using lane = await openLane()
     const send = () => lane.sender.send(transfer(1), { id: 'a' })
     const [first, second] = await lane.settle(Promise.all([send(), send()]))
@@ -201,7 +201,7 @@ describe('the queue', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('fees and gas are not part of what an id stands for; anything else is ID_CONFLICT', async () => {
+  test('another request with the same id is ID_CONFLICT, unless only fees and gas differ', async () => {
     await using lane = await openLane()
     const first = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
     const dearer = { ...transfer(1), gas: 50_000n, maxFeePerGas: 9_000_000n } as TxRequest
@@ -226,7 +226,7 @@ describe('the queue', () => {
 })
 
 describe('fees', () => {
-  test('a market that brings no answer is asked less and less often, and the lane goes on once it does', async () => {
+  test('fee reads without an answer are repeated less and less often, and the lane goes on after an answer', async () => {
     await using lane = await openLane({ closed: true })
     const isMarket = ({ method }: { method: string }) =>
       /feeHistory|gasPrice|maxPriorityFeePerGas/i.test(method)
@@ -244,14 +244,14 @@ describe('fees', () => {
     await lane.settle(sent, 3_500)
   })
 
-  test('the market is asked once a block, however many are sent', async () => {
+  test('fees are read once per block for any number of transactions', async () => {
     await using lane = await openLane()
     const all = Array.from({ length: 40 }, (_, n) => lane.sender.send(transfer(n + 1)))
     await lane.settle(Promise.all(all))
     expect(asked(lane, 'eth_maxPriorityFeePerGas').length).toBeLessThanOrEqual(lane.chain.head.number + 1)
   })
 
-  test('fees in the request are the first attempt, legacy ones as well', async () => {
+  test('fees in the request are those of the first attempt, also legacy ones', async () => {
     await using lane = await openLane()
     const fees = { maxFeePerGas: 5_000_000n, maxPriorityFeePerGas: 77n }
     await lane.settle(lane.sender.send({ ...transfer(1), ...fees } as TxRequest))
@@ -272,7 +272,7 @@ describe('fees', () => {
     },
   )
 
-  test('fees.estimate replaces the estimate, and the ceiling is ten times the first one', async () => {
+  test('fees.estimate replaces the estimate, and the ceiling is ten times the first estimate', async () => {
     let asks = 0
     const estimate = async () => ({ maxFeePerGas: 2_500_000n + BigInt(asks++), maxPriorityFeePerGas: 3n })
     await using lane = await openLane({ fees: { estimate } })
@@ -283,7 +283,7 @@ describe('fees', () => {
 })
 
 describe('the reason for which a transaction waits', () => {
-  test('after: not prepared before the other has come to the stage', async () => {
+  test('after: not prepared before the predecessor has reached the stage', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const first = await lane.settle(
@@ -297,7 +297,7 @@ describe('the reason for which a transaction waits', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('after: what it waits for ends: DEPENDENCY, notExecuted', async () => {
+  test('after: if the predecessor ends, the error is DEPENDENCY, notExecuted', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))

@@ -8,37 +8,37 @@ import type { Store } from '../../types/store.js'
 import { createSenderIn, type LooseParameters } from './sender.js'
 import { openLane, type SimLane, type SimLaneOptions, withoutLane } from './simLane.fixture.js'
 
-/** A process of its own, as far as the lane can tell: it shares nothing with others but the store and the chain. */
+/** A process from the point of view of the lane: it shares only the store and the chain with other processes. */
 export type Process = {
   readonly sender: Sender
   readonly environment: Environment
   readonly store: Store
   readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
-  /** Nothing that it asks for, of the store or of the node, is done before it is thawed. */
+  /** Stops the process: no request to the store or the node is executed before `thaw`. */
   freeze(): void
   thaw(): void
-  /** Its store answers, or does not do so yet. */
+  /** Whether its store answers. */
   storeIs(answering: boolean): void
-  /** Its node does not answer. */
+  /** Whether its node answers. */
   nodeIs(up: boolean): void
 }
 
 export type Processes = AsyncDisposable & {
   readonly lane: SimLane
   readonly shared: Store
-  /** `own`: options of this one alone. */
+  /** Starts a process. `own`: options of this process alone. */
   start(own?: Partial<LooseParameters>): Process
-  /** Two that are open: the first holds the lane. */
+  /** Two open processes. The first one owns the lane. */
   pair(): Promise<readonly [Process, Process]>
 }
 
-/** Several senders of one account over one store that outlives each of them. */
+/** Several senders of one account over one store that outlives them. */
 export async function openProcesses(options: SimLaneOptions = {}): Promise<Processes> {
   let now = () => 0
   const shared: Store = { ...memoryStore({ now: () => now() }), durable: true }
   const lane = await openLane({ ...options, store: shared, closed: true })
-  // As SQLite, whose processes share the wall clock of their machine.
+  // As with SQLite, whose processes share the wall clock of their machine.
   now = lane.clock.wallNow
   lane.chain.start()
   const processes: Process[] = []
@@ -111,7 +111,7 @@ function createGate() {
   let closed = false
   let waiting: (() => void)[] = []
   return {
-    /** Timers that come due meanwhile fire when it is thawed. */
+    /** Timers that come due while the process is frozen fire when it is thawed. */
     clockOf: (clock: Clock): Clock => ({
       now: clock.now,
       wallNow: clock.wallNow,
@@ -143,7 +143,7 @@ function createGate() {
   }
 }
 
-/** What was asked of the store before the process froze was answered by the store, not by the process. */
+/** The store executes requests from before the freeze. The process gets the answers after the thaw. */
 function gated(store: Store, gate: ReturnType<typeof createGate>): Store {
   const verbs = Object.fromEntries(
     Object.entries(store).map(([name, verb]) => {

@@ -19,7 +19,7 @@ async function all(
   return results
 }
 
-test('each item has one result, with its index and id, and nonces go by the order of the items', async () => {
+test('each item has one result with its index and id, and nonces follow the order of the items', async () => {
   await using lane = await openLane()
   const results = await all(lane, items(300), { until: 'sealed' })
   expect(results.map(({ index }) => index).sort((a, b) => a - b)).toEqual(
@@ -32,7 +32,7 @@ test('each item has one result, with its index and id, and nonces go by the orde
 })
 
 test.each(['accepted', 'preconfirmed', 'sealed', 'safe'] as const)(
-  'until %s: that far and no further',
+  'until %s: each item reaches that stage and no later one',
   async (until) => {
     await using lane = await openLane()
     const [result] = await all(lane, items(1), { until })
@@ -41,7 +41,7 @@ test.each(['accepted', 'preconfirmed', 'sealed', 'safe'] as const)(
   },
 )
 
-test('an item that fails has its error, with the fate, and the others go on', async () => {
+test('a failed item has its error with the fate, and the others go on', async () => {
   await using lane = await openLane()
   lane.script = onSend((tx) => (tx.nonce === 1 ? refuses('invalid transaction v, r, s values') : undefined))
   const three = items(3)
@@ -54,7 +54,7 @@ test('an item that fails has its error, with the fate, and the others go on', as
   expect(byIndex[3]).toMatchObject({ error: { code: 'INVALID', fate: 'notExecuted' } })
 })
 
-test('P4: the same ids once more are the same transactions', async () => {
+test('P4: the same ids sent again are the same transactions', async () => {
   await using lane = await openLane()
   const first = await all(lane, items(20), { until: 'sealed' })
   const second = await all(lane, items(20), { until: 'sealed' })
@@ -63,7 +63,7 @@ test('P4: the same ids once more are the same transactions', async () => {
   expect(lane.executed()).toHaveLength(20)
 })
 
-test('an error of the source comes after the results of what was taken', async () => {
+test('an error of the source comes after the results of the items taken', async () => {
   await using lane = await openLane()
   async function* broken() {
     yield* items(2)
@@ -78,7 +78,7 @@ test('an error of the source comes after the results of what was taken', async (
   expect(results.map(({ ok }) => ok)).toEqual([true, true])
 })
 
-test('P9: an endless source is read as it is sent, and no further', async () => {
+test('P9: an endless source is read only as fast as its items are sent', async () => {
   await using lane = await openLane({ limits: { queueMax: 50, window: 8, windowMax: 8 } })
   let taken = 0
   async function* endless(): AsyncGenerator<Item> {
@@ -86,20 +86,20 @@ test('P9: an endless source is read as it is sent, and no further', async () => 
   }
   const iterator = lane.sender.sendMany(endless(), { until: 'sealed' })[Symbol.asyncIterator]()
   for (let n = 0; n < 20; n++) await lane.settle(iterator.next())
-  // Whoever reads slowly holds the source back: told of, and `queueMax` more, whatever has landed meanwhile.
+  // A slow consumer holds the source back: at most the yielded items and `queueMax` more, however many have landed.
   await lane.blocks(5)
   expect(taken).toBeLessThanOrEqual(20 + 50)
   await lane.settle(iterator.return?.() ?? Promise.reject())
 })
 
-test('P9: a queue that is full holds the source back, it does not fail items', async () => {
+test('P9: a full queue holds the source back and fails no items', async () => {
   await using lane = await openLane({ limits: { queueMax: 10, window: 4, windowMax: 4 } })
   const results = await all(lane, items(60), { until: 'sealed' })
   expect(results.filter(({ ok }) => !ok)).toEqual([])
   expect(lane.executed()).toHaveLength(60)
 })
 
-test('an early return closes the source, even one that waits; what was taken goes on by itself', async () => {
+test('an early return closes the source, also a waiting one, and the items taken go on', async () => {
   await using lane = await openLane()
   let closed = false
   const five = items(5)
@@ -123,7 +123,7 @@ test('an early return closes the source, even one that waits; what was taken goe
   expect(lane.executed()).toEqual([1, 2, 3, 4, 5])
 })
 
-test('abort ends it although the source waits for an item that never comes', async () => {
+test('abort ends the iteration although the source waits for an item that never comes', async () => {
   await using lane = await openLane()
   async function* idle() {
     yield* items(1)
@@ -136,7 +136,7 @@ test('abort ends it although the source waits for an item that never comes', asy
   expect(await run).toMatchObject([{ ok: true }])
 })
 
-test('abort: queued items end ABORTED, notExecuted; journaled ones go on; nothing more is taken', async () => {
+test('abort: queued items end ABORTED, notExecuted; journaled items go on; no more items are taken', async () => {
   await using lane = await openLane({ limits: { window: 1, windowMax: 1 } })
   lane.script = swallow(1, 2)
   const controller = new AbortController()
@@ -156,13 +156,13 @@ test('abort: queued items end ABORTED, notExecuted; journaled ones go on; nothin
   expect(lane.executed()).toEqual([1, 2])
 })
 
-test('aborted before: no item is taken', async () => {
+test('takes no item if the signal was aborted before', async () => {
   await using lane = await openLane()
   expect(await all(lane, items(3), { signal: AbortSignal.abort() })).toEqual([])
   expect(lane.sent).toEqual([])
 })
 
-test('onProgress counts items; one that throws does no harm', async () => {
+test('onProgress counts items, and an error that it throws has no effect', async () => {
   await using lane = await openLane()
   const seen: Progress[] = []
   const onProgress = (progress: Progress) => {
@@ -174,7 +174,7 @@ test('onProgress counts items; one that throws does no harm', async () => {
   expect(seen.at(-1)).toMatchObject({ taken: 5, accepted: 5, sealed: 5, failed: 0 })
 })
 
-test('one signal for many items is listened to once: Node would warn of a leak', async () => {
+test('one signal for many items gets one listener, because Node would warn of a leak', async () => {
   await using lane = await openLane()
   const { signal } = new AbortController()
   const listening: number[] = []

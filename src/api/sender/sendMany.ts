@@ -15,7 +15,7 @@ import type {
 import { SEND_MANY_OPTIONS } from '../../validate/names.js'
 import { checkSignal, object, oneOf } from '../../validate/validate.js'
 
-/** Items under way at once: enough to fill any window, few enough that a file of millions is read as it is sent. */
+/** Items in flight at once: enough to fill any window, few enough that a file of millions is read as it is sent. */
 const UNDER_WAY_MAX = 8_192
 
 /** Queues one transaction; `accepted` resolves when a node has taken it. */
@@ -25,9 +25,9 @@ export type Start = (
 ) => Promise<{ tx: Tx; accepted: () => Promise<unknown> }>
 
 /**
- * Sends items as the lane takes them and gives each one's result when it is known, not in the order of the items.
- * Ends early, with what is under way left to itself, when the caller stops iterating or the signal aborts.
- * `underWayMax`: items taken from the source and not told of yet.
+ * Sends items as the lane admits them and yields each result when it is known, not in the order of the items. Ends
+ * early when the caller stops iterating or the signal aborts; transactions in flight continue then. `underWayMax`:
+ * the maximum number of items that were taken from the source and whose results were not yielded yet.
  * @throws TxlaneError `INVALID` at once, before an item is taken
  */
 export function sendMany(
@@ -54,13 +54,15 @@ async function* run(
   const progress: Progress = { taken: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const results: ItemResult[] = []
   let wake: (() => void) | undefined
-  /** Taken and not told of: a result that nobody has asked for yet counts, or a slow reader had them pile up. */
+  /**
+   * Items taken whose results were not yielded yet. Waiting results count, or they would pile up for a slow consumer.
+   */
   let underWay = 0
   let exhausted = false
   let pulling = false
   let failure: unknown
 
-  /** Who listens may throw: neither the items nor their results are to suffer. */
+  /** A listener that throws must not affect the items or their results. */
   const tell = () => {
     try {
       options.onProgress?.({ ...progress })
@@ -72,7 +74,7 @@ async function* run(
     tell()
     wake?.()
   }
-  /** The source may be waiting for something that never comes. */
+  /** Wakes the loop, because the source may wait for an item that never comes. */
   const abort = () => {
     exhausted = true
     wake?.()
@@ -109,7 +111,7 @@ async function* run(
     try {
       while (!exhausted && underWay < underWayMax && !options.signal?.aborted) {
         const next = await source.next()
-        // Came after the end was asked for: never taken, so never sent.
+        // The caller or the signal ended the iteration meanwhile. The item is dropped and never sent.
         if (exhausted) break
         if (next.done) {
           exhausted = true
@@ -149,7 +151,7 @@ async function* run(
     exhausted = true
     off?.()
     const returned = Promise.resolve(source.return?.())
-    // A generator that is waiting for its next item takes no return before it has it.
+    // A generator that waits for its own next item does not process `return` before that item arrives.
     if (pulling) void returned.catch(() => {})
     else await returned
   }

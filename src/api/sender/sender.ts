@@ -28,7 +28,7 @@ import { createSenderLane, type SenderLane } from './senderLane.js'
 import { sendMany } from './sendMany.js'
 import { createSends, type Sends } from './sends.js'
 
-/** The parameters of `createSender` after its types have done their work. */
+/** The parameters of `createSender`, with the types that the implementation uses. */
 export type LooseParameters = LaneOptions<Chain> & {
   client: Client<Transport, Chain, Account | undefined>
   account?: LocalAccount | undefined
@@ -39,7 +39,7 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
   return createMemberIn(environment, parameters).sender
 }
 
-/** `closed` is called once the sender has closed. */
+/** Creates a sender with its internals. `closed` is called once the sender has closed. */
 export function createMemberIn(
   environment: Environment,
   parameters: LooseParameters,
@@ -185,7 +185,7 @@ function createFace(parts: {
   return printedAs(sender, () => ({ chainId: client.chain.id, address }))
 }
 
-/** Waits on, however often the lane changes its owner until then. */
+/** Waits until the lane has drained, also if the lane changes its owner meanwhile. */
 async function drained({ ownership }: OpenLane): Promise<void> {
   while (!(await ownership.worker.drained())) {}
 }

@@ -14,7 +14,7 @@ export function closedError(): TxlaneError {
   return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
 }
 
-/** Rejects with the same error, and says that nobody knows whether the id was sent before. */
+/** Throws the same error, with the fate `inFlight` and a line that says that an earlier send of the id is possible. */
 export function unknownOf(id: string): (error: unknown) => never {
   const line = `Whether ${id} was sent before is not known: its records could not be read.`
   return (error) => {

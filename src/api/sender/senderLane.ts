@@ -25,8 +25,8 @@ export type SenderLane = {
   readonly on: ReturnType<typeof createEarlyListeners>['on']
   open(): Promise<OpenLane>
   /**
-   * Opens the lane for a transaction that an earlier process life may have sent. If that fails, the fate of the transaction is
-   * unknown until its records were read.
+   * Opens the lane for a transaction that an earlier process life may have sent. If that fails, the fate of the
+   * transaction is unknown until its records were read.
    */
   openFor(id: string | undefined): Promise<OpenLane>
   /** Reads the records in the store while no endpoint answers. */

@@ -26,7 +26,7 @@ export function createSends(parts: {
   readonly clock: Clock
   readonly random: Random
   readonly options: Pick<OpenOptions, 'address' | 'client' | 'fees'>
-  /** The options of the sender that stand in for those that a call leaves out. */
+  /** The options of the sender. They replace options that a call leaves out. */
   readonly defaults: SendOptions
 }): Sends {
   const { lane, clock, defaults } = parts
@@ -39,7 +39,7 @@ export function createSends(parts: {
     checkAccountOf(request, address)
   }
 
-  /** In the turn of the call if the lane is open. Throws errors that are certain without the lane. */
+  /** Adds in the same turn if the lane is open. Throws errors that are certain without the lane. */
   function add(asked: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void {
     const request = ownRequest(asked)
     const sendOptions = options === NO_OPTIONS ? defaults : withDefaults(ownOptions(options), defaults)

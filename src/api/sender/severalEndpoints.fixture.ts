@@ -16,26 +16,25 @@ import {
   withoutLane,
 } from './simLane.fixture.js'
 
-/** One of several endpoints onto the same chain, with what is wrong with it now. */
-// What is known of an endpoint, and whether its answers are of use: neither says who is read.
+// Events about the profile of an endpoint and the use of its answers. They do not change the reader.
 const ASIDE: ReadonlySet<unknown> = new Set(['profile', 'failing', 'answering'])
 
 export type SimEndpoint = {
   readonly name: string
   readonly role: EndpointRole
   readonly port: Port
-  /** What was handed to it, by name, in order. */
+  /** The names of the transactions that it got, in order. */
   readonly sent: readonly (number | 'noop' | 'foreign')[]
-  /** The same as it was handed over. */
+  /** The same transactions, as it got them. */
   readonly raws: readonly SimTransaction[]
-  /** Every call that it saw. */
+  /** Every call that it got. */
   readonly calls: readonly RpcCall[]
   script: Script | undefined
-  /** Nobody answers: the connection is refused, or hangs until the caller gives up. */
+  /** `refuses`: it refuses the connection. `hangs`: it does not answer before the caller gives up. */
   state: 'up' | 'refuses' | 'hangs'
-  /** How far it is behind the chain. */
+  /** The time by which it is behind the chain. */
   lagMs: number
-  /** How much longer its answers take. */
+  /** The additional delay of its answers. */
   slowMs: number
 }
 
@@ -45,16 +44,16 @@ export type Several = AsyncDisposable & {
   readonly endpoints: readonly SimEndpoint[]
   /** Every event, in order. */
   readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
-  /** What was told of endpoints, profiles apart: `name change`. */
+  /** The events of endpoints as `name change`, without profiles. */
   changes(): readonly string[]
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
-  /** The same account, store and endpoints in another process. */
+  /** A sender of the same account, store and endpoints in another process. */
   another(): Sender
 }
 
 const REFUSED_MS = 5
 
-/** A sender over several endpoints of these roles, named e0, e1, … and asked in that order. */
+/** A sender over several endpoints of these roles, named e0, e1, … and used in that order. */
 export async function openSeveral(
   roles: readonly EndpointRole[],
   {
@@ -158,8 +157,8 @@ function endpointOf({ clock, chain }: SimLane, role: EndpointRole, index: number
   return endpoint
 }
 
-/** It answers for another chain. */
+/** An endpoint that answers for another chain. */
 export const otherChain: Script = (call) => stray(call)
 
-/** It says that it is on ours, and invents blocks far ahead, counts, and the hashes of what it throws away. */
+/** An endpoint that claims our chain id, and invents blocks far ahead, counts, and hashes of bytes that it drops. */
 export const liar: Script = (call) => lie(call)

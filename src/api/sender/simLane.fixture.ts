@@ -24,10 +24,10 @@ import { createSenderIn, type LooseParameters } from './sender.js'
 export const ACCOUNT = '0x00000000000000000000000000000000000000aa'
 const ONE_ETHER = 10n ** 18n
 const ANSWER_MS = 10
-// A test waits for it where the evidence cannot be had.
+// Tests wait for this time if evidence is not available.
 const PATIENCE_MS = 500
 
-/** Answers a call in place of the node; `undefined` lets it through. */
+/** Answers a call instead of the node; `undefined` passes it on to the node. */
 export type Script = (call: RpcCall, tx: SimTransaction | undefined) => RpcReply | undefined
 
 /** The real sender in virtual time, on a simulated chain whose endpoint can be scripted. */
@@ -45,10 +45,10 @@ export type SimLane = AsyncDisposable & {
   readonly requests: readonly (readonly RpcCall[])[]
   /** Every event, in order. */
   readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
-  /** The lines that the console would have got. */
+  /** The lines that would have gone to the console. */
   readonly warned: readonly string[]
   script: Script | undefined
-  /** Answers a whole request in place of the node; `undefined` lets it through. */
+  /** Answers a whole request instead of the node; `undefined` passes it on to the node. */
   refusal: ((calls: readonly RpcCall[]) => readonly RpcReply[] | undefined) | undefined
   /** Runs the clock until the promise settles. */
   settle<T>(promise: Promise<T>, maxMs?: number): Promise<T>
@@ -57,13 +57,13 @@ export type SimLane = AsyncDisposable & {
   /** Runs the clock until the predicate holds. */
   until(predicate: () => boolean, maxMs?: number): Promise<void>
   blocks(count: number): Promise<void>
-  /** Somebody else's transaction of the same key stands in the next block. */
+  /** Puts a foreign transaction of the same key into the next block. */
   foreign(salt?: number): void
-  /** What the sealed chain executed: the markers, `noop`, `foreign`, in the order of the nonces. */
+  /** The executed transactions of the sealed chain in the order of their nonces: markers, `noop`, `foreign`. */
   executed(): readonly (number | 'noop' | 'foreign')[]
-  /** Those of one kind, without the lane that tells them. */
+  /** The payloads of one event, without the fields that name the lane. */
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
-  /** The holds, and what else the lane says of itself. */
+  /** The snapshot of the lane, with its holds. */
   snapshot(): ReturnType<Sender['snapshot']>
 }
 
@@ -74,15 +74,15 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
   readonly code?: Hex
   /** Other accounts of the chain. */
   readonly others?: ChainOptions['accounts']
-  /** Whether a signature fails; asked before each. */
+  /** Whether a signature fails. It is called before each signature. */
   readonly fails?: () => boolean
-  /** How long a signature takes; asked before each. */
+  /** The duration of a signature. It is called before each signature. */
   readonly signMs?: () => number
-  /** How long the process has worked, beside the time that passes: no timer fires meanwhile, as in one that is busy. */
+  /** CPU time of the process in addition to the virtual time. No timer fires during it, as in a busy process. */
   readonly workedMs?: () => number
-  /** How much later than usual an answer comes; asked at each request. */
+  /** The additional delay of an answer. It is called at each request. */
   readonly lateMs?: (calls: readonly RpcCall[]) => number
-  /** Not opened yet. @default ready */
+  /** True: the lane is not opened yet. @default the lane is ready */
   readonly closed?: boolean
 }
 
@@ -165,7 +165,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     async blocks(count) {
       const target = chain.head.number + count
       await lane.until(() => chain.head.number >= target)
-      // The poller sees it a cadence later.
+      // The poller sees the block one polling interval later.
       await clock.advance(450)
     },
     foreign: (salt = 1) =>
@@ -193,7 +193,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
       lane.refusal = undefined
       await lane.settle(sender.close())
       chain.stop()
-      // P4 for every test: nothing that was sent once has happened twice.
+      // P4 for every test: no transaction has executed twice.
       const markers = lane.executed().filter((name) => typeof name === 'number')
       expect(markers, 'a transaction executed twice').toEqual([...new Set(markers)])
       await clock.advance(15_000)
@@ -207,7 +207,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   return lane
 }
 
-/** The port to the simulated node, which the script of the test may answer in place of. */
+/** The port to the simulated node. The script of the test may answer instead of the node. */
 function scriptedPort(parts: {
   readonly chain: SimChain
   readonly clock: VirtualClock
@@ -273,12 +273,13 @@ function timelineOf(clock: VirtualClock): Pick<SimLane, 'settle' | 'rejection' |
         maxMs,
       ),
     async until(predicate, maxMs = 120_000) {
-      if (!(await clock.runUntil(predicate, maxMs))) throw new Error(`it did not come to that in ${maxMs} ms`)
+      if (!(await clock.runUntil(predicate, maxMs)))
+        throw new Error(`the predicate did not hold within ${maxMs} ms`)
     },
   }
 }
 
-/** What an event says of itself, without the lane that tells it. */
+/** The payload of an event without the fields that name the lane. */
 export function withoutLane(payload: Record<string, unknown>): Record<string, unknown> {
   const { chainId: _, address: __, ...own } = payload
   return own
@@ -288,16 +289,16 @@ export function nameOf(tx: SimTransaction): number | 'noop' | 'foreign' {
   if (isForeign(tx)) return 'foreign'
   const program = programOf(tx)
   if (program) return program.marker
-  if (!isNoop(tx)) throw new Error('a transaction that nobody made')
+  if (!isNoop(tx)) throw new Error('a transaction of unknown origin')
   return 'noop'
 }
 
-/** A transfer that can be told apart by its marker, gas given. */
+/** A transfer that its marker identifies, with given gas. */
 export function transfer(marker: number): TxRequest {
   return { ...programRequest({ kind: 'transfer', marker }), gas: 21_000n } as TxRequest
 }
 
-/** The node's word on one call. */
+/** A refusal of one call by the node. */
 export function refuses(message: string, code = -32000): RpcReply {
   return { ok: false, failure: { kind: 'rpc', code, message } }
 }
@@ -306,25 +307,25 @@ export const UNDERPRICED = refuses('replacement transaction underpriced')
 
 export const TIMES_OUT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }
 
-/** The node says that it has the bytes, and does not. */
+/** The node answers with the hash but drops the bytes. */
 export const swallows = ({ hash }: SimTransaction): RpcReply => ({ ok: true, result: hash })
 
-/** Everything by these names is taken with a hash and never pooled. */
+/** The node answers transactions with these names with their hash but drops them. */
 export const swallow = (...names: readonly (number | 'noop')[]): Script =>
   onSend((tx) => (names.some((name) => name === nameOf(tx)) ? swallows(tx) : undefined))
 
-/** Answers sends only, by the script; `undefined` lets them through. */
+/** Answers only sends, by the script; `undefined` passes them on to the node. */
 export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Script {
   return (_, tx) => tx && script(tx)
 }
 
-/** What was handed to the endpoint, in order. */
+/** The hashes of the transactions that were handed to the endpoint, in order. */
 export const hashes = (lane: SimLane): readonly Hash[] => lane.sent.map(({ hash }) => hash)
 
-/** How many different transactions that were. */
+/** The number of different transactions among them. */
 export const distinct = (lane: SimLane): number => new Set(hashes(lane)).size
 
-/** Whether a pool would take `next` in place of `old`. */
+/** Whether a pool would accept `next` as a replacement of `old`. */
 export function outbids(next: SimTransaction | undefined, old: SimTransaction | undefined): boolean {
   if (next === undefined || old === undefined) return false
   return next.maxFeeWei * 100n >= old.maxFeeWei * 110n && next.tipWei * 100n >= old.tipWei * 110n

@@ -1,8 +1,8 @@
 import { decodeHeader, headerCall } from '../../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
+import type { FetchBlocks } from './chainWalk.js'
 import type { SealedBlock } from './follower.js'
 import { decoded, sealedOf } from './tickParts.js'
-import type { FetchBlocks } from './chainWalk.js'
 
 export type ChainReaderOptions = {
   /** The endpoint that is read now. The results of a tick are dropped if this changes during the tick. */

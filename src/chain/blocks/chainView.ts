@@ -4,11 +4,11 @@ import type { LightHeader } from '../../rpc/codec.js'
 import type { Port } from '../../rpc/port.js'
 import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
 import { createBeginning } from './beginning.js'
+import { type Advance, createWalk, type FetchBlocks } from './chainWalk.js'
 import type { SealedBlock } from './follower.js'
 import { standingAt } from './shown.js'
 import { createTags, type TagWanted } from './tags.js'
 import type { Part } from './tickParts.js'
-import { type Advance, createWalk, type FetchBlocks } from './chainWalk.js'
 
 export type ChainViewOptions = ArrivalsOptions & {
   readonly clock: Clock

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
+import type { Advance } from './chainWalk.js'
 import type { Follower } from './follower.js'
 import type { TagWanted } from './tags.js'
-import type { Advance } from './chainWalk.js'
 
 /** The followers of a tracker, and the hashes that they watch. */
 export type FollowerSet = {

@@ -44,14 +44,14 @@ describe('a read', () => {
     expect(batches).toEqual([50])
   })
 
-  test('is cut to the granted calls, and answered in order', async () => {
+  test('is split into the granted calls, and answered in order', async () => {
     const { read, batches } = open({ callsPerSecond: 20 })
     expect(await read(12)).toEqual(callsOf(12).map((_, index) => index))
     expect(batches.reduce((sum, size) => sum + size, 0)).toBe(12)
     expect(Math.max(...batches)).toBeLessThanOrEqual(5)
   })
 
-  test('that gets no turn within its time has failed, and was not asked', async () => {
+  test('fails without a request if it gets no budget within its timeout', async () => {
     const { read, batches, gate, clock } = open()
     gate.ended({
       calls: 1,
@@ -64,7 +64,7 @@ describe('a read', () => {
     expect(batches).toEqual([])
   })
 
-  test('is asked once an endpoint has rested for as long as the caller waits at most', async () => {
+  test('is sent after the longest pause that its caller accepts, even if the endpoint asked for more', async () => {
     const { read, batches, askedAtMs, gate, clock } = open()
     gate.ended({
       calls: 1,
@@ -77,7 +77,7 @@ describe('a read', () => {
     expect(askedAtMs[0]).toBe(fromMs + 2_000)
   })
 
-  test('waits for its turn at an endpoint that does not rest, however long the caller would let it rest', async () => {
+  test('waits for its turn at an endpoint without a pause, for any longest pause of the caller', async () => {
     const { read, batches, gate, clock } = open({ callsPerSecond: 4 })
     expect(await read(12, { restMsMax: 1_000 })).toHaveLength(12)
     expect(Math.max(...batches)).toBeLessThanOrEqual(4)
@@ -101,7 +101,7 @@ describe('a read', () => {
     expect(batches).toEqual([2])
   })
 
-  test('that needs answers of one moment waits until all of it may leave', async () => {
+  test('that needs consistent answers waits until all its calls may be sent', async () => {
     const { read, batches } = open({ callsPerSecond: 10 })
     await read(10)
     batches.length = 0
@@ -113,7 +113,7 @@ describe('a read', () => {
     expect(batches).toEqual([10, 2])
   })
 
-  test('that is denied lowers the rate for all users', async () => {
+  test('lowers the rate for all users if it is denied', async () => {
     const { read, gate } = open({}, () => LIMITED)
     expect(gate.status().callsPerSecond).toBeUndefined()
     await read(10)

@@ -73,7 +73,7 @@ describe.each(Object.keys(ABSENT))('block 0 answered with %s: the same ids run o
   })
 })
 
-test('the absence of a state is no word on block 0: the lane opens when it is shown', async () => {
+test('a missing state proves nothing about block 0: the lane opens once block 0 is shown', async () => {
   await using world = await openProcesses()
   world.lane.script = block0(NO_STATE)
   const { sender } = world.start()
@@ -109,14 +109,14 @@ test('if the store has two chains with the id, the lane opens once block 0 is sh
   expect(world.lane.executed()).toEqual([1])
 })
 
-test('a chain with another block 0 than the one that is kept has lanes of its own', async () => {
+test('a chain with another block 0 than the stored one has its own lanes', async () => {
   await using world = await openProcesses()
   await keeps(world.shared, chainId(world), [OTHER])
   const kept = await twoLives(world, [undefined])
   expect(kept).toEqual([OTHER, genesisOf(world)])
 })
 
-test('the kept name is held against block 0 when an endpoint shows one after it was away', async () => {
+test('the stored name is compared with block 0 when an endpoint shows it after an outage', async () => {
   for (const kept of ['the same', 'another'] as const) {
     await using world = await openProcesses()
     const { lane } = world

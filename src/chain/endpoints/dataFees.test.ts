@@ -27,7 +27,7 @@ function hubWith(options: { declared?: boolean; answer?: () => RpcReply } = {}) 
 }
 
 describe('the reads of the data fee', () => {
-  test('nothing on a chain that shows no such fee', async () => {
+  test('no reads on a chain without such a fee', async () => {
     const { fees, calls } = hubWith()
     fees.shown({ status: '0x1', l1Fee: null })
     await fees.sample()
@@ -36,7 +36,7 @@ describe('the reads of the data fee', () => {
     expect(fees.isCharged).toBe(false)
   })
 
-  test("the contract that viem's definition names, for a thousand bytes, once for each newest block", async () => {
+  test("the contract of viem's chain definition, for a thousand bytes, once for each newest block", async () => {
     const { fees, calls, head } = hubWith({ declared: true })
     await Promise.all([fees.sample(), fees.sample()])
     await fees.sample()

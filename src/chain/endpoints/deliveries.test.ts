@@ -30,7 +30,7 @@ test('the next profile of a URL begins with the results of earlier deliveries', 
   expect(profileAt(createShared(), 'http://a').delivery).toEqual(NOTHING)
 })
 
-test('nothing is kept without a URL, and nothing that a client is only known for', () => {
+test('no profile is kept without a URL, and no trait that only the name of the client implies', () => {
   const shared = createShared()
   profileAt(shared, undefined).show(128)
   profileAt(shared, 'http://a').is('anvil/v1.7.1')
@@ -38,7 +38,7 @@ test('nothing is kept without a URL, and nothing that a client is only known for
   expect(profileAt(shared, 'http://a').delivery).toEqual(NOTHING)
 })
 
-test('256 URLs are kept: those of which something was learnt last', () => {
+test('the 256 URLs with the newest profiles are kept', () => {
   const shared = createShared()
   const first = profileAt(shared, 'http://0')
   for (let index = 0; index < 300; index++) {

@@ -161,7 +161,7 @@ describe('a chain that was cut back below the tip', () => {
     await lane.settle(Promise.all(waits), 600_000)
   })
 
-  test('is none while another endpoint shows the tip: the one that is read only lags', async () => {
+  test('is not emitted while another endpoint shows the tip: the reader only lags', async () => {
     await using several = await openSeveral(['both', 'read'])
     const { lane, sender, endpoints } = several
     const tx = await lane.settle(sender.send(transfer(1)))

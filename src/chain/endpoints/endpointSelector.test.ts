@@ -11,8 +11,8 @@ async function busy(several: Several): Promise<void> {
   await lane.settle(tx.wait('sealed'))
 }
 
-describe('one endpoint is read, the healthiest, for as long as it is well', () => {
-  test('it stops answering: another is read within seconds, and transactions land', async () => {
+describe('the healthiest endpoint is read for as long as it stays healthy', () => {
+  test('it stops answering: another endpoint is read within seconds, and transactions land', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -25,7 +25,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('it hangs: it is not waited for longer than one read takes', async () => {
+  test('it hangs: the lane waits for it no longer than one read timeout', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, endpoints } = several
     await busy(several)
@@ -33,7 +33,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     await lane.until(() => several.changes().includes('e1 reader'), 7_000)
   })
 
-  test('it stumbles once: nothing changes', async () => {
+  test('it fails once: the reader stays', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, endpoints } = several
     await busy(several)
@@ -44,7 +44,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(several.changes()).toEqual([])
   })
 
-  test('it comes and goes: the reader does not change back and forth with it', async () => {
+  test('it fails repeatedly: the reader does not change back and forth', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -74,7 +74,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(reads).not.toContain('eth_estimateGas')
   })
 
-  test('it stops following the chain: the one that shows the blocks above is read, and nothing was reorged', async () => {
+  test('it stops following the chain: an endpoint with higher blocks is read, without a reorg', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, endpoints } = several
     await busy(several)
@@ -94,7 +94,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     )
   })
 
-  test('a replica that lags is not read before it has the blocks that were walked', async () => {
+  test('a lagging replica is not read before it has the walked blocks', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, endpoints } = several
     await busy(several)
@@ -108,7 +108,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(several.events('reorged')).toEqual([])
   })
 
-  test('one that invents blocks is never read, not even when no other answers', async () => {
+  test('an endpoint that invents blocks is never read, not even if no other endpoint answers', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -128,7 +128,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('nor while only the first block was walked, which every endpoint knows', async () => {
+  test('an endpoint that invents blocks is not read either while only the first block was walked, which every endpoint knows', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [former, lying] = endpoints
@@ -142,7 +142,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(lane.executed()).toEqual([1])
   })
 
-  test('the one that was read is gone and its last block with it: the longer chain of the other is a reorg', async () => {
+  test('the reader and its last block are gone: the longer chain of another endpoint is a reorg', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -157,7 +157,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(tx.stage).not.toBe('failed')
   })
 
-  test('one whose count shows more is read once it has been better for a minute, not before', async () => {
+  test('an endpoint with a higher count becomes the reader after it was better for a minute, not before', async () => {
     await using several = await openSeveral(['both', 'both'], { chain: { rules: 'latest' } })
     const { lane, sender, endpoints } = several
     const better = endpoints[1] && profileOf(endpoints[1].port)
@@ -174,7 +174,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
 })
 
 describe('an endpoint on another chain', () => {
-  test('as the reader: its answers are ignored, another is read, and an event is emitted', async () => {
+  test('as the reader: its answers are ignored, another endpoint is read, and an event is emitted', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -191,7 +191,7 @@ describe('an endpoint on another chain', () => {
     expect(several.events('reorged')).toEqual([])
   })
 
-  test('after it was away: it is held against our chain before a block of it is believed', async () => {
+  test('after an outage: it is compared with our chain before its blocks are accepted', async () => {
     await using several = await openSeveral(['both', 'read'])
     const { lane, sender, endpoints } = several
     const [reader, other] = endpoints
@@ -236,7 +236,7 @@ describe('an endpoint on another chain', () => {
     },
   )
 
-  test('beside the reader: it is left out with an event, and used again when it is back', async () => {
+  test('beside the reader: it is left out with an event, and used again once it is on our chain', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -251,7 +251,7 @@ describe('an endpoint on another chain', () => {
     expect(other?.sent).toEqual([1, 3])
   })
 
-  test('at open: CHAIN_MISMATCH, whichever of them it is', async () => {
+  test('at open: CHAIN_MISMATCH, for any of the endpoints', async () => {
     for (const wrong of [0, 1]) {
       await using several = await openSeveral(['both', 'read'], {
         closed: true,
@@ -267,7 +267,7 @@ describe('an endpoint on another chain', () => {
 })
 
 describe('endpoints that are down', () => {
-  test('all of them: transactions wait, and land when one is back', async () => {
+  test('all of them: transactions wait, and land once one endpoint is back', async () => {
     await using several = await openSeveral(['both', 'both', 'send'])
     const { lane, sender, endpoints } = several
     await busy(several)
@@ -279,7 +279,7 @@ describe('endpoints that are down', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
-  test('one at open: the others are used, and it too once it answers', async () => {
+  test('one of them at open: the others are used, and this one too once it answers', async () => {
     await using several = await openSeveral(['both', 'both'], {
       broadcast: 'all',
       before: ([, second]) => {
@@ -312,7 +312,7 @@ describe.each([{ roles: ['both'] as const }, { roles: ['both', 'both'] as const 
       expect(lane.executed()).toEqual([1])
     })
 
-    test('a block that is final there is not final here', async () => {
+    test('a block that is final on another chain is not final here', async () => {
       await using several = await openSeveral(roles)
       const { lane, sender, endpoints } = several
       await busy(several)

@@ -14,7 +14,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     expect(endpoints.map(({ sent }) => sent)).toEqual([[1], []])
   })
 
-  test('the first one says nothing: the others get the bytes, and it is their turn from then on', async () => {
+  test('the first endpoint is silent: the others get the bytes, and are used first from then on', async () => {
     await using several = await openSeveral(['send', 'both'])
     const { lane, sender, endpoints } = several
     const [silent, other] = endpoints
@@ -26,7 +26,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     expect(other?.sent).toEqual([1, 2])
   })
 
-  test('the first one swallows the bytes: after a block the others get them, and no fee is raised', async () => {
+  test('the first endpoint drops the bytes: after a block the others get them, and no fee is raised', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [swallowing, other] = endpoints
@@ -37,7 +37,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     expect(other?.sent).toEqual([1])
   })
 
-  test('a transaction refused for good by the only endpoint that saw it ends at once (row 14)', async () => {
+  test('a transaction permanently refused by the only endpoint that saw it ends at once (row 14)', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [first, second] = endpoints
@@ -48,7 +48,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     expect(lane.executed()).toEqual([])
   })
 
-  test('an endpoint that asks to be left alone rests alone: the others go on, in the order of nonces', async () => {
+  test('an endpoint that asks for a pause pauses alone: the others go on, in the order of nonces', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [tired, other] = endpoints
@@ -71,7 +71,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
 })
 
 describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
-  test('every one that takes transactions sees them, in the order of nonces; readers see none', async () => {
+  test('every endpoint that takes transactions gets them in the order of nonces; readers get none', async () => {
     await using several = await openSeveral(['both', 'send', 'read'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const txs = await lane.settle(Promise.all([1, 2, 3].map((marker) => sender.send(transfer(marker)))))
@@ -79,7 +79,7 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     expect(endpoints.map(({ sent }) => sent)).toEqual([[1, 2, 3], [1, 2, 3], []])
   })
 
-  test('the first that accepts has the word: one that hangs delays nothing', async () => {
+  test('the first acceptance wins: an endpoint that hangs delays nothing', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const [, hanging] = endpoints
@@ -118,7 +118,7 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     await lane.settle(tx.wait('sealed'))
   })
 
-  test('all refuse it for good: its nonce goes to a no-op, not to another transaction, and the end is reported (P2)', async () => {
+  test('all refuse it permanently: its nonce goes to a no-op, not to another transaction, and the end is reported (P2)', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     for (const endpoint of endpoints)
@@ -134,7 +134,7 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     expect(lane.executed()).toEqual(['noop', 2])
   })
 
-  test('one refuses and another does not answer: the unknown outcome stays possible, and no nonce is freed', async () => {
+  test('one endpoint refuses and another does not answer: the outcome stays unknown, and no nonce is freed', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const [refusing, silent] = endpoints

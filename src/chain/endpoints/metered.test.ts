@@ -55,7 +55,7 @@ describe('an endpoint that counts calls', () => {
     },
   )
 
-  test('is never denied anything where `limits.callsPerSecond` says how much it takes', async () => {
+  test('never denies a call if `limits.callsPerSecond` states its limit', async () => {
     await using lane = await openLane({
       chain: { rules: 'geth', blockTimeMs: 1_000 },
       limits: { callsPerSecond: 25 },

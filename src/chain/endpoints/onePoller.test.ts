@@ -45,7 +45,7 @@ function ticksOf({ requests }: SimLane): number {
   ).length
 }
 
-test('one poller for all keys: ten of them cost no more requests than one', async () => {
+test('one poller serves all keys: ten keys cost no more requests than one', async () => {
   const one = await requestsOf(1)
   expect(one).toBeGreaterThan(0)
   expect(await requestsOf(10)).toBeLessThanOrEqual(one + 1)

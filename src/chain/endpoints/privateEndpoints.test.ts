@@ -21,7 +21,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('however often it has to be sent again, and bumped', async () => {
+  test('for any number of resends and bumps', async () => {
     await using several = await openSeveral(['both', 'send'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const [open, relay] = endpoints
@@ -59,7 +59,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
     expect(before).not.toContain(tx.hash)
   })
 
-  test('the no-op of its cancel shows nothing of it, and goes to all', async () => {
+  test('the no-op of its cancel reveals nothing of it, and goes to all endpoints', async () => {
     await using several = await openSeveral(['both', 'send'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const [open, relay] = endpoints
@@ -101,7 +101,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
     expect(open?.sent).toEqual([])
   })
 
-  test('no hash of it is looked up while it is under way', async () => {
+  test('its hash is not looked up while it is in flight', async () => {
     await using several = await openSeveral(['both', 'send'])
     const { lane, sender, endpoints } = several
     const [open, relay] = endpoints

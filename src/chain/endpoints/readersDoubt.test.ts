@@ -49,7 +49,7 @@ function readersOf(count: number, silent: readonly number[] = []) {
   return { selector, clock, told, asked: () => ports.map(({ batches }) => batches.length) }
 }
 
-test('a doubt is looked into at once: another endpoint that has the same blocks is read, and the doubt is over', async () => {
+test('a doubt about the reader is resolved at once: another endpoint with the same blocks becomes the reader', async () => {
   const { selector, clock, told, asked } = readersOf(2)
   selector.doubt('it counts 7')
   await clock.advance(0)
@@ -75,7 +75,7 @@ test('a doubt is emitted once for each reason', async () => {
   expect(told).toEqual(['e0 doubtful it counts 7', 'e0 doubtful it counts 8'])
 })
 
-test('while no other endpoint can be read it is looked for one each second, not each 10 s', async () => {
+test('while no other endpoint can be read, the search repeats each second, not each 10 s', async () => {
   const { selector, clock, told, asked } = readersOf(2, [1])
   selector.doubt('it counts 7')
   await clock.advance(0)
@@ -92,7 +92,7 @@ test('while no other endpoint can be read it is looked for one each second, not 
   expect(told).toEqual(['e0 doubtful it counts 7'])
 })
 
-test('one look is under way at a time', async () => {
+test('one search runs at a time', async () => {
   const { selector, clock, asked } = readersOf(2, [1])
   selector.doubt('it counts 7')
   selector.doubt('it counts 8')

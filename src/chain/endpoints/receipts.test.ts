@@ -68,7 +68,7 @@ describe('a receipt that is missing', () => {
     },
   )
 
-  test('is had by hash where the endpoint fails at the receipts of a block, however it fails', async () => {
+  test('is read by hash if the endpoint fails in any way at the receipts of a block', async () => {
     const failures: readonly RpcFailure[] = [
       { kind: 'custom', message: 'strange', cause: new Error('strange') },
       { kind: 'rpc', code: -32000, message: 'strange' },
@@ -90,7 +90,7 @@ describe('a receipt that is missing', () => {
     }
   })
 
-  test('that another caller got in between reaches all waiting callers', async () => {
+  test('that another caller got meanwhile reaches all waiting callers', async () => {
     const hash = `0x${'ab'.repeat(32)}` as const
     const block = { number: 5, hash: `0x${'cd'.repeat(32)}` } as const
     const found = { transactionHash: hash, blockHash: block.hash, blockNumber: '0x5', status: '0x1' }
@@ -149,7 +149,7 @@ describe('a receipt that is missing', () => {
     await lane.settle(Promise.all(landed), 16_000)
   })
 
-  test('is asked for every few seconds where no block comes', async () => {
+  test('is requested every few seconds if no block comes', async () => {
     await using lane = await openLane()
     lane.script = receipts(() => ({ ok: true, result: null }))
     const { landed } = await sealed(lane, 1)
@@ -166,7 +166,7 @@ describe('a receipt that is missing', () => {
     await lane.settle(Promise.all(landed), 20_000)
   })
 
-  test('is read with its block where the node has no index of transactions yet', async () => {
+  test('is read with its block if the node has no index of transactions yet', async () => {
     await using lane = await openLane()
     lane.script = (call) =>
       call.method === 'eth_getTransactionReceipt' ? refuses('transaction indexing is in progress') : undefined
@@ -189,7 +189,7 @@ describe('a receipt that is missing', () => {
     expect(await lane.settle(first, 100)).toMatchObject({ status: 'success' })
   })
 
-  test('does not cost a caller that asks repeatedly more requests', async () => {
+  test('costs no further requests if a caller asks repeatedly', async () => {
     await using lane = await openLane()
     lane.script = receipts(() => ({ ok: true, result: null }))
     const { sent, landed } = await sealed(lane, 1)
@@ -209,7 +209,7 @@ describe('a receipt that is missing', () => {
 })
 
 describe('a receipt that never fits', () => {
-  test('ends the wait once the block is final, with the fate and the words of the endpoint', async () => {
+  test('ends the wait once the block is final, with the fate and the message of the endpoint', async () => {
     await using lane = await openLane()
     lane.script = ofAnotherBlock(() => lane)
     const { sent, landed } = await sealed(lane, 1)
@@ -224,7 +224,7 @@ describe('a receipt that never fits', () => {
     expect(lane.requests.length).toBe(before)
   })
 
-  test('ends the wait after `receiptPatienceMs` where the block is not final before', async () => {
+  test('ends the wait after `receiptPatienceMs` if the block is not final before', async () => {
     await using lane = await openLane({ limits: { receiptPatienceMs: 20_000 } })
     lane.script = receipts(() => ({ ok: true, result: null }))
     const { landed } = await sealed(lane, 1)
@@ -235,7 +235,7 @@ describe('a receipt that never fits', () => {
     expect(lane.clock.now() - startedMs).toBeGreaterThanOrEqual(18_000)
   })
 
-  test('is asked of the other endpoints before', async () => {
+  test('is requested from the other endpoints before the wait ends', async () => {
     await using several = await openSeveral(['both', 'read'])
     const { lane, sender, endpoints } = several
     for (const endpoint of endpoints) endpoint.script = receipts(() => ({ ok: true, result: null }))
@@ -246,7 +246,7 @@ describe('a receipt that never fits', () => {
     expect(await lane.settle(landed, 3 * BLOCK_MS)).toMatchObject({ status: 'success' })
   })
 
-  test('a dependent that only needs it to have executed goes on', async () => {
+  test('a dependent that only needs its execution goes on', async () => {
     await using lane = await openLane({ limits: { receiptPatienceMs: 5_000 } })
     lane.script = receipts(() => ({ ok: true, result: null }))
     const { sent, landed } = await sealed(lane, 1)

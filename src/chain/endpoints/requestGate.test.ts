@@ -37,7 +37,7 @@ describe('the request budget of a URL', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('forgets a withdrawn question, with its timer', () => {
+  test('forgets a withdrawn request and its timer', () => {
     const { clock, gate } = open({ requestsPerSecond: 1 })
     const granted: number[] = []
     gate.ask({ priority: 'send', calls: 1 }, () => void granted.push(1))
@@ -46,7 +46,7 @@ describe('the request budget of a URL', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  test('leaves the endpoint alone for as long as it asks, within the bound, and says why', async () => {
+  test('pauses for as long as the endpoint asks, within the bound, and reports the reason', async () => {
     const { clock, gate, denied } = open()
     const told: string[] = []
     gate.onRest((reason) => void told.push(reason))
@@ -84,7 +84,7 @@ describe('one budget', () => {
   const environment = () =>
     ({ clock: createVirtualClock(), random: () => 0, shared: createShared() }) as never
 
-  test('serves all users of one URL with the same limits, as long as one of them is there', () => {
+  test('serves all users of one URL with the same limits, as long as one user remains', () => {
     const own = environment()
     const [first, second] = [1, 2].map(() => holdGate(own, defaultLimits, 'http://a'))
     expect(first?.gate).toBe(second?.gate)
@@ -94,7 +94,7 @@ describe('one budget', () => {
     expect(holdGate(own, defaultLimits, 'http://a').gate).toBe(second?.gate)
   })
 
-  test('is forgotten with the last of them', () => {
+  test('is forgotten with the last user', () => {
     const own = environment()
     const first = holdGate(own, defaultLimits, 'http://a')
     first.release()

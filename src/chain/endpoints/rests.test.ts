@@ -9,7 +9,7 @@ const retryAfter = (retryAfterMs: number): RpcReply => ({
 })
 const rests = (lane: SimLane) => lane.events('endpoint').filter(({ change }) => change === 'rests')
 
-describe('an endpoint that asks to be left alone for a day', () => {
+describe('an endpoint that asks for a pause of a day', () => {
   test.each<[string, RpcReply]>([
     ['by Retry-After', retryAfter(DAY_MS)],
     ['in words', refuses('rate limit exceeded, retry in 1440m0s', -32005)],
@@ -37,7 +37,7 @@ describe('an endpoint that asks to be left alone for a day', () => {
     expect((await lane.snapshot()).endpoints[0]).not.toHaveProperty('rests')
   })
 
-  test('is left alone for `restMsMax`', async () => {
+  test('gets no requests for `restMsMax`', async () => {
     await using lane = await openLane({ limits: { restMsMax: 3_000 } })
     let limited = true
     lane.script = onSend(() => (limited ? retryAfter(DAY_MS) : undefined))

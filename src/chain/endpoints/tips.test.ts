@@ -5,7 +5,7 @@ import { tipsCall, tipsOf } from './tips.js'
 const hex = (wei: bigint) => `0x${wei.toString(16)}`
 const answer = (blocks: readonly (readonly bigint[])[]) => ({ reward: blocks.map((block) => block.map(hex)) })
 
-test('ten blocks are asked for, at percentiles that rise', () => {
+test('requests ten blocks, at rising percentiles', () => {
   expect(tipsCall).toEqual({ method: 'eth_feeHistory', params: ['0xa', 'latest', [10, 50, 90]] })
 })
 
@@ -18,7 +18,7 @@ test('each preset offers the median of the tips of blocks at its percentile', ()
   expect(tipsOf(answer(blocks))).toEqual({ economy: 2n, normal: 20n, urgent: 200n })
 })
 
-test('of an even number of blocks the lower of the two in the middle counts', () => {
+test('takes the lower of the two middle blocks of an even number', () => {
   const blocks = [
     [1n, 1n, 1n],
     [9n, 9n, 9n],
@@ -35,7 +35,7 @@ test('a block without tips says nothing about the price of inclusion', () => {
   expect(tipsOf(answer(blocks))).toEqual({ economy: 5n, normal: 6n, urgent: 7n })
 })
 
-test('without a block that paid a tip there is nothing to go by', () => {
+test('offers nothing without a block that paid a tip', () => {
   expect(tipsOf(answer([[0n, 0n, 0n]]))).toBeUndefined()
   expect(tipsOf({ reward: [] })).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { Clock } from '../../platform/clock.js'
 import { createPoller } from '../../platform/poller.js'
-import type { Store, StoredTransaction, LaneCommand } from '../../types/store.js'
+import type { LaneCommand, Store, StoredTransaction } from '../../types/store.js'
 import type { Admission } from './admission.js'
 
 type InboxContext = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { LaneKey, StoredTransaction, LaneCommand } from '../../types/store.js'
+import type { LaneCommand, LaneKey, StoredTransaction } from '../../types/store.js'
 import type { TxOperations } from '../transaction/tx.js'
 import type { LaneContext } from './context.js'
 import { createRemoteCommands } from './remoteCommands.js'

@@ -3,7 +3,7 @@ import type { Lane } from '../../allocator/lane.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Tx } from '../../types/index.js'
-import type { Store, LaneCommand } from '../../types/store.js'
+import type { LaneCommand, Store } from '../../types/store.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { drop } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/tx.js'
@@ -27,7 +27,10 @@ export type RemoteCommands = {
   resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
 }
 
-export function createRemoteCommands(context: RemoteCommandsContext, operations: TxOperations): RemoteCommands {
+export function createRemoteCommands(
+  context: RemoteCommandsContext,
+  operations: TxOperations,
+): RemoteCommands {
   const { lane, transactions, txOf, store } = context
 
   function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
@@ -43,7 +46,8 @@ export function createRemoteCommands(context: RemoteCommandsContext, operations:
    */
   async function pass(id: string, command: LaneCommand): Promise<void> {
     const stored = await store.find(lane.key, { id })
-    if (stored !== undefined && stored.lane.address !== lane.key.address) await store.postCommand(lane.key, id, command)
+    if (stored !== undefined && stored.lane.address !== lane.key.address)
+      await store.postCommand(lane.key, id, command)
   }
 
   return {
@@ -51,7 +55,8 @@ export function createRemoteCommands(context: RemoteCommandsContext, operations:
     fulfil(id, command) {
       const transaction = transactions.get(id)
       lane.journal.touch()
-      if (transaction === undefined) return void pass(id, command).catch((error) => reportError(context, error))
+      if (transaction === undefined)
+        return void pass(id, command).catch((error) => reportError(context, error))
       const tx = txOf(transaction)
       // A transaction that has landed or ended cannot be changed; the requester learns that from the store.
       const nothing = () => {}

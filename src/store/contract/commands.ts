@@ -10,7 +10,10 @@ export const commands: readonly Case[] = [
     async run({ store, other, lane, keep }) {
       await keep('a', 'b')
       const all: readonly { id: string; command: LaneCommand }[] = [
-        { id: 'b', command: { kind: 'speedUp', fees: { maxFeePerGas: 2n ** 65n, maxPriorityFeePerGas: 1n } } },
+        {
+          id: 'b',
+          command: { kind: 'speedUp', fees: { maxFeePerGas: 2n ** 65n, maxPriorityFeePerGas: 1n } },
+        },
         { id: 'a', command: CANCEL },
         { id: 'b', command: { kind: 'speedUp', fees: undefined } },
         { id: 'b', command: { kind: 'speedUp', fees: { gasPrice: 7n } } },
@@ -75,7 +78,11 @@ export const commands: readonly Case[] = [
       const transactions = kept.map((one, index) => ({ ...one, stage: stages[index] ?? 'failed' }))
       await write(await take(), { transactions })
       for (const { id, stage } of transactions) {
-        equal(await store.postCommand(lane, id, CANCEL), false, `a command for a transaction that is ${stage}`)
+        equal(
+          await store.postCommand(lane, id, CANCEL),
+          false,
+          `a command for a transaction that is ${stage}`,
+        )
       }
       equal(await store.postCommand(lane, 'nobody', CANCEL), false, 'a command for an unknown id')
       equal(await store.postCommand(newLane(), 'a', CANCEL), false, 'a command on another chain')

@@ -122,7 +122,10 @@ export const restart: readonly Case[] = [
     async run(world) {
       const { store, lane, keep, take, write } = world
       const [kept] = await keep('a')
-      ok(kept !== undefined && (await store.postCommand(lane, 'a', { kind: 'cancel' })), 'the command was not left')
+      ok(
+        kept !== undefined && (await store.postCommand(lane, 'a', { kind: 'cancel' })),
+        'the command was not left',
+      )
       const ended: StoredTransaction = { ...kept, stage: 'cancelled' }
       await write(await take(), { transactions: [ended] })
       await store.restart(anew(lane), ended)

@@ -11,7 +11,7 @@ import type {
   StoredTransaction,
   UnfinishedLane,
 } from '../../types/store.js'
-import { decodeSlot, decodeTransaction, decodeCommand } from '../codec.js'
+import { decodeCommand, decodeSlot, decodeTransaction } from '../codec.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type { Prepared } from './connection.js'
 import { idOf, type Keys, type LaneRow, textOf } from './keys.js'
@@ -40,11 +40,13 @@ export function arrivals(
 ): LaneArrivals {
   if (lane === undefined) return { transactions: [], commands: [] }
   const transactions = (prepared.arrivedTxs.all(lane, after, limit) as Body[]).map(transactionOf)
-  const commands = (prepared.commands.all(lane, after, limit) as CommandRow[]).map(({ sequence, id, body }) => ({
-    sequence,
-    id: idOf(id),
-    command: decodeCommand(body),
-  }))
+  const commands = (prepared.commands.all(lane, after, limit) as CommandRow[]).map(
+    ({ sequence, id, body }) => ({
+      sequence,
+      id: idOf(id),
+      command: decodeCommand(body),
+    }),
+  )
   return arrivalsPage({ transactions, commands }, limit)
 }
 

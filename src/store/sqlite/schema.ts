@@ -175,4 +175,12 @@ END;
  * The migrations from each version to the next. The version of a file is the number of migrations applied to
  * it.
  */
-export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS, OUTBOXES, COMMANDS]
+export const MIGRATIONS: readonly string[] = [
+  FIRST,
+  LEASE_LENGTH,
+  SLOTS_BY_ROWID,
+  LISTED,
+  REPORTS,
+  OUTBOXES,
+  COMMANDS,
+]

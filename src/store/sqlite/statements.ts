@@ -79,7 +79,8 @@ export const SQL = {
     ON CONFLICT DO UPDATE SET tx = excluded.tx`,
 
   addCommand: 'INSERT INTO command (lane, sequence, id, body) VALUES (?, ?, ?, ?)',
-  commands: 'SELECT sequence, id, body FROM command WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
+  commands:
+    'SELECT sequence, id, body FROM command WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
   firstCommand: 'SELECT min(sequence) AS sequence FROM command WHERE lane = ?',
   dropCommandsFor: 'DELETE FROM command WHERE lane = ? AND id = ?',
   dropCommands: 'DELETE FROM command WHERE lane = ? AND sequence <= ?',

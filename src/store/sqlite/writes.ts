@@ -1,6 +1,13 @@
 import type { Hash } from 'viem'
 import type { Slot } from '../../ledger/slot.js'
-import type { ChainKey, Enqueued, LaneWrite, Lease, StoredTransaction, LaneCommand } from '../../types/store.js'
+import type {
+  ChainKey,
+  Enqueued,
+  LaneCommand,
+  LaneWrite,
+  Lease,
+  StoredTransaction,
+} from '../../types/store.js'
 import { decodeTransaction, encodeBody } from '../codec.js'
 import { hasEnded } from '../ended.js'
 import type { Prepared } from './connection.js'

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { isTxlaneError } from '../../../src/index.js'
 import { accountKey } from '../../devnet/accounts.js'
 import { type Devnet, type DevnetRules, type FaultRule, startDevnet } from '../../devnet/index.js'
-import { isTxlaneError } from '../../../src/index.js'
 import { readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
 import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
 import { json, pairs, tableOf } from '../shared/output.js'

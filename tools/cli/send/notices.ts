@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/platform/clock.js'
 import type { HoldReason, Sender, WaitReason } from '../../../src/index.js'
+import type { Clock } from '../../../src/platform/clock.js'
 import type { Progress } from '../shared/progress.js'
 
 /** Prints the reasons of a stalled run, beside its progress. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { between, deriveRandom } from '../../../test/sim/random.js'
-import { runsOf } from '../../../test/support/runsOf.js'
 import { openLane, refuses, TIMES_OUT, transfer } from '../../../src/api/sender/simLane.fixture.js'
 import type { Sender } from '../../../src/index.js'
 import type { RpcCall, RpcReply } from '../../../src/rpc/port.js'
 import type { TxRequest } from '../../../src/types/index.js'
+import { between, deriveRandom } from '../../../test/sim/random.js'
+import { runsOf } from '../../../test/support/runsOf.js'
 import type { Row } from './rows.js'
 import { sendRows } from './run.js'
 

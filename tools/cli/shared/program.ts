@@ -1,5 +1,5 @@
-import { systemClock } from '../../../src/platform/clock.js'
 import { redactTyped } from '../../../src/errors/redact.js'
+import { systemClock } from '../../../src/platform/clock.js'
 
 /**
  * Exit codes of a command. `failed`: the command did not succeed, and its output gives the reason.

@@ -1,5 +1,5 @@
-import type { Clock, Random } from '../../../src/platform/clock.js'
 import { invalid } from '../../../src/errors/invalid.js'
+import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { CallInfo } from '../rpc/callInfo.js'
 import { isSend } from '../rpc/callInfo.js'
 import {
