@@ -40,8 +40,7 @@ export function createEndpointHealth(parts: {
   const healths = new Map(parts.endpoints.map((endpoint) => [endpoint, newHealth()]))
   const of = (endpoint: PoolEndpoint) => healths.get(endpoint) as Health
 
-  /** Resolves to false if the endpoint shows another chain. */
-  async function look(endpoint: PoolEndpoint): Promise<boolean> {
+  async function look(endpoint: PoolEndpoint, onOtherChain: (endpoint: PoolEndpoint) => void): Promise<void> {
     const health = of(endpoint)
     const tip = tracker().head
     const startedMs = clock.now()
@@ -51,7 +50,7 @@ export function createEndpointHealth(parts: {
     const timeoutMs = Math.min(LOOK_TIMEOUT_MS, limits.readTimeoutMs)
     const replies = await batchReads(endpoint.port, calls, { timeoutMs })
     const holds = prober.identity.holds(replies)
-    if (holds === false) return false
+    if (holds === false) return onOtherChain(endpoint)
     const [latest, at, above, below] = replies.slice(prober.identity.calls.length).map(readBlock)
     health.answers = holds === true && typeof latest?.number === 'number'
     health.head = latest?.number ?? 0
@@ -62,7 +61,6 @@ export function createEndpointHealth(parts: {
     // chain shows its first blocks.
     const same = at?.hash === tip?.hash && (health.above || health.head <= (tip?.number ?? 0))
     health.tip = !tip || same ? 'same' : longer ? 'forked' : undefined
-    return true
   }
 
   /** The oldest walked block that a reorg may leave in place: an endpoint that shows it is on our chain. */

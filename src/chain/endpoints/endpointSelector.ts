@@ -49,7 +49,7 @@ export function createEndpointSelector(parts: {
 }): EndpointSelector | undefined {
   const { tracker, prober, clock, limits, tell } = parts
   const all = parts.endpoints.filter(({ role }) => role !== 'send')
-  const [first] = all.filter(({ probed }) => probed).sort((a, b) => rank(b) - rank(a))
+  const [first] = byRank(all.filter(({ probed }) => probed))
   if (first === undefined) return undefined
   const health = createEndpointHealth({ endpoints: all, tracker, prober, clock, limits })
   const { of } = health
@@ -84,12 +84,8 @@ export function createEndpointSelector(parts: {
     const asked = all.filter(
       (one) => one.probed && !one.gate.isBlocked && !(one === current && run.failures > 0),
     )
-    await Promise.all(
-      asked.map(async (endpoint) => {
-        const isOurChain = await health.look(endpoint)
-        if (!stopped && !isOurChain) leaveOut(endpoint)
-      }),
-    )
+    const onOtherChain = (endpoint: PoolEndpoint) => !stopped && leaveOut(endpoint)
+    await Promise.all(asked.map((endpoint) => health.look(endpoint, onOtherChain)))
     looking = false
     if (!stopped) decide(asked)
   }
@@ -152,10 +148,7 @@ export function createEndpointSelector(parts: {
     onWrongChain() {
       leaveOut(current)
     },
-    others: () =>
-      all
-        .filter((one) => one !== current && one.probed && !one.gate.isBlocked)
-        .sort((a, b) => rank(b) - rank(a)),
+    others: () => byRank(all.filter((one) => one !== current && one.probed && !one.gate.isBlocked)),
     doubt(why) {
       if (run.doubtedFor !== why) tell(current, 'doubtful', why)
       run.doubtedFor = why
@@ -202,7 +195,7 @@ function chooseFrom(
   { now, bad }: { readonly now: number; readonly bad: boolean },
 ): PoolEndpoint | undefined {
   const free = able.filter((one) => of(one).shunnedUntilMs <= now)
-  return (free.length === 0 && bad ? [...able] : free).sort((a, b) => rank(b) - rank(a))[0]
+  return byRank(free.length === 0 && bad ? [...able] : free)[0]
 }
 
 /** The endpoint that shows the soonest, and the most, is read. */
@@ -211,3 +204,5 @@ function rank({ profile }: PoolEndpoint): number {
   if (pending === 'preconfirmed') return 3
   return pending === 'mempool' ? 2 : pending === 'absent' ? 0 : 1
 }
+
+const byRank = (endpoints: PoolEndpoint[]) => endpoints.sort((a, b) => rank(b) - rank(a))

@@ -13,8 +13,6 @@ type InboxContext = {
 
 /** Reads the transactions and commands that other processes wrote to the store for the owner of the lane. */
 export type Inbox = {
-  /** The commands up to this sequence number are done; the next write deletes them. */
-  readonly commandsDoneUpTo: number
   /**
    * This process stored the transaction with this sequence number itself. If it is the next one, it need not
    * be read.
@@ -35,6 +33,8 @@ export function createInbox(
     readonly asking: () => void
     readonly take: (stored: StoredTransaction) => Promise<void> | void
     readonly command: (id: string, command: LaneCommand) => void
+    /** The commands up to this sequence number are done; the next write deletes them. */
+    readonly done: { doneUpTo: number }
     readonly failed: (error: unknown) => void
     /** The clock for occasional polls, which must not keep the process alive. */
     readonly background: Clock
@@ -42,7 +42,7 @@ export function createInbox(
 ): Inbox {
   const { store, lane, admission } = context
   let after = options.after
-  let commandsDone = 0
+  const { done } = options
   const poller = createPoller({
     clock: () => options.background,
     everyMs: () => LOOK_AGAIN_MS,
@@ -82,16 +82,13 @@ export function createInbox(
     if (context.closed) return false
     for (const stored of transactions) await options.take(stored)
     for (const { id, command } of commands) options.command(id, command)
-    commandsDone = Math.max(commandsDone, commands.at(-1)?.sequence ?? 0)
+    done.doneUpTo = Math.max(done.doneUpTo, commands.at(-1)?.sequence ?? 0)
     after = Math.max(after, transactions.at(-1)?.sequence ?? 0, commands.at(-1)?.sequence ?? 0)
     return transactions.length + commands.length >= PAGE
   }
 
   poller.pollNow()
   return {
-    get commandsDoneUpTo() {
-      return commandsDone
-    },
     own(sequence) {
       if (sequence === after + 1) after = sequence
     },

@@ -1,12 +1,11 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { HoldReason } from '../../types/index.js'
+import type { LaneKey } from '../../types/store.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
 import type { FindFundedLane, LaneSession } from '../session/laneSession.js'
 import { attemptCostBound } from '../signing/cost.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Transaction } from '../transaction/transaction.js'
-import type { Intake } from './intake.js'
-import type { Preparer } from './prepare.js'
 
 type PoolRebalancerContext = {
   readonly lane: Lane
@@ -36,8 +35,9 @@ const IDLE: readonly HoldReason[] = ['starved', 'blocked', 'paused', 'jump', 'de
 export function createPoolRebalancer(parts: {
   readonly context: PoolRebalancerContext
   readonly queue: PendingQueue<Transaction>
-  readonly preparer: () => Pick<Preparer, 'awaitingFunds'>
-  readonly intake: () => Pick<Intake, 'hand'>
+  /** The transactions that were set aside because the account cannot pay for them. */
+  readonly awaitingFunds: () => readonly Transaction[]
+  readonly handOff: (transaction: Transaction, to: LaneKey) => void
 }): PoolRebalancer {
   const { context, queue } = parts
   const { lane, session } = context
@@ -52,7 +52,7 @@ export function createPoolRebalancer(parts: {
     const to = placeFor(attemptCostBound(context, transaction), gas === undefined ? pooled : [])
     if (to === undefined) return 'never'
     if (to === 'later') return 'later'
-    parts.intake().hand(transaction, to)
+    parts.handOff(transaction, to)
     if (!isHandingOff) {
       lane.journal.touch(() => {
         isHandingOff = false
@@ -66,7 +66,7 @@ export function createPoolRebalancer(parts: {
     look() {
       if (isHandingOff || session.rebalancing === undefined) return
       const isIdle = session.rebalancing.isLeaving || IDLE.some((reason) => lane.holds.has(reason))
-      const waiting = [...(isIdle ? queue : []), ...parts.preparer().awaitingFunds]
+      const waiting = [...(isIdle ? queue : []), ...parts.awaitingFunds()]
       if (waiting.length === 0) return
       const placeFor = session.rebalancing.places()
       for (const transaction of waiting.sort(first)) offer(transaction, placeFor)

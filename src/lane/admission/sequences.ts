@@ -1,10 +1,9 @@
+import type { TxlaneError } from '../../errors/base.js'
 import type { Slot } from '../../ledger/slot.js'
 import { queueMicro } from '../../platform/microtask.js'
 import type { Order } from '../queue/order.js'
-import type { NonceAssigner } from '../signing/nonceAssigner.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { dependencyError } from './conditions.js'
-import type { Intake } from './intake.js'
 import { createJournalOrder } from './journalOrder.js'
 import { createPredecessorLookup, type PredecessorLookupContext } from './predecessorLookup.js'
 import { createPredecessorState } from './predecessorState.js'
@@ -50,8 +49,11 @@ export type Sequences = {
 
 export type SequenceParts = {
   readonly order: Pick<Order, 'ready' | 'stepAside'>
-  readonly intake: () => Pick<Intake, 'waits' | 'failed'>
-  readonly pump: () => NonceAssigner
+  /** Whether the transaction still waits for its nonce in this lane. */
+  readonly waits: (transaction: Transaction) => boolean
+  readonly failed: (transaction: Transaction, error: TxlaneError) => void
+  /** A transaction may take a nonce now. */
+  readonly freed: () => void
 }
 
 export function createSequences(context: PredecessorLookupContext, parts: SequenceParts): Sequences {
@@ -80,13 +82,13 @@ export function createSequences(context: PredecessorLookupContext, parts: Sequen
     if (transaction.nonce !== undefined || hasFailed(transaction)) return
     leave(transaction)
     const cause = new Error(`The transaction ${id} before it in its sequence ended.`)
-    parts.intake().failed(transaction, dependencyError(transaction, cause))
+    parts.failed(transaction, dependencyError(transaction, cause))
   }
 
   function admit(transaction: Transaction): void {
-    if (!parts.intake().waits(transaction)) return
+    if (!parts.waits(transaction)) return
     parts.order.ready(transaction)
-    parts.pump().run()
+    parts.freed()
   }
 
   function hold(transaction: Transaction, behind: string): void {

@@ -5,7 +5,6 @@ import type { Clock } from '../../platform/clock.js'
 import { type AccountKind, accountKind } from '../../rpc/methods/accountKind.js'
 import { getCode } from '../../rpc/methods/state.js'
 import type { Limits } from '../../types/index.js'
-import type { Broadcaster } from '../broadcast/broadcast.js'
 
 type CodeWatchContext = {
   readonly lane: Lane
@@ -39,7 +38,8 @@ const RETRY_MS = 2_000
 
 export function createCodeWatch(
   context: CodeWatchContext,
-  broadcaster: () => Pick<Broadcaster, 'limitAccount'>,
+  /** Limits the number of transactions of the account in a pool; undefined for no limit. */
+  limitAccount: (transactionsMax: number | undefined) => void,
   changed: () => void,
 ): CodeWatch {
   const { lane, endpointPool, limits } = context
@@ -54,7 +54,7 @@ export function createCodeWatch(
 
   function bound(): void {
     const isBounded = doubtful || account.kind === 'delegated'
-    broadcaster().limitAccount(isBounded ? limits.delegatedMax : undefined)
+    limitAccount(isBounded ? limits.delegatedMax : undefined)
   }
 
   function is(next: AccountKind): void {

@@ -63,7 +63,7 @@ export type Repair = {
 type RepairOptions = {
   context: RepairContext
   signing: Signing
-  broadcaster: () => Pick<Broadcaster, 'delivers' | 'holdsBack' | 'isStranded'>
+  broadcaster: Pick<Broadcaster, 'delivers' | 'holdsBack' | 'isStranded'>
   /** A transaction is ready that will take the lowest hole. */
   fillable: () => boolean
   /** Nonces below it are used. Their use is being investigated, and more bytes would not help them. */
@@ -131,7 +131,7 @@ export function createRepair(options: RepairOptions): Repair {
     const live = slot.state === 'live' ? slot : undefined
     // Row 20 does not wait for a block, because none may come while the head is refused.
     if (head && live && isRefusedForGood(live) && hasSigner() && !isOutside(live)) return true
-    if (head && broadcaster().isStranded(nonce) && times.isOlder(nonce, limits.stuckAfterMs)) return true
+    if (head && broadcaster.isStranded(nonce) && times.isOlder(nonce, limits.stuckAfterMs)) return true
     // A block would include it at a higher price, or has skipped it since its bytes were sent again.
     if (haveFeesChanged && live && (!priced(live) || (head && live.nudged))) return true
     if (stuck.isStuck(slot)) return true
@@ -155,10 +155,10 @@ export function createRepair(options: RepairOptions): Repair {
         if (nonce < options.usedBelow() || options.keeps(nonce) || !isConcerned(slot)) continue
         if (slot.state === 'outside' && !mayFill(slot)) continue
         // The nonce was not sent yet, which explains the lack of progress.
-        if (broadcaster().holdsBack(nonce)) continue
+        if (broadcaster.holdsBack(nonce)) continue
         const head = nonce === floor
         const byBlocks = isDueByBlocks(slot, head)
-        const byTime = silent && !broadcaster().delivers(nonce) && times.isOlder(nonce, quietMs(nonce))
+        const byTime = silent && !broadcaster.delivers(nonce) && times.isOlder(nonce, quietMs(nonce))
         if (!byBlocks && !byTime) continue
         times.start(nonce)
         nudge(slot, head, !byBlocks)

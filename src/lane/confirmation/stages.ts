@@ -35,7 +35,6 @@ export type Stages = {
   again(transaction: Transaction): void
   /** The transaction is beyond every reorg. It is removed from memory and remains in the store. */
   finalized(transaction: Transaction): void
-  takeChanged(): readonly StoredTransaction[]
   /** Watches the hashes of new attempts for this follower. */
   follow(follower: Follower): void
   unfollow(): void
@@ -117,16 +116,21 @@ export function createStages(
         forget(transaction)
       })
     },
-    takeChanged() {
-      const stored = [...changed].map((one) => {
-        const to = context.handedOff.get(one)
-        one.persistedStage = one.stage
-        return to ? { ...toStored(one), ...to } : toStored(one)
-      })
-      changed.clear()
-      return stored
-    },
     follow: attempts.follow,
     unfollow: attempts.unfollow,
   }
+}
+
+/** The records of the transactions that changed since the last write of the journal. */
+export function takeChanged({
+  changed,
+  handedOff,
+}: Pick<StagesContext, 'changed' | 'handedOff'>): readonly StoredTransaction[] {
+  const stored = [...changed].map((one) => {
+    const to = handedOff.get(one)
+    one.persistedStage = one.stage
+    return to ? { ...toStored(one), ...to } : toStored(one)
+  })
+  changed.clear()
+  return stored
 }

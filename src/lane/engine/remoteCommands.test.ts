@@ -16,7 +16,7 @@ function fulfil(keptIn: LaneKey | undefined) {
     transactions: new Map(),
     store: {
       find: async () => stored,
-      command: async (_: LaneKey, id: string, command: LaneCommand) => passed.push([id, command]) > 0,
+      postCommand: async (_: LaneKey, id: string, command: LaneCommand) => passed.push([id, command]) > 0,
     },
   } as unknown as LaneContext
   createRemoteCommands(context, {} as TxOperations).fulfil('a', { kind: 'cancel' })

@@ -1,10 +1,13 @@
 import type { TxlaneError } from '../../errors/base.js'
+import type { SlotAction } from '../../ledger/event.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { LaneKey } from '../../types/store.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 /** The signals of a lane. A part handles those that concern it. */
 export type LanePart = {
+  /** The table demands these actions for a nonce. */
+  readonly perform?: (nonce: number, actions: readonly SlotAction[]) => void
   /** A slot changed. */
   readonly moved?: (nonce: number, before: Slot | undefined, after: Slot) => void
   /** A tick of the poller was processed. `newHead`: it brought a new block. */
@@ -31,6 +34,7 @@ export type LanePart = {
 export type LaneSignals = Required<LanePart> & { attach(part: LanePart): void }
 
 export function createSignals(): LaneSignals {
+  const perform = createSignal<'perform'>()
   const moved = createSignal<'moved'>()
   const ticked = createSignal<'ticked'>()
   const freed = createSignal<'freed'>()
@@ -43,6 +47,7 @@ export function createSignals(): LaneSignals {
   const stopped = createSignal<'stopped'>()
   return {
     attach(part) {
+      perform.add(part.perform)
       moved.add(part.moved)
       ticked.add(part.ticked)
       freed.add(part.freed)
@@ -54,6 +59,7 @@ export function createSignals(): LaneSignals {
       accountLimited.add(part.accountLimited)
       stopped.add(part.stopped)
     },
+    perform: perform.emit,
     moved: moved.emit,
     ticked: ticked.emit,
     freed: freed.emit,
