@@ -66,7 +66,7 @@ export function createRequestMeters(limits: BudgetLimits): RequestMeters {
   let cutMs = Number.NEGATIVE_INFINITY
   let denials = 0
   // The number of requests that may be refused before a rate is cut.
-  let strays = 0
+  let unrelatedDenials = 0
   let denied = 0
 
   /** Cuts the meter by which the endpoint counts: the meter that exceeded its limit, or whose load is new. */
@@ -115,7 +115,7 @@ export function createRequestMeters(limits: BudgetLimits): RequestMeters {
     ended(request) {
       const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
       const share = refused / size
-      strays = Math.min(STRAYS_MAX, strays + STRAY_SHARE * (1 - share))
+      unrelatedDenials = Math.min(STRAYS_MAX, unrelatedDenials + STRAY_SHARE * (1 - share))
       if (refused < size) {
         requests.passed(1, atMs)
         calls.passed(size - refused, atMs)
@@ -129,8 +129,8 @@ export function createRequestMeters(limits: BudgetLimits): RequestMeters {
       if (sentAtMs < cutMs) return refused === size ? confirm(atMs) : undefined
       if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
         pause(atMs, Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
-      if (share <= strays) {
-        strays -= share
+      if (share <= unrelatedDenials) {
+        unrelatedDenials -= share
         return
       }
       pause(atMs, PAUSE_MS_MIN)

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../platform/clock.js'
 import type { OutboxLane, StoredDelivery } from '../types/outbox.js'
 import { type LaneKey, laneName, type StoredTransaction } from '../types/store.js'
-import { type Courier, OPEN_MAX } from './courier.js'
+import { type DeliveryWorker, OPEN_MAX } from './deliveryWorker.js'
 import { advance, isSameNews, reopened } from './news.js'
 import type { OutboxSettings } from './options.js'
 import { nameOf, type Writer } from './writer.js'
@@ -17,7 +17,7 @@ export type ReaderParts = {
   readonly clock: Pick<Clock, 'setTimer'>
   readonly settings: OutboxSettings
   readonly writer: Pick<Writer, 'write'>
-  readonly courier: Pick<Courier, 'offer' | 'note' | 'size' | 'withoutRoom'>
+  readonly worker: Pick<DeliveryWorker, 'offer' | 'note' | 'size' | 'withoutRoom'>
   /** Called when a delivery was given up before it was tried. */
   readonly givenUp: (delivery: StoredDelivery) => void
   /** Called when the name is in the store. */
@@ -33,7 +33,7 @@ const REST_MS = 20
 const PAGE = 200
 
 export function createReader(parts: ReaderParts): Reader {
-  const { clock, settings, writer, courier, givenUp, known, noted } = parts
+  const { clock, settings, writer, worker, givenUp, known, noted } = parts
   const { store, name, wanted, chainId } = settings
   const watched = new Map<string, () => void>()
   let timer: CancelTimer | undefined
@@ -88,7 +88,7 @@ export function createReader(parts: ReaderParts): Reader {
 
   /** Reads a lane up to the revision that it had. Newer changes are read the next time. */
   async function readLane({ lane, revision, read }: OutboxLane): Promise<void> {
-    for (let after = read; after < revision && !stopped && courier.size < OPEN_MAX; ) {
+    for (let after = read; after < revision && !stopped && worker.size < OPEN_MAX; ) {
       const page = await store.changes(lane, after, PAGE)
       // A partly filled page contains all changes: the newest ones may belong to transactions that were
       // deleted.
@@ -98,14 +98,14 @@ export function createReader(parts: ReaderParts): Reader {
       if (!(await writer.write({ read: [{ lane, revision: upTo }], deliveries }))) return
       for (const { delivery, record } of news)
         if (delivery.state === 'dead') givenUp(delivery)
-        else courier.offer(delivery, record)
+        else worker.offer(delivery, record)
       after = upTo
     }
   }
 
   async function newsIn(lane: LaneKey, changed: readonly StoredTransaction[]) {
     const chain = { chainId: lane.chainId, genesisHash: lane.genesisHash }
-    const others = changed.filter(({ id }) => !courier.note(nameOf({ chain, id })))
+    const others = changed.filter(({ id }) => !worker.note(nameOf({ chain, id })))
     const kept = await store.deliveries(name, { chain, ids: others.map(({ id }) => id) })
     const byId = new Map(kept.map((one) => [one.id, one]))
     return others.flatMap((record) => {
@@ -123,7 +123,7 @@ export function createReader(parts: ReaderParts): Reader {
   function changedBy(before: StoredDelivery, record: StoredTransaction): StoredDelivery {
     const delivery = advance(before, record, wanted)
     if (delivery.state === 'told') return delivery
-    const refused = courier.withoutRoom(delivery, record.group)
+    const refused = worker.withoutRoom(delivery, record.group)
     if (refused) return refused
     return isSameNews(delivery.next, before.next) ? reopened(delivery) : delivery
   }

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../platform/clock.js'
 import type { OutboxLease } from '../types/outbox.js'
-import { createCourier, OPEN_MAX } from './courier.js'
+import { createDeliveryWorker, OPEN_MAX } from './deliveryWorker.js'
 import type { OutboxEnvironment } from './environment.js'
 import { keepLease, RENEW_MS } from './leaseKeeper.js'
 import type { OutboxLog } from './log.js'
@@ -35,7 +35,7 @@ export function createSession(parts: {
   const { store, name } = settings
   const writer = createWriter({ store, lease, clock: background, lost: end, noted: log.noted })
   const { failed, noted } = log
-  const courier = createCourier({ environment, settings, store, writer, failed, noted })
+  const worker = createDeliveryWorker({ environment, settings, store, writer, failed, noted })
   let reader: ReturnType<typeof createReader> | undefined
   let beginning: CancelTimer | undefined
   let ended = false
@@ -45,7 +45,7 @@ export function createSession(parts: {
     if (ended) return
     ended = true
     halt()
-    courier.stop()
+    worker.stop()
     writer.stop()
     parts.lost()
   }
@@ -61,12 +61,12 @@ export function createSession(parts: {
     try {
       const open = await store.deliveries(name, { state: 'open', limit: 2 * OPEN_MAX })
       if (ended || closing) return
-      for (const delivery of open) courier.offer(delivery)
+      for (const delivery of open) worker.offer(delivery)
       reader = createReader({
         clock: background,
         settings,
         writer,
-        courier,
+        worker,
         givenUp: (delivery) => failed(delivery, undefined),
         known,
         noted,
@@ -83,21 +83,21 @@ export function createSession(parts: {
 
   return {
     async retry() {
-      const limit = Math.max(0, OPEN_MAX - courier.size)
-      const hurried = courier.hurry()
+      const limit = Math.max(0, OPEN_MAX - worker.size)
+      const hurried = worker.hurry()
       const dead = (await store.deliveries(name, { state: 'dead', limit })).map(reopened)
       if (!(await writer.write({ deliveries: dead }))) return hurried
-      for (const delivery of dead) courier.offer(delivery)
+      for (const delivery of dead) worker.offer(delivery)
       return hurried + dead.length
     },
     async close() {
       closing = true
       reader?.stop()
-      await courier.finish()
+      await worker.finish()
       await lastWrite()
       ended = true
       halt()
-      courier.stop()
+      worker.stop()
       writer.stop()
       // If the release fails, the lease expires by itself.
       await store.releaseOutbox(lease).catch(noted)

@@ -52,7 +52,7 @@ export function createEarlyListeners() {
     get heard(): ReadonlySet<string> {
       return new Set(opening?.holds)
     },
-    attach({ session, ownership }: OpenLane): void {
+    attach({ session, ownership }: Pick<OpenLane, 'ownership' | 'session'>): void {
       const { transactions, txOf } = session
       const told = opening?.events === session.events ? opening : undefined
       opening = undefined
@@ -77,7 +77,10 @@ export function createEarlyListeners() {
 }
 
 /** A call of `resume()` before the lane was open: it lifts the holds that were emitted by then. */
-export function resumeOpened({ ownership }: OpenLane, heard: ReadonlySet<string>): void {
+export function resumeOpened(
+  { ownership }: Pick<OpenLane, 'ownership' | 'session'>,
+  heard: ReadonlySet<string>,
+): void {
   const holds = [...ownership.worker.holds].filter((reason) => reason !== 'paused')
   if (holds.length > 0 && holds.every((reason) => heard.has(reason))) ownership.resume()
   else ownership.unpause()

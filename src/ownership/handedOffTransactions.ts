@@ -28,7 +28,7 @@ export function createHandedOffTransactions(parts: {
 }): HandedOffTransactions {
   const { session, store, clock } = parts
   const { key } = session
-  const strays = new Map<string, Transaction>()
+  const followed = new Map<string, Transaction>()
   let poller: ReturnType<typeof createPoller> | undefined
 
   const operations = createStandbyOperations({
@@ -56,18 +56,18 @@ export function createHandedOffTransactions(parts: {
   }
 
   function learn(stored: StoredTransaction): void {
-    const transaction = strays.get(stored.id)
+    const transaction = followed.get(stored.id)
     if (transaction === undefined) return
     follow(session, transaction, stored)
-    if (!isFollowed(transaction)) strays.delete(stored.id)
+    if (!isFollowed(transaction)) followed.delete(stored.id)
   }
 
   async function read(): Promise<void> {
-    await findByIds(store, key, [...strays.keys()], (stored) => {
+    await findByIds(store, key, [...followed.keys()], (stored) => {
       learn(stored)
       return true
     })
-    if (strays.size > 0 || poller === undefined) return
+    if (followed.size > 0 || poller === undefined) return
     poller.stop()
     poller = undefined
   }
@@ -75,7 +75,7 @@ export function createHandedOffTransactions(parts: {
   /** Follows the transaction in the store from now on. */
   function watch(transaction: Transaction): void {
     if (!isFollowed(transaction)) return
-    strays.set(transaction.id, transaction)
+    followed.set(transaction.id, transaction)
     poller ??= createPoller({
       clock: () => clock,
       everyMs: () => LOOK_MS,
@@ -96,7 +96,7 @@ export function createHandedOffTransactions(parts: {
   }
 
   function take(transaction: Transaction, stored: StoredTransaction): Transaction {
-    const known = strays.get(stored.id)
+    const known = followed.get(stored.id)
     if (known) return known
     add(transaction, stored)
     return transaction
@@ -106,7 +106,7 @@ export function createHandedOffTransactions(parts: {
     add,
     found: (stored) => take(fromStored(stored), stored),
     take,
-    all: () => strays.values(),
+    all: () => followed.values(),
     stop: () => poller?.stop(),
   }
 }

@@ -36,7 +36,7 @@ export function healthOfLeader(engine: Engine, limits: Pick<Limits, 'queueMax'>)
 /** The health for a standby, from the records that the owner keeps of the transactions known to this process. */
 export function healthOfStandby(parts: {
   readonly session: LaneSession
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'endpoints'>
   readonly limits: Pick<Limits, 'queueMax'>
   readonly differences: readonly OptionDifference[]
 }): LaneHealth {
@@ -88,7 +88,7 @@ function storeReasons({ storeTrouble: { current } }: LaneSession): LaneReason[] 
   ]
 }
 
-function endpointReasons({ endpoints }: EndpointPool, isNeeded: boolean): LaneReason[] {
+function endpointReasons({ endpoints }: Pick<EndpointPool, 'endpoints'>, isNeeded: boolean): LaneReason[] {
   const works = ({ probed, trouble }: PoolEndpoint) => probed && trouble === undefined
   const isRead = endpoints.some((one) => one.role !== 'send' && works(one))
   const isSentTo = endpoints.some((one) => one.role !== 'read' && works(one))

@@ -10,7 +10,7 @@ const IDLE_MS = 30_000
 const SILENT_BLOCKS = 3
 
 export type LeaseWatchParts = {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly clock: Clock
   /** Its timers keep no process alive. */
   readonly background: Clock

@@ -23,10 +23,10 @@ export async function findTransaction(lane: Lane, by: string | { hash: Hash }): 
   if (live) return live
   const stored = await lane.store.find(lane.key, askedBy(by))
   if (stored === undefined) return undefined
-  const ownership = tenureOf(lane, stored.lane.address)
+  const ownership = ownershipOf(lane, stored.lane.address)
   if (ownership) return foundIn(ownership, stored)
-  const stray = lane.session.handedOff?.found(stored)
-  return stray && lane.session.txOf(stray)
+  const handedOff = lane.session.handedOff?.found(stored)
+  return handedOff && lane.session.txOf(handedOff)
 }
 
 function askedBy(by: string | { hash: Hash }): { id: string } | { hash: Hash } {
@@ -84,9 +84,9 @@ export async function listTransactions(
   const of = listedLanes(lane.key, options, accounts)
   const isStage = options.stage !== undefined
   const own = 'chainId' in of ? accounts : of.map(({ address }) => address)
-  await Promise.all(own.map((address) => tenureOf(lane, lowerCase(address))?.worker.flushed(isStage)))
+  await Promise.all(own.map((address) => ownershipOf(lane, lowerCase(address))?.worker.flushed(isStage)))
   return listStored(lane.store, of, options, (stored) =>
-    recordIn(tenureOf(lane, stored.lane.address), stored),
+    recordIn(ownershipOf(lane, stored.lane.address), stored),
   )
 }
 
@@ -96,7 +96,7 @@ function recordIn(ownership: LaneOwnership | undefined, stored: StoredTransactio
 }
 
 /** The ownership of the lane of this account in this process. */
-function tenureOf({ key, ownership, beside }: Lane, address: Address): LaneOwnership | undefined {
+function ownershipOf({ key, ownership, beside }: Lane, address: Address): LaneOwnership | undefined {
   return address === key.address ? ownership : beside(address)
 }
 

@@ -226,7 +226,7 @@ async function learnEnds({ store, session }: RecoverLaneParts, open: ReadonlySet
 
 /** Without an answer the lane begins without a known balance: refusals of the node will show one. */
 async function readBalance(
-  endpointPool: EndpointPool,
+  endpointPool: Pick<EndpointPool, 'reader'>,
   address: Address,
   timeoutMs: number,
 ): Promise<bigint | undefined> {

@@ -31,7 +31,7 @@ const SILENT_MS = 3_000
 
 export function createRemoteLane(parts: {
   readonly key: LaneKey
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly reports: Reports

@@ -39,12 +39,12 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
   const tellers = new Set<Teller>()
   const followed = new Map<string, { readonly lane: LaneKey; readonly entries: Set<Entry> }>()
   let next: CancelTimer | undefined
-  let telling = false
+  let reporting = false
   let reading: Promise<void> | undefined
   let readAtMs = Number.NEGATIVE_INFINITY
 
   function plan(): void {
-    if (tellers.size > 0 && !telling) next ??= clock.setTimer(() => void tellAll(), TELL_MS)
+    if (tellers.size > 0 && !reporting) next ??= clock.setTimer(() => void tellAll(), TELL_MS)
   }
 
   async function tellAll(): Promise<void> {
@@ -54,9 +54,9 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
       const text = textOf(report)
       return text === teller.told ? [] : [{ teller, report, text }]
     })
-    telling = true
+    reporting = true
     if (changed.length > 0) await told(changed)
-    telling = false
+    reporting = false
     plan()
   }
 

@@ -33,7 +33,9 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
   }
 }
 
-export function endpointsOf(endpointPool: EndpointPool): LaneSnapshot['endpoints'] {
+export function endpointsOf(
+  endpointPool: Pick<EndpointPool, 'endpoints' | 'tracker'>,
+): LaneSnapshot['endpoints'] {
   return endpointPool.endpoints.map((endpoint) => {
     const { port, role, profile, trouble, gate } = endpoint
     const { restReason: rests } = gate

@@ -28,7 +28,7 @@ export type Standby = LaneWorker & {
 
 export type StandbyOptions = {
   readonly session: LaneSession
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'endpoints' | 'reader' | 'tracker'>
   readonly store: Store
   readonly admission: Admission
   readonly clock: Clock

@@ -18,7 +18,7 @@ export function shownBy({ latest, pending, account }: LaneReading): Shown {
 /** The snapshot of a standby: counts from the chain, because only the owner has the books. */
 export function standbySnapshot(
   session: LaneSession,
-  endpointPool: EndpointPool,
+  endpointPool: Pick<EndpointPool, 'endpoints' | 'tracker'>,
   effects: Shown,
   holds: readonly HoldReason[],
 ): LaneSnapshot {

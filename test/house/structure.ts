@@ -69,12 +69,12 @@ function folderOf(path: string): string {
 
 export const floorsPointDownwards: Rule = (sources) =>
   production(sources)
-    .filter(({ path }) => path !== ROOT_ENTRY)
+    .filter(({ path }) => path.startsWith('src/') && path !== ROOT_ENTRY)
     .flatMap(({ path, imports }) => {
       const floor = floorOf(path)
       if (floor === undefined) return [`${path}: the folder has no floor`]
       return imports
-        .filter(({ target }) => target.startsWith('src/'))
+        .filter(({ target }) => /^(?:src|tools)\//.test(target))
         .filter(({ target }) => isHigher(floorOf(target), floor))
         .map(({ target, line }) => `${path}:${line} imports ${target}`)
     })
@@ -167,6 +167,9 @@ function typesHandedIn(tree: ts.SourceFile): readonly string[] {
   const found: string[] = []
   walk(tree, (node) => {
     if (!ts.isTypeReferenceNode(node) || !ts.isIdentifier(node.typeName)) return
+    // `Pick` and an index name the members that the file uses.
+    if (ts.isIndexedAccessTypeNode(node.parent)) return
+    if (ts.isTypeReferenceNode(node.parent) && node.parent.typeName.getText(tree) === 'Pick') return
     for (let above: ts.Node = node.parent; above !== undefined; above = above.parent) {
       if (ts.isParameter(above) || ts.isTypeAliasDeclaration(above))
         return void found.push(node.typeName.text)
@@ -206,7 +209,7 @@ function namesImported(tree: ts.SourceFile): ReadonlySet<string> {
 
 // Words of the old vocabulary, in names of files and of identifiers. Each had a standard term all along.
 const OLD_WORDS =
-  /^(?:tenures?|seats?|guests?|strays?|hubs?|takeUp|finds|keepers?|relief|telling|txFace|unlessStopped|untilStopped|machinery|looks|faces?|wishes|wished|courier|takers?|fallen|mayHave)$/i
+  /^(?:tenures?|seats?|guests?|strays?|hubs?|takeup|finds|relief|telling|machinery|faces?|wishe?s?|wished|couriers?|takers?|fallen)$/i
 
 /** Splits `openHub` into `open` and `Hub`. */
 const wordsOf = (name: string) => name.split(/(?=[A-Z])|_/)

@@ -125,7 +125,7 @@ function bodyOf(comment: string, isLine: boolean): string {
     .replace(/```[\s\S]*?```/g, '')
     .replace(/\n\s*\n/g, '. ')
     .replace(/@default .*/g, '')
-    .replace(/@(?:throws|param|returns|see|deprecated|remarks|example)\b/g, '. ')
+    .replace(/\.?\s*@(?:throws|param|returns|see|deprecated|remarks|example)\b/g, '. ')
 }
 
 const TITLED = new Set(['it', 'test', 'describe', 'house', 'bench'])

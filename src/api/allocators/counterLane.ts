@@ -97,7 +97,7 @@ function follow(
   source: ContractSource,
   { clock }: Environment,
   books: Books,
-  endpointPool: Held<EndpointPool>,
+  endpointPool: Held<Pick<EndpointPool, 'chainId' | 'reader' | 'stop' | 'tracker'>>,
 ): CounterLane {
   const { counter, users } = books
   const { tracker, chainId } = endpointPool.value

@@ -5,7 +5,7 @@ import type { OpenLane } from '../../ownership/open.js'
 import type { Clock } from '../../platform/clock.js'
 import type { ListOptions, RecordPage, Tx } from '../../types/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
-import { RecordHandle } from './recordFace.js'
+import { RecordHandle } from './recordHandle.js'
 
 /** Reads the records in the store while the lane is not open yet, which takes until an endpoint answers. */
 export type Records = {
@@ -13,7 +13,7 @@ export type Records = {
   find(by: string | { hash: Hash }, opening: Promise<OpenLane>): Promise<Tx | undefined>
   list(options: ListOptions, opening: Promise<OpenLane>, accounts?: readonly Address[]): Promise<RecordPage>
   /** Connects all handles that were found before to the lane, which is open now. */
-  opened(lane: OpenLane): void
+  opened(lane: Pick<OpenLane, 'find' | 'key' | 'list'>): void
 }
 
 /** A healthy node has opened the lane by then. Tries with a slow or silent node continue meanwhile. */
@@ -30,7 +30,7 @@ export function createRecords(parts: {
 }): Records {
   const { chain, store, clock, open } = parts
   const address = parts.address.toLowerCase() as Address
-  const faces = new Map<string, RecordHandle>()
+  const handles = new Map<string, RecordHandle>()
 
   /** The lane; `undefined` if it is not open within a second, or if no endpoint answers. */
   function soonOpen(opening: Promise<OpenLane>): Promise<OpenLane | undefined> {
@@ -51,17 +51,17 @@ export function createRecords(parts: {
     return { chainId: chain.id, genesisHash, address }
   }
 
-  function faceOf(stored: StoredTransaction, key: LaneKey): Tx {
-    const known = faces.get(stored.id)
+  function handleOf(stored: StoredTransaction, key: LaneKey): Tx {
+    const known = handles.get(stored.id)
     if (known) {
       known.learn(stored)
       return known
     }
-    const face = new RecordHandle(stored, { clock, open, read: (id) => store.find(key, { id }) })
-    const [oldest] = faces.keys()
-    if (oldest !== undefined && faces.size >= HANDLES_MAX) faces.delete(oldest)
-    faces.set(stored.id, face)
-    return face
+    const handle = new RecordHandle(stored, { clock, open, read: (id) => store.find(key, { id }) })
+    const [oldest] = handles.keys()
+    if (oldest !== undefined && handles.size >= HANDLES_MAX) handles.delete(oldest)
+    handles.set(stored.id, handle)
+    return handle
   }
 
   return {
@@ -72,7 +72,7 @@ export function createRecords(parts: {
       if (key === undefined) return undefined
       const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
       const stored = await store.find(key, asked)
-      return stored && faceOf(stored, key)
+      return stored && handleOf(stored, key)
     },
     async list(options, opening, accounts = [address]) {
       const lane = await soonOpen(opening)
@@ -82,8 +82,8 @@ export function createRecords(parts: {
       return listStored(store, listedLanes(key, options, accounts), options)
     },
     opened(lane) {
-      for (const face of faces.values()) void face.bind(lane).catch(() => {})
-      faces.clear()
+      for (const handle of handles.values()) void handle.bind(lane).catch(() => {})
+      handles.clear()
     },
   }
 }

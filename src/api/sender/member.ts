@@ -37,8 +37,8 @@ export type Member = {
   warm(): Promise<OpenLane>
   /** A page of the transactions of these accounts, from the chain and store of this sender. */
   list(options: ListOptions, accounts: readonly Address[]): Promise<RecordPage>
-  /** From now on, transactions that this sender cannot send move to the lanes that `relief` chooses. */
-  rebalanceBy(relief: NonNullable<LaneSession['rebalancing']>): void
+  /** From now on, transactions that this sender cannot send move to the lanes that `rebalancing` chooses. */
+  rebalanceBy(rebalancing: NonNullable<LaneSession['rebalancing']>): void
   /** The lane, in any process that owns it; undefined before it is open here. */
   lane(): MemberLane | undefined
   /** How many more transactions it could send now; negative by the number of waiting ones. */

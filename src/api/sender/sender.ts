@@ -70,7 +70,7 @@ export function createMemberIn(
   }
 
   return {
-    sender: createFace({ lane, sends, warm, list, options }),
+    sender: createPublicSender({ lane, sends, warm, list, options }),
     start: sends.start,
     runtime: async () => environment.runtime(),
     warm,
@@ -92,7 +92,7 @@ export function createMemberIn(
 const memberLane = ({ key, ownership: { worker, reports } }: OpenLane) => ({ key, worker, reports })
 
 /** The public object. */
-function createFace(parts: {
+function createPublicSender(parts: {
   readonly lane: SenderLane
   readonly sends: Sends
   readonly warm: Member['warm']

@@ -19,7 +19,7 @@ export function createApart({
   endpointPool,
 }: {
   readonly clock: Clock
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
 }) {
   const now = (): Moment => ({ block: endpointPool.tracker.head?.number ?? 0, atMs: clock.now() })
 

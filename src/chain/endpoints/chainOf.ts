@@ -14,7 +14,10 @@ export const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
  * @throws `REJECTED` if no endpoint shows block 0 now and the store has more than one chain with this id
  * @throws `CHAIN_MISMATCH` if the endpoints were already compared with another chain
  */
-export async function chainOf(endpointPool: EndpointPool, store: Store): Promise<ChainKey> {
+export async function chainOf(
+  endpointPool: Pick<EndpointPool, 'chainId' | 'expectGenesis' | 'genesisHash'>,
+  store: Store,
+): Promise<ChainKey> {
   const { chainId, genesisHash: shown } = endpointPool
   const kept = await store.chains({ chainId, genesisHash: shown ?? NO_GENESIS })
   if (shown !== undefined) return { chainId, genesisHash: nameOfShown(shown, kept) }

@@ -81,7 +81,7 @@ export type EndpointPool = {
  * chain shows a count as well.
  */
 export function readLaneOn(
-  endpointPool: EndpointPool,
+  endpointPool: Pick<EndpointPool, 'chainId' | 'reader'>,
   address: Address,
   timeoutMs: number,
 ): Promise<LaneReading> {
@@ -90,7 +90,7 @@ export function readLaneOn(
 
 /** Reads the account from another endpoint. */
 export function readLaneAt(
-  { chainId }: EndpointPool,
+  { chainId }: Pick<EndpointPool, 'chainId'>,
   { port, gate }: Pick<PoolEndpoint, 'port' | 'gate'>,
   asked: { readonly address: Address; readonly timeoutMs: number },
 ): Promise<LaneReading> {

@@ -5,7 +5,11 @@ import type { EndpointPool } from './endpointPool.js'
 const blockRefs = new WeakMap<BlockRef, BlockRef>()
 
 /** The newest block, for `Attempt.madeAt`. */
-export function newestBlock({ endpointPool }: { readonly endpointPool: EndpointPool }): BlockRef | undefined {
+export function newestBlock({
+  endpointPool,
+}: {
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
+}): BlockRef | undefined {
   const { head } = endpointPool.tracker
   if (head === undefined) return undefined
   const ref = blockRefs.get(head) ?? { number: head.number, hash: head.hash }

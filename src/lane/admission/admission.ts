@@ -32,7 +32,7 @@ export type Admission = {
    * Admits a request. Calls the caller back once the transaction is persisted in the store, or with the
    * existing transaction if its id is known.
    */
-  admit(request: TxRequest, options: SendOptions, target: AdmissionTarget, takers: AdmissionParties): void
+  admit(request: TxRequest, options: SendOptions, target: AdmissionTarget, parties: AdmissionParties): void
   /** Admits no more requests. */
   close(): void
   /**

@@ -23,7 +23,7 @@ export type Answers = {
 }
 
 export function createAnswers(
-  context: { readonly endpointPool: EndpointPool; readonly clock: Clock },
+  context: { readonly endpointPool: Pick<EndpointPool, 'tracker'>; readonly clock: Clock },
   isOver: (transaction: Transaction) => boolean,
 ): Answers {
   const apart = createApart(context)

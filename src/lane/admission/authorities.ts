@@ -25,7 +25,7 @@ export type SignAuthorities = <T>(
  * stale tuple silently.
  */
 export function createAuthorities(parts: {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader'>
   readonly key: LaneKey
   readonly transactions: ReadonlyMap<string, Transaction>
   /** The lanes that are open in this process, by name. */

@@ -15,7 +15,7 @@ import { followStored } from './followStored.js'
 
 type ConditionsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'receipts'>
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits

@@ -14,7 +14,7 @@ import { createSequences, type SequenceParts, type Sequences } from './sequences
 
 type DependenciesContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'receipts'>
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits

@@ -24,7 +24,7 @@ const BASELINE_MS = 1_000
 const LOOK_MS_MAX = 4_000
 
 export function createEffectWatcher(context: {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader'>
   readonly clock: Clock
   readonly limits: Limits
   readonly changed: Set<Transaction>

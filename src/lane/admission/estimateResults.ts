@@ -29,7 +29,7 @@ export type EstimateResults = {
 type Unmet = Extract<Estimate, { kind: 'reverted' | 'funds' }>
 
 export function createEstimateResults(
-  endpointPool: EndpointPool,
+  endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'tracker'>,
   parts: {
     readonly gas: Pick<GasRequests, 'limitOf'>
     /** Whether earlier transactions may change the answer. */

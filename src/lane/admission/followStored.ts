@@ -23,7 +23,7 @@ import { rejectWaiters } from '../transaction/waiters.js'
 
 type FollowStoredContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'receipts'>
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits

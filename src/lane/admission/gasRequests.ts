@@ -20,7 +20,10 @@ export type GasRequests = {
 }
 
 export type GasRequestOptions = {
-  readonly context: { readonly lane: Lane; readonly endpointPool: EndpointPool }
+  readonly context: {
+    readonly lane: Lane
+    readonly endpointPool: Pick<EndpointPool, 'chain' | 'endpoints' | 'tracker'>
+  }
   readonly estimator: GasEstimator
   readonly simulate: boolean
   readonly gasMultiplier: number

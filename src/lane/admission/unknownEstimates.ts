@@ -14,7 +14,7 @@ const RETRIES_MAX = 8
 type UnknownEstimate = Extract<Estimate, { kind: 'unknown' }>
 
 export type UnknownEstimatesContext = RetriesContext & {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'tracker'>
   readonly clock: Clock
 }
 

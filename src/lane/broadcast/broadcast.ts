@@ -18,7 +18,7 @@ import { createSendReport, type SendReportParts } from './sendReport.js'
 
 type BroadcastContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'endpoints' | 'reader' | 'senders' | 'tracker' | 'turns'>
   readonly clock: Clock
   readonly limits: Limits
   readonly broadcast: 'first' | 'all'
@@ -162,9 +162,9 @@ export function createBroadcaster(context: BroadcastContext, callbacks: Broadcas
     isStranded: (nonce) => senders.some((sender) => sender.isStranded(nonce)),
     counted: (reading) => senders.find(endpointPool.reader)?.counted(reading),
     refreshed(refresh) {
-      let isTelling = true
-      for (const sender of senders.all()) if (!sender.refreshed(refresh)) isTelling = false
-      return isTelling
+      let isInformative = true
+      for (const sender of senders.all()) if (!sender.refreshed(refresh)) isInformative = false
+      return isInformative
     },
     limitAccount(max) {
       if (senders.limitAccount(max)) freed()

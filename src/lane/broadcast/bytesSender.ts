@@ -11,7 +11,7 @@ import { createSendResults, type SendResultsParts } from './sendResults.js'
 
 type BytesSenderContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'endpoints' | 'reader' | 'senders' | 'tracker' | 'turns'>
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter

@@ -26,7 +26,7 @@ import type { Ticket } from './ticket.js'
 
 export type EndpointRequestsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'tracker' | 'turns'>
   readonly clock: Clock
   readonly limits: Limits
 }

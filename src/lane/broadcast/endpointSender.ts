@@ -186,11 +186,11 @@ export function createEndpointSender(
       schedule()
     },
     refreshed(refresh) {
-      const isTelling = delivery.refreshed({ ...confirmations.take(), ...refresh, atMs: clock.now() })
+      const isInformative = delivery.refreshed({ ...confirmations.take(), ...refresh, atMs: clock.now() })
       rememberIn(endpoint, delivery.status)
       parts.freed()
       schedule()
-      return isTelling
+      return isInformative
     },
     limitAccount(accountMax) {
       delivery.know({ accountMax })

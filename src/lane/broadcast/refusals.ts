@@ -23,7 +23,7 @@ const SOON_MS = 100
  */
 export function createRefusals(context: {
   readonly clock: Clock
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly lane: Lane
 }) {
   const { lane } = context

@@ -17,7 +17,7 @@ import type { Reported } from './sendReport.js'
 
 type SendResultsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly clock: Clock
   readonly fees: FeeOracle
   signer: LocalAccount | undefined

@@ -8,7 +8,7 @@ import type { Limits } from '../../types/index.js'
 
 type CodeWatchContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader'>
   readonly clock: Clock
   readonly limits: Limits
   readonly closed: boolean

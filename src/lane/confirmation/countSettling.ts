@@ -12,7 +12,7 @@ import { countsElsewhere } from './countsElsewhere.js'
 
 export type CountSettlingContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>

@@ -2,7 +2,7 @@ import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Limits } from '../../types/index.js'
 
 type DepthContext = {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly limits: Limits
   readonly lossDepth: 'child' | 'safe' | number
 }

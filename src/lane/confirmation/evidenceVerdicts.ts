@@ -16,7 +16,7 @@ import type { UsedCount } from './usedCount.js'
 
 type EvidenceVerdictsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others' | 'reader' | 'tracker'>
   readonly limits: Limits
   readonly lossDepth: 'child' | 'safe' | number
   readonly store: Store

@@ -14,7 +14,7 @@ import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker' | 'turns'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>

@@ -184,9 +184,9 @@ function createRefreshes(
     ticked(look: Look): void {
       const isRefresh = profile().pending === 'preconfirmed' && watch.isNew(look)
       if (isSealed || isRefresh) {
-        const isTelling = delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
+        const isInformative = delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
         // If the poll said nothing about recent sends, the next poll may be the first that can show them.
-        if (isTelling) watch.told(look)
+        if (isInformative) watch.told(look)
       }
       isSealed = false
     },

@@ -30,7 +30,7 @@ export const JUMP_MAX = 64
 export function createJumpHold(
   context: {
     readonly lane: Lane
-    readonly endpointPool: EndpointPool
+    readonly endpointPool: Pick<EndpointPool, 'doubt'>
     readonly errors: Repeats<Error>
     readonly closed: boolean
   },

@@ -14,7 +14,7 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type NonceRegressionContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
@@ -51,12 +51,12 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   const tracker = endpointPool.tracker
   let since: { readonly head: number; readonly atMs: number } | undefined
   let reading = false
-  let fallenTo: number | undefined
+  let droppedTo: number | undefined
   // The hold that was set because of the count alone.
   let hold: 'jump' | 'deepReorg' | undefined
 
   function holdFor(reason: 'jump' | 'deepReorg', found: number, detail: string): void {
-    fallenTo = found
+    droppedTo = found
     // A deep reorg has a separate cause, so its hold does not end with the count.
     if (reason === 'jump' || !lane.holds.has('deepReorg')) hold = reason
     lane.holds.add(reason, detail)
@@ -66,8 +66,8 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     if (latest >= book.base && latest >= unprovenTo()) {
       // The count has recovered, so a later `resume()` must not free these nonces.
       since = undefined
-      if (fallenTo === undefined) return
-      fallenTo = undefined
+      if (droppedTo === undefined) return
+      droppedTo = undefined
       if (hold !== undefined) lane.holds.lift(hold)
       hold = undefined
       return
@@ -148,8 +148,8 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   return {
     count,
     accept() {
-      if (fallenTo !== undefined) giveBack(fallenTo)
-      fallenTo = undefined
+      if (droppedTo !== undefined) giveBack(droppedTo)
+      droppedTo = undefined
       hold = undefined
     },
     get wanted() {

@@ -22,7 +22,7 @@ import { createUsedCount } from './usedCount.js'
 
 type NonceUsageContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits
@@ -187,7 +187,10 @@ export function createNonceUsage(
 }
 
 /** The read endpoint first. If it had no evidence, each of the others in turn. */
-function endpointInTurn(endpointPool: EndpointPool, attempts: number): PoolEndpoint {
+function endpointInTurn(
+  endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>,
+  attempts: number,
+): PoolEndpoint {
   const all = [endpointPool.reader, ...endpointPool.others()]
   return all[attempts % all.length] as PoolEndpoint
 }

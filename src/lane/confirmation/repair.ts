@@ -26,7 +26,7 @@ import { createStuckCheck, isSupposed, SUPPOSED_STUCK_MS } from './stuckCheck.js
 
 type RepairContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly logger: Logger

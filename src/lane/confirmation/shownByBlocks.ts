@@ -10,7 +10,7 @@ export function shownByBlocks({
   endpointPool,
 }: {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
 }): number {
   let shown = 0
   for (const slot of lane.book.slots.values()) {

@@ -8,7 +8,7 @@ import { headerCall } from '../../rpc/codec.js'
 import type { Limits } from '../../types/index.js'
 
 type SpotCheckContext = {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader'>
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly closed: boolean

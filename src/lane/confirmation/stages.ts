@@ -17,7 +17,7 @@ import { createUsedStages } from './usedStages.js'
 
 type StagesContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly clock: Clock
   readonly events: Emitter
   readonly fees: FeeOracle

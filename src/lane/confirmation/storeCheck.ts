@@ -15,7 +15,7 @@ import { countsElsewhere } from './countsElsewhere.js'
 
 type StoreCheckContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'others' | 'reader'>
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly signatures: Signatures

@@ -10,7 +10,7 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type UsedCountContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>

@@ -11,7 +11,7 @@ import type { Signatures } from '../../rpc/signatures.js'
 
 type WitnessCheckContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly errors: Repeats<Error>
   readonly signatures: Signatures

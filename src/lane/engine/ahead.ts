@@ -33,7 +33,10 @@ export function createAhead(parts: {
     readonly waiting?: (() => ReadonlyMap<TxRequest, SendOptions>) | undefined
   }
   readonly environment: Environment
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<
+    EndpointPool,
+    'chain' | 'client' | 'dataFees' | 'endpoints' | 'feeHistory' | 'others' | 'reader' | 'tracker'
+  >
   readonly session: LaneSession
 }): Ahead {
   const { options, environment, endpointPool, session } = parts

@@ -14,7 +14,7 @@ import type { Transaction } from '../transaction/transaction.js'
 
 type ExternalNoncesContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   signer: LocalAccount | undefined

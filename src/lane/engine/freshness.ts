@@ -10,7 +10,7 @@ const STALE_BLOCKS = 3
  * gives undefined if the lane is up to date.
  */
 export function createFreshness(
-  { endpointPool, clock }: { readonly endpointPool: EndpointPool; readonly clock: Clock },
+  { endpointPool, clock }: { readonly endpointPool: Pick<EndpointPool, 'tracker'>; readonly clock: Clock },
   explained: () => Promise<void>,
 ): () => Promise<void> | undefined {
   return () => {

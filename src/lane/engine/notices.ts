@@ -7,7 +7,7 @@ import { holdLift } from '../reasons/sentence.js'
 
 type NoticesContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader'>
   readonly clock: Clock
   readonly notice: (sentence: string) => void
 }

@@ -10,7 +10,7 @@ import type { NonceAssigner } from '../signing/nonceAssigner.js'
 
 type SurroundingsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'onEndpoint' | 'tracker'>
   readonly logger: Logger
   readonly events: Emitter
   readonly session: LaneSession

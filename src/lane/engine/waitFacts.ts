@@ -16,7 +16,7 @@ import { endedOf, receiptSaidOf, wantedOf } from '../transaction/waitingFor.js'
 
 export type WaitFactsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'senders' | 'tracker' | 'turns'>
   readonly fees: FeeOracle
   readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
 }

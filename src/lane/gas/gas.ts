@@ -61,7 +61,7 @@ type Method = 'eth_estimateGas' | 'eth_call'
 const AHEAD_MS = 2_000
 
 export function createGasEstimator(options: {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chain' | 'endpoints' | 'reader' | 'tracker'>
   readonly clock: Pick<Clock, 'now'>
   readonly batchMax: number
   readonly timeoutMs: number

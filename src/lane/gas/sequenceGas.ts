@@ -42,7 +42,7 @@ export function createSequenceGas({
   limits,
 }: {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader'>
   readonly limits: Limits
 }): SequenceGas {
   // Requests of one event-loop turn share one simulation, because the longest chain contains the others.

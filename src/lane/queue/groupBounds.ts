@@ -36,7 +36,10 @@ export type GroupBounds = GroupCounts & {
 type Use = { readonly gas: number; readonly group: string | undefined }
 
 export function createGroupBounds(
-  context: { readonly endpointPool: EndpointPool; readonly transactions: Map<string, Transaction> },
+  context: {
+    readonly endpointPool: Pick<EndpointPool, 'chain' | 'tracker'>
+    readonly transactions: Map<string, Transaction>
+  },
   options: {
     readonly policy: GroupPolicy | undefined
     readonly queue: Pick<PendingQueue<Transaction>, 'peek' | 'close' | 'reopen' | 'closed'>

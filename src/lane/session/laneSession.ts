@@ -113,7 +113,7 @@ const signals = new WeakMap<Transaction, AbortSignal>()
 export function createLaneSession(options: {
   readonly key: LaneKey
   readonly events: Emitter
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'receipts' | 'tracker'>
   readonly clock: Clock
   readonly fees: FeePolicy<Chain> | undefined
   /** The clock for timers that must not keep the process alive. */

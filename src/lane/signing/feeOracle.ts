@@ -70,7 +70,10 @@ const CEILING_FACTOR = 10n
 const BUMPS_MAX = 12
 
 export function createFeeOracle(options: {
-  endpointPool: EndpointPool
+  endpointPool: Pick<
+    EndpointPool,
+    'chain' | 'client' | 'dataFees' | 'feeHistory' | 'others' | 'reader' | 'tracker'
+  >
   settings: FeeSettings
   limits: Pick<Limits, 'readTimeoutMs'>
   clock: Pick<Clock, 'now' | 'setTimer'>

@@ -13,7 +13,7 @@ import { createShortageCheck } from './shortageCheck.js'
 
 type FundsContext = {
   readonly lane: Lane
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>

@@ -62,7 +62,7 @@ export function isLess(one: Price, other: Price, baseFee: bigint | undefined): b
 
 /** The source without presets: the suggestion of the node, the caller's own estimate, or the chain's. */
 export function suggestedPrices(
-  endpointPool: EndpointPool,
+  endpointPool: Pick<EndpointPool, 'chain' | 'client' | 'feeHistory' | 'reader' | 'tracker'>,
   estimate: FeePolicy<Chain>['estimate'],
   timeoutMs: number,
 ): PriceSource {
@@ -83,7 +83,10 @@ export function suggestedPrices(
  * history is unavailable or the chain has no base fee, because an endpoint without history may still suggest
  * a price.
  */
-export function presetPrices(endpointPool: EndpointPool, suggested: PriceSource): PriceSource {
+export function presetPrices(
+  endpointPool: Pick<EndpointPool, 'chain' | 'client' | 'feeHistory' | 'reader' | 'tracker'>,
+  suggested: PriceSource,
+): PriceSource {
   return {
     isOwn: suggested.isOwn,
     async read(port) {

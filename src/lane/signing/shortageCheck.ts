@@ -33,7 +33,7 @@ const DENIED_MS = 2_000
 export function createShortageCheck(
   context: {
     readonly lane: Lane
-    readonly endpointPool: EndpointPool
+    readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others'>
     readonly clock: Clock
     readonly fees: FeeOracle
     readonly limits: Limits

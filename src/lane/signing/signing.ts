@@ -24,7 +24,7 @@ import { createSignFailures, type SignFailuresContext } from './signFailures.js'
 type SigningContext = BumpOrdersContext &
   NoopOrdersContext &
   SignFailuresContext & {
-    readonly endpointPool: EndpointPool
+    readonly endpointPool: Pick<EndpointPool, 'chain' | 'tracker' | 'turns'>
     readonly fees: FeeOracle
     readonly signer: LocalAccount | undefined
     readonly transactions: Map<string, Transaction>

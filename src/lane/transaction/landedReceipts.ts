@@ -12,7 +12,7 @@ import { txError } from './txError.js'
 import { closedError } from './waitErrors.js'
 
 export type LandedReceiptsParts = {
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'receipts' | 'tracker'>
   readonly clock: Clock
   readonly receiptPatienceMs: number
   readonly readTimeoutMs: number

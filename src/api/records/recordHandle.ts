@@ -79,7 +79,7 @@ export class RecordHandle implements Tx {
   }
 
   /** Connects the handle to the open lane. */
-  async bind(lane: OpenLane): Promise<Tx> {
+  async bind(lane: Pick<OpenLane, 'find'>): Promise<Tx> {
     const found = await lane.find(this.id)
     if (found === undefined)
       throw txError(this.#transaction, 'STORE', 'inFlight', 'The store does not know it on this chain.')

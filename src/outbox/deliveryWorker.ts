@@ -12,7 +12,7 @@ import type { Writer } from './writer.js'
  * Calls the handler: one call at a time for each transaction, in the order of its stages. The groups take
  * turns.
  */
-export type Courier = {
+export type DeliveryWorker = {
   /** Adds a delivery that is already in the store. `record`: the transaction as it was just read. */
   offer(delivery: StoredDelivery, record?: StoredTransaction): void
   /** Marks a transaction as changed, so that it is read again. Returns false if there is no work on it. */
@@ -32,7 +32,7 @@ export type Courier = {
   stop(): void
 }
 
-export type CourierParts = {
+export type DeliveryWorkerParts = {
   readonly environment: OutboxEnvironment
   readonly settings: OutboxSettings
   readonly store: Pick<Store, 'find'>
@@ -49,7 +49,7 @@ export const OPEN_MAX = 10_000
 /** The reason for giving up a delivery that was never tried. */
 const CROWDED = 'The deliveries of its group fail, and no room is left for more of them.'
 
-export function createCourier(parts: CourierParts): Courier {
+export function createDeliveryWorker(parts: DeliveryWorkerParts): DeliveryWorker {
   const { environment, settings, store, writer, failed, noted } = parts
   const { clock, background, random } = environment
   const turns = createTurns<Task>(settings.concurrency)
