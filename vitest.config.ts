@@ -26,7 +26,10 @@ export default defineConfig({
           // Generous, because the machines are shared: a hanging test still ends.
           testTimeout: 60_000,
           setupFiles,
-          include: ['{src,tools}/**/*.test.ts', 'test/{model,race,house,prose,types,soak,sweep,bench,geth}/**/*.test.ts'],
+          include: [
+            '{src,tools}/**/*.test.ts',
+            'test/{model,race,house,prose,types,soak,sweep,bench,geth}/**/*.test.ts',
+          ],
           sequence: { groupOrder: 0 },
         },
       },

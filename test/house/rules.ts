@@ -103,6 +103,7 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/lane/engine/externalNonces.ts',
   'src/lane/transaction/attempts.ts',
   'src/lane/transaction/transaction.ts',
+  'src/outbox/deliveryWorker.ts',
   'src/outbox/taskRunner.ts',
   'src/outbox/verifyWebhook.ts',
   'src/outbox/webhook.ts',

@@ -192,7 +192,7 @@ console.log(JSON.stringify({ answered }))
 `
 
 const LOADED_LATER_BY_REQUIRE = `${OPEN_A_LANE}
-const loaded = () => Object.keys(require.cache).filter((file) => file.includes('runtime')).length
+const loaded = () => Object.keys(require.cache).filter((file) => /\\/txlane\\/dist\\/runtime/.test(file)).length
 const txlane = require('txlane')
 const before = loaded()
 open(txlane, require('viem'), require('viem/accounts')).then((answered) =>

@@ -9,7 +9,6 @@ import { txError } from '../../lane/transaction/txError.js'
 import { RAW, rawOf, transactionOf } from '../../lane/transaction/txInternals.js'
 import { interruptOf } from '../../lane/transaction/waiting.js'
 import { keptReason } from '../../lane/transaction/waitingFor.js'
-import type { OpenLane } from '../../ownership/open.js'
 import type { Clock } from '../../platform/clock.js'
 import type {
   CancelOptions,
@@ -25,11 +24,12 @@ import type { StoredTransaction } from '../../types/store.js'
 import { ownOptions, ownRequest } from '../../validate/own.js'
 import { TRANSACTION } from '../../validate/stageOrder.js'
 import { checkCancel, checkWait } from '../../validate/validate.js'
+import type { ReadableLane } from './records.js'
 
 export type RecordParts = {
   readonly clock: Clock
   /** Tries to open the lane. */
-  readonly open: () => Promise<OpenLane>
+  readonly open: () => Promise<ReadableLane>
   /** Reads the record of the transaction from the store. */
   readonly read: (id: string) => Promise<StoredTransaction | undefined>
 }
@@ -79,7 +79,7 @@ export class RecordHandle implements Tx {
   }
 
   /** Connects the handle to the open lane. */
-  async bind(lane: Pick<OpenLane, 'find'>): Promise<Tx> {
+  async bind(lane: Pick<ReadableLane, 'find'>): Promise<Tx> {
     const found = await lane.find(this.id)
     if (found === undefined)
       throw txError(this.#transaction, 'STORE', 'inFlight', 'The store does not know it on this chain.')

@@ -7,11 +7,18 @@ import type { ListOptions, RecordPage, Tx } from '../../types/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
 import { RecordHandle } from './recordHandle.js'
 
+/** The part of an open lane that answers questions about records. */
+export type ReadableLane = Pick<OpenLane, 'find' | 'key' | 'list'>
+
 /** Reads the records in the store while the lane is not open yet, which takes until an endpoint answers. */
 export type Records = {
   /** Waits for the lane for at most one second, because the lane may have newer state than the store. */
-  find(by: string | { hash: Hash }, opening: Promise<OpenLane>): Promise<Tx | undefined>
-  list(options: ListOptions, opening: Promise<OpenLane>, accounts?: readonly Address[]): Promise<RecordPage>
+  find(by: string | { hash: Hash }, opening: Promise<ReadableLane>): Promise<Tx | undefined>
+  list(
+    options: ListOptions,
+    opening: Promise<ReadableLane>,
+    accounts?: readonly Address[],
+  ): Promise<RecordPage>
   /** Connects all handles that were found before to the lane, which is open now. */
   opened(lane: Pick<OpenLane, 'find' | 'key' | 'list'>): void
 }
@@ -26,14 +33,14 @@ export function createRecords(parts: {
   readonly address: Address
   readonly store: Store
   readonly clock: Clock
-  readonly open: () => Promise<OpenLane>
+  readonly open: () => Promise<ReadableLane>
 }): Records {
   const { chain, store, clock, open } = parts
   const address = parts.address.toLowerCase() as Address
   const handles = new Map<string, RecordHandle>()
 
   /** The lane; `undefined` if it is not open within a second, or if no endpoint answers. */
-  function soonOpen(opening: Promise<OpenLane>): Promise<OpenLane | undefined> {
+  function soonOpen(opening: Promise<ReadableLane>): Promise<ReadableLane | undefined> {
     return new Promise((resolve, reject) => {
       const cancel = clock.setTimer(() => resolve(undefined), MOMENT_MS)
       opening
@@ -43,7 +50,7 @@ export function createRecords(parts: {
   }
 
   /** The key of the lane, from the store alone if possible. Undefined if the store has no records of the chain. */
-  async function nameOf(opening: Promise<OpenLane>): Promise<LaneKey | undefined> {
+  async function nameOf(opening: Promise<ReadableLane>): Promise<LaneKey | undefined> {
     const [genesisHash, ...others] = await store.chains({ chainId: chain.id })
     if (genesisHash === undefined) return undefined
     // Several chains share the id. Only an endpoint can say on which of them the lane is.
