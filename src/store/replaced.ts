@@ -13,7 +13,7 @@ export function isReplaced(error: unknown): error is TxlaneError {
 
 /** P7, for outboxes. */
 export function outboxLost(): TxlaneError {
-  return new TxlaneError('Another process delivers under this name.', {
+  return new TxlaneError('This process does not own the lease of the outbox.', {
     code: 'LEASE_LOST',
     fate: 'notExecuted',
   })

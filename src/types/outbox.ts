@@ -1,5 +1,4 @@
 import type { Hash } from 'viem'
-import { TxlaneError } from '../errors/base.js'
 import type { ChainKey, LaneKey } from './store.js'
 
 /** The right to deliver under a name, until another process takes it. Every write is checked against it. */
@@ -103,12 +102,4 @@ export type OutboxVerbs = {
   readOutbox(name: string): Promise<OutboxState>
   /** Deliveries under a name, in no particular order. */
   deliveries(name: string, by: DeliveriesBy): Promise<readonly StoredDelivery[]>
-}
-
-/** P7, for outboxes. */
-export function outboxLost(): TxlaneError {
-  return new TxlaneError('This process does not own the lease of the outbox.', {
-    code: 'LEASE_LOST',
-    fate: 'notExecuted',
-  })
 }

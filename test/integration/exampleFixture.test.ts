@@ -9,7 +9,13 @@ type Report = { numPassedTests: number; numTotalTests: number; testResults: { me
 
 /** As its README describes, with `txlane` resolved to the source. */
 function runVitest(): Promise<Ended> {
-  const args = ['run', '--root', 'examples/devnet-fixture', '--config', 'test/support/examples.config.ts']
+  const args = [
+    'run',
+    '--root',
+    'examples/devnet-fixture',
+    '--config',
+    '../../test/support/examples.config.ts',
+  ]
   const vitest = `${ROOT}node_modules/vitest/vitest.mjs`
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, [vitest, ...args, '--reporter', 'json'], {

@@ -8,7 +8,7 @@ export type Example = { readonly heading: string; readonly file: string; readonl
 
 const SUBPATHS = {
   txlane: 'index',
-  'txlane/devnet': 'devnet/index',
+  'txlane/devnet': '../tools/devnet/index',
   'txlane/ethers': 'ethers/index',
   'txlane/kms': 'kms/index',
   'txlane/opentelemetry': 'opentelemetry/index',

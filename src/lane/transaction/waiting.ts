@@ -6,9 +6,6 @@ import { createStageWaits, type StageCallbacks } from './stageWaits.js'
 import { hasReached, type Transaction } from './transaction.js'
 import { noReceipt, revertedError, tagError } from './waitErrors.js'
 
-export { interruptOf } from './interrupt.js'
-export { closedError, tagError } from './waitErrors.js'
-
 /** Promises about a transaction: that it reaches a stage, with the receipt for it. */
 export type Waiting = {
   wait<stage extends WaitStage>(
