@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/platform/clock.js'
-import { within } from '../../tools/cli/demo/within.js'
+import { within } from '../../test/demo/within.js'
 import { atLeast, ratioOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
 import { bareLoop } from '../subjects/bare.js'

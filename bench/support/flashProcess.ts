@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
+import { createPlainRpc } from '../../test/demo/plainRpc.js'
 import { startNodeProxy } from '../../test/support/nodeProxy.js'
-import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { startTicker } from '../../tools/devnet/chain/ticker.js'
 import { startDevnet } from '../../tools/devnet/index.js'
 import { obeyOrders } from './children.js'

@@ -1,6 +1,6 @@
 import { type Hex, hexToNumber } from 'viem'
+import type { PlainRpc } from '../../test/demo/plainRpc.js'
 import { pause } from '../../test/support/pause.js'
-import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { type Fresh, headOf, type Node, type TransfersOfBlock, transfersOf } from './node.js'
 import { sharedNowMs } from './sharedNow.js'
 

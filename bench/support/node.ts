@@ -1,7 +1,7 @@
 import { type Address, type Chain, defineChain, type Hex, hexToNumber, keccak256, toHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
+import { createPlainRpc, type PlainRpc } from '../../test/demo/plainRpc.js'
 import { pause } from '../../test/support/pause.js'
-import { createPlainRpc, type PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { findAnvil } from '../../tools/devnet/anvilPath.js'
 import { startAnvil } from '../../tools/devnet/anvilProcess.js'
 

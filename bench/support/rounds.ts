@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/platform/clock.js'
-import { within } from '../../tools/cli/demo/within.js'
+import { within } from '../../test/demo/within.js'
 
 // Three times the duration of the slowest subject on a small machine: a turn without an end by then is stuck.
 const TURN_LIMIT_MS = 180_000

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
-import { within } from '../../tools/cli/demo/within.js'
+import { within } from '../../test/demo/within.js'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
 import { type Child, disposeAll, startChild } from './children.js'

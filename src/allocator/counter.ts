@@ -67,7 +67,7 @@ export type CounterOptions = {
  * evidence of its own. A committed count therefore stays taken until the counter passes it, whatever happens
  * to its payload.
  */
-export function createCounter({ clock, limits, tell, fill }: CounterOptions): Counter {
+export function createCounter({ clock, limits, tell: emit, fill }: CounterOptions): Counter {
   const { windowMax, reorgHorizon, reservationTtlMs } = limits
   const pool = createCountPool({ clock, limits, due })
   /**
@@ -91,12 +91,12 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
     const believed = pool.slots.size === 0 && pool.holes.length === 0
     const limit = believed ? reading.pending : last > pool.cursor ? last : pool.cursor
     last = reading.pending
-    const told: [CounterEvent, bigint][] = []
+    const changes: [CounterEvent, bigint][] = []
     let latest = least(reading.latest, limit)
     const shown = least(reading.pending, limit)
-    if (latest > floor) pass(latest, head, believed ? undefined : told)
+    if (latest > floor) pass(latest, head, believed ? undefined : changes)
     // A lagging node also shows a lower value: only a block that left the chain takes a use back.
-    else if (fell) fall(latest, told)
+    else if (fell) fall(latest, changes)
     else latest = floor
     cover(shown > latest && shown - latest <= BigInt(windowMax) ? shown : latest)
     seeded = true
@@ -105,28 +105,28 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
       used.delete(count)
     }
     // Last, because the listener of an event may call back into the counter.
-    for (const [event, count] of told) tell(event, count)
+    for (const [event, count] of changes) emit(event, count)
   }
 
-  function pass(to: bigint, head: number, told: [CounterEvent, bigint][] | undefined): void {
+  function pass(to: bigint, head: number, changes: [CounterEvent, bigint][] | undefined): void {
     // However far other users have moved the counter, events are limited to counts that could have been
     // handed out.
     const end = least(to, pool.cursor + BigInt(windowMax))
-    for (let count = floor; told && count < end; count++) {
+    for (let count = floor; changes && count < end; count++) {
       const slot = pool.passed(count)
       if (slot) used.set(count, { slot, head })
-      told.push([slot === 'live' ? 'used' : slot === 'filling' ? 'gapFilled' : 'foreign', count])
+      changes.push([slot === 'live' ? 'used' : slot === 'filling' ? 'gapFilled' : 'foreign', count])
     }
     floor = to
   }
 
-  function fall(to: bigint, told: [CounterEvent, bigint][]): void {
+  function fall(to: bigint, changes: [CounterEvent, bigint][]): void {
     floor = to
     for (const [count, { slot }] of used) {
       if (count < to) continue
       used.delete(count)
       pool.hold(count, slot)
-      told.push(['reorged', count])
+      changes.push(['reorged', count])
     }
   }
 
@@ -148,9 +148,9 @@ export function createCounter({ clock, limits, tell, fill }: CounterOptions): Co
     // Passed in a block that is not sealed yet.
     if (count < covered) return
     if (slot === 'live') {
-      if (count === covered && clock.now() - coveredAtMs >= reservationTtlMs) tell('stuck', count)
+      if (count === covered && clock.now() - coveredAtMs >= reservationTtlMs) emit('stuck', count)
     } else if (fill(count)) pool.fill(count)
-    else tell('gap', count)
+    else emit('gap', count)
   }
 
   // --- calls ----------------------------------------------------------------------------------------------

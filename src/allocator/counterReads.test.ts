@@ -40,7 +40,7 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
   })
   async function look(): Promise<CounterReading> {
     let reading: CounterReading | undefined
-    await reads.look((replies, request) => {
+    await reads.readUntil((replies, request) => {
       reading = request.read(replies)
       return reading !== undefined
     })
@@ -189,7 +189,7 @@ test('reads another endpoint by its own profile after a switch', async () => {
   })
   const found: bigint[] = []
   const look = () =>
-    reads.look((replies, request) => {
+    reads.readUntil((replies, request) => {
       const reading = request.read(replies)
       if (reading) found.push(reading.latest)
       return reading !== undefined

@@ -28,7 +28,7 @@ export type CounterReads = {
    * Sends a request of its own, and repeats it until `take` returns true. The first time it finds the getter
    * that the contract answers.
    */
-  look(take: (replies: readonly RpcReply[], request: CounterRequest) => boolean): Promise<void>
+  readUntil(take: (replies: readonly RpcReply[], request: CounterRequest) => boolean): Promise<void>
 }
 
 const STORAGE = 'eth_getStorageAt'
@@ -77,11 +77,11 @@ export function createCounterReads(options: {
         const latest = countIn(by.latest)
         if (parts.word && getter && !agree(latest, getter.decode(wordIn(by.word)))) return undefined
         // A node that does not answer for `pending` shows no pending value.
-        const told = by.told?.ok && getter ? getter.decode(wordIn(by.told)) : latest
+        const returned = by.told?.ok && getter ? getter.decode(wordIn(by.told)) : latest
         const shown = by.shown?.ok ? countIn(by.shown) : latest
-        if (by.told?.ok && by.shown?.ok && (told > latest || shown > latest))
-          profile.observe({ kind: 'pendingState', usable: shown >= told })
-        return { latest, pending: told > shown ? told : shown }
+        if (by.told?.ok && by.shown?.ok && (returned > latest || shown > latest))
+          profile.observe({ kind: 'pendingState', usable: shown >= returned })
+        return { latest, pending: returned > shown ? returned : shown }
       },
     }
   }
@@ -108,7 +108,7 @@ export function createCounterReads(options: {
     return batchReads(reader().port, calls, { chainId, timeoutMs })
   }
 
-  async function look(
+  async function readUntil(
     take: (replies: readonly RpcReply[], request: CounterRequest) => boolean,
   ): Promise<void> {
     if (!proven) getter ??= await findGetter()
@@ -129,7 +129,7 @@ export function createCounterReads(options: {
     throw invalid('source', address, `a contract with the getter of a ${source.kind} source`)
   }
 
-  return { request, look }
+  return { request, readUntil }
 }
 
 function isWord(reply: RpcReply | undefined): boolean {

@@ -50,7 +50,7 @@ export function createJournalWrite(sources: WriteSources): JournalWrite {
         const changed = slots.get(nonce)
         // One write may contain several attempts of one nonce.
         const isAsNow = changed === undefined || changed === book.get(nonce)
-        slots.set(nonce, isAsNow ? book.foresee(nonce, event) : transition(nonce, changed, event).slot)
+        slots.set(nonce, isAsNow ? book.previewCommit(nonce, event) : transition(nonce, changed, event).slot)
       }
       return {
         slots: [...slots.values()],

@@ -11,7 +11,7 @@ const usedAt = (nonce: number): Slot => ({
   end: undefined,
   by: { kind: 'noop', hash: '0x1' },
   at: { number: 1, hash: '0x2' },
-  wasSettled: false,
+  settledBefore: false,
   settled: true,
   committing: 0,
 })

@@ -36,11 +36,15 @@ export function takeCount(state: DeliveryState, reading: CountReading): void {
   state.count.failures = state.count.isBehind ? state.count.failures + 1 : 0
   const before = acknowledge(sequence, { ...sequence, countedTo: count })
   noteAcknowledged(state, before)
-  if (state.traits.countsMempool === true) weigh(state, reading, before)
+  if (state.traits.countsMempool === true) evaluateHead(state, reading, before)
 }
 
 /** Evaluates the count for the lowest nonce that it lacks, if the endpoint may have that nonce. */
-function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading, before: number): void {
+function evaluateHead(
+  state: DeliveryState,
+  { askedAtMs, atMs, request }: CountReading,
+  before: number,
+): void {
   const head = headOf(state)
   if (head === undefined) return
   if (head.state === 'unanswered') {
@@ -48,15 +52,15 @@ function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading,
     return
   }
   if (state.count.isBehind) return
-  if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
+  if (head.state === 'inFlight') return evaluateOpenHead(state, head, askedAtMs, atMs, before)
   // The count of another request may have been read before the head arrived. The count of the head's own
   // request is read last.
   if (request !== head.sent.request && askedAtMs < head.answered.atMs) return
-  weighTwice(state, head, askedAtMs, atMs)
+  evaluateAnsweredHead(state, head, askedAtMs, atMs)
 }
 
 /** The request of the head is overdue: it never arrived, or the node is still busy with it. */
-function weighOpen(
+function evaluateOpenHead(
   state: DeliveryState,
   head: Segment,
   askedAtMs: number,
@@ -67,14 +71,14 @@ function weighOpen(
   if (request === undefined || overdueAt(state, request) > askedAtMs) return
   if (state.sequence.acknowledgedTo > before) return
   if (request.nonces[0] === head.nonce) lose(state, head, 'count')
-  else weighTwice(state, head, askedAtMs, atMs)
+  else evaluateAnsweredHead(state, head, askedAtMs, atMs)
 }
 
 /**
  * Requires two readings that agree, the second requested after the first: by then the pool has had enough
  * time.
  */
-function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs: number): void {
+function evaluateAnsweredHead(state: DeliveryState, head: Segment, askedAtMs: number, atMs: number): void {
   const { suspect } = state
   if (suspect?.nonce !== head.nonce) {
     state.suspect = { nonce: head.nonce, atMs }

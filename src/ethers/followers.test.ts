@@ -131,7 +131,7 @@ describe('errors of a lane for callers that wait by a hash', () => {
 
   test('a contract deployed at another nonce than the one for its address is no success', async () => {
     const sent = response({ to: null })
-    landings.tell(one.tx, sent)
+    landings.onResponse(one.tx, sent)
     const waited = sent.wait().catch((error: unknown) => error)
     one.settle(landedAt(2, AT))
     const error = (await waited) as { receipt: { contractAddress: string } }
@@ -146,11 +146,11 @@ describe('errors of a lane for callers that wait by a hash', () => {
 
   test('a transaction that landed at its expected nonce is a success, also for a contract', async () => {
     const sent = response({ to: null })
-    landings.tell(one.tx, sent)
+    landings.onResponse(one.tx, sent)
     one.settle(landedAt(1, AT))
     expect(await sent.wait()).toMatchObject({ contractAddress: AT, status: 1 })
     const transfer = response()
-    landings.tell(one.tx, transfer)
+    landings.onResponse(one.tx, transfer)
     expect(await transfer.wait()).toMatchObject({ hash: OTHER })
   })
 
@@ -162,7 +162,7 @@ describe('errors of a lane for callers that wait by a hash', () => {
       waitForTransaction: async (hash: string) => void asked.push(hash),
     })
     const sent = response()
-    landings.tell(one.tx, sent)
+    landings.onResponse(one.tx, sent)
     closed = new TxlaneError('closed', { code: 'CLOSED', fate: 'inFlight' })
     await expect(sent.wait()).rejects.toBe(closed)
     await expect(view.waitForTransaction(HASH)).rejects.toBe(closed)

@@ -25,7 +25,7 @@ export type Landings = {
   /**
    * Remembers the response given to the caller, because the expected address of a contract follows from it.
    */
-  tell(tx: Tx, response: TransactionResponse): void
+  onResponse(tx: Tx, response: TransactionResponse): void
   /** The current receipt; undefined if no sealed block contains the transaction. */
   now(tx: Tx): Promise<SealedReceipt | undefined>
   /** Waits for the end of the transaction. Rejects only by the signal. */
@@ -60,7 +60,7 @@ export function createLandings(sender: Sender): Landings {
         return undefined
       }
     },
-    tell(tx, response) {
+    onResponse(tx, response) {
       own.add(response.hash)
       if (own.size > OWN_MAX) own.delete(own.values().next().value as string)
       if (response.to === null) deployed.set(tx, response.nonce)

@@ -170,7 +170,7 @@ export class LaneSigner extends AbstractSigner {
     try {
       const sent = await sender.send(request, { ...send, ...optionsOf(tx.customData) })
       const response = await responseOf(sent, { sender, request, provider })
-      landings.tell(sent, response)
+      landings.onResponse(sent, response)
       return response
     } catch (error) {
       throw sendError(error, { request, from: this.address, errors })

@@ -326,7 +326,7 @@ describe('the preview of a journaled slot', () => {
   test('becomes the very same slot, and changes nothing before that', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
-    const slot = book.foresee(5, event)
+    const slot = book.previewCommit(5, event)
     expect(book.get(5)?.state).toBe('reserved')
     expect(book.apply(5, { ...event, stored: true })).toMatchObject({
       row: 4,
@@ -339,12 +339,12 @@ describe('the preview of a journaled slot', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
     book.apply(5, { type: 'committing', token: 5, claim: 't5' })
-    book.foresee(5, event)
+    book.previewCommit(5, event)
     book.apply(5, { type: 'cancel', token: 6 })
     book.apply(5, event)
     expect(book.get(5)).toMatchObject({ state: 'live', end: 'cancel', token: 6 })
     reserve(book, 6)
-    book.foresee(6, { ...event, token: 6, attempt: attempt('t6', 'h6') })
+    book.previewCommit(6, { ...event, token: 6, attempt: attempt('t6', 'h6') })
     book.apply(6, { type: 'journaled', token: 6, attempt: attempt('t6', 'other') })
     expect(book.get(6)?.attempts).toMatchObject([{ hash: hash('other') }])
   })

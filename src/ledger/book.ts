@@ -28,7 +28,7 @@ export type Book = {
    * The slot that `journaled` would produce from the present one. The store receives it before the commit is
    * confirmed. `apply` returns this very slot, unless another event changes the nonce in between.
    */
-  foresee(nonce: number, event: Journaled): Slot
+  previewCommit(nonce: number, event: Journaled): Slot
   get(nonce: number): Slot | undefined
   /** The nonce at which an attempt was journaled, looked up by the attempt's hash. */
   nonceOf(hash: Hash): number | undefined
@@ -157,7 +157,7 @@ export function createBook(seed: { floor: number }): Book {
       if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
       return result
     },
-    foresee(nonce, event) {
+    previewCommit(nonce, event) {
       const result = transition(nonce, slots.get(nonce), event)
       previews.keep(nonce, event, result)
       return result.slot

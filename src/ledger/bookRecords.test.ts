@@ -55,7 +55,7 @@ describe('the changed records', () => {
     const book = createBook({ floor: 5 })
     reserve(book, 5)
     const event = { type: 'journaled', token: 5, attempt: attempt('t5', 'h5') } as const
-    book.foresee(5, event)
+    book.previewCommit(5, event)
     expect(book.apply(5, { ...event, token: 4 })).toMatchObject({ row: 0, actions: [] })
     expect([book.get(5)?.state, book.nonceOf(hash('h5'))]).toEqual(['reserved', undefined])
   })

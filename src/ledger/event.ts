@@ -158,14 +158,14 @@ export type SlotAction =
   | { readonly do: 'sign'; readonly claim: string; readonly token: number }
   /** Sign a self-transfer of 0 that uses up the nonce and outbids every attempt of the slot. */
   | { readonly do: 'noop'; readonly token: number }
-  /** Sign the newest attempt's content again with higher fees. Each underbid makes the step larger. */
-  | { readonly do: 'bump'; readonly token: number; readonly underbids: number }
+  /** Sign the newest attempt's content again with higher fees. Each rejected replacement makes the step larger. */
+  | { readonly do: 'bump'; readonly token: number; readonly replacementRejections: number }
   | { readonly do: 'broadcast'; readonly hash: Hash }
   /** Send the same bytes again at the lane's next resend. */
   | { readonly do: 'resend'; readonly hash: Hash }
   | { readonly do: 'backOff'; readonly hash: Hash }
   /** Look for evidence of the transaction that used the nonce. */
-  | { readonly do: 'look' }
+  | { readonly do: 'findEvidence' }
   | { readonly do: 'readAgain' }
   | { readonly do: 'queueAgain'; readonly claim: string }
   | { readonly do: 'end'; readonly claim: string; readonly as: EndAs }
@@ -176,13 +176,13 @@ export type SlotAction =
    */
   | { readonly do: 'reclaim'; readonly claim: string }
   | { readonly do: 'hold'; readonly reason: 'deepReorg' }
-  | { readonly do: 'tell'; readonly event: Told }
+  | { readonly do: 'emit'; readonly event: EmittedEvent }
   | { readonly do: 'prune' }
 
 /** How a transaction ends without executing. `rejected` and `voided` are reported as `failed`. */
 export type EndAs = 'rejected' | 'voided' | 'withdrawn' | 'cancelled' | 'superseded' | 'tooLate'
 
-export type Told =
+export type EmittedEvent =
   | 'foreign'
   | 'displaced'
   | 'unresolved'

@@ -98,16 +98,14 @@ describe('fees, by table', () => {
     expect(bumpFee(100n, { percent: 100 })).toBeGreaterThanOrEqual(200n)
   })
 
-  test('each underbid makes the step larger by the same amount', () => {
-    expect([0, 1, 2].map((underbids) => bumpFee(1_000n, { percent: 10, underbids }))).toEqual([
-      1_111n,
-      1_211n,
-      1_311n,
-    ])
+  test('each rejected replacement makes the step larger by the same amount', () => {
+    expect(
+      [0, 1, 2].map((replacementRejections) => bumpFee(1_000n, { percent: 10, replacementRejections })),
+    ).toEqual([1_111n, 1_211n, 1_311n])
   })
 
-  test('the addition for an underbid stops at the ceiling, and never prevents an offer', () => {
-    const twice = { percent: 10, underbids: 1 }
+  test('the addition for a rejected replacement stops at the ceiling, and never prevents an offer', () => {
+    const twice = { percent: 10, replacementRejections: 1 }
     const old = dynamic(1_000n, 100n)
     expect(replacementFees(old, { rule: twice, ceiling: high })).toEqual(dynamic(1_211n, 122n))
     expect(replacementFees(old, { rule: twice, ceiling: ceiling(1_150n) })).toEqual(dynamic(1_150n, 122n))

@@ -21,7 +21,7 @@ export type BumpRule = {
    * How many times the pool has called our own replacement underpriced. The step grows by `percent` for each
    * of them.
    */
-  readonly underbids?: number
+  readonly replacementRejections?: number
   /**
    * Base fee of the newest block, in wei. If it is given, the effective price rises by as much as both fees.
    * Besu requires that (TransactionReplacementByFeeMarketRule): without it, bumping a tip of 1 above a base
@@ -53,13 +53,13 @@ export function effectiveTip(fees: Fees, baseFeePerGas: bigint): bigint {
 
 /** `old` raised by the rule and rounded up, always by at least one wei: a tip of zero must rise too. */
 export function bumpFee(old: bigint, rule: BumpRule): bigint {
-  const percent = BigInt(rule.percent) * BigInt(1 + (rule.underbids ?? 0)) + MARGIN_PERCENT
+  const percent = BigInt(rule.percent) * BigInt(1 + (rule.replacementRejections ?? 0)) + MARGIN_PERCENT
   return (old * (100n + percent) + 99n) / 100n + 1n
 }
 
 /**
  * Fees that replace `old` in a pool: both are raised by the rule, and are at least the market's. Undefined if
- * the step of the rule itself exceeds the ceiling. Underbids and the market raise the fees only up to the
+ * the step of the rule itself exceeds the ceiling. Rejected replacements and the market raise the fees only up to the
  * ceiling.
  */
 export function replacementFees(

@@ -69,7 +69,7 @@ function fromOutside(slot: Outside, event: SlotEvent): Transition {
 
 /** No sender is known to still use the nonce: a no-op fills it, or a lane without a signer emits `gap`. */
 function fill(row: number, slot: Outside, event: { signer: boolean; token: number }): Transition {
-  if (!event.signer) return { row, slot, actions: [{ do: 'tell', event: 'gap' }] }
+  if (!event.signer) return { row, slot, actions: [{ do: 'emit', event: 'gap' }] }
   return { row, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
 }
 
@@ -85,7 +85,7 @@ function voided(slot: Hole | Outside, token: number): Live {
 export function live(
   nonce: number,
   token: number,
-  known: Partial<Pick<Live, 'attempts' | 'claims' | 'end' | 'wasSettled' | 'committing'>> = {},
+  known: Partial<Pick<Live, 'attempts' | 'claims' | 'end' | 'settledBefore' | 'committing'>> = {},
 ): Live {
   return {
     state: 'live',
@@ -96,10 +96,10 @@ export function live(
     token,
     preconfirmed: undefined,
     displaced: false,
-    wasSettled: known.wasSettled ?? false,
+    settledBefore: known.settledBefore ?? false,
     refusals: 0,
-    underbids: 0,
-    nudged: false,
+    replacementRejections: 0,
+    resentSinceSigned: false,
     committing: known.committing ?? 0,
   }
 }

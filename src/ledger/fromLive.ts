@@ -43,7 +43,7 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
       return {
         row: 23,
         slot: slotWith(slot, { preconfirmed: undefined }),
-        actions: [{ do: 'tell', event: 'reorged' }],
+        actions: [{ do: 'emit', event: 'reorged' }],
       }
     case 'sealed':
       return usedBy(24, slot, event)
@@ -77,7 +77,7 @@ function attempted(slot: Live, attempt: Attempt): Transition {
   if (attempt.claim !== wantedClaim(slot)) {
     return { row: 4, slot: slotWith(slot, { attempts: [attempt, ...slot.attempts] }), actions: [] }
   }
-  const next: Live = slotWith(slot, { attempts: withLast(slot.attempts, attempt), nudged: false })
+  const next: Live = slotWith(slot, { attempts: withLast(slot.attempts, attempt), resentSinceSigned: false })
   return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }
 }
 
@@ -123,10 +123,10 @@ function executedElsewhere(slot: Live, event: Extract<SlotEvent, { type: 'execut
   const claims = slot.claims.filter((claim) => claim !== event.claim)
   const { token } = event
   if (slot.end !== undefined)
-    return { row: 35, slot: slotWith(slot, { claims, wasSettled: true }), actions: [] }
+    return { row: 35, slot: slotWith(slot, { claims, settledBefore: true }), actions: [] }
   return {
     row: 35,
-    slot: slotWith(slot, { claims, end: 'void', token, wasSettled: true }),
+    slot: slotWith(slot, { claims, end: 'void', token, settledBefore: true }),
     actions: [{ do: 'noop', token }],
   }
 }
@@ -146,7 +146,7 @@ function preconfirmed(slot: Live, event: Extract<SlotEvent, { type: 'preconfirme
   const { preconfirmed: seen, attempts } = slot
   const known = attempts.some((attempt) => attempt.hash === hash)
   if (!known || (seen?.hash === hash && seen.blockNumber === blockNumber)) return ignored(slot, event)
-  const tell: SlotAction[] = seen?.hash === hash ? [] : [{ do: 'tell', event: 'preconfirmed' }]
+  const tell: SlotAction[] = seen?.hash === hash ? [] : [{ do: 'emit', event: 'preconfirmed' }]
   return {
     row: 23,
     slot: slotWith(slot, { preconfirmed: { hash, blockNumber }, displaced: false }),

@@ -26,7 +26,7 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
       return {
         row: 13,
         slot: newest
-          ? slotWith(slot, { attempts, displaced: false, underbids: 0, refusals: 0 })
+          ? slotWith(slot, { attempts, displaced: false, replacementRejections: 0, refusals: 0 })
           : slotWith(slot, { attempts }),
         actions: [],
       }
@@ -42,7 +42,7 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
     case 'underpriced':
       return newest ? underpriced(slot, event) : { row: 17, slot, actions: [] }
     case 'nonceTooLow':
-      return { row: 18, slot, actions: [{ do: 'look' }, ...backOff(newest, hash)] }
+      return { row: 18, slot, actions: [{ do: 'findEvidence' }, ...backOff(newest, hash)] }
     case 'refused':
       return { row: 18, slot, actions: backOff(newest, hash) }
     default: {
@@ -87,8 +87,8 @@ function feeTooLow(slot: Live, attempt: Attempt, { hash, beyond }: Outcome): Tra
   if (attempt.sends < 2) return { row: 16, slot, actions: backOff(true, hash) }
   const isTaken = slot.attempts.some(({ accepted }) => accepted)
   if (!isTaken && beyond.fillable && mayVoid(slot, beyond)) return voided(slot, beyond.token, true)
-  const actions: SlotAction[] = slot.nudged ? [] : [{ do: 'tell', event: 'feeCeiling' }]
-  return { row: 16, slot: slotWith(slot, { nudged: true }), actions }
+  const actions: SlotAction[] = slot.resentSinceSigned ? [] : [{ do: 'emit', event: 'feeCeiling' }]
+  return { row: 16, slot: slotWith(slot, { resentSinceSigned: true }), actions }
 }
 
 /**
@@ -97,12 +97,15 @@ function feeTooLow(slot: Live, attempt: Attempt, { hash, beyond }: Outcome): Tra
  * resent with each `stuck`.
  */
 function underpriced(slot: Live, { stated = false }: Outcome): Transition {
-  const ours = !slot.displaced && slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
+  const ours = !slot.displaced && slot.attempts.length > 1 && slot.replacementRejections < UNDERBIDS_MAX
   if (ours) {
-    const next = slotWith(slot, { underbids: slot.underbids + 1, nudged: true })
+    const next = slotWith(slot, {
+      replacementRejections: slot.replacementRejections + 1,
+      resentSinceSigned: true,
+    })
     return { row: 17, slot: next, actions: stated ? [bump(next)] : [] }
   }
-  const actions: SlotAction[] = slot.displaced ? [] : [{ do: 'tell', event: 'displaced' }]
+  const actions: SlotAction[] = slot.displaced ? [] : [{ do: 'emit', event: 'displaced' }]
   return { row: 17, slot: slotWith(slot, { displaced: true }), actions }
 }
 

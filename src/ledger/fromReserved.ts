@@ -49,7 +49,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       // The claim's bytes may be in the store already, so another process may send them.
       const { token } = event
       const { committing } = slot
-      const next = live(nonce, token, { attempts, end: 'void', committing, wasSettled: true })
+      const next = live(nonce, token, { attempts, end: 'void', committing, settledBefore: true })
       return { row: 35, slot: next, actions: [{ do: 'noop', token }] }
     }
     case 'evidence':
@@ -63,7 +63,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
         return { row: 7, slot: used(slot, by, event.block), actions: [...toldOf(event), again] }
       }
       const by = whose(slot, event.hash)
-      const told: SlotAction = { do: 'tell', event: by.kind === 'noop' ? 'sealed' : 'foreign' }
+      const told: SlotAction = { do: 'emit', event: by.kind === 'noop' ? 'sealed' : 'foreign' }
       return { row: 7, slot: used(slot, by, event.block), actions: [told, again] }
     }
     default:

@@ -13,19 +13,23 @@ export function stuck(slot: Live, event: Stuck): Transition {
     return { row: 19, slot, actions: slot.committing > 0 ? [] : [lacking] }
   }
   if (slot.displaced) {
-    const next = slotWith(slot, { nudged: true })
-    return { row: 17, slot: next, actions: [{ do: 'tell', event: 'stuck' }, ...resendNewest(slot)] }
+    const next = slotWith(slot, { resentSinceSigned: true })
+    return { row: 17, slot: next, actions: [{ do: 'emit', event: 'stuck' }, ...resendNewest(slot)] }
   }
   if (newestAttempt(slot) === undefined) return ignored(slot, event)
   if (hopeless(slot, event)) return voided(slot, event.token, event.atCeiling)
   // No fee fixes a permanent refusal: the same bytes are sent again.
   const mayBump = event.signer && !event.atCeiling && slot.refusals === 0 && (event.head || !event.priced)
-  if (mayBump && (slot.nudged || !event.priced)) {
+  if (mayBump && (slot.resentSinceSigned || !event.priced)) {
     // If a bump cannot be made (no signature, no price), the next `stuck` still resends.
-    return { row: 19, slot: slotWith(slot, { nudged: false }), actions: [bump(slot)] }
+    return { row: 19, slot: slotWith(slot, { resentSinceSigned: false }), actions: [bump(slot)] }
   }
-  const tell: SlotAction[] = atCeilingInVain(slot, event) ? [{ do: 'tell', event: 'feeCeiling' }] : []
-  return { row: 19, slot: slotWith(slot, { nudged: true }), actions: [...tell, ...resendNewest(slot)] }
+  const tell: SlotAction[] = atCeilingInVain(slot, event) ? [{ do: 'emit', event: 'feeCeiling' }] : []
+  return {
+    row: 19,
+    slot: slotWith(slot, { resentSinceSigned: true }),
+    actions: [...tell, ...resendNewest(slot)],
+  }
 }
 
 /**
@@ -41,16 +45,16 @@ function hopeless(slot: Live, event: Stuck): boolean {
 
 /** Whether the lane may give up this nonce on its own. */
 export function mayVoid(slot: Live, { head, signer }: Pick<Stuck, 'head' | 'signer'>): boolean {
-  return slot.end === undefined && !slot.wasSettled && head && signer
+  return slot.end === undefined && !slot.settledBefore && head && signer
 }
 
 function atCeilingInVain(slot: Live, event: Stuck): boolean {
-  return slot.end === undefined && event.head && event.atCeiling && slot.nudged
+  return slot.end === undefined && event.head && event.atCeiling && slot.resentSinceSigned
 }
 
 /** Row 20. The claim ends only when the no-op has landed: until then the claim itself may still land. */
 export function voided(slot: Live, token: number, atCeiling: boolean): Transition {
-  const tell: SlotAction[] = atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
+  const tell: SlotAction[] = atCeiling ? [{ do: 'emit', event: 'feeCeiling' }] : []
   return { row: 20, slot: slotWith(slot, { end: 'void', token }), actions: [...tell, { do: 'noop', token }] }
 }
 
@@ -61,12 +65,16 @@ export function voided(slot: Live, token: number, atCeiling: boolean): Transitio
  */
 export function speedUp(slot: Live, { named, token }: Extract<SlotEvent, { type: 'speedUp' }>): Transition {
   const row = slot.displaced ? 17 : 19
-  const again = named && slot.end === 'void' && !slot.wasSettled && slot.claims.length > 0
+  const again = named && slot.end === 'void' && !slot.settledBefore && slot.claims.length > 0
   const next = slotWith(slot, { displaced: false, ...(again ? { end: undefined, token } : {}) })
   return { row, slot: next, actions: [missing(next) ?? bump(next)] }
 }
 
-export const bump = (slot: Live): SlotAction => ({ do: 'bump', token: slot.token, underbids: slot.underbids })
+export const bump = (slot: Live): SlotAction => ({
+  do: 'bump',
+  token: slot.token,
+  replacementRejections: slot.replacementRejections,
+})
 
 /**
  * The bytes that the slot wants and does not have yet: those of a replacement, or the no-op of an end.

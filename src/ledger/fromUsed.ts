@@ -78,7 +78,7 @@ function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Tran
   if (slot.by.kind === 'unproven') return { row: 27, slot: next, actions: before }
   const isOurs = slot.attempts.some(({ hash }) => hash === event.hash)
   if (!event.walked || slot.by.hash === event.hash || !isOurs) return ignored(slot, event)
-  const told: SlotAction[] = isConfirmed(slot.by, by) ? [] : [{ do: 'tell', event: 'corrected' }]
+  const told: SlotAction[] = isConfirmed(slot.by, by) ? [] : [{ do: 'emit', event: 'corrected' }]
   const again = by.kind === 'claim' ? [...before, ...reclaims(queuedAgain(slot))] : []
   if (again.length === 0) return { row: 24, slot: next, actions: told }
   return { row: 24, slot: slotWith(next, { settled: false }), actions: [...told, ...again] }
@@ -103,18 +103,18 @@ function executedElsewhere(slot: Used, claim: string): Transition {
     slot.by.kind === 'claim' && slot.by.claim === claim ? { kind: 'other', hash: slot.by.hash } : slot.by
   return {
     row: 35,
-    slot: slotWith(slot, { claims, by, end: slot.end ?? 'void', wasSettled: true }),
+    slot: slotWith(slot, { claims, by, end: slot.end ?? 'void', settledBefore: true }),
     actions: [],
   }
 }
 
 /** Rows 27 and 34: the evidence for the use of the nonce is refuted. No conclusion was drawn from it. */
 function openAgain(row: number, slot: Used, token: number): Transition {
-  const { nonce, attempts, claims, end, committing, wasSettled } = slot
+  const { nonce, attempts, claims, end, committing, settledBefore } = slot
   if (attempts.length === 0 && claims.length === 0 && committing === 0)
     return { row, slot: { state: 'hole', nonce, attempts }, actions: [] }
   const ended = end ?? (claims.length === 0 ? 'void' : undefined)
-  return again(row, live(nonce, token, { attempts, claims, end: ended, committing, wasSettled }), [])
+  return again(row, live(nonce, token, { attempts, claims, end: ended, committing, settledBefore }), [])
 }
 
 /**
@@ -143,21 +143,21 @@ function lateOutside(slot: Used, attempt: Attempt): Transition {
  * about this one.
  */
 function lookedForAgain(slot: Used, attempt: Attempt): Transition {
-  const { nonce, attempts, claims, end, committing, wasSettled } = slot
-  const open: Live = live(nonce, 0, { attempts, claims, end, committing, wasSettled })
-  return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'look' }] }
+  const { nonce, attempts, claims, end, committing, settledBefore } = slot
+  const open: Live = live(nonce, 0, { attempts, claims, end, committing, settledBefore })
+  return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'findEvidence' }] }
 }
 
 /** Row 28: no conclusion was drawn yet, so nothing has to be taken back. */
 function left(slot: Used, token: number): Transition {
-  const { nonce, attempts, claims, end, committing, wasSettled } = slot
+  const { nonce, attempts, claims, end, committing, settledBefore } = slot
   if (attempts.length === 0 && claims.length === 0 && committing === 0) {
     const next: Slot = { state: 'outside', nonce, attempts, origin: 'seeded' }
-    return { row: 28, slot: next, actions: [{ do: 'tell', event: 'reorged' }] }
+    return { row: 28, slot: next, actions: [{ do: 'emit', event: 'reorged' }] }
   }
   const ended = end ?? (claims.length === 0 ? 'void' : undefined)
-  return again(28, live(nonce, token, { attempts, claims, end: ended, committing, wasSettled }), [
-    { do: 'tell', event: 'reorged' },
+  return again(28, live(nonce, token, { attempts, claims, end: ended, committing, settledBefore }), [
+    { do: 'emit', event: 'reorged' },
   ])
 }
 
@@ -167,14 +167,14 @@ function left(slot: Used, token: number): Transition {
  */
 function leftSettled(slot: Used, token: number): Transition {
   return takenBack(32, slot, token, [
-    { do: 'tell', event: 'deepReorg' },
+    { do: 'emit', event: 'deepReorg' },
     { do: 'hold', reason: 'deepReorg' },
   ])
 }
 
 /** Row 27: an operator named a fate at a nonce that turns out to be unused. */
 function saidInVain(slot: Used, token: number): Transition {
-  return takenBack(27, slot, token, [{ do: 'tell', event: 'corrected' }])
+  return takenBack(27, slot, token, [{ do: 'emit', event: 'corrected' }])
 }
 
 /**
@@ -183,7 +183,7 @@ function saidInVain(slot: Used, token: number): Transition {
  */
 function takenBack(row: number, slot: Used, token: number, told: Transition['actions']): Transition {
   const { nonce, by, committing } = slot
-  const known = { committing, wasSettled: true } as const
+  const known = { committing, settledBefore: true } as const
   const landed = slot.attempts.findLast((attempt) => isOf(attempt, by))
   if (landed?.claim === undefined) {
     return again(row, live(nonce, token, { ...known, attempts: slot.attempts, end: 'void' }), told)

@@ -70,13 +70,13 @@ describe('bytes on their way to the store', () => {
   })
 
   test('row 4: known bytes are neither kept twice nor broadcast again', () => {
-    const slot = liveSlot({ attempts: [a1, a2], committing: 1, nudged: true })
+    const slot = liveSlot({ attempts: [a1, a2], committing: 1, resentSinceSigned: true })
     for (const known of [a1, a2])
       expect(on(slot, journaled(known))).toEqual({ row: 0, slot: { ...slot, committing: 0 }, actions: [] })
   })
 
   test('row 4: new bytes are resent before they are bumped in turn', () => {
-    const taken = on(liveSlot({ nudged: true }), journaled())
+    const taken = on(liveSlot({ resentSinceSigned: true }), journaled())
     expect(taken.slot).toEqual(liveSlot({ attempts: [a1, a2] }))
     expect(on(taken.slot, stuck()).actions).toEqual([{ do: 'resend', hash: a2.hash }])
   })
@@ -112,7 +112,7 @@ describe('row 7: bytes of an earlier transaction in a block at a reserved nonce'
       row: 7,
       slot: usedSlot(by, { claims: [], attempts: [known], at: block(12) }),
       actions: [
-        { do: 'tell', event },
+        { do: 'emit', event },
         { do: 'queueAgain', claim: 'a' },
       ],
     })
@@ -159,7 +159,7 @@ describe('bytes of a rejected transaction that are made again, to the byte', () 
     expect(landed).toMatchObject({
       row: 24,
       slot: { by: { kind: 'claim', claim: 'c', hash: a1.hash } },
-      actions: [{ do: 'tell', event: 'sealed' }],
+      actions: [{ do: 'emit', event: 'sealed' }],
     })
     expect(on(landed.slot, { type: 'lossDepth' }).actions).toEqual([
       { do: 'landed', claim: 'c', hash: a1.hash },

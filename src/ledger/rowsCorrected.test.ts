@@ -24,13 +24,13 @@ describe('rows of used nonces that correct earlier conclusions', () => {
     expect(on(usedSlot(byOther), sealed)).toMatchObject({
       row: 24,
       slot: { by: byA, at: block(12), settled: false },
-      actions: [{ do: 'tell', event: 'corrected' }],
+      actions: [{ do: 'emit', event: 'corrected' }],
     })
     expect(on(usedSlot(byOther, { settled: true }), sealed)).toMatchObject({
       row: 24,
       slot: { by: byA, at: block(12), settled: false },
       actions: [
-        { do: 'tell', event: 'corrected' },
+        { do: 'emit', event: 'corrected' },
         { do: 'reclaim', claim: 'a' },
       ],
     })
@@ -53,7 +53,7 @@ describe('rows of used nonces that correct earlier conclusions', () => {
       expect(taken).toEqual({
         row: 24,
         slot: { ...slot, by, at: block(12) },
-        actions: [{ do: 'tell', event: 'corrected' }],
+        actions: [{ do: 'emit', event: 'corrected' }],
       })
       expect(on(taken.slot, { type: 'lossDepth' }).row).toBe(0)
     }
@@ -66,7 +66,7 @@ describe('rows of used nonces that correct earlier conclusions', () => {
       row: 24,
       slot: { by: byA, settled: false },
       actions: [
-        { do: 'tell', event: 'corrected' },
+        { do: 'emit', event: 'corrected' },
         { do: 'reclaim', claim: 'b' },
       ],
     })
@@ -90,15 +90,15 @@ describe('rows of used nonces that correct earlier conclusions', () => {
       row: 27,
       slot: { state: 'live', claims: [], end: 'void', attempts: [a1] },
       actions: [
-        { do: 'tell', event: 'corrected' },
+        { do: 'emit', event: 'corrected' },
         { do: 'noop', token: 6 },
       ],
     })
     expect(on(said('executed'), refuted)).toMatchObject({
       row: 27,
-      slot: { state: 'live', claims: ['a'], end: undefined, wasSettled: true },
+      slot: { state: 'live', claims: ['a'], end: undefined, settledBefore: true },
       actions: [
-        { do: 'tell', event: 'corrected' },
+        { do: 'emit', event: 'corrected' },
         { do: 'resend', hash: a1.hash },
       ],
     })
@@ -120,7 +120,7 @@ describe('rows of used nonces that correct earlier conclusions', () => {
       const taken = on(slot, elsewhere)
       expect(taken).toEqual({
         row: 35,
-        slot: { ...slot, by: then, claims: ['b'], end: 'void', wasSettled: true },
+        slot: { ...slot, by: then, claims: ['b'], end: 'void', settledBefore: true },
         actions: [],
       })
       expect(on(taken.slot, elsewhere).row).toBe(0)
@@ -139,7 +139,7 @@ describe('rows of used nonces that correct earlier conclusions', () => {
       { do: 'reclaim', claim: 'a' },
       { do: 'reclaim', claim: 'b' },
     ]
-    const told = { do: 'tell', event: 'corrected' }
+    const told = { do: 'emit', event: 'corrected' }
     const seen = { state: 'used', claims: ['a', 'b'], end: 'void', by: byB, settled: false }
     expect(on(free, sealed)).toMatchObject({ row: 24, slot: seen, actions: [told, ...ends] })
     const passed = on(free, { type: 'passed' }).slot
@@ -151,7 +151,7 @@ describe('rows of used nonces that correct earlier conclusions', () => {
     // Our no-op does not affect claims that are bound elsewhere.
     expect(on(free, { ...sealed, hash: noop.hash })).toMatchObject({
       slot: { claims: [], by: byNoop },
-      actions: [{ do: 'tell', event: 'sealed' }],
+      actions: [{ do: 'emit', event: 'sealed' }],
     })
   })
 })

@@ -111,7 +111,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     const taken = on(reserved(), evidence)
     expect(taken).toMatchObject({ row: 7, slot: { state: 'used', claims: [], by: { kind: 'other' } } })
     expect(taken.actions).toEqual([
-      { do: 'tell', event: 'foreign' },
+      { do: 'emit', event: 'foreign' },
       { do: 'queueAgain', claim: 'a' },
     ])
     const tuple = on(reserved(), { ...evidence, authorized: true })
@@ -168,7 +168,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(taken).toMatchObject({
       row: 9,
       slot: { state: 'live', claims: ['o'], attempts: [outside], end: undefined },
-      actions: [{ do: 'look' }],
+      actions: [{ do: 'findEvidence' }],
     })
     const found = on(taken.slot, { type: 'sealed', hash: outside.hash, block: block(12) })
     expect(found.slot).toMatchObject({ by: { kind: 'claim', claim: 'o' }, at: block(12) })
@@ -192,7 +192,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(handedOut, { type: 'ttl', signer: false, token: 3 })).toEqual({
       row: 11,
       slot: handedOut,
-      actions: [{ do: 'tell', event: 'gap' }],
+      actions: [{ do: 'emit', event: 'gap' }],
     })
     expect(on(seeded, { type: 'ttl', signer: true, token: 3 }).row).toBe(0)
   })
@@ -218,7 +218,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
       expect(on(slot, { type: 'passed' })).toMatchObject({
         row: 26,
         slot: { state: 'used', by: { kind: 'unproven' } },
-        actions: slot === handedOut ? [{ do: 'tell', event: 'unresolved' }] : [],
+        actions: slot === handedOut ? [{ do: 'emit', event: 'unresolved' }] : [],
       })
     }
     // None of our transactions can have been there, so no fate has to be resolved.

@@ -23,7 +23,7 @@ describe('rows of live nonces', () => {
   })
 
   test('row 13: an acceptance of older bytes changes nothing for the newest', () => {
-    const slot = liveSlot({ attempts: [a1, a2], displaced: true, refusals: 2, underbids: 1 })
+    const slot = liveSlot({ attempts: [a1, a2], displaced: true, refusals: 2, replacementRejections: 1 })
     expect(on(slot, outcome(a1.hash, 'accepted'))).toEqual({
       row: 13,
       slot: { ...slot, attempts: [{ ...a1, accepted: true }, a2] },
@@ -97,14 +97,14 @@ describe('rows of live nonces', () => {
         'refused',
       ] as const) {
         const { slot: after, actions } = on(slot, outcome(slot.attempts[0]?.hash ?? '0x', said))
-        expect([after, actions]).toEqual([slot, said === 'nonceTooLow' ? [{ do: 'look' }] : []])
+        expect([after, actions]).toEqual([slot, said === 'nonceTooLow' ? [{ do: 'findEvidence' }] : []])
       }
     }
   })
 
   test('row 16: a fee too low is bumped, unless the refused bytes are unwanted', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'feeTooLow')).actions).toEqual([
-      { do: 'bump', token: 1, underbids: 0 },
+      { do: 'bump', token: 1, replacementRejections: 0 },
     ])
     expect(on(liveSlot({ end: 'cancel' }), outcome(a1.hash, 'feeTooLow'))).toMatchObject({
       row: 16,
@@ -118,27 +118,27 @@ describe('rows of live nonces', () => {
     expect(displaced).toEqual({
       row: 17,
       slot: liveSlot({ displaced: true }),
-      actions: [{ do: 'tell', event: 'displaced' }],
+      actions: [{ do: 'emit', event: 'displaced' }],
     })
     // A second refusal brings no new information: each stuck event resends the bytes and emits an event.
     expect(on(displaced.slot, outcome(a1.hash, 'underpriced')).actions).toEqual([])
     const waiting = on(displaced.slot, stuck({ atCeiling: true, priced: false }))
     expect(waiting).toEqual({
       row: 17,
-      slot: liveSlot({ displaced: true, nudged: true }),
-      actions: [{ do: 'tell', event: 'stuck' }, resend('a1')],
+      slot: liveSlot({ displaced: true, resentSinceSigned: true }),
+      actions: [{ do: 'emit', event: 'stuck' }, resend('a1')],
     })
   })
 
   test('row 17: underpriced next to our own attempts makes the next bump larger, three times', () => {
     let slot = liveSlot({ attempts: [a1, a2] })
-    for (const underbids of [1, 2, 3]) {
+    for (const replacementRejections of [1, 2, 3]) {
       const taken = on(slot, outcome(a2.hash, 'underpriced'))
       // The pool stated no sufficient price: the bump waits for the next stuck event.
       expect(taken).toMatchObject({ row: 17, actions: [] })
       slot = taken.slot as Live
-      expect(slot).toMatchObject({ underbids, displaced: false })
-      expect(on(slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, underbids }])
+      expect(slot).toMatchObject({ replacementRejections, displaced: false })
+      expect(on(slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, replacementRejections }])
     }
     expect(on(slot, outcome(a2.hash, 'underpriced')).slot).toMatchObject({ displaced: true })
   })
@@ -146,12 +146,12 @@ describe('rows of live nonces', () => {
   test('row 17: if the pool states its replacement price, the bump is made at once, three times', () => {
     const said = { ...outcome(a2.hash, 'underpriced'), stated: true }
     let slot = liveSlot({ attempts: [a1, a2] })
-    for (const underbids of [1, 2, 3]) {
+    for (const replacementRejections of [1, 2, 3]) {
       const taken = on(slot, said)
-      expect(taken).toMatchObject({ row: 17, actions: [{ do: 'bump', token: 1, underbids }] })
+      expect(taken).toMatchObject({ row: 17, actions: [{ do: 'bump', token: 1, replacementRejections }] })
       slot = taken.slot as Live
     }
-    expect(on(slot, said).actions).toEqual([{ do: 'tell', event: 'displaced' }])
+    expect(on(slot, said).actions).toEqual([{ do: 'emit', event: 'displaced' }])
   })
 
   test('row 17: a price stated to the no-op of a displaced nonce causes no bump without a request', () => {
@@ -169,7 +169,7 @@ describe('rows of live nonces', () => {
     test('live: a no-op voids it here, since its bytes may still land', () => {
       expect(on(liveSlot({ claims: ['a', 'b'], committing: 1 }), elsewhere('b'))).toEqual({
         row: 35,
-        slot: liveSlot({ claims: ['a'], end: 'void', token: 6, committing: 1, wasSettled: true }),
+        slot: liveSlot({ claims: ['a'], end: 'void', token: 6, committing: 1, settledBefore: true }),
         actions: [{ do: 'noop', token: 6 }],
       })
     })
@@ -177,7 +177,7 @@ describe('rows of live nonces', () => {
     test('live with an end: the requested no-op voids it, and no event is emitted for the claim here', () => {
       expect(on(liveSlot({ end: 'cancel' }), elsewhere('a'))).toEqual({
         row: 35,
-        slot: liveSlot({ claims: [], end: 'cancel', wasSettled: true }),
+        slot: liveSlot({ claims: [], end: 'cancel', settledBefore: true }),
         actions: [],
       })
     })
@@ -190,7 +190,7 @@ describe('rows of live nonces', () => {
       })
       expect(on(reserved({ committing: 1, attempts: [noop] }), elsewhere('a'))).toMatchObject({
         row: 35,
-        slot: { state: 'live', claims: [], end: 'void', token: 6, committing: 1, wasSettled: true },
+        slot: { state: 'live', claims: [], end: 'void', token: 6, committing: 1, settledBefore: true },
         actions: [{ do: 'noop', token: 6 }],
       })
     })
@@ -204,7 +204,7 @@ describe('rows of live nonces', () => {
       expect(on(slot, sealed)).toMatchObject({
         row: 24,
         slot: { state: 'used', claims, by: { kind: 'claim', claim: 'a', hash: a1.hash } },
-        actions: [{ do: 'tell', event: 'corrected' }, ...claims.map((claim) => ({ do: 'reclaim', claim }))],
+        actions: [{ do: 'emit', event: 'corrected' }, ...claims.map((claim) => ({ do: 'reclaim', claim }))],
       })
       expect(on(slot, { ...sealed, hash: noop.hash }).slot).toMatchObject({ by: { kind: 'noop' } })
     })
@@ -246,7 +246,7 @@ describe('rows of live nonces', () => {
       const taken = on(liveSlot({ attempts: [twice] }), said)
       expect(taken).toMatchObject({ row: 20, slot: { end: 'void', token: 9 } })
       expect(taken.actions).toEqual([
-        { do: 'tell', event: 'feeCeiling' },
+        { do: 'emit', event: 'feeCeiling' },
         { do: 'noop', token: 9 },
       ])
     })
@@ -266,8 +266,8 @@ describe('rows of live nonces', () => {
     ] as const)('not voided if %s: it waits, and reports that once', (_, attempts, over) => {
       const event = { ...outcome((attempts.at(-1) as Attempt).hash, 'feeTooLow'), beyond: over }
       const taken = on(liveSlot({ attempts }), event)
-      expect(taken).toMatchObject({ row: 16, slot: { end: undefined, nudged: true } })
-      expect(taken.actions).toEqual([{ do: 'tell', event: 'feeCeiling' }])
+      expect(taken).toMatchObject({ row: 16, slot: { end: undefined, resentSinceSigned: true } })
+      expect(taken.actions).toEqual([{ do: 'emit', event: 'feeCeiling' }])
       expect(on(taken.slot, event).actions).toEqual([])
     })
 
@@ -276,7 +276,7 @@ describe('rows of live nonces', () => {
         const slot = liveSlot({ attempts: [a1, { ...noop, sends: 2 }], end })
         const taken = on(slot, { ...said, hash: noop.hash })
         expect(taken).toMatchObject({ row: 16, slot: { end, token: slot.token } })
-        expect(taken.actions).toEqual([{ do: 'tell', event: 'feeCeiling' }])
+        expect(taken.actions).toEqual([{ do: 'emit', event: 'feeCeiling' }])
       }
     })
   })
@@ -293,13 +293,13 @@ describe('rows of live nonces', () => {
 
     test('with no no-op in the store yet the claim is bumped, and the no-op being signed is stale', () => {
       const taken = on(liveSlot({ end: 'void', token: 4 }), spedUp)
-      expect(taken.actions).toEqual([{ do: 'bump', token: 9, underbids: 0 }])
+      expect(taken.actions).toEqual([{ do: 'bump', token: 9, replacementRejections: 0 }])
       expect(on(taken.slot, { type: 'committing', token: 4, claim: undefined }).row).toBe(0)
     })
 
     test.each([
       ['a cancel', liveSlot({ end: 'cancel', attempts: [a1, noop] }), spedUp],
-      ['a deep reorg', liveSlot({ end: 'void', wasSettled: true, attempts: [a1, noop] }), spedUp],
+      ['a deep reorg', liveSlot({ end: 'void', settledBefore: true, attempts: [a1, noop] }), spedUp],
       ['no caller, as for a gap,', liveSlot({ claims: [], end: 'void', attempts: [noop] }), spedUp],
       [
         'the lane, without fees',
@@ -309,7 +309,7 @@ describe('rows of live nonces', () => {
     ])('a slot ended by %s stays ended', (_, slot, event) => {
       const taken = on(slot, event)
       expect(taken.slot).toMatchObject({ end: slot.end })
-      expect(taken.actions).toEqual([{ do: 'bump', token: slot.token, underbids: 0 }])
+      expect(taken.actions).toEqual([{ do: 'bump', token: slot.token, replacementRejections: 0 }])
     })
   })
 
@@ -317,7 +317,7 @@ describe('rows of live nonces', () => {
     expect(on(liveSlot({ displaced: true }), { type: 'speedUp', named: false, token: 9 })).toEqual({
       row: 17,
       slot: liveSlot(),
-      actions: [{ do: 'bump', token: 1, underbids: 0 }],
+      actions: [{ do: 'bump', token: 1, replacementRejections: 0 }],
     })
   })
 })

@@ -11,14 +11,14 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'nonceTooLow'))).toEqual({
       row: 18,
       slot: liveSlot(),
-      actions: [{ do: 'look' }, backOff('a1')],
+      actions: [{ do: 'findEvidence' }, backOff('a1')],
     })
   })
 
   test('row 19: a stuck attempt is resent, and bumped the next time', () => {
     const first = on(liveSlot(), stuck())
-    expect(first).toEqual({ row: 19, slot: liveSlot({ nudged: true }), actions: [resend('a1')] })
-    expect(on(first.slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, underbids: 0 }])
+    expect(first).toEqual({ row: 19, slot: liveSlot({ resentSinceSigned: true }), actions: [resend('a1')] })
+    expect(on(first.slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, replacementRejections: 0 }])
     expect(on(first.slot, stuck({ head: false })).actions).toEqual([resend('a1')])
     expect(on(first.slot, stuck({ signer: false })).actions).toEqual([resend('a1')])
   })
@@ -26,19 +26,19 @@ describe('rows of live nonces, from the chain and the caller', () => {
   test('row 19: a permanent refusal, which no fee fixes, is resent unchanged and never bumped', () => {
     for (const refusals of [1, 2]) {
       for (const event of [stuck(), stuck({ priced: false })]) {
-        const taken = on(liveSlot({ refusals, nudged: true }), event)
+        const taken = on(liveSlot({ refusals, resentSinceSigned: true }), event)
         expect(taken).toMatchObject({ row: 19, actions: [resend('a1')] })
       }
     }
   })
 
   test('row 19: a bump without a result does not prevent the next resend', () => {
-    const bumped = on(liveSlot({ nudged: true }), stuck())
+    const bumped = on(liveSlot({ resentSinceSigned: true }), stuck())
     expect(bumped.actions).toMatchObject([{ do: 'bump' }])
     expect(on(bumped.slot, stuck())).toMatchObject({
       row: 19,
       actions: [resend('a1')],
-      slot: { nudged: true },
+      slot: { resentSinceSigned: true },
     })
   })
 
@@ -57,7 +57,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
   })
 
   test.each([
-    ['at the ceiling and resent in vain', liveSlot({ nudged: true }), stuck({ atCeiling: true })],
+    ['at the ceiling and resent in vain', liveSlot({ resentSinceSigned: true }), stuck({ atCeiling: true })],
     ['refused three times', liveSlot({ refusals: 3 }), stuck()],
   ])('row 20: the head %s is voided', (_, slot, event) => {
     const taken = on(slot, event)
@@ -73,23 +73,23 @@ describe('rows of live nonces, from the chain and the caller', () => {
     const bare = liveSlot({ attempts: [], claims: [] })
     for (const event of [stuck(), stuck({ priced: false }), stuck({ atCeiling: true })])
       expect(on(bare, event)).toEqual({ row: 0, slot: bare, actions: [] })
-    expect(on({ ...bare, displaced: true }, stuck()).actions).toEqual([{ do: 'tell', event: 'stuck' }])
+    expect(on({ ...bare, displaced: true }, stuck()).actions).toEqual([{ do: 'emit', event: 'stuck' }])
   })
 
   test('row 20: not voided behind the head, nor if no no-op could get in either', () => {
-    const nudged = liveSlot({ nudged: true })
-    expect(on(nudged, stuck({ atCeiling: true, head: false })).row).toBe(19)
-    expect(on(nudged, stuck({ atCeiling: true, fillable: false })).row).toBe(19)
+    const resentSinceSigned = liveSlot({ resentSinceSigned: true })
+    expect(on(resentSinceSigned, stuck({ atCeiling: true, head: false })).row).toBe(19)
+    expect(on(resentSinceSigned, stuck({ atCeiling: true, fillable: false })).row).toBe(19)
     expect(on(liveSlot({ refusals: 3 }), stuck({ signer: false })).row).toBe(19)
   })
 
   test('row 19, P8: at the ceiling, resent in vain and not voidable, it emits feeCeiling', () => {
-    const nudged = liveSlot({ nudged: true })
-    const tells = { do: 'tell', event: 'feeCeiling' }
-    expect(on(nudged, stuck({ atCeiling: true, fillable: false })).actions).toContainEqual(tells)
+    const resentSinceSigned = liveSlot({ resentSinceSigned: true })
+    const tells = { do: 'emit', event: 'feeCeiling' }
+    expect(on(resentSinceSigned, stuck({ atCeiling: true, fillable: false })).actions).toContainEqual(tells)
     expect(on(liveSlot(), stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
-    expect(on(nudged, stuck({ atCeiling: true, head: false })).actions).not.toContainEqual(tells)
-    const ending = liveSlot({ nudged: true, end: 'void', attempts: [a1, noop] })
+    expect(on(resentSinceSigned, stuck({ atCeiling: true, head: false })).actions).not.toContainEqual(tells)
+    const ending = liveSlot({ resentSinceSigned: true, end: 'void', attempts: [a1, noop] })
     expect(on(ending, stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
   })
 
@@ -106,7 +106,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(on(taken.slot, { type: 'cancel', token: 6 }).row).toBe(0)
     const sent = { ...taken.slot, attempts: [a1, noop] } as Live
     expect(on(sent, { type: 'speedUp', named: false, token: 9 }).actions).toEqual([
-      { do: 'bump', token: 5, underbids: 0 },
+      { do: 'bump', token: 5, replacementRejections: 0 },
     ])
   })
 
@@ -132,14 +132,14 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(seen).toEqual({
       row: 23,
       slot: liveSlot({ preconfirmed: { hash: a1.hash, blockNumber: 11 } }),
-      actions: [{ do: 'tell', event: 'preconfirmed' }],
+      actions: [{ do: 'emit', event: 'preconfirmed' }],
     })
     expect(on(liveSlot(), { type: 'preconfirmed', hash: hash('f'), blockNumber: 11 }).row).toBe(0)
     expect(on(seen.slot, { type: 'notPreconfirmed', blockNumber: 10 }).row).toBe(0)
     expect(on(seen.slot, { type: 'notPreconfirmed', blockNumber: 11 })).toEqual({
       row: 23,
       slot: liveSlot(),
-      actions: [{ do: 'tell', event: 'reorged' }],
+      actions: [{ do: 'emit', event: 'reorged' }],
     })
   })
 
@@ -156,7 +156,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(on(first.slot, { type: 'preconfirmed', hash: noop.hash, blockNumber: 11 })).toEqual({
       row: 23,
       slot: { ...slot, preconfirmed: { hash: noop.hash, blockNumber: 11 } },
-      actions: [{ do: 'tell', event: 'preconfirmed' }],
+      actions: [{ do: 'emit', event: 'preconfirmed' }],
     })
   })
 
@@ -175,7 +175,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     const ended = liveSlot({ attempts: [attempt('x', 'x1'), a1] })
     expect(on(ended, { type: 'sealed', hash: hash('x1'), block: block(12) })).toMatchObject({
       slot: { by: { kind: 'other' } },
-      actions: [{ do: 'tell', event: 'foreign' }],
+      actions: [{ do: 'emit', event: 'foreign' }],
     })
   })
 
@@ -190,11 +190,11 @@ describe('rows of live nonces, from the chain and the caller', () => {
         end: undefined,
         by: { kind: 'other', hash: undefined },
         at: block(12),
-        wasSettled: false,
+        settledBefore: false,
         settled: false,
         committing: 0,
       },
-      actions: [{ do: 'tell', event: 'foreign' }],
+      actions: [{ do: 'emit', event: 'foreign' }],
     })
   })
 
@@ -202,7 +202,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(on(liveSlot(), { type: 'passed' })).toMatchObject({
       row: 26,
       slot: { state: 'used', by: { kind: 'unproven' }, at: undefined, settled: false },
-      actions: [{ do: 'tell', event: 'unresolved' }],
+      actions: [{ do: 'emit', event: 'unresolved' }],
     })
   })
 

@@ -21,7 +21,7 @@ const unwitnessed = { type: 'unwitnessed', block: block(10), token: 6 } as const
 const left = { type: 'left', block: block(10), token: 6 } as const
 
 describe('rows 27, 28 and 34: a use that is taken back before its verdict', () => {
-  const reorged = [{ do: 'tell', event: 'reorged' }] as const
+  const reorged = [{ do: 'emit', event: 'reorged' }] as const
   const ways = [
     ['the count is refuted', unresolved, refuted, 'hole', []],
     ['its body holds no witness', (over: Partial<Used>) => usedSlot(byOther, over), unwitnessed, 'hole', []],
@@ -49,8 +49,10 @@ describe('rows 27, 28 and 34: a use that is taken back before its verdict', () =
   })
 
   test.each(ways)('%s: an end stays the same', (_, slot, event, __, told) => {
-    const taken = on(slot({ end: 'cancel', attempts: [a1, noop], wasSettled: true }), event)
-    expect(taken.slot).toEqual(liveSlot({ end: 'cancel', attempts: [a1, noop], wasSettled: true, token: 6 }))
+    const taken = on(slot({ end: 'cancel', attempts: [a1, noop], settledBefore: true }), event)
+    expect(taken.slot).toEqual(
+      liveSlot({ end: 'cancel', attempts: [a1, noop], settledBefore: true, token: 6 }),
+    )
     expect(taken.actions).toEqual([...told, { do: 'resend', hash: noop.hash }])
   })
 
@@ -76,7 +78,9 @@ describe('rows 27 and 32: a use that is taken back after its verdict', () => {
     for (const attempts of [[], [b1]]) {
       const said = on(unresolved({ attempts }), { type: 'resolve', claim: 'a', fate: 'executed' })
       const taken = on(said.slot, refuted)
-      expect(taken.slot).toEqual(liveSlot({ attempts, claims: [], end: 'void', wasSettled: true, token: 6 }))
+      expect(taken.slot).toEqual(
+        liveSlot({ attempts, claims: [], end: 'void', settledBefore: true, token: 6 }),
+      )
       expect(taken.actions.at(-1)).toEqual({ do: 'noop', token: 6 })
     }
   })
@@ -88,16 +92,16 @@ describe('rows 27 and 32: a use that is taken back after its verdict', () => {
       usedSlot({ kind: 'other', hash: a1.hash }, { attempts: [noop, a1], claims: [], settled: true }),
     ],
   ])('%s that landed is voided', (_, slot) => {
-    expect(on(slot, left)).toMatchObject({ row: 32, slot: { claims: [], end: 'void', wasSettled: true } })
+    expect(on(slot, left)).toMatchObject({ row: 32, slot: { claims: [], end: 'void', settledBefore: true } })
   })
 })
 
 describe('row 24: the owner of an attempt in a block, once a verdict was taken back', () => {
   const sealed = (name: typeof a1) => ({ type: 'sealed', hash: name.hash, block: block(12) }) as const
-  const foreign = [{ do: 'tell', event: 'foreign' }]
+  const foreign = [{ do: 'emit', event: 'foreign' }]
 
   test('an ended transaction is foreign next to a bound one', () => {
-    const slot = liveSlot({ attempts: [b1, a1], wasSettled: true })
+    const slot = liveSlot({ attempts: [b1, a1], settledBefore: true })
     const taken = on(slot, sealed(b1))
     expect(taken.slot).toMatchObject({ claims: ['a'], by: { kind: 'other', hash: b1.hash } })
     expect(taken.actions).toEqual(foreign)
@@ -113,13 +117,13 @@ describe('row 24: the owner of an attempt in a block, once a verdict was taken b
   )
 
   test('a bound transaction has landed, and takes nothing back', () => {
-    const taken = on(liveSlot({ attempts: [b1, a1], end: 'void', wasSettled: true }), sealed(a1))
+    const taken = on(liveSlot({ attempts: [b1, a1], end: 'void', settledBefore: true }), sealed(a1))
     expect(taken.slot).toMatchObject({ claims: ['a'], by: byA, end: 'void' })
-    expect(taken.actions).toEqual([{ do: 'tell', event: 'sealed' }])
+    expect(taken.actions).toEqual([{ do: 'emit', event: 'sealed' }])
   })
 
   test('an unbound transaction has landed too, although no end was requested', () => {
-    const taken = on(liveSlot({ attempts: [b1, a1], claims: [], wasSettled: true }), sealed(a1))
+    const taken = on(liveSlot({ attempts: [b1, a1], claims: [], settledBefore: true }), sealed(a1))
     expect(taken.slot).toMatchObject({ claims: ['b', 'a'], by: byA })
   })
 })

@@ -27,7 +27,7 @@ describe('rows of used nonces', () => {
     expect(on(unresolved(), { type: 'evidence', block: block(10), hash: hash('f') })).toMatchObject({
       row: 27,
       slot: { by: byOther, at: block(10), settled: false },
-      actions: [{ do: 'tell', event: 'foreign' }],
+      actions: [{ do: 'emit', event: 'foreign' }],
     })
     expect(on(unresolved(), { type: 'sealed', hash: a1.hash, block: block(10) })).toMatchObject({
       row: 27,
@@ -119,7 +119,7 @@ describe('rows of used nonces', () => {
     const taken = on(usedSlot(byA), left)
     expect(taken).toMatchObject({ row: 28, slot: { state: 'live', claims: ['a'], end: undefined, token: 6 } })
     expect(taken.actions).toEqual([
-      { do: 'tell', event: 'reorged' },
+      { do: 'emit', event: 'reorged' },
       { do: 'resend', hash: a1.hash },
     ])
     expect(on(usedSlot(byA), { ...left, block: block(10, 'fork') }).row).toBe(0)
@@ -129,7 +129,7 @@ describe('rows of used nonces', () => {
     const rejected = usedSlot(byOther, { claims: [], attempts: [attempt('x', 'x1')] })
     expect(on(rejected, left)).toMatchObject({
       slot: { end: 'void' },
-      actions: [{ do: 'tell' }, { do: 'noop', token: 6 }],
+      actions: [{ do: 'emit' }, { do: 'noop', token: 6 }],
     })
     const cancelled = usedSlot(byA, { end: 'cancel' })
     expect(on(cancelled, left).actions[1]).toEqual({ do: 'noop', token: 6 })
@@ -181,7 +181,7 @@ describe('rows of used nonces', () => {
       const slot = usedSlot(byNoop, { claims: ['a', 'b'], end, attempts: [a1, b1, noop] })
       const { row, actions } = on(slot, { type: 'lossDepth' })
       expect(row).toBe(30)
-      expect(actions.filter((action) => action.do !== 'tell')).toEqual([
+      expect(actions.filter((action) => action.do !== 'emit')).toEqual([
         { do: 'end', claim: 'a', as: 'superseded' },
         { do: 'end', claim: 'b', as },
       ])
@@ -219,7 +219,7 @@ describe('rows of used nonces', () => {
     const taken = on(usedSlot(byOther, { settled: true }), left)
     expect(taken).toMatchObject({ row: 32, slot: { state: 'live', end: 'void', claims: [] } })
     expect(taken.actions).toEqual([
-      { do: 'tell', event: 'deepReorg' },
+      { do: 'emit', event: 'deepReorg' },
       { do: 'hold', reason: 'deepReorg' },
       { do: 'noop', token: 6 },
     ])
@@ -235,7 +235,8 @@ describe('rows of used nonces', () => {
   })
 
   test('rows 20, 28 and 32: a transaction that left its block may end if no pool accepts it, unless it was settled', () => {
-    const inVain = (slot: Slot) => on(slotWith(slot as Live, { nudged: true }), stuck({ atCeiling: true }))
+    const inVain = (slot: Slot) =>
+      on(slotWith(slot as Live, { resentSinceSigned: true }), stuck({ atCeiling: true }))
     expect(inVain(on(usedSlot(byA), left).slot)).toMatchObject({ row: 20, slot: { end: 'void' } })
     const deep = on(usedSlot(byA, { settled: true }), left).slot
     expect(inVain(deep)).toMatchObject({ row: 19, slot: { end: undefined } })

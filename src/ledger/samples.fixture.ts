@@ -52,7 +52,7 @@ export const usedSlot = (by: UsedBy, over: Partial<Used> = {}): Used => ({
   end: undefined,
   by,
   at: block(10),
-  wasSettled: false,
+  settledBefore: false,
   settled: false,
   committing: 0,
   ...over,

@@ -89,7 +89,7 @@ describe('a store receives a slot', () => {
     ['the replaced transaction is gone', liveSlot({ claims: ['a', 'b'] }), liveSlot({ claims: ['b'] })],
     ['it has an end', liveSlot(), liveSlot({ end: 'void' })],
     ['it has no end any more', liveSlot({ end: 'void' }), liveSlot()],
-    ['its verdict was taken back', liveSlot(), liveSlot({ wasSettled: true })],
+    ['its verdict was taken back', liveSlot(), liveSlot({ settledBefore: true })],
     ['it is used', liveSlot(), usedSlot(byA)],
     ['its use is another', usedSlot(byOther), usedSlot(byA)],
     ['it is a hole', reserved(), hole],
@@ -105,8 +105,15 @@ describe('a store receives a slot', () => {
     ['its bytes are sent', liveSlot(), liveSlot({ attempts: [{ ...a1, sends: 2, accepted: true }] })],
     [
       'nothing changes that a later process reads',
-      liveSlot({ claims: ['a', 'b'], end: 'cancel', wasSettled: true }),
-      liveSlot({ claims: ['a', 'b'], end: 'cancel', wasSettled: true, nudged: true, refusals: 2, token: 3 }),
+      liveSlot({ claims: ['a', 'b'], end: 'cancel', settledBefore: true }),
+      liveSlot({
+        claims: ['a', 'b'],
+        end: 'cancel',
+        settledBefore: true,
+        resentSinceSigned: true,
+        refusals: 2,
+        token: 3,
+      }),
     ],
   ])('but not if %s', (_, before, after) => {
     expect(isSameRecord(before, after)).toBe(true)
@@ -172,7 +179,7 @@ test('a slot is refused for good after three refusals, without an end and withou
     [liveSlot({ refusals: 4 }), true],
     [liveSlot({ refusals: 3, end: 'cancel' }), false],
     [liveSlot({ refusals: 3, end: 'void' }), false],
-    [liveSlot({ refusals: 3, wasSettled: true }), false],
+    [liveSlot({ refusals: 3, settledBefore: true }), false],
   ]
   expect(all.map(([slot]) => isRefusedForGood(slot))).toEqual(all.map(([, is]) => is))
 })

@@ -124,16 +124,16 @@ export type Live = Common &
      */
     readonly refusals: number
     /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
-    readonly underbids: number
+    readonly replacementRejections: number
     /**
      * A verdict was given here and taken back: its block left the chain, or the count that it relied on was
      * refuted. The caller of a claim that is still bound received a final report that it landed, so the lane
      * does not give the claim up any more. Also set by row 35, after which the claims of the attempts may be
      * bound elsewhere as well.
      */
-    readonly wasSettled: boolean
+    readonly settledBefore: boolean
     /** The newest attempt was resent since it was made: the next `stuck` bumps it. */
-    readonly nudged: boolean
+    readonly resentSinceSigned: boolean
   }
 
 export type Used = Common &
@@ -145,7 +145,7 @@ export type Used = Common &
     /** The sealed block that used it. Undefined while unproven, or on the operator's word. */
     readonly at: BlockRef | undefined
     /** As in a live slot, before this use of the nonce. */
-    readonly wasSettled: boolean
+    readonly settledBefore: boolean
     readonly settled: boolean
   }
 
@@ -173,7 +173,7 @@ export const REFUSALS_MAX = 3
  * no-op takes its place.
  */
 export function isRefusedForGood(slot: Live): boolean {
-  return slot.refusals >= REFUSALS_MAX && slot.end === undefined && !slot.wasSettled
+  return slot.refusals >= REFUSALS_MAX && slot.end === undefined && !slot.settledBefore
 }
 
 /** True if a block shows that the claim executed here. */
@@ -213,7 +213,7 @@ export function isSameRecord(before: Slot | undefined, after: Slot): boolean {
     return before === undefined || before.state === 'hole' || before.state === 'reserved'
   if (after.state !== 'live' || before?.state !== 'live') return false
   const sameClaims = before.claims.length === after.claims.length && lastClaim(before) === lastClaim(after)
-  return sameClaims && before.end === after.end && before.wasSettled === after.wasSettled
+  return sameClaims && before.end === after.end && before.settledBefore === after.settledBefore
 }
 
 /**

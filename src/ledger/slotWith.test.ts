@@ -24,8 +24,15 @@ describe('slotWith', () => {
 
   test('keeps earlier changes', () => {
     const preconfirmed = { hash: a1.hash, blockNumber: 5 }
-    const since = { end: 'void', wasSettled: true, committing: 1 } as const
-    const counted = { displaced: true, refusals: 2, underbids: 1, nudged: true, token: 3, preconfirmed }
+    const since = { end: 'void', settledBefore: true, committing: 1 } as const
+    const counted = {
+      displaced: true,
+      refusals: 2,
+      replacementRejections: 1,
+      resentSinceSigned: true,
+      token: 3,
+      preconfirmed,
+    }
     for (const slot of [
       reserved({ committing: 1, token: 3, attempts: [a1] }),
       liveSlot({ ...since, ...counted }),

@@ -40,7 +40,7 @@ function copyReserved({ state, nonce, attempts, claim, token, committing }: Rese
 
 function copyLive(slot: Live): Live {
   const { state, nonce, attempts, claims, end, token, preconfirmed } = slot
-  const { displaced, wasSettled, refusals, underbids, nudged, committing } = slot
+  const { displaced, settledBefore, refusals, replacementRejections, resentSinceSigned, committing } = slot
   return {
     state,
     nonce,
@@ -50,15 +50,15 @@ function copyLive(slot: Live): Live {
     token,
     preconfirmed,
     displaced,
-    wasSettled,
+    settledBefore,
     refusals,
-    underbids,
-    nudged,
+    replacementRejections,
+    resentSinceSigned,
     committing,
   }
 }
 
 function copyUsed(slot: Used): Used {
-  const { state, nonce, attempts, claims, end, by, at, wasSettled, settled, committing } = slot
-  return { state, nonce, attempts, claims, end, by, at, wasSettled, settled, committing }
+  const { state, nonce, attempts, claims, end, by, at, settledBefore, settled, committing } = slot
+  return { state, nonce, attempts, claims, end, by, at, settledBefore, settled, committing }
 }

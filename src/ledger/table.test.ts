@@ -56,7 +56,14 @@ function* bound(over: Bound): Generator<Slot> {
   const preconfirmed = { hash: hash('a1'), blockNumber: 11 }
   for (const displaced of flags) {
     yield sample.liveSlot({ ...over, displaced })
-    yield sample.liveSlot({ ...over, displaced, nudged: true, refusals: 3, underbids: 3, preconfirmed })
+    yield sample.liveSlot({
+      ...over,
+      displaced,
+      resentSinceSigned: true,
+      refusals: 3,
+      replacementRejections: 3,
+      preconfirmed,
+    })
   }
   for (const by of uses) {
     if (by.kind === 'claim' && !over.claims.includes(by.claim)) continue
@@ -331,7 +338,7 @@ describe('invariants at every step, for any slot and event', () => {
       case 'reclaim':
         return namedBy(taken).has(action.claim)
       default:
-        return ['tell', 'hold', 'look', 'readAgain', 'prune'].includes(action.do)
+        return ['emit', 'hold', 'findEvidence', 'readAgain', 'prune'].includes(action.do)
     }
   }
 

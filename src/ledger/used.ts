@@ -21,10 +21,10 @@ type Unused = Hole | Outside | Reserved | Live
 export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
   const bound = slot.state === 'live' ? boundBefore(slot, event.hash) : slot
   const by = whose(bound, event.hash)
-  const told: SlotAction = { do: 'tell', event: by.kind === 'other' ? 'foreign' : 'sealed' }
+  const told: SlotAction = { do: 'emit', event: by.kind === 'other' ? 'foreign' : 'sealed' }
   const next = used(bound, by, event.block)
   if (bound === slot) return { row, slot: next, actions: [told] }
-  return { row, slot: next, actions: [{ do: 'tell', event: 'corrected' }, ...reclaims(next.claims)] }
+  return { row, slot: next, actions: [{ do: 'emit', event: 'corrected' }, ...reclaims(next.claims)] }
 }
 
 /**
@@ -35,7 +35,7 @@ export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed):
  */
 export function boundBefore<slot extends Live | Used>(slot: slot, hash: Attempt['hash']): slot {
   const isVoid = slot.claims.length === 0 || slot.end !== undefined
-  if (!slot.wasSettled || !isVoid || whose(slot, hash).kind === 'claim') return slot
+  if (!slot.settledBefore || !isVoid || whose(slot, hash).kind === 'claim') return slot
   const claims = [...new Set([...slot.attempts.flatMap(({ claim }) => claim ?? []), ...slot.claims])]
   const bound = slotWith<Live | Used>(slot, { claims }) as slot
   return whose(bound, hash).kind === 'claim' ? bound : slot
@@ -53,7 +53,7 @@ export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evi
 
 /** An authorization of our own uses a nonce that was reserved for it: no event is emitted. */
 export function toldOf(event: Evidence): readonly SlotAction[] {
-  return event.authorized ? [] : [{ do: 'tell', event: 'foreign' }]
+  return event.authorized ? [] : [{ do: 'emit', event: 'foreign' }]
 }
 
 /**
@@ -64,7 +64,7 @@ export function usedUnproven(slot: Outside | Live): Transition {
   return {
     row: 26,
     slot: used(slot, { kind: 'unproven' }, undefined),
-    actions: concernsCaller(slot) ? [{ do: 'tell', event: 'unresolved' }] : [],
+    actions: concernsCaller(slot) ? [{ do: 'emit', event: 'unresolved' }] : [],
   }
 }
 
@@ -94,7 +94,7 @@ export function used(slot: Unused, by: UsedBy, at: Used['at']): Used {
     end: live?.end,
     by,
     at,
-    wasSettled: live?.wasSettled ?? false,
+    settledBefore: live?.settledBefore ?? false,
     settled: false,
     committing: live?.committing ?? 0,
   }

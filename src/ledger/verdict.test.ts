@@ -6,7 +6,7 @@ const unresolved = (over: Partial<Used> = {}) => usedSlot(unproven, { at: undefi
 
 describe('the verdict', () => {
   test.each([
-    ['void', [{ do: 'tell', event: 'gapFilled' }]],
+    ['void', [{ do: 'emit', event: 'gapFilled' }]],
     ['cancel', []],
     [undefined, []],
   ] as const)(

@@ -12,7 +12,7 @@ export function settle(slot: Used, event: SlotEvent): Transition {
     case 'claim':
       return { row: 29, slot: settled, actions: landed(slot, slot.by.claim, slot.by.hash) }
     case 'noop': {
-      const told: SlotAction[] = slot.end === 'void' ? [{ do: 'tell', event: 'gapFilled' }] : []
+      const told: SlotAction[] = slot.end === 'void' ? [{ do: 'emit', event: 'gapFilled' }] : []
       // A claim moves to another nonce only if another transaction took this one. After a no-op of ours the
       // claim ends.
       return { row: 30, slot: settled, actions: [...told, ...ended(slot, slot.end ?? 'void')] }

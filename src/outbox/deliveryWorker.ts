@@ -25,7 +25,7 @@ export type DeliveryWorker = {
    */
   withoutRoom(delivery: StoredDelivery, group: string | undefined): StoredDelivery | undefined
   /** Makes deliveries that pause after a failure due now. Returns their number. */
-  hurry(): number
+  retryNow(): number
   /** Starts no more calls. Resolves once no handler runs. */
   finish(): Promise<void>
   /** Called when another process delivers: running calls are aborted, and their results are ignored. */
@@ -92,7 +92,7 @@ export function createDeliveryWorker(parts: DeliveryWorkerParts): DeliveryWorker
       if (group === undefined || !turns.isCrowded(group, OPEN_MAX - tasks.size)) return undefined
       return { ...delivery, state: 'dead', failure: CROWDED, sinceMs: clock.wallNow() }
     },
-    hurry: tasks.hurry,
+    retryNow: tasks.retryNow,
     finish() {
       calls.close()
       tasks.close()

@@ -35,7 +35,7 @@ export function createLog(
   const repeats = createRepeats<Line>({
     clock: background,
     kindOf: ({ message, fields }) => kindOfWords(message, fields.reason, fields.error),
-    tell({ level, fields, message }, times) {
+    report({ level, fields, message }, times) {
       if (logger) logger[level]?.({ outbox: name, ...fields, times }, message)
     },
   })

@@ -1,4 +1,4 @@
-import type { StoredDelivery, ToldStage } from '../types/outbox.js'
+import type { DeliveredStage, StoredDelivery } from '../types/outbox.js'
 import type { StoredTransaction } from '../types/store.js'
 import type { DeliveryStage, OutboxStage } from './types.js'
 
@@ -16,7 +16,7 @@ function depthOf({ stage, verdict }: Reached): number {
   return verdict === 'landed' ? 2 : 1
 }
 
-const depthTold = ({ stage }: ToldStage) => EXECUTED.indexOf(stage as OutboxStage) + 1
+const depthTold = ({ stage }: DeliveredStage) => EXECUTED.indexOf(stage as OutboxStage) + 1
 
 /**
  * The next stage to deliver after the delivered ones. On the way up no stage is skipped, however far the
@@ -24,16 +24,16 @@ const depthTold = ({ stage }: ToldStage) => EXECUTED.indexOf(stage as OutboxStag
  * wanted, else by `reorged`.
  */
 function newsOf(
-  toldBefore: ToldStage | undefined,
+  toldBefore: DeliveredStage | undefined,
   record: Reached,
   wanted: ReadonlySet<OutboxStage>,
-): ToldStage | undefined {
+): DeliveredStage | undefined {
   const life = record.life ?? 0
   // Deliveries from before a restart of the id do not count.
   const told = toldBefore?.life === life ? toldBefore : undefined
   const depth = depthOf(record)
   const block = record.block?.hash
-  const of = (stage: DeliveryStage): ToldStage =>
+  const of = (stage: DeliveryStage): DeliveredStage =>
     depth > 0 && block !== undefined ? { stage, life, block } : { stage, life }
 
   if (depth > 0) {
@@ -52,7 +52,7 @@ function newsOf(
   return isTakenBack ? of('reorged') : undefined
 }
 
-export function isSameNews(a: ToldStage | undefined, b: ToldStage | undefined): boolean {
+export function isSameNews(a: DeliveredStage | undefined, b: DeliveredStage | undefined): boolean {
   return a?.stage === b?.stage && a?.life === b?.life && a?.block === b?.block
 }
 

@@ -84,7 +84,7 @@ export function createSession(parts: {
   return {
     async retry() {
       const limit = Math.max(0, OPEN_MAX - worker.size)
-      const hurried = worker.hurry()
+      const hurried = worker.retryNow()
       const dead = (await store.deliveries(name, { state: 'dead', limit })).map(reopened)
       if (!(await writer.write({ deliveries: dead }))) return hurried
       for (const delivery of dead) worker.offer(delivery)

@@ -30,7 +30,7 @@ export type Tasks = {
   /** Lets the task wait for its turn again after a pause. */
   pause(task: Task, pauseMs: number): void
   /** Ends all pauses. Returns their number. */
-  hurry(): number
+  retryNow(): number
   drop(task: Task): void
   /** No task waits for its turn after this: pauses do not end, and none are added. */
   close(): void
@@ -83,7 +83,7 @@ export function createTasks(turns: Turns<Task>, clock: Pick<Clock, 'setTimer'>, 
     pause(task, pauseMs) {
       if (!isClosed) task.rest = clock.setTimer(() => wake(task), pauseMs)
     },
-    hurry() {
+    retryNow() {
       const resting = [...tasks.values()].filter(({ rest }) => rest !== undefined)
       for (const task of resting) wake(task)
       return resting.length

@@ -92,7 +92,7 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     const shared = { session, endpointPool, store, admission, clock, background, limits, groups, reports }
     // A process that cannot sign leaves the lane to others.
     const take = async () => (signer === undefined ? undefined : taking.takeIfDue())
-    standby = createStandby({ ...shared, own, differ, effects: terms.last?.look(), take })
+    standby = createStandby({ ...shared, own, differ, effects: terms.last?.currentSnapshot(), take })
     standby.start()
   }
 

@@ -16,7 +16,7 @@ export type Leader = LaneWorker & {
   /** The report about the lane for other processes. */
   report(): LaneReport
   /** The state of the lane now, from its own books. */
-  look(): LaneSnapshot
+  currentSnapshot(): LaneSnapshot
 }
 
 export function createLeader(parts: {
@@ -26,12 +26,12 @@ export function createLeader(parts: {
 }): Leader {
   const { engine, limits, options } = parts
   const { fees, session, endpointPool, lane, transactions } = engine.context
-  const look = () => snapshotOf(engine)
+  const currentSnapshot = () => snapshotOf(engine)
 
   const leader: Leader = {
     kind: 'holder',
     engine,
-    look,
+    currentSnapshot,
     report() {
       const holds = lane.holds.list()
       const { rebalancing: relief } = session
@@ -50,7 +50,7 @@ export function createLeader(parts: {
     },
     // It is in the store, and the inbox admits it with the next arrivals.
     trackFromStore(transaction) {
-      if (transaction.stage === 'queued') engine.intake.met(transaction)
+      if (transaction.stage === 'queued') engine.intake.trackFromStore(transaction)
     },
     async prefetchFees() {
       await raceStop(Promise.all([fees.market(), engine.settled()]), [session.closing]).catch(() => {})
@@ -65,7 +65,7 @@ export function createLeader(parts: {
     async resolve(id, fate) {
       if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
     },
-    snapshot: async () => look(),
+    snapshot: async () => currentSnapshot(),
     health: () => healthOfLeader(engine, limits),
     inFlight: () =>
       [...transactions.values()].filter(({ nonce }) => nonce !== undefined && isInFlight(lane.book, nonce)),
@@ -96,7 +96,7 @@ export function createLeader(parts: {
     get unreservedBalanceWei() {
       return engine.spareWei
     },
-    requestBalance: engine.weigh,
+    requestBalance: engine.requestBalance,
     // The engine knows by itself what it has to send.
     give() {},
   }

@@ -16,7 +16,7 @@ export type RemoteLane = {
   /** The balance minus the cost of everything that the lane has to send, in wei; undefined while it is not known. */
   readonly spareWei: bigint | undefined
   /** Returns true if the balance is being read. */
-  weigh(): boolean
+  requestBalance(): boolean
   /** This process adds a transaction of this cost to the lane. */
   give(costWei: bigint): void
   stop(): void
@@ -93,7 +93,7 @@ export function createRemoteLane(parts: {
         ? undefined
         : balanceWei - owed - followed.given.costWei
     },
-    weigh() {
+    requestBalance() {
       if (isReading) return true
       const now = clock.now()
       // The owner may have taken the lane a moment ago.

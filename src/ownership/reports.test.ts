@@ -47,7 +47,7 @@ test('lanes of one address on several chains are distinguished, each with its ow
   const lanes = [laneOn(1), laneOn(8453), laneOn(31_337), laneOn(31_337, '2')]
   const stops: (() => void)[] = []
   for (const [index, lane] of lanes.entries())
-    stops.push(here.tell(await take(lane), () => ({ ...free, room: index })))
+    stops.push(here.publish(await take(lane), () => ({ ...free, room: index })))
   await clock.advance(1_000)
   const followed = lanes.map((lane) => there.follow(lane))
   expect(followed.map(({ isHeld }) => isHeld)).toEqual(lanes.map(() => undefined))
@@ -61,7 +61,7 @@ test('lanes of one address on several chains are distinguished, each with its ow
 test('a transaction given to a lane counts until a later report was read', async () => {
   const { clock, take, here, there } = twoProcesses()
   const lane = laneOn(1)
-  const stop = here.tell(await take(lane), () => free)
+  const stop = here.publish(await take(lane), () => free)
   await clock.advance(1_000)
   const followed = there.follow(lane)
   await there.fresh(0)
@@ -86,7 +86,7 @@ test('a report that was not written is repeated, and a written one is not', asyn
     },
   })
   let now = free
-  const stop = here.tell(await take(laneOn(1)), () => now)
+  const stop = here.publish(await take(laneOn(1)), () => now)
   await clock.advance(1_000)
   fails = false
   await clock.advance(2_000)

@@ -7,8 +7,8 @@ import { chainName, type LaneKey, type LaneReport, type Lease, laneName, type St
  * read serve all lanes of the process. A report is only a hint: the owner corrects decisions that rest on an old one.
  */
 export type Reports = {
-  /** Writes the report of `look` to the store whenever it has changed, until the returned function is called. */
-  tell(lease: Lease, look: () => LaneReport): () => void
+  /** Writes the report of `reportNow` to the store whenever it has changed, until the returned function is called. */
+  publish(lease: Lease, reportNow: () => LaneReport): () => void
   /** Reads the report about the lane from now on, together with those of all other lanes. */
   follow(lane: LaneKey): Followed
   /** Reads again if the last read is older. Undefined if there is nothing to read. Never rejects. */
@@ -27,16 +27,16 @@ export type Followed = {
 }
 
 /** A change is reported within this time. */
-const TELL_MS = 250
+const PUBLISH_MS = 250
 
-type Teller = { readonly lease: Lease; readonly look: () => LaneReport; told: string | undefined }
+type Publisher = { readonly lease: Lease; readonly reportNow: () => LaneReport; written: string | undefined }
 type Given = { readonly count: number; readonly costWei: bigint }
 type Entry = { isHeld: boolean | undefined; report: LaneReport | undefined; given: Given }
 
 const NOTHING: Given = { count: 0, costWei: 0n }
 
 function createReports({ store, clock }: { readonly store: Store; readonly clock: Clock }): Reports {
-  const tellers = new Set<Teller>()
+  const publishers = new Set<Publisher>()
   const followed = new Map<string, { readonly lane: LaneKey; readonly entries: Set<Entry> }>()
   let next: CancelTimer | undefined
   let reporting = false
@@ -44,15 +44,15 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
   let readAtMs = Number.NEGATIVE_INFINITY
 
   function plan(): void {
-    if (tellers.size > 0 && !reporting) next ??= clock.setTimer(() => void tellAll(), TELL_MS)
+    if (publishers.size > 0 && !reporting) next ??= clock.setTimer(() => void publishAll(), PUBLISH_MS)
   }
 
-  async function tellAll(): Promise<void> {
+  async function publishAll(): Promise<void> {
     next = undefined
-    const changed = [...tellers].flatMap((teller) => {
-      const report = teller.look()
+    const changed = [...publishers].flatMap((publisher) => {
+      const report = publisher.reportNow()
       const text = textOf(report)
-      return text === teller.told ? [] : [{ teller, report, text }]
+      return text === publisher.written ? [] : [{ publisher, report, text }]
     })
     reporting = true
     if (changed.length > 0) await told(changed)
@@ -61,11 +61,11 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
   }
 
   async function told(
-    changed: readonly { readonly teller: Teller; readonly report: LaneReport; readonly text: string }[],
+    changed: readonly { readonly publisher: Publisher; readonly report: LaneReport; readonly text: string }[],
   ): Promise<void> {
     try {
-      await store.report(changed.map(({ teller: { lease }, report }) => ({ lease, report })))
-      for (const { teller, text } of changed) teller.told = text
+      await store.report(changed.map(({ publisher: { lease }, report }) => ({ lease, report })))
+      for (const { publisher, text } of changed) publisher.written = text
     } catch {
       // The report is written again the next time. Calls that need the store notice its failure.
     }
@@ -88,13 +88,13 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
   }
 
   return {
-    tell(lease, look) {
-      const teller: Teller = { lease, look, told: undefined }
-      tellers.add(teller)
+    publish(lease, reportNow) {
+      const publisher: Publisher = { lease, reportNow, written: undefined }
+      publishers.add(publisher)
       plan()
       return () => {
-        tellers.delete(teller)
-        if (tellers.size > 0) return
+        publishers.delete(publisher)
+        if (publishers.size > 0) return
         next?.()
         next = undefined
       }
@@ -153,7 +153,7 @@ function textOf({ holds, room, load, owedWei }: LaneReport): string {
 
 /** A store that ends with this process has no other readers. */
 const NONE: Reports = {
-  tell: () => () => {},
+  publish: () => () => {},
   follow: () => ({ isHeld: undefined, report: undefined, given: NOTHING, give() {}, stop() {} }),
   fresh: () => undefined,
 }

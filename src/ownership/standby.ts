@@ -160,7 +160,7 @@ export function createStandby(options: StandbyOptions): Standby {
     get unreservedBalanceWei() {
       return remoteLane.spareWei
     },
-    requestBalance: remoteLane.weigh,
+    requestBalance: remoteLane.requestBalance,
     give: remoteLane.give,
     start,
     stop,

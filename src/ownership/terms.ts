@@ -85,7 +85,7 @@ export function createTerms(
     logger.info({ ...lane, epoch, takeover }, 'lease gained')
     session.events.emit('leaseGained', { epoch, takeover })
     leader.engine.start()
-    stops.unshift(reports.tell(lease, leader.report))
+    stops.unshift(reports.publish(lease, leader.report))
     // Only another process can use a lane that is given back, and it needs a store that outlives this process.
     if (store.durable) stops.unshift(watchLease(leader.engine, leaseWatch(next)))
   }

@@ -23,7 +23,7 @@ export function createPoller(options: {
   let stopped = false
   let timer: CancelTimer | undefined
 
-  function look(): void {
+  function poll(): void {
     if (looking) {
       again = true
       return
@@ -50,11 +50,11 @@ export function createPoller(options: {
 
   function plan(): void {
     timer?.()
-    timer = stopped ? undefined : clock().setTimer(look, options.everyMs())
+    timer = stopped ? undefined : clock().setTimer(poll, options.everyMs())
   }
 
   return {
-    pollNow: look,
+    pollNow: poll,
     stop() {
       stopped = true
       timer?.()

@@ -13,7 +13,7 @@ function counting() {
   const repeats = createRepeats<string>({
     clock,
     kindOf: (one) => one.replace(/\d/g, ''),
-    tell: (one, times) => void told.push({ one, times, atMs: clock.now() - startMs }),
+    report: (one, times) => void told.push({ one, times, atMs: clock.now() - startMs }),
   })
   return { clock, told, ...repeats }
 }

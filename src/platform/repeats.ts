@@ -20,9 +20,9 @@ export function createRepeats<T>(parts: {
   /** Equal items have the same kind. */
   readonly kindOf: (one: T) => string
   /** `times`: the number of items that this one stands for. */
-  readonly tell: (one: T, times: number) => void
+  readonly report: (one: T, times: number) => void
 }): Repeats<T> {
-  const { clock, kindOf, tell } = parts
+  const { clock, kindOf, report } = parts
   const kinds = new Map<string, Counted<T>>()
   let stopped = false
 
@@ -39,13 +39,13 @@ export function createRepeats<T>(parts: {
     const counted = kinds.get(kind)
     kinds.delete(kind)
     counted?.cancel()
-    if (counted !== undefined && counted.times > 0) tell(counted.newest, counted.times)
+    if (counted !== undefined && counted.times > 0) report(counted.newest, counted.times)
     return counted
   }
 
   return {
     note(one) {
-      if (stopped) return tell(one, 1)
+      if (stopped) return report(one, 1)
       const kind = kindOf(one)
       const counted = kinds.get(kind)
       if (counted !== undefined) {
@@ -56,7 +56,7 @@ export function createRepeats<T>(parts: {
       const [oldest] = kinds.keys()
       if (oldest !== undefined && kinds.size >= KINDS_MAX) end(oldest)
       begin(kind, one, WINDOW_MS)
-      tell(one, 1)
+      report(one, 1)
     },
     stop() {
       stopped = true

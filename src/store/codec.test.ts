@@ -142,6 +142,6 @@ describe('a text that cannot be read is STORE, and is not quoted', () => {
   })
 
   it('the error names the format that was found and the one that is read', () => {
-    expect(() => decodeSlot(encodeBody(liveSlot()).replace('"v":1', '"v":2'))).toThrow(/format 2.*format 1/s)
+    expect(() => decodeSlot(encodeBody(liveSlot()).replace('"v":2', '"v":3'))).toThrow(/format 3.*format 2/s)
   })
 })

@@ -3,10 +3,33 @@ import type { Slot, SlotState } from '../ledger/slot.js'
 import type { StoredDelivery } from '../types/outbox.js'
 import type { LaneCommand, LaneKey, LaneReport, StoredTransaction } from '../types/store.js'
 
-/** Increased when today's readers could not read the new format. */
-const FORMAT = 1
-
 type Kind = 'slot' | 'transaction' | 'command' | 'report' | 'delivery'
+
+/** The format of each kind. Increased when the readers of the former version could not read the new one. */
+const FORMATS: Readonly<Record<Kind, number>> = {
+  slot: 2,
+  transaction: 1,
+  command: 1,
+  report: 1,
+  delivery: 1,
+}
+
+/** The fields of a slot that had other names in format 1. */
+const SLOT_FIELDS_1: ReadonlyMap<string, string> = new Map([
+  ['nudged', 'resentSinceSigned'],
+  ['underbids', 'replacementRejections'],
+  ['wasSettled', 'settledBefore'],
+])
+
+/** Makes the body of a former format one of the present format. */
+const UPGRADES: Partial<Record<Kind, Readonly<Record<number, (body: object) => object>>>> = {
+  slot: {
+    1: (body) =>
+      Object.fromEntries(
+        Object.entries(body).map(([field, value]) => [SLOT_FIELDS_1.get(field) ?? field, value]),
+      ),
+  },
+}
 
 /** The stored names of the kinds. Commands keep their former name, so that a process of the former version reads them. */
 const STORED_AS: Readonly<Record<Kind, string>> = {
@@ -83,7 +106,7 @@ export function encodeBody(
   if ('state' in value) return envelope('slot', value)
   if ('holds' in value) return envelope('report', value)
   if ('kind' in value) return envelope('command', value)
-  return `{"v":${FORMAT},"transaction":${writtenTransaction(value)}}`
+  return `{"v":${FORMATS.transaction},"transaction":${writtenTransaction(value)}}`
 }
 
 /** @throws `STORE` if the text is no slot, or is in the format of another version */
@@ -115,7 +138,7 @@ export function decodeDelivery(text: string): StoredDelivery {
 }
 
 function envelope(kind: Kind, body: object): string {
-  return `{"v":${FORMAT},"${STORED_AS[kind]}":${written(body, kind)}}`
+  return `{"v":${FORMATS[kind]},"${STORED_AS[kind]}":${written(body, kind)}}`
 }
 
 const TRANSACTION: Place = { at: 'transaction', above: undefined }
@@ -149,13 +172,16 @@ function writtenLane(lane: LaneKey): string {
 
 function opened(kind: Kind, text: string): unknown {
   const { v, [STORED_AS[kind]]: body } = parsed(kind, text)
-  if (v !== FORMAT) {
-    throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${FORMAT}.`)
-  }
-  const value = guarded(kind, () => unpacked(body))
+  const newest = FORMATS[kind]
+  const upgrade = v === newest ? unchanged : UPGRADES[kind]?.[v as number]
+  if (upgrade === undefined)
+    throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${newest}.`)
+  const value = guarded(kind, () => upgrade(unpacked(body) as object))
   if (!isObject(value) || !LOOKS_RIGHT[kind](value)) throw broken(`The stored text is no ${kind}.`)
   return value
 }
+
+const unchanged = (body: object) => body
 
 function parsed(kind: Kind, text: string): Record<string, unknown> {
   const value: unknown = guarded(kind, () => JSON.parse(text))

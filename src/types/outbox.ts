@@ -12,7 +12,7 @@ export type OutboxLease = {
 }
 
 /** A stage that was delivered, or is to be delivered. */
-export type ToldStage = {
+export type DeliveredStage = {
   /** A stage of the transaction, or `reorged`. */
   readonly stage: string
   /** The number of restarts of the id at that time. */
@@ -33,9 +33,9 @@ export type StoredDelivery = {
    */
   readonly state: 'told' | 'open' | 'dead'
   /** The last stage that the receiver accepted. */
-  readonly told?: ToldStage
+  readonly told?: DeliveredStage
   /** The stage that is being delivered now. The receiver may have seen it, but has not accepted it. */
-  readonly next?: ToldStage
+  readonly next?: DeliveredStage
   /** The number of deliveries before `next`. */
   readonly count: number
   /** The number of failed attempts for `next`. */

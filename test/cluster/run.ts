@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/platform/clock.js'
-import { within } from '../../tools/cli/demo/within.js'
+import { within } from '../demo/within.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { readChain } from '../sweep/chain.js'
 import { check, type Verdict } from '../sweep/check.js'

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
-import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../demo/plainRpc.js'
 import { deriveRandom } from '../sim/random.js'
 import { type Answer, isAnswer, kindOf, saysEnded } from '../sweep/answers.js'
 import { readChain, type Waiting } from '../sweep/chain.js'

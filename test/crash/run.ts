@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/platform/clock.js'
-import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { startDevnet } from '../../tools/devnet/index.js'
+import { createPlainRpc } from '../demo/plainRpc.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { REVERTER, REVERTER_CODE } from '../sweep/asks.js'
 import { waitingIn } from '../sweep/chain.js'

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { createPlainRpc, type PlainRpc } from '../../tools/cli/demo/plainRpc.js'
+import { createPlainRpc, type PlainRpc } from '../demo/plainRpc.js'
 import {
   type ChainHead,
   type Contents,

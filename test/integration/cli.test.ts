@@ -233,15 +233,6 @@ test('a run that cannot continue reports the reason once, and txlane inspect --j
   expect(existsSync(join(folder, 'none.db'))).toBe(false)
 })
 
-test('txlane peers shows both senders under the same faults', async () => {
-  const { code, out } = await txlane(['peers', '--count', '10', '--json'])
-  const { outcomes } = JSON.parse(out) as { outcomes: { who: string; landed: number; errors: number }[] }
-  expect(code).toBe(0)
-  expect(outcomes.map(({ who }) => who)).toEqual(['viem nonceManager', 'txlane'])
-  expect(outcomes[1]).toMatchObject({ landed: 10, errors: 0 })
-  expect(outcomes[0]?.landed).toBeLessThan(10)
-})
-
 test('txlane devnet prints its URL once it is up, and ends on request', async () => {
   const { child, ended } = start([
     'devnet',

@@ -9,13 +9,11 @@ import { npmScript } from '../support/npmScript.js'
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const STORM_MS = 300_000
 
-const program = bundledChild(new URL('../../tools/cli/main.ts', import.meta.url))
+const program = bundledChild(new URL('../../test/demo/main.ts', import.meta.url))
 
 function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
   const env = { ...process.env, ...environment }
-  return ended(
-    spawn(process.execPath, [program, 'demo', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
-  )
+  return ended(spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
 const HELD = { gaps: 0, duplicates: 0, lost: 0, contradictions: 0, ok: true, timedOut: false, problems: [] }

@@ -14,8 +14,8 @@ import {
   type Tx,
   type TxlaneError,
 } from '../../src/index.js'
-import { childContract, ledgerContract } from '../../tools/cli/demo/contracts/artifact.js'
 import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
+import { childContract, ledgerContract } from '../demo/contracts/artifact.js'
 import { rpc } from './devnetSupport.js'
 
 const { abi } = ledgerContract

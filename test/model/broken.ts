@@ -36,7 +36,7 @@ export function rebound(slot: Slot, taken: Transition): Transition {
   const claim = lastClaim(slot)
   if (slot.state !== 'live' || claim === undefined) return taken
   const by: Used['by'] = { kind: 'other', hash: undefined }
-  const { nonce, attempts, claims, end, committing, wasSettled } = slot
+  const { nonce, attempts, claims, end, committing, settledBefore } = slot
   const at = undefined
   const used: Used = {
     state: 'used',
@@ -46,7 +46,7 @@ export function rebound(slot: Slot, taken: Transition): Transition {
     end,
     by,
     at,
-    wasSettled,
+    settledBefore,
     committing,
     settled: true,
   }

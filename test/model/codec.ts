@@ -248,16 +248,16 @@ function slotKey(scope: Scope, slot: Slot | undefined): string {
       return `r${slot.claim}${slot.committing}${attempts}`
     case 'live': {
       const facts = scope.facts
-        ? `${slot.displaced ? 'd' : ''}${Math.min(3, slot.refusals)}${Math.min(3, slot.underbids)}${slot.nudged ? 'n' : ''}`
+        ? `${slot.displaced ? 'd' : ''}${Math.min(3, slot.refusals)}${Math.min(3, slot.replacementRejections)}${slot.resentSinceSigned ? 'n' : ''}`
         : ''
-      const seen = `${slot.wasSettled ? 'w' : ''}${slot.preconfirmed?.hash ?? ''}`
+      const seen = `${slot.settledBefore ? 'w' : ''}${slot.preconfirmed?.hash ?? ''}`
       return `l${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${seen}${facts}${attempts}`
     }
     case 'used': {
       if (slot.settled && !keepsHistory(scope)) return 'S'
       const by = slot.by.kind === 'claim' ? slot.by.claim : slot.by.kind[0]
       const known = slot.by.kind === 'other' && slot.by.hash === undefined ? '?' : ''
-      const flags = `${slot.wasSettled ? 'w' : ''}${slot.settled ? 'S' : ''}`
+      const flags = `${slot.settledBefore ? 'w' : ''}${slot.settled ? 'S' : ''}`
       return `u${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${flags}${by}${known}${slot.at?.hash ?? ''}${attempts}`
     }
     case 'final':
@@ -276,9 +276,20 @@ function plainSlot(scope: Scope, slot: Slot | undefined): Slot | undefined {
   const attempts = plainAttempts(slot.attempts)
   if (slot.state === 'reserved') return { ...slot, attempts, token: 1 }
   if (slot.state !== 'live') return { ...slot, attempts }
-  const facts = { refusals: Math.min(3, slot.refusals), underbids: Math.min(3, slot.underbids) }
+  const facts = {
+    refusals: Math.min(3, slot.refusals),
+    replacementRejections: Math.min(3, slot.replacementRejections),
+  }
   if (scope.facts) return { ...slot, ...facts, attempts, token: 1 }
-  return { ...slot, attempts, token: 1, refusals: 0, underbids: 0, displaced: false, nudged: true }
+  return {
+    ...slot,
+    attempts,
+    token: 1,
+    refusals: 0,
+    replacementRejections: 0,
+    displaced: false,
+    resentSinceSigned: true,
+  }
 }
 
 /**
@@ -303,7 +314,7 @@ const CLOSED: Slot = {
   end: undefined,
   by: { kind: 'other', hash: undefined },
   at: undefined,
-  wasSettled: false,
+  settledBefore: false,
   settled: true,
   committing: 0,
 }

@@ -310,7 +310,7 @@ const ending: readonly Mutation[] = [
     breaks: 'row 21',
     machine: after('stuck', (slot, _, taken) =>
       slot.state === 'live' && slot.end === 'cancel'
-        ? { ...taken, actions: [{ do: 'bump', token: slot.token, underbids: 0 }] }
+        ? { ...taken, actions: [{ do: 'bump', token: slot.token, replacementRejections: 0 }] }
         : taken,
     ),
   },

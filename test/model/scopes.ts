@@ -179,7 +179,7 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 2, deepReorg: 2 },
   },
-  /** One nonce with all facts that nodes report: displaced, refused, underbid, preconfirmed. */
+  /** One nonce with all facts that nodes report: displaced, refused, outbid, preconfirmed. */
   facts: {
     name: 'facts',
     nonces: 1,

@@ -106,7 +106,7 @@ describe('the installed package', () => {
 
   it('contains the command line with all of its dependencies bundled', async () => {
     const { txlane } = packed.manifest.bin
-    for (const command of ['', 'send', 'inspect', 'fill', 'cancel', 'devnet', 'demo', 'peers']) {
+    for (const command of ['', 'send', 'inspect', 'fill', 'cancel', 'devnet', 'report']) {
       const argv = JSON.stringify([command, '--help'].filter((word) => word !== ''))
       const script = `process.argv.push(...${argv})\nawait import('./node_modules/txlane/${txlane}')`
       const { stdout, stderr } = await packed.node('cli.mjs', script)

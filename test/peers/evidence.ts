@@ -1,6 +1,6 @@
 import { type Address, type Hex, hexToBigInt, hexToNumber, toHex } from 'viem'
-import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
-import { walkBlocks } from '../../tools/cli/demo/walk.js'
+import type { PlainRpc } from '../demo/plainRpc.js'
+import { walkBlocks } from '../demo/walk.js'
 import type { Pooled } from './types.js'
 
 /** A transaction of the account in a sealed block. */

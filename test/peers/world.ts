@@ -1,6 +1,6 @@
 import { type Hex, hexToNumber, numberToHex } from 'viem'
-import { createPlainRpc, type PlainRpc } from '../../tools/cli/demo/plainRpc.js'
 import { type DevnetOptions, startDevnet } from '../../tools/devnet/index.js'
+import { createPlainRpc, type PlainRpc } from '../demo/plainRpc.js'
 import { createBlocks } from './blocks.js'
 import { createPoolWatch, type Evidence, readExecuted } from './evidence.js'
 import type { Pooled, World } from './types.js'

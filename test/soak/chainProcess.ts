@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { checkRun, type ReportedItem, type Verdict } from '../../tools/cli/demo/check.js'
-import { createPlainRpc } from '../../tools/cli/demo/plainRpc.js'
-import { walkChain } from '../../tools/cli/demo/walk.js'
-import { createWorkload } from '../../tools/cli/demo/workload.js'
 import { startDevnet } from '../../tools/devnet/index.js'
+import { checkRun, type ReportedItem, type Verdict } from '../demo/check.js'
+import { createPlainRpc } from '../demo/plainRpc.js'
+import { walkChain } from '../demo/walk.js'
+import { createWorkload } from '../demo/workload.js'
 import type { Answer, LaneRun, Order } from './protocol.js'
 
 // Runs as a child process, because the measured memory must not include the chain and the data of the check.

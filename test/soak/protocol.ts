@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
-import type { ReportedItem, Verdict } from '../../tools/cli/demo/check.js'
-import type { StartPoint } from '../../tools/cli/demo/walk.js'
-import type { GasLimits } from '../../tools/cli/demo/workload.js'
+import type { ReportedItem, Verdict } from '../demo/check.js'
+import type { StartPoint } from '../demo/walk.js'
+import type { GasLimits } from '../demo/workload.js'
 
 /** The data of one key's run that the check needs. The items follow from it, and need not be sent. */
 export type LaneRun = {

@@ -14,6 +14,7 @@ const PROGRAMS = [
   'test/contract/postgresStarter.ts',
   'test/contract/sqliteWorker.ts',
   'test/crash/child/main.ts',
+  'test/demo/main.ts',
   'test/integration/devnetParent.ts',
   'test/integration/recoveryDiskWorker.ts',
 ]

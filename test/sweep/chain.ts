@@ -1,6 +1,6 @@
 import { type Address, type Hex, hexToNumber } from 'viem'
-import type { PlainRpc } from '../../tools/cli/demo/plainRpc.js'
-import { type ExecutedTx, walkBlocks } from '../../tools/cli/demo/walk.js'
+import type { PlainRpc } from '../demo/plainRpc.js'
+import { type ExecutedTx, walkBlocks } from '../demo/walk.js'
 
 /** The state of one account on the chain. */
 export type ChainFacts = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ExecutedTx } from '../../tools/cli/demo/walk.js'
+import type { ExecutedTx } from '../demo/walk.js'
 import type { Answer } from './answers.js'
 import { dataOf, type Kind, replacementOf, targetOf, type Wanted } from './asks.js'
 import type { ChainFacts } from './chain.js'

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { ExecutedTx } from '../../tools/cli/demo/walk.js'
+import type { ExecutedTx } from '../demo/walk.js'
 import { type Answer, type AnyTell, isAnswer, saysEnded, saysExecuted } from './answers.js'
 import { dataOf, replacementOf, targetOf, type Wanted } from './asks.js'
 import type { ChainFacts } from './chain.js'

@@ -30,17 +30,9 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     about: 'a local chain with pre-confirmations and faults',
     load: async () => (await import('./devnet/command.js')).devnet,
   },
-  demo: {
-    about: 'send a burst while faults are injected, and check the chain',
-    load: async () => (await import('./demo/command.js')).demo,
-  },
   report: {
     about: 'make an HTML page of a recording',
     load: async () => (await import('../report/command.js')).report,
-  },
-  peers: {
-    about: "send the same burst through viem's nonceManager and through txlane",
-    load: async () => (await import('./peers/command.js')).peers,
   },
 }
 

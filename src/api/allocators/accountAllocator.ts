@@ -76,7 +76,7 @@ export function createAccountAllocator(
           () => {},
         )
     },
-    snapshot: () => opened?.ownership.leader?.look(),
+    snapshot: () => opened?.ownership.leader?.currentSnapshot(),
     async close() {
       const lane = await opening.close(closedError)
       await lane?.release(lane.ownership.close)

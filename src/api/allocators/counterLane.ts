@@ -156,7 +156,7 @@ function follow(
   if (counter.pace() !== 'idle') tracker.wake()
 
   function look(): Promise<void> {
-    const mine = reads.look(take).finally(() => {
+    const mine = reads.readUntil(take).finally(() => {
       if (looking === mine) looking = undefined
     })
     looking = mine

@@ -35,7 +35,7 @@ export function createPayments(
       loading = load()
       loading.catch(unloaded)
     },
-    look: () => void loading?.then((treasury) => treasury.look(), unloaded),
+    checkSoon: () => void loading?.then((treasury) => treasury.checkSoon(), unloaded),
     stop() {
       stopped = true
       loading?.then((treasury) => treasury.stop(), unloaded)

@@ -90,7 +90,7 @@ export function createPool(
       ...options.treasury,
       addresses: () => members.taking.map(({ sender }) => sender.address.toLowerCase() as Address),
     })
-  if (payments) accounts.on('held', ({ reason }) => reason === 'starved' && payments.look())
+  if (payments) accounts.on('held', ({ reason }) => reason === 'starved' && payments.checkSoon())
   const routing = createRouting(members)
   const sends = createPoolSends({ members, routing, starved, begun: () => payments?.start() })
   let unready: readonly HealthReason[] = []

@@ -15,7 +15,7 @@ import type { TreasuryPolicy } from './treasuryOptions.js'
 /** Reads the balances of the accounts, at once and then periodically, and pays the accounts that have too little. */
 export type Treasury = {
   /** Checks the balances soon, because an account has run out of money. */
-  look(): void
+  checkSoon(): void
   stop(): void
 }
 
@@ -84,7 +84,7 @@ export function createTreasury(parts: {
 
   plan(0)
   return {
-    look() {
+    checkSoon() {
       again = true
       if (!looking) plan(0)
     },

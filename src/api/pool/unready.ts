@@ -15,10 +15,10 @@ export async function findUnready(lanes: readonly OpenLane[]): Promise<HealthRea
   const [first] = lanes
   if (first === undefined) return []
   const found = await Promise.all([findEmpty(lanes, first), findUnserved(lanes, first)])
-  return told(found.flat())
+  return reported(found.flat())
 }
 
-function told(found: readonly Found[]): HealthReason[] {
+function reported(found: readonly Found[]): HealthReason[] {
   return found.map(({ lane: { log, key }, ...reason }) => {
     const { sentence, address } = reason
     log.logger.warn({ chainId: key.chainId, address, reason: reason.for }, sentence)

@@ -36,7 +36,7 @@ test.each([
     }),
   )
   const clock = createVirtualClock()
-  const onStranger = vi.fn()
+  const onWrongChain = vi.fn()
   const tracker = openTracker({
     port,
     clock,
@@ -44,12 +44,12 @@ test.each([
       calls: [{ method: 'eth_chainId', params: [] }],
       holds: ([reply]) => reply?.ok === true && reply.result === false,
     },
-    onStranger,
+    onWrongChain,
   })
   const ticked = tracker.nextTick()
   await clock.advance(1_000)
   expect(tracker.head).toBeUndefined()
-  expect(onStranger).toHaveBeenCalled()
+  expect(onWrongChain).toHaveBeenCalled()
   strays = false
   await clock.advance(10_000)
   await ticked

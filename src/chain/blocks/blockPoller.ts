@@ -37,12 +37,12 @@ export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
      * Reports the contents of the pending block again at the next tick, because their meaning may have
      * changed.
      */
-    lookAgain(): void
+    replayPending(): void
     /**
      * Another endpoint is read from the next tick on: observations about the former endpoint do not apply to
      * it.
      */
-    readElsewhere(): void
+    onReaderChanged(): void
     /** The endpoint may be on another chain: the next tick is believed only if it proves the opposite. */
     doubt(): void
     /** Reports the newest block of a reading that was made before the walk began. */
@@ -106,7 +106,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     follow: followers.follow,
     watch(hash, follower) {
       followers.watch(hash, follower)
-      if (pacing.keen(followers.watched) && loop.planned) loop.plan()
+      if (pacing.startFastPolling(followers.watched) && loop.planned) loop.plan()
     },
     unwatch: followers.unwatch,
     sent() {
@@ -118,15 +118,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     wake: loop.wake,
     nextTick: loop.nextTick,
     onHead: loop.onHead,
-    lookAgain: tick.lookAgain,
-    readElsewhere() {
+    replayPending: tick.replayPending,
+    onReaderChanged() {
       tick.elsewhere()
       pacing.elsewhere()
       chain.elsewhere()
       loop.wake()
     },
-    doubt: tick.doubt,
-    saw: chain.saw,
+    doubt: tick.requireChainCheck,
+    saw: chain.onPendingBlock,
     observe(blockNumber, hashes) {
       for (const [follower, own] of followers.ownOf(hashes, 0)) follower.observed(blockNumber, own)
     },

@@ -18,18 +18,18 @@ export type ChainReaderOptions = {
     holds(replies: readonly RpcReply[]): boolean | undefined
   }
   /** The endpoint that is read is on another chain. */
-  readonly onStranger?: () => void
+  readonly onWrongChain?: () => void
   readonly timeoutMs: number
 }
 
 /** Sends the requests of ticks, and verifies that the endpoint is on our chain. */
 export type ChainReader = {
   /**
-   * The replies; undefined if the endpoint is not `sure` to be on our chain, and does not prove that it is.
+   * The replies; undefined if the endpoint is not `trusted` to be on our chain, and does not prove that it is.
    * The identity is read before and after the calls: an endpoint that returns to our chain in the middle of a
    * batch is only right at the end.
    */
-  ask(port: Port, calls: readonly RpcCall[], sure: boolean): Promise<readonly RpcReply[] | undefined>
+  ask(port: Port, calls: readonly RpcCall[], trusted: boolean): Promise<readonly RpcReply[] | undefined>
   /** Fetches the blocks of a walk from this endpoint, as long as it is the one that is read. */
   fetchFrom(port: Port): FetchBlocks
 }
@@ -39,13 +39,13 @@ const POLL = { priority: 'poll', together: true } as const
 export function createChainReader(options: ChainReaderOptions): ChainReader {
   const { identity, timeoutMs } = options
 
-  async function ask(port: Port, calls: readonly RpcCall[], sure: boolean) {
-    const around = sure || identity === undefined ? [] : identity.calls
+  async function ask(port: Port, calls: readonly RpcCall[], trusted: boolean) {
+    const around = trusted || identity === undefined ? [] : identity.calls
     const replies = await port.batch([...around, ...calls, ...around], { ...POLL, timeoutMs })
     if (identity === undefined || around.length === 0) return replies
     const end = around.length + calls.length
     const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)
-    if (holds.includes(false)) options.onStranger?.()
+    if (holds.includes(false)) options.onWrongChain?.()
     return holds.every(Boolean) ? replies.slice(around.length, end) : undefined
   }
 

@@ -55,7 +55,11 @@ export function createCounting(
     return [...active.slice(start), ...active.slice(0, start)].slice(0, COUNTS_AT_ONCE)
   }
 
-  function partsOf(follower: Follower, pending: boolean, told: ((head: number) => void)[]): readonly Part[] {
+  function partsOf(
+    follower: Follower,
+    pending: boolean,
+    reports: ((head: number) => void)[],
+  ): readonly Part[] {
     if (follower.reads) return follower.reads()
     const counts: Counts = { latest: undefined, pending: undefined, askedAtMs: clock.now() }
     const count = (tag: 'latest' | 'pending'): Part => ({
@@ -66,7 +70,7 @@ export function createCounting(
     })
     const asksPending = pending || follower.wantsPending?.() === true
     const parts = asksPending ? [count('latest'), count('pending')] : [count('latest')]
-    told.push((at) => {
+    reports.push((at) => {
       // The newest block was read in the same request.
       const head = tip()
       if (head !== undefined && counts.latest !== undefined) countedAt.set(follower, head)
@@ -77,14 +81,14 @@ export function createCounting(
       call: balanceCall(follower.address),
       take: (reply) => {
         const wei = decoded(reply, decodeQuantity)
-        if (wei !== undefined && wei !== null) told.push(() => follower.balance(wei))
+        if (wei !== undefined && wei !== null) reports.push(() => follower.balance(wei))
       },
     }
     return [...parts, balance]
   }
 
   return {
-    parts: (pending, told) => inTurn().flatMap((follower) => partsOf(follower, pending, told)),
+    parts: (pending, reports) => inTurn().flatMap((follower) => partsOf(follower, pending, reports)),
     paceOf(follower) {
       const pace = follower.pace()
       const isDue = pace === 'head' && follower.isPassedOver?.() === true && isUncounted(follower)

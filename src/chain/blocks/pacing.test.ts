@@ -18,8 +18,8 @@ function interval(options: {
   const { pace, blockMs, stampedMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
   const clock = createVirtualClock()
   const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
-  pacing.began()
-  if (keen) pacing.keen(1)
+  pacing.onTickStart()
+  if (keen) pacing.startFastPolling(1)
   const blocks = { blockMs, blockMsMin: blockMs, stampedMs }
   const atMs = pacing.next(new Set([pace]), { failures, incomplete }, blocks)
   return atMs === undefined ? undefined : atMs - clock.now()
@@ -84,7 +84,7 @@ describe('a poll right after a send', () => {
     })
     return Array.from({ length: 130 }, (_, number) => {
       const isLook = pacing.sent()
-      pacing.began()
+      pacing.onTickStart()
       if (isLook) pacing.headed({ number, timestamp: number }, brings)
       return isLook
     })

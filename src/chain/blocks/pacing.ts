@@ -8,9 +8,9 @@ import { createPhase } from './phase.js'
 /** Decides when the block poller polls next. */
 export type Pacing = {
   /** A poll begins. */
-  began(): void
+  onTickStart(): void
   /** The pending block that the poll showed. */
-  saw(block: LightHeader): void
+  onPendingBlock(block: LightHeader): void
   /** As counted by `Phase`. */
   readonly refreshes: number | undefined
   /** The newest block that the poll showed. `isNew`: it joined the chain. */
@@ -21,9 +21,9 @@ export type Pacing = {
    * A newly signed transaction is about to appear. Returns whether an earlier poll than planned is
    * worthwhile.
    */
-  keen(inFlight: number): boolean
+  startFastPolling(inFlight: number): boolean
   /** The expected transaction has appeared. */
-  calm(): void
+  stopFastPolling(): void
   /** Another endpoint is read from now on. */
   elsewhere(): void
   /** When the next poll begins; undefined if no follower needs one. */
@@ -59,8 +59,8 @@ const HEAD_PART = 1 / 20
  * The number of refreshes for which a new transaction is polled more closely. With more transactions in
  * flight than the maximum, none is.
  */
-const KEEN_REFRESHES = 3
-const KEEN_FLIGHT_MAX = 64
+const FAST_REFRESHES = 3
+const FAST_FLIGHT_MAX = 64
 /**
  * After this many polls right after a send that showed no block for it, blocks are assumed to come by the
  * clock only. From then on only one of every `SENT_LOOKS_EVERY` such polls is made.
@@ -82,17 +82,17 @@ export function createPacing(options: {
   let sentLooks = 0
   let isSentLook = false
   let startedMs = Number.NEGATIVE_INFINITY
-  let keenUntilMs = 0
+  let fastUntilMs = 0
 
   /** The last sends were not followed by an immediate block. */
   const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
   return {
-    began() {
+    onTickStart() {
       startedMs = clock.now()
     },
-    saw(block) {
-      phase.looked(startedMs, clock.now(), signOf(block))
+    onPendingBlock(block) {
+      phase.looked(startedMs, clock.now(), fingerprintOf(block))
     },
     get refreshes() {
       return phase.refreshes
@@ -106,14 +106,14 @@ export function createPacing(options: {
       isSentLook = !isByClock() || options.refreshes() || ++sentLooks % SENT_LOOKS_EVERY === 0
       return isSentLook
     },
-    keen(inFlight) {
-      if (inFlight > KEEN_FLIGHT_MAX) return false
-      const wasKeen = clock.now() < keenUntilMs
-      keenUntilMs = clock.now() + KEEN_REFRESHES * cadenceMs()
-      return !wasKeen
+    startFastPolling(inFlight) {
+      if (inFlight > FAST_FLIGHT_MAX) return false
+      const wasFast = clock.now() < fastUntilMs
+      fastUntilMs = clock.now() + FAST_REFRESHES * cadenceMs()
+      return !wasFast
     },
-    calm() {
-      keenUntilMs = 0
+    stopFastPolling() {
+      fastUntilMs = 0
     },
     elsewhere() {
       phase.forget()
@@ -124,14 +124,14 @@ export function createPacing(options: {
       const pace = fastestOf(paces)
       if (pace === undefined) return undefined
       const nowMs = clock.now()
-      const keen = nowMs < keenUntilMs
+      const isFast = nowMs < fastUntilMs
       if (pace !== 'block' && failures + incomplete === 0 && options.refreshes())
-        return phase.next({ startedMs, nowMs, keen })
+        return phase.next({ startedMs, nowMs, isFast })
       const isSure = pace !== 'cadence' && failures + incomplete === 0 && isByClock()
       const atMs = isSure ? blockPhase.next(startedMs) : undefined
       if (atMs !== undefined) return Math.max(atMs, startedMs + cadenceMs())
       const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
-      const usual = Math.max(leastMs, periodMs(pace, keen || failures > 0, blocks))
+      const usual = Math.max(leastMs, periodMs(pace, isFast || failures > 0, blocks))
       if (failures === 0) return startedMs + usual
       return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
     },
@@ -151,6 +151,6 @@ function periodMs(
 }
 
 /** A fingerprint of the parts of a block that change with a refresh. */
-function signOf({ number, hash, hashes }: LightHeader): string {
+function fingerprintOf({ number, hash, hashes }: LightHeader): string {
   return `${number} ${hash} ${hashes.length} ${hashes[hashes.length - 1]}`
 }

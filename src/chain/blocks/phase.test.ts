@@ -63,7 +63,7 @@ function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends:
     }
     before = counted === undefined ? undefined : { number: newest, counted }
     const keen = waiting !== undefined && now - waiting.sentMs < 3 * PERIOD_MS
-    const nextMs = phase.next({ startedMs: askedMs, nowMs: answeredMs, keen })
+    const nextMs = phase.next({ startedMs: askedMs, nowMs: answeredMs, isFast: keen })
     expect(nextMs).toBeGreaterThanOrEqual(answeredMs)
     // A new transaction is polled for at once, because it wakes the poller.
     now = waiting === undefined ? Math.min(nextMs, Math.max(sentMs, answeredMs)) : nextMs
@@ -136,7 +136,7 @@ describe('the phase of the refreshes', () => {
     let now = 1_054
     let looks = 0
     for (; now < 61_054; looks++) {
-      const at = phase.next({ startedMs: now - 4, nowMs: now, keen: false })
+      const at = phase.next({ startedMs: now - 4, nowMs: now, isFast: false })
       phase.looked(at, at + 4, 'b')
       now = at + 4
     }

@@ -8,10 +8,10 @@ export type Phase = {
   /** A poll of the pending block: when it was requested and answered, and a fingerprint of the block. */
   looked(askedMs: number, answeredMs: number, sign: string): void
   /**
-   * When to poll next. `keen`: a transaction is about to appear there, so that additional polls are worth
+   * When to poll next. `isFast`: a transaction is about to appear there, so that additional polls are worth
    * their price. `startedMs`: when the last poll began.
    */
-  next(at: { readonly startedMs: number; readonly nowMs: number; readonly keen: boolean }): number
+  next(at: { readonly startedMs: number; readonly nowMs: number; readonly isFast: boolean }): number
   /**
    * How many refreshes the polls have shown, including refreshes without a transaction. Undefined while their
    * time is not known.
@@ -21,9 +21,9 @@ export type Phase = {
   forget(): void
 }
 
-/** The time between keen polls while nothing is known yet. */
-const KEEN_MS = 50
-/** Keen polls halve a wider window. With a steady period a refresh is seen at most this late. */
+/** The time between fast polls while nothing is known yet. */
+const FAST_MS = 50
+/** Fast polls halve a wider window. With a steady period a refresh is seen at most this late. */
 const FINE_MS = 14
 /** The minimum width of the window: refreshes jitter, and requests take time. */
 const WIDTH_MS_MIN = 8
@@ -94,9 +94,9 @@ export function createPhase(periodMs: () => number): Phase {
   }
 
   /** The times to poll around the refresh at `end`, in order. */
-  function momentsAt(end: number, width: number, keen: boolean): number[] {
+  function momentsAt(end: number, width: number, isFast: boolean): number[] {
     const moments = [end]
-    if (keen && width > FINE_MS) moments.unshift(end - width / 2)
+    if (isFast && width > FINE_MS) moments.unshift(end - width / 2)
     else if (periods % BOTH_ENDS_EVERY === 0) moments.unshift(end - width)
     return moments
   }
@@ -112,9 +112,9 @@ export function createPhase(periodMs: () => number): Phase {
       count(atMs, changed)
       last = { atMs, sign, changed }
     },
-    next({ startedMs, nowMs, keen }) {
+    next({ startedMs, nowMs, isFast }) {
       const period = periodMs()
-      if (window === undefined) return startedMs + (keen ? Math.min(KEEN_MS, period) : period)
+      if (window === undefined) return startedMs + (isFast ? Math.min(FAST_MS, period) : period)
       const soonestMs = Math.max(nowMs, startedMs + APART_MS_MIN)
       // The lead makes the node read the block right when it is there.
       const lead = roundTripMs / 2 - 1
@@ -122,10 +122,10 @@ export function createPhase(periodMs: () => number): Phase {
       const passed = window.end + Math.floor((soonestMs + lead - window.end) / period) * period
       const unchanged = last?.changed === false && last.atMs >= passed - SLACK_MS
       const late = unchanged && soonestMs + lead - passed < LATE_MS
-      if (keen && late) return Math.max(soonestMs, startedMs + AGAIN_MS)
+      if (isFast && late) return Math.max(soonestMs, startedMs + AGAIN_MS)
       periods++
       for (let end = passed + period; ; end += period) {
-        const moment = momentsAt(end, width, keen).find((at) => at - lead > soonestMs)
+        const moment = momentsAt(end, width, isFast).find((at) => at - lead > soonestMs)
         if (moment !== undefined) return moment - lead
       }
     },

@@ -36,9 +36,9 @@ export type Tick = Missed & {
   /** The number of the newest block that the endpoint showed last. */
   readonly shownTo: number
   /** The endpoint may be on another chain: the next tick is believed only if it proves the opposite. */
-  doubt(): void
+  requireChainCheck(): void
   /** Reports the contents of the pending block again. */
-  lookAgain(): void
+  replayPending(): void
   /** Another endpoint is read from now on. */
   elsewhere(): void
 }
@@ -47,7 +47,7 @@ export type Tick = Missed & {
 type Answer = {
   latest: SealedBlock | undefined
   pending: LightHeader | null | 'refused' | undefined
-  readonly told: ((head: number) => void)[]
+  readonly reports: ((head: number) => void)[]
 }
 
 /** When a tick was sent, and whether the endpoint proved in it that it is on our chain. */
@@ -78,27 +78,27 @@ export function createTick({ options, reader, chain, followers, counting, pacing
   async function run(loop: LoopState): Promise<void> {
     const port = options.port()
     const askedAtMs = clock.now()
-    pacing.began()
-    const answer: Answer = { latest: undefined, pending: undefined, told: [] }
+    pacing.onTickStart()
+    const answer: Answer = { latest: undefined, pending: undefined, reports: [] }
     const wants = options.pending()
-    const sure = failures === 0 && !doubted
+    const trusted = failures === 0 && !doubted
     const parts = [
       ...blockParts(answer, wants.block),
-      ...counting.parts(wants.count, answer.told),
+      ...counting.parts(wants.count, answer.reports),
       ...chain.parts(failures === 0 && doubted),
     ]
     const calls = parts.map((part) => part.call)
-    const replies = await reader.ask(port, calls, sure)
+    const replies = await reader.ask(port, calls, trusted)
     if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])
     else {
       doubted = false
       for (const [index, part] of parts.entries()) if (replies[index]) part.take(replies[index])
       incomplete = replies.some(isUnanswered) ? incomplete + 1 : 0
-      if (answer.pending && answer.pending !== 'refused') pacing.saw(answer.pending)
+      if (answer.pending && answer.pending !== 'refused') pacing.onPendingBlock(answer.pending)
       if (answer.latest === undefined) failed(replies)
       else {
-        const shown = !sure || options.identity === undefined
+        const shown = !trusted || options.identity === undefined
         await report(loop, answer.latest, answer, { port, askedAtMs, shown })
       }
     }
@@ -108,7 +108,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
   async function report(
     loop: LoopState,
     latest: SealedBlock,
-    { pending, told }: Answer,
+    { pending, reports: told }: Answer,
     { port, askedAtMs, shown }: Sent,
   ): Promise<void> {
     failures = 0
@@ -145,7 +145,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
 
   function preconfirmed({ number, hashes, from }: Added): void {
     for (const [follower, own] of followers.ownOf(hashes, from)) {
-      pacing.calm()
+      pacing.stopFastPolling()
       follower.preconfirmed(number, own)
     }
   }
@@ -170,10 +170,10 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     get shownTo() {
       return shownTo
     },
-    doubt() {
+    requireChainCheck() {
       doubted = true
     },
-    lookAgain: pendingView.forget,
+    replayPending: pendingView.forget,
     elsewhere() {
       pendingView.forget()
       failures = 0

@@ -69,7 +69,7 @@ export type EndpointPool = {
   /** Other endpoints that may be read, to compare their view of the chain with that of the reader. */
   others(): readonly PoolEndpoint[]
   /** The answers of the reader contradict its own blocks, or another endpoint. Another endpoint is read if there is one. */
-  doubt(why: string): void
+  requireChainCheck(why: string): void
   /** Endpoints that accept transactions, in the order in which they are tried. */
   senders(): readonly PoolEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
@@ -119,7 +119,7 @@ export async function openEndpointPool(options: {
   function answered(endpoint: PoolEndpoint): void {
     tell(endpoint, 'up')
     // Its answers from another chain do not count, and the pauses between its ticks had grown.
-    if (isRead(endpoint)) tracker.readElsewhere()
+    if (isRead(endpoint)) tracker.onReaderChanged()
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
   const { chain } = client
@@ -146,7 +146,7 @@ export async function openEndpointPool(options: {
       if (brought) reader().nonsense(false)
       selector.ticked(brought, tookMs)
     },
-    onStranger: selector.onWrongChain,
+    onWrongChain: selector.onWrongChain,
     others: () => selector.others().map(({ port }) => port),
     onReset: ({ tip, head, left }) =>
       tell(
@@ -169,7 +169,7 @@ export async function openEndpointPool(options: {
   }
   for (const endpoint of endpoints) {
     endpoint.profile.onChange(() => {
-      if (endpoint === reader()) tracker.lookAgain()
+      if (endpoint === reader()) tracker.replayPending()
       tell(endpoint, 'profile')
     })
   }
@@ -201,7 +201,7 @@ export async function openEndpointPool(options: {
     dataFees,
     turns: createTurns(turnsClock),
     others: selector.others,
-    doubt: selector.doubt,
+    requireChainCheck: selector.requireChainCheck,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
     onEndpoint(listener) {
       listeners.add(listener)

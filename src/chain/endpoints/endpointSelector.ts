@@ -19,7 +19,7 @@ export type EndpointSelector = {
   /** The other endpoints that may be read, the best first. */
   others(): readonly PoolEndpoint[]
   /** The answers of the current endpoint are contradicted: another one is read as soon as one is known to be well. */
-  doubt(why: string): void
+  requireChainCheck(why: string): void
   stop(): void
 }
 
@@ -66,11 +66,11 @@ export function createEndpointSelector(parts: {
     if (run.failures === 0) run.failingSinceMs = now - tookMs
     run.failures = brought ? 0 : run.failures + 1
     run.slowMs = run.slowMs * 0.75 + tookMs * 0.25
-    if (alone || looking || now - lookedMs < (doubtful(now) ? LOOK_MS_DOUBTFUL : LOOK_MS)) return
+    if (alone || looking || now - lookedMs < (isSuspect(now) ? LOOK_MS_DOUBTFUL : LOOK_MS)) return
     void look()
   }
 
-  function doubtful(now: number): boolean {
+  function isSuspect(now: number): boolean {
     const stands = now - (tracker().headAtMs ?? now) > Math.max(LAG_MS, LAG_BLOCKS * blockMs())
     const { failures, lagged, slowMs, doubtedFor } = run
     const isBad = doubtedFor !== undefined || failures > 0 || lagged > 0 || slowMs > SLOW_MS
@@ -137,7 +137,7 @@ export function createEndpointSelector(parts: {
     current = next
     run = newRun()
     tell(next, 'reader')
-    tracker().readElsewhere()
+    tracker().onReaderChanged()
   }
 
   return {
@@ -149,7 +149,7 @@ export function createEndpointSelector(parts: {
       leaveOut(current)
     },
     others: () => byRank(all.filter((one) => one !== current && one.probed && !one.gate.isBlocked)),
-    doubt(why) {
+    requireChainCheck(why) {
       if (run.doubtedFor !== why) tell(current, 'doubtful', why)
       run.doubtedFor = why
       if (!alone && !looking && !stopped) void look()

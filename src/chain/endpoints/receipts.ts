@@ -25,7 +25,7 @@ type Block = { readonly number: number; readonly hash: Hash }
  */
 export type Receipts = {
   /** Asks once, for a receipt of the pending block or of a sealed one. `undefined`: the endpoint has none now. */
-  look(hash: Hash): Promise<TransactionReceipt | undefined>
+  find(hash: Hash): Promise<TransactionReceipt | undefined>
   /**
    * The receipt of a transaction in a sealed block. `undefined` if no asked endpoint has one that fits: `missing` gives the
    * reasons, and `due` the time for the next try. Without a block any sealed receipt of the hash fits.
@@ -162,7 +162,7 @@ export function createReceipts(
   }
 
   return {
-    look: (hash) => ask({ hash, block: undefined, key: undefined }),
+    find: (hash) => ask({ hash, block: undefined, key: undefined }),
     get: (hash, block) => ask({ hash, block, key: keyOf(hash, block) }),
     missing: (hash, block) => missing.get(keyOf(hash, block)),
     due: (hash, block) => missing.due(keyOf(hash, block)),

@@ -27,7 +27,7 @@ export type Arrivals = {
    * A caller of this process has the transaction, read as queued from the store. It arrives through the inbox,
    * or has arrived and ended.
    */
-  met(transaction: Transaction): void
+  trackFromStore(transaction: Transaction): void
   /** Takes over no more transactions. */
   close(): void
 }
@@ -55,7 +55,7 @@ export function createArrivals(
     return stored && fromStored(stored)
   }
 
-  async function look(transaction: Transaction): Promise<void> {
+  async function readStage(transaction: Transaction): Promise<void> {
     await lane.journal.flushed()
     const stored = await store.find(lane.key, { id: transaction.id })
     if (stored === undefined || owned.isOwn(transaction) || context.closed) return
@@ -65,10 +65,10 @@ export function createArrivals(
     if (hasEnded(stored.stage)) parts.forget(transaction)
   }
 
-  function startLook(transaction: Transaction): void {
-    void look(transaction).catch((error: unknown) => {
+  function startReading(transaction: Transaction): void {
+    void readStage(transaction).catch((error: unknown) => {
       reportError(context, error)
-      clock.setTimer(() => startLook(transaction), LOOK_AGAIN_MS)
+      clock.setTimer(() => startReading(transaction), LOOK_AGAIN_MS)
     })
   }
 
@@ -87,9 +87,9 @@ export function createArrivals(
       transaction.watchedRemotely = true
       parts.take(transaction, here === undefined)
     },
-    met(transaction) {
+    trackFromStore(transaction) {
       transactions.set(transaction.id, transaction)
-      startLook(transaction)
+      startReading(transaction)
     },
     close() {
       closed = true

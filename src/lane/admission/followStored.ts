@@ -106,7 +106,7 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
     // Other bytes were sent: start again at the fast pace.
     if (hash !== asked) pauses.reset()
     asked = hash
-    const isThere = (await endpointPool.receipts.look(hash)) !== undefined
+    const isThere = (await endpointPool.receipts.find(hash)) !== undefined
     if (!isThere) return pauses.fruitless()
     shown = hash
     if (!hasReached(transaction, 'preconfirmed')) moveTo(transaction, 'preconfirmed', clock)

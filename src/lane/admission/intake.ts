@@ -91,7 +91,7 @@ export type Intake = {
    * A caller of this process has the transaction, read as queued from the store. It arrives through the
    * inbox, or has arrived and ended.
    */
-  met(transaction: Transaction): void
+  trackFromStore(transaction: Transaction): void
   /** Resumes the transaction. With a nonce it goes on by itself, without one it is queued. */
   resume(transaction: Transaction): void
   /**
@@ -212,7 +212,7 @@ export function createIntake(parts: IntakeParts): Intake {
     restore,
     asking: owned.asking,
     arrived: arrivals.arrived,
-    met: arrivals.met,
+    trackFromStore: arrivals.trackFromStore,
     resume(transaction) {
       if (transaction.nonce === undefined) queued.add(transaction)
       arm(transaction)

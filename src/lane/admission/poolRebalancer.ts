@@ -19,7 +19,7 @@ type PoolRebalancerContext = {
  */
 export type PoolRebalancer = {
   /** Balances may have changed: moves every transaction that can move. */
-  look(): void
+  check(): void
   /**
    * Tries to move a transaction that this account cannot pay for. `later`: another lane may turn out to be
    * able to pay.
@@ -63,7 +63,7 @@ export function createPoolRebalancer(parts: {
   }
 
   return {
-    look() {
+    check() {
       if (isHandingOff || session.rebalancing === undefined) return
       const isIdle = session.rebalancing.isLeaving || IDLE.some((reason) => lane.holds.has(reason))
       const waiting = [...(isIdle ? queue : []), ...parts.awaitingFunds()]

@@ -26,7 +26,7 @@ export type CodeWatch = {
   readonly account: AccountKind | { readonly kind: 'unknown' }
   is(account: AccountKind): void
   /** Reads the code again, because it may have changed. */
-  look(): void
+  readAgain(): void
   moved(before: Slot | undefined, after: Slot): void
   ticked(newHead: boolean): void
 }
@@ -44,16 +44,16 @@ export function createCodeWatch(
 ): CodeWatch {
   const { lane, endpointPool, limits } = context
   let account: CodeWatch['account'] = { kind: 'unknown' }
-  let looks = 0
+  let readings = 0
   let reading = false
   let readAtMs = Number.NEGATIVE_INFINITY
   // The account may have become delegated, and no reading that began since then has ended.
-  let doubtful = false
+  let isSuspect = false
   // The account may have become delegated since the current reading began.
   let again = false
 
   function bound(): void {
-    const isBounded = doubtful || account.kind === 'delegated'
+    const isBounded = isSuspect || account.kind === 'delegated'
     limitAccount(isBounded ? limits.delegatedMax : undefined)
   }
 
@@ -72,23 +72,23 @@ export function createCodeWatch(
       const timeoutMs = limits.readTimeoutMs
       const code = await getCode(endpointPool.reader.port, { address, block: 'latest', timeoutMs })
       if (context.closed) return
-      looks--
-      doubtful = again
+      readings--
+      isSuspect = again
       is(accountKind(code))
     } catch {
       // The read is repeated with the next block, or after a while. An endpoint that does not answer it does
       // not stop the lane.
-      doubtful = again
+      isSuspect = again
       bound()
     } finally {
       reading = false
     }
   }
 
-  function look(): void {
-    looks = LOOKS
+  function readAgain(): void {
+    readings = LOOKS
     readAtMs = Number.NEGATIVE_INFINITY
-    doubtful = true
+    isSuspect = true
     again = reading
     bound()
   }
@@ -98,16 +98,16 @@ export function createCodeWatch(
       return account
     },
     is(next) {
-      doubtful = false
+      isSuspect = false
       is(next)
     },
-    look,
+    readAgain,
     moved(before, after) {
-      if (byOther(before) !== byOther(after)) look()
+      if (byOther(before) !== byOther(after)) readAgain()
     },
     ticked(newHead) {
-      const isFirst = looks === LOOKS && context.clock.now() - readAtMs >= RETRY_MS
-      if (looks > 0 && !reading && (newHead || isFirst)) void read()
+      const isFirst = readings === LOOKS && context.clock.now() - readAtMs >= RETRY_MS
+      if (readings > 0 && !reading && (newHead || isFirst)) void read()
     },
   }
 }

@@ -16,7 +16,7 @@ import type { UsedCount } from './usedCount.js'
 
 type EvidenceVerdictsContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
   readonly limits: Limits
   readonly lossDepth: 'child' | 'safe' | number
   readonly store: Store
@@ -95,7 +95,7 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
   function refuted({ claimed, shown }: Extract<EvidenceVerdict, { kind: 'refuted' }>, head: number): false {
     const why = `the endpoint counts ${claimed} used nonces, and the bodies of its blocks show ${shown}`
     used.refuted(shown)
-    endpointPool.doubt(why)
+    endpointPool.requireChainCheck(why)
     return pause(head, why)
   }
 

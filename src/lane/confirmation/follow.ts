@@ -33,7 +33,7 @@ export type FollowOptions = {
   readonly regression: NonceRegression
   readonly barrier: AuthorizationBarrier
   /** Nonces that were used in blocks which the walk has not seen. */
-  readonly unwalked: Set<number>
+  readonly blocksNotYetVerified: Set<number>
   readonly finalityIndex: FinalityIndex
   readonly delivered: Pick<Broadcaster, 'claimed' | 'counted' | 'refreshed' | 'kick'>
   /** True while our lease is certainly still valid. Otherwise a successor may have used an unknown nonce. */
@@ -49,18 +49,28 @@ export type FollowOptions = {
 
 /** Converts the poller's events into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeding, usage, regression, barrier, unwalked, finalityIndex, delivered } = options
+  const {
+    context,
+    funds,
+    seeding,
+    usage,
+    regression,
+    barrier,
+    blocksNotYetVerified,
+    finalityIndex,
+    delivered,
+  } = options
   const { lane, endpointPool, clock } = context
   const { waiting } = context.session
   const { book } = lane
   const { tracker } = endpointPool
-  const finality = createFinality({ context, unwalked, finalityIndex })
+  const finality = createFinality({ context, blocksNotYetVerified, finalityIndex })
   const pendingBlocks = createPendingBlocks({ lane, endpointPool })
   const refreshes = createRefreshes(context, delivered)
   const silence = createRepeats<{ readonly endpoint: string; readonly why: string }>({
     clock,
     kindOf: ({ endpoint, why }) => kindOfWords(endpoint, why),
-    tell: (said, times) => context.logger.warn?.({ ...said, times }, 'the endpoint did not answer'),
+    report: (said, times) => context.logger.warn?.({ ...said, times }, 'the endpoint did not answer'),
   })
   context.closing.listen(silence.stop)
 
@@ -186,7 +196,7 @@ function createRefreshes(
       if (isSealed || isRefresh) {
         const isInformative = delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
         // If the poll said nothing about recent sends, the next poll may be the first that can show them.
-        if (isInformative) watch.told(look)
+        if (isInformative) watch.noteUsed(look)
       }
       isSealed = false
     },

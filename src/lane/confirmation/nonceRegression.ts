@@ -14,7 +14,7 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type NonceRegressionContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
@@ -99,11 +99,13 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return
     const shown = shownByBlocks(context)
     if (found < shown) {
-      endpointPool.doubt(
+      endpointPool.requireChainCheck(
         `the endpoint counts ${found} used nonces, and its own blocks hold a transaction with nonce ${shown - 1}`,
       )
     } else if (await isHigherElsewhere(found)) {
-      endpointPool.doubt(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
+      endpointPool.requireChainCheck(
+        `the endpoint counts ${found} used nonces, and another endpoint counts more`,
+      )
     } else if (found < book.finalTo) {
       holdFor('deepReorg', found, resetDetail(found, book.finalTo, head))
       context.events.emit('deepReorg', { nonce: found })

@@ -22,7 +22,7 @@ import { createUsedCount } from './usedCount.js'
 
 type NonceUsageContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits
@@ -46,7 +46,7 @@ export type NonceUsage = {
   /** A block left the chain, so readings at it and above it are no longer valid. */
   left(block: BlockRef): void
   /** A node answered "nonce too low". */
-  look(): void
+  investigate(): void
   /** An operator accepts a jump: all nonces below the count are treated as used. */
   acceptJump(): void
   /** A count is above the floor and not explained yet. */
@@ -65,13 +65,13 @@ export type NonceUsage = {
 }
 
 /**
- * @param unwalked receives the nonces whose blocks the walk has not reached yet
+ * @param blocksNotYetVerified receives the nonces whose blocks the walk has not reached yet
  * @param carriedIn returns the block of our transaction that has a tuple for this nonce (EIP-7702), if there
  *   is one
  */
 export function createNonceUsage(
   context: NonceUsageContext,
-  unwalked: Set<number>,
+  blocksNotYetVerified: Set<number>,
   carriedIn: (nonce: number) => BlockRef | undefined,
 ): NonceUsage {
   const { lane, endpointPool, clock } = context
@@ -79,7 +79,7 @@ export function createNonceUsage(
   const tracker = endpointPool.tracker
   const used = createUsedCount(context)
   const search = createEvidenceSearch({ clock, book })
-  const effects = createEvidenceEffects({ lane, tracker, unwalked, carriedIn })
+  const effects = createEvidenceEffects({ lane, tracker, blocksNotYetVerified, carriedIn })
   const verdicts = createEvidenceVerdicts({ context, used, search, effects })
   let seeking = false
   // A node answered "nonce too low" since the last count.
@@ -162,7 +162,7 @@ export function createNonceUsage(
   return {
     count,
     left: ({ number }) => search.left(number),
-    look() {
+    investigate() {
       asked = true
       tracker.wake()
     },
@@ -188,7 +188,7 @@ export function createNonceUsage(
 
 /** The read endpoint first. If it had no evidence, each of the others in turn. */
 function endpointInTurn(
-  endpointPool: Pick<EndpointPool, 'chainId' | 'doubt' | 'others' | 'reader' | 'tracker'>,
+  endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>,
   attempts: number,
 ): PoolEndpoint {
   const all = [endpointPool.reader, ...endpointPool.others()]

@@ -17,8 +17,10 @@ function laneOn(uses: Uses, bound: readonly number[] = [], over: object = {}): S
 }
 
 function usageOn(lane: ScriptedLane, carriedIn: (nonce: number) => BlockRef | undefined = () => undefined) {
-  const unwalked = new Set<number>()
-  return Object.assign(createNonceUsage(lane.context, unwalked, carriedIn), { unwalked })
+  const blocksNotYetVerified = new Set<number>()
+  return Object.assign(createNonceUsage(lane.context, blocksNotYetVerified, carriedIn), {
+    blocksNotYetVerified,
+  })
 }
 
 const PRUNED = rpcFailure(4444, 'pruned history unavailable')
@@ -127,7 +129,7 @@ describe('a block that the walk does not know', () => {
       const usage = usageOn(lane, () => carried(lane.chain))
       expect(await told(lane, usage, nonces.length)).toHaveLength(nonces.length)
       const isUnknown = walkedFrom > 5
-      expect([...usage.unwalked]).toEqual(isUnknown ? nonces : [])
+      expect([...usage.blocksNotYetVerified]).toEqual(isUnknown ? nonces : [])
       expect([...new Set(lane.reached)]).toEqual(isUnknown ? [5] : [])
     }
   })
@@ -140,7 +142,7 @@ describe('a block that the walk does not know', () => {
     expect(await told(lane, usage, 1)).toEqual([])
     await lane.clock.advance(1_000)
     expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
-    expect([[...usage.unwalked], lane.reached]).toEqual([[0], [5]])
+    expect([[...usage.blocksNotYetVerified], lane.reached]).toEqual([[0], [5]])
   })
 })
 
@@ -374,7 +376,7 @@ test('reads the count soon after a node says "nonce too low", and the next count
   const lane = laneOn({})
   const usage = usageOn(lane)
   expect(usage.wanted).toBe(false)
-  usage.look()
+  usage.investigate()
   expect([usage.wanted, lane.woken]).toEqual([true, 1])
   usage.count(0, 19)
   expect(usage.wanted).toBe(false)

@@ -9,7 +9,7 @@ function watch() {
     nowMs = atMs
     const look = { askedAtMs: atMs, hasPending, refreshes: seen }
     const isNew = refreshes.isNew(look)
-    if (isNew && tells) refreshes.told(look)
+    if (isNew && tells) refreshes.noteUsed(look)
     return isNew
   }
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.js'
 export type RefreshWatch = {
   isNew(look: Look): boolean
   /** The poll said something about earlier sends, which a poll too soon after a send does not. */
-  told(look: Look): void
+  noteUsed(look: Look): void
 }
 
 /** Two polls that are closer than this part of the cadence may have seen the same pending block. */
@@ -28,7 +28,7 @@ export function createRefreshWatch(clock: Pick<Clock, 'now'>, cadenceMs: () => n
       if (refreshes !== undefined && last.refreshes !== undefined) return refreshes !== last.refreshes
       return clock.now() - last.atMs >= cadenceMs() * CADENCE_PART
     },
-    told({ refreshes }) {
+    noteUsed({ refreshes }) {
       last = { atMs: clock.now(), refreshes }
     },
   }

@@ -18,10 +18,10 @@ import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Signing } from '../signing/signing.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { createGapFiller } from './gapFiller.js'
-import { createNudge } from './nudge.js'
 import { createPooledHead } from './pooledHead.js'
 import { createQuietWatch, QUIET_MS_MIN } from './quietWatch.js'
 import { createSendTimes } from './sendTimes.js'
+import { createSlotRepair } from './slotRepair.js'
 import { createStuckCheck, isSupposed, SUPPOSED_STUCK_MS } from './stuckCheck.js'
 
 type RepairContext = {
@@ -86,7 +86,7 @@ export function createRepair(options: RepairOptions): Repair {
   const quiet = createQuietWatch({ clock, tracker, logger })
   const stuck = createStuckCheck({ book, times, limits })
   const pooledHead = createPooledHead({ book, times, limits, priced })
-  const nudge = createNudge({ context, signing, isOutside, priced })
+  const repairSlot = createSlotRepair({ context, signing, isOutside, priced })
   const hasSigner = () => context.signer !== undefined
   const gaps = createGapFiller({ lane, clock, limits, events, hasSigner, fillable: options.fillable })
   let haveFeesChanged = false
@@ -133,7 +133,7 @@ export function createRepair(options: RepairOptions): Repair {
     if (head && live && isRefusedForGood(live) && hasSigner() && !isOutside(live)) return true
     if (head && broadcaster.isStranded(nonce) && times.isOlder(nonce, limits.stuckAfterMs)) return true
     // A block would include it at a higher price, or has skipped it since its bytes were sent again.
-    if (haveFeesChanged && live && (!priced(live) || (head && live.nudged))) return true
+    if (haveFeesChanged && live && (!priced(live) || (head && live.resentSinceSigned))) return true
     if (stuck.isStuck(slot)) return true
     // A base fee above the offered price is an obvious cause, so the longer wait for an unknown cause is
     // not needed.
@@ -161,7 +161,7 @@ export function createRepair(options: RepairOptions): Repair {
         const byTime = silent && !broadcaster.delivers(nonce) && times.isOlder(nonce, quietMs(nonce))
         if (!byBlocks && !byTime) continue
         times.start(nonce)
-        nudge(slot, head, !byBlocks)
+        repairSlot(slot, head, !byBlocks)
         isByTime ||= !byBlocks
       }
       haveFeesChanged = false

@@ -134,7 +134,7 @@ export function createSeeding(context: SeedingContext, seed: Seed, callbacks: Se
     if (bounds === undefined) return show()
     coversTo = bounds.min
     const isWithin = bounds.max - book.cursor <= limits.seedSpanMax
-    if (store.isOpen || (isDisbelieved && isWithin)) store.judge(bounds)
+    if (store.isOpen || (isDisbelieved && isWithin)) store.compare(bounds)
     if (isDisbelieved && isWithin) {
       isDisbelieved = false
       if (bounds.min > book.supposedTo) book.suppose(bounds.min)

@@ -21,7 +21,7 @@ function checkBeside(
   let changes = 0
   const check = createStoreCheck(lane.context, { cursor: CURSOR, isDisputed, madeAt }, () => changes++)
   const judge = async (count: number) => {
-    check.judge({ min: count, max: count })
+    check.compare({ min: count, max: count })
     await lane.clock.advance(1)
   }
   return { lane, check, judge, changes: () => changes, holds: () => [...lane.holds.keys()] }
@@ -68,7 +68,7 @@ test('sets storeBehindChain when all endpoints count more, with two endpoints an
 
 test('starts a dispute with a count above the store before anything else is done', () => {
   const { check } = checkBeside(6)
-  check.judge({ min: 6, max: 6 })
+  check.compare({ min: 6, max: 6 })
   expect(check.isDisputed).toBe(true)
 })
 
@@ -90,7 +90,7 @@ test('starts no dispute for a count that the store knows, and asks no other endp
 
 test('asks the other endpoints once at a time', async () => {
   const { lane, check, judge, changes } = checkBeside(5, { isDisputed: true })
-  check.judge({ min: 5, max: 5 })
+  check.compare({ min: 5, max: 5 })
   await judge(5)
   expect([lane.endpoints[1]?.batches.length, changes()]).toEqual([1, 1])
 })
@@ -119,7 +119,7 @@ test('does not check a store that cannot be older than the chain', async () => {
     { cursor: undefined, isDisputed: false, madeAt: undefined },
     () => {},
   )
-  check.judge({ min: 9, max: 9 })
+  check.compare({ min: 9, max: 9 })
   await lane.clock.advance(1)
   expect([check.isDisputed, lane.holds.size, lane.endpoints[1]?.batches.length]).toEqual([false, 0, 0])
 })
@@ -138,7 +138,7 @@ function checkUsedIn(used: number | undefined, madeAt: Partial<BlockRef> = {}) {
   const check = createStoreCheck(lane.context, start, () => {})
   return async (count: number, times: number) => {
     for (let readings = 0; readings < times; readings++) {
-      check.judge({ min: count, max: count })
+      check.compare({ min: count, max: count })
       await lane.clock.advance(1)
     }
     return [...lane.holds.keys()]

@@ -31,7 +31,7 @@ type StoreCheckContext = {
  */
 export type StoreCheck = {
   /** The bounds of the account's count, from confirmed readings of the read endpoint. */
-  judge(bounds: Bounds): void
+  compare(bounds: Bounds): void
   readonly isDisputed: boolean
   /** Describes the two contradicting counts, and the store's cursor. */
   readonly detail: string
@@ -141,7 +141,7 @@ export function createStoreCheck(
   }
 
   return {
-    judge,
+    compare: judge,
     get isDisputed() {
       return isDisputed
     },

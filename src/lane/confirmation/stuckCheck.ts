@@ -47,7 +47,7 @@ export function createStuckCheck({ book, times, limits }: StuckCheckParts): Stuc
       }
       const since = lowest?.nonce === nonce && lowest.since.atMs > sent.atMs ? lowest.since : sent
       const { block, atMs } = times.now()
-      const isPatient = isSupposed(book, nonce) || (slot.state === 'live' && slot.nudged)
+      const isPatient = isSupposed(book, nonce) || (slot.state === 'live' && slot.resentSinceSigned)
       const afterMs = isSupposed(book, nonce) ? SUPPOSED_STUCK_MS : limits.stuckAfterMs
       const blocks = isPatient ? limits.stuckAfterBlocks : 1
       return (

@@ -20,10 +20,10 @@ export function attachParts(
   const { rebalancer, preparer, intake, nonceAssigner, externalNonces } = admitting
   const parts: readonly LanePart[] = [
     { moved: funds.moved },
-    { moved: bounds.moved, ticked: bounds.look },
+    { moved: bounds.moved, ticked: bounds.reopen },
     // Transactions move to a funded lane before those that wait for funds are checked again.
-    { ticked: rebalancer.look },
-    { moved: budget.moved, ticked: budget.look },
+    { ticked: rebalancer.check },
+    { moved: budget.moved, ticked: budget.check },
     { moved: stages.moved, stopped: stages.unfollow },
     broadcastPart(sending),
     { ticked: (newHead) => tickPreparer(preparer, newHead) },
@@ -42,7 +42,7 @@ export function attachParts(
     { moved: (nonce, _, after) => barrier.moved(nonce, after) },
     { ticked: nonceAssigner.run, freed: nonceAssigner.run },
     { ticked: late.checkDrains },
-    { ticked: late.reasons.look },
+    { ticked: late.reasons.check },
     { stopped: seeding.stop },
     { stopped: externalNonces.stop },
   ]

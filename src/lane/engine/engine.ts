@@ -25,7 +25,7 @@ export function createEngine(options: EngineOptions): Engine {
   const admitting = createAdmitting(core, options, sending, (sequence) => inbox.opened?.own(sequence))
   const { order, funds, bounds, broadcaster } = sending
   const reasons = createWaitReasons(context, { order, queue, funds, bounds, broadcaster })
-  const follower = createFollowing(core, options, sending, admitting, reasons.look)
+  const follower = createFollowing(core, options, sending, admitting, reasons.check)
   const isDrained = () => isAllDone(context, admitting.intake.open + sending.signing.open)
   const drains = createDrainWaiters(isDrained)
   attachParts(core, sending, admitting, { checkDrains: drains.check, reasons })
@@ -56,8 +56,8 @@ function attachActions({ context, signals }: Core, sending: Sending, { intake, r
     noop: signing.noop,
     bump: signing.bump,
     broadcast: broadcaster.add,
-    later: broadcaster.later,
-    look: usage.look,
+    scheduleResend: broadcaster.later,
+    findEvidence: usage.investigate,
     queueAgain(transaction) {
       stages.again(transaction)
       intake.again(transaction)
@@ -201,7 +201,7 @@ function engineOf(
     get spareWei() {
       return funds.spareWei
     },
-    weigh: funds.weigh,
+    requestBalance: funds.requestBalance,
     setBalance: funds.balance,
     stop() {
       closing.stop()

@@ -94,7 +94,7 @@ export type Engine = {
   /** What is left of the balance beside that; undefined while it is not known. */
   readonly spareWei: bigint | undefined
   /** True where that may be out of date: the balance is read with the next tick. */
-  weigh(): boolean
+  requestBalance(): boolean
   setBalance(wei: bigint): void
   /** From now on nothing is signed, written or followed here, and what was learnt no longer changes anything. */
   stop(): void

@@ -22,7 +22,7 @@ export function createFollowing(
     usage: sending.usage,
     regression: sending.regression,
     barrier: sending.barrier,
-    unwalked: sending.unwalked,
+    blocksNotYetVerified: sending.blocksNotYetVerified,
     finalityIndex: sending.finalityIndex,
     delivered: sending.broadcaster,
     leased: options.leased,

@@ -15,7 +15,7 @@ type NoticesContext = {
 /** Writes a notice once for each state that only an operator can end, together with the way to end it. */
 export type Notices = {
   /** `alarming`: the reason of a transaction that has waited for an operator for long, if there is one. */
-  look(alarming: WaitReason | undefined): void
+  check(alarming: WaitReason | undefined): void
 }
 
 /** A hold that lifts by itself before this time is not worth a line. */
@@ -53,7 +53,7 @@ export function createNotices(context: NoticesContext): Notices {
   }
 
   return {
-    look(alarming) {
+    check(alarming) {
       const now = clock.now()
       const found = current(alarming)
       for (const topic of sinceMs.keys()) if (!found.has(topic)) sinceMs.delete(topic)

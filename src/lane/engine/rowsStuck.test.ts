@@ -63,10 +63,10 @@ describe('rows 19 and 20: accepted, and in no block', () => {
     expect(lane.events('error').length).toBeGreaterThan(0)
   })
 
-  test('rows 17 and 19, P8: offers the ceiling if the larger step of an underbid would exceed it', async () => {
+  test('rows 17 and 19, P8: offers the ceiling if the larger step of an rejected replacement would exceed it', async () => {
     await using lane = await openLane()
     const [first] = (await lane.settle(lane.sender.send(transfer(1)))).attempts
-    // One step and a half above the bump, because an underbid requires two.
+    // One step and a half above the bump, because a rejected replacement requires two.
     const feeCeiling = ((first?.fees.maxFeePerGas ?? 0n) * 111n * 115n) / 10_000n
     const { length } = lane.sent
     const known = new Set<string>()

@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { TxlaneErrorCode } from '../../errors/base.js'
 import type { Book } from '../../ledger/book.js'
-import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
+import type { EmittedEvent, EndAs, SlotAction } from '../../ledger/event.js'
 import { lastClaim, type Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
@@ -38,10 +38,10 @@ export type ActionRunnerParts = {
   readonly context: RunActionsContext
   readonly sign: (nonce: number, claim: string, token: number) => void
   readonly noop: (nonce: number, token: number) => void
-  readonly bump: (nonce: number, token: number, underbids: number) => void
+  readonly bump: (nonce: number, token: number, replacementRejections: number) => void
   readonly broadcast: (nonce: number) => void
-  readonly later: (nonce: number) => void
-  readonly look: () => void
+  readonly scheduleResend: (nonce: number) => void
+  readonly findEvidence: () => void
   readonly queueAgain: (transaction: Transaction) => void
   /**
    * The transaction executed at the nonce after all, or the transaction that it replaced did. Its place in
@@ -102,14 +102,14 @@ export function createActionRunner(parts: ActionRunnerParts) {
       case 'noop':
         return parts.noop(nonce, action.token)
       case 'bump':
-        return parts.bump(nonce, action.token, action.underbids)
+        return parts.bump(nonce, action.token, action.replacementRejections)
       case 'broadcast':
         return parts.broadcast(nonce)
       case 'resend':
       case 'backOff':
-        return parts.later(nonce)
-      case 'look':
-        return parts.look()
+        return parts.scheduleResend(nonce)
+      case 'findEvidence':
+        return parts.findEvidence()
       case 'queueAgain':
         return withTransaction(action.claim, again)
       case 'end':
@@ -120,7 +120,7 @@ export function createActionRunner(parts: ActionRunnerParts) {
         return withTransaction(action.claim, (transaction) => parts.reclaim(transaction, nonce))
       case 'hold':
         return context.lane.holds.add(action.reason)
-      case 'tell':
+      case 'emit':
         return announce(nonce, action.event)
       case 'readAgain':
       case 'prune':
@@ -197,7 +197,7 @@ function createAnnouncements(context: RunActionsContext, transactionOf: ActionRu
     }
   }
 
-  return (nonce: number, event: Told): void => {
+  return (nonce: number, event: EmittedEvent): void => {
     const transaction = transactionOf(nonce)
     const tx = transaction && context.txOf(transaction)
     switch (event) {

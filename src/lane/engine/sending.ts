@@ -59,12 +59,12 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
   })
   const code = createCodeWatch(context, signals.accountLimited, signing.codeChanged)
   // Nonces that were used in blocks which the walk has not seen: it cannot notice when these blocks leave.
-  const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
-  const usage = createNonceUsage(context, unwalked, barrier.carrierBlock)
+  const blocksNotYetVerified = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
+  const usage = createNonceUsage(context, blocksNotYetVerified, barrier.carrierBlock)
   const broadcaster = createBytesSender(context, {
     funds,
     signing,
-    delegated: code.look,
+    delegated: code.readAgain,
     transactionOf: stages.transactionOf,
     latestCount: () => usage.latest,
     seen: environment.probe?.outcome,
@@ -97,7 +97,7 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
     stages,
     signing,
     code,
-    unwalked,
+    blocksNotYetVerified,
     usage,
     broadcaster,
     seeding,

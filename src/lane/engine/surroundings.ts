@@ -36,7 +36,7 @@ export function watchSurroundings(
   { endpointPool, events, session }: SurroundingsContext,
   parts: {
     readonly broadcaster: Pick<Broadcaster, 'kick'>
-    readonly budget: Pick<FeeBudgetGuard, 'look'>
+    readonly budget: Pick<FeeBudgetGuard, 'check'>
     readonly nonceAssigner: NonceAssigner
     readonly repair: Pick<Repair, 'feesChanged'>
   },
@@ -50,7 +50,7 @@ export function watchSurroundings(
   })
   // The next signatures, holds, and transactions at their ceiling depend on the fee settings.
   const offFees = session.settings.onChange(() => {
-    budget.look()
+    budget.check()
     repair.feesChanged()
     nonceAssigner.run()
     endpointPool.tracker.wake()

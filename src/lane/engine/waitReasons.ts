@@ -35,7 +35,7 @@ export type WaitReasons = {
    * Stores the reasons of long waits, so that another process can show them, and notifies listeners if only
    * an operator can end a wait. The check is cheap and runs at most once a second.
    */
-  look(): void
+  check(): void
 }
 
 const LOOK_MS = 1_000
@@ -143,7 +143,7 @@ export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsP
     if (looking) await looking
     if (context.closed) return
     if (alarming === undefined) alarmed = undefined
-    notices.look(alarming)
+    notices.check(alarming)
   }
 
   function alarm(transaction: Transaction, reason: WaitReason): boolean {
@@ -158,7 +158,7 @@ export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsP
   return {
     of: (transaction) => reasonIn(facts.lane(), transaction),
     summary: () => summaryOf(unsealed()),
-    look() {
+    check() {
       if (clock.now() - lookedMs < LOOK_MS) return
       lookedMs = clock.now()
       void lookAll().catch((error: unknown) => reportError(context, error))

@@ -26,7 +26,7 @@ export type GroupBounds = GroupCounts & {
   /** Closes each full group that is at the head of the pending queue. */
   closeFull(): void
   /** Reopens the groups for which other lanes of the sender pool have made room. */
-  look(): void
+  reopen(): void
   /** Counts the transaction that takes this nonce. */
   reserved(nonce: number, transaction: Transaction): void
   /** A slot changed. Its gas counts while the slot is open. */
@@ -100,7 +100,7 @@ export function createGroupBounds(
       for (let first = queue.peek(); first?.group !== undefined && isFull(first.group); first = queue.peek())
         queue.close(first.group)
     },
-    look() {
+    reopen() {
       for (const group of queue.closed) reopen(group)
     },
     reserved: (nonce, transaction) => set(nonce, { gas: gasOf(transaction), group: transaction.group }),

@@ -126,7 +126,7 @@ export function createLaneSession(options: {
   const errors = createRepeats<Error>({
     clock: options.background,
     kindOf: kindOfError,
-    tell: (error, times) => events.emit('error', { error, times }),
+    report: (error, times) => events.emit('error', { error, times }),
   })
   closing.listen(errors.stop)
   const operations = () => session.operations as TxOperations

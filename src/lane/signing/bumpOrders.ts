@@ -31,7 +31,7 @@ export function createBumpOrders(
 ): (job: JobOf<'bump'>) => Promise<SignOrder | undefined> {
   const { lane, fees, transactions, events } = context
 
-  return async ({ nonce, underbids }) => {
+  return async ({ nonce, replacementRejections }) => {
     const slot = lane.book.get(nonce)
     if (slot?.state !== 'live') return undefined
     const newest = newestAttempt(slot)
@@ -45,9 +45,9 @@ export function createBumpOrders(
     const offer = offers.above(slot, {
       market: given ?? (await fees.market(ceiling, transaction?.feePreset)),
       ceiling,
-      underbids,
+      replacementRejections,
       // Fees that a caller set are offered unchanged, unless the pool refused them.
-      baseFee: given === undefined || underbids > 0 ? fees.baseFee() : undefined,
+      baseFee: given === undefined || replacementRejections > 0 ? fees.baseFee() : undefined,
     })
     // The limit of automatic bumps does not apply to bumps by the caller.
     if (offer === undefined || (requested === undefined && ceilings.bumpedOut(slot))) {

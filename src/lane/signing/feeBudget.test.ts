@@ -349,7 +349,7 @@ describe('the guard alone', () => {
 
   test('counts the most expensive attempt if it is unknown which transaction used the nonce', () => {
     const { guard } = guarded({ perHourWei: 100n })
-    guard.look()
+    guard.check()
     const attempts = [7n, 9n].map((gas) => ({ hash: `0x${gas}`, gas, fees: { gasPrice: 1n }, raw: '0x' }))
     const used = { state: 'used', nonce: 1, attempts, by: { kind: 'unproven' }, at: undefined }
     guard.moved(1, undefined, used as never)

@@ -35,7 +35,7 @@ export type FeeBudgetGuard = {
   /** A valid receipt was read. */
   receipt(receipt: TransactionReceipt): void
   /** Checks the hold again: the window has moved, or the budget has changed. */
-  look(): void
+  check(): void
   /** An operator accepts the spending: landed transactions no longer count, transactions in flight do. */
   accept(): void
   /** Spending and limit per window. Undefined without a budget. */
@@ -126,7 +126,7 @@ export function createFeeBudget(
     receipt(receipt) {
       if (isCounting) count.receipt(receipt)
     },
-    look,
+    check: look,
     accept() {
       if (!holds.has('feeBudget')) return
       spending.clear()

@@ -13,7 +13,7 @@ import { createShortageCheck } from './shortageCheck.js'
 
 type FundsContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
@@ -56,7 +56,7 @@ export type Funds = {
   /** Balance minus that, in wei; undefined until the balance was read. */
   readonly spareWei: bigint | undefined
   /** Requests a read of the balance with the next tick if the last one may be out of date; true if so. */
-  weigh(): boolean
+  requestBalance(): boolean
 }
 
 /** The transactions that cost, or may cost, more than the account has: queued or aside. */
@@ -208,7 +208,7 @@ export function createFunds(
     get spareWei() {
       return balanceWei === undefined ? undefined : balanceWei - owedWei()
     },
-    weigh() {
+    requestBalance() {
       if (clock.now() - balanceAtMs < FRESH_MS) return false
       isWanted = true
       tracker.wake()

@@ -13,7 +13,7 @@ export type Job = {
 } & (
   | { readonly kind: 'claim'; readonly claim: string }
   | { readonly kind: 'noop' }
-  | { readonly kind: 'bump'; readonly underbids: number }
+  | { readonly kind: 'bump'; readonly replacementRejections: number }
 )
 
 export type JobOf<kind extends JobKind> = Extract<Job, { kind: kind }>

@@ -11,7 +11,7 @@ export type OfferOptions = {
   /** The minimum to offer. */
   readonly market: Fees
   readonly ceiling: FeeCeiling
-  readonly underbids?: number
+  readonly replacementRejections?: number
   /** If given, the effective price rises too (see `BumpRule`). */
   readonly baseFee?: bigint | undefined
 }
@@ -46,12 +46,12 @@ export function createOffers(
   const needs = new NonceMap<FeeNeeds>()
 
   function above({ nonce, attempts }: Slot, options: OfferOptions): Fees | undefined {
-    const { market, ceiling, underbids = 0, baseFee } = options
+    const { market, ceiling, replacementRejections = 0, baseFee } = options
     const stated = needs.get(nonce)
     return outbid(
       attempts.map((attempt) => attempt.fees),
       {
-        rule: { ...fees.rule, underbids, baseFee },
+        rule: { ...fees.rule, replacementRejections, baseFee },
         market: stated ? atLeast(market, stated) : market,
         ceiling,
       },

@@ -33,7 +33,7 @@ const DENIED_MS = 2_000
 export function createShortageCheck(
   context: {
     readonly lane: Lane
-    readonly endpointPool: Pick<EndpointPool, 'doubt' | 'others'>
+    readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others'>
     readonly clock: Clock
     readonly fees: FeeOracle
     readonly limits: Limits
@@ -64,7 +64,7 @@ export function createShortageCheck(
 
   function deny(why: string): void {
     deniedAtMs = clock.now()
-    endpointPool.doubt(why)
+    endpointPool.requireChainCheck(why)
   }
 
   async function balancesElsewhere(): Promise<readonly bigint[]> {

@@ -41,7 +41,7 @@ export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> &
     /** Signs the claim's first attempt at this nonce, which outbids the attempts of earlier claims there. */
     claim(nonce: number, claim: string, token: number): void
     noop(nonce: number, token: number): void
-    bump(nonce: number, token: number, underbids: number): void
+    bump(nonce: number, token: number, replacementRejections: number): void
     /**
      * Number of signatures under way. Signed bytes that wait for the journal do not count, because one write
      * may take a whole window.
@@ -171,7 +171,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   return {
     claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, isSigned: false, claim }),
     noop: (nonce, token) => start({ kind: 'noop', nonce, token, isSigned: false }),
-    bump: (nonce, token, underbids) => start({ kind: 'bump', nonce, token, isSigned: false, underbids }),
+    bump: (nonce, token, replacementRejections) =>
+      start({ kind: 'bump', nonce, token, isSigned: false, replacementRejections }),
     ceilings: offers.ceilings,
     dear: offers.dear,
     needed: offers.needed,

@@ -96,7 +96,7 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
     async preconfirmed({ id, nonce = -1, hash = '0x' }) {
       // Not every endpoint serves receipts of pre-confirmed transactions. Without a receipt the status is
       // unknown.
-      const found = await receipts.look(hash)
+      const found = await receipts.find(hash)
       const base = { id, nonce, hash, stage: 'preconfirmed' as const }
       if (found === undefined) return { ...base, receipt: null }
       return { ...base, status: found.status, receipt: { ...found, blockHash: null } }

@@ -20,10 +20,10 @@ export function tellReached(transaction: Transaction, has: (stage: Waiter['stage
   const { waiters } = transaction
   if (waiters === undefined) return
   keepWaiters(transaction, ({ stage }) => !has(stage))
-  for (const waiter of waiters) if (has(waiter.stage)) tell(waiter)
+  for (const waiter of waiters) if (has(waiter.stage)) settle(waiter)
 }
 
-function tell({ stage, over, reached, failed, tx }: Waiter, error?: TxlaneError): void {
+function settle({ stage, over, reached, failed, tx }: Waiter, error?: TxlaneError): void {
   over(stage)
   if (error) failed(error)
   else reached(tx)
@@ -38,7 +38,7 @@ function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolea
 export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
   const waiters = transaction.waiters ?? []
   transaction.waiters = undefined
-  for (const waiter of waiters) tell(waiter, error)
+  for (const waiter of waiters) settle(waiter, error)
 }
 
 /** Rejects the callers of `send`. Callers that wait for a later stage continue to wait. */
@@ -50,7 +50,7 @@ export function rejectSenders(transaction: Transaction, error: TxlaneError): voi
 export function rejectWaitersFor(transaction: Transaction, stage: Waiter['stage'], error: TxlaneError): void {
   const { waiters = [] } = transaction
   keepWaiters(transaction, (waiter) => waiter.stage !== stage)
-  for (const waiter of waiters) if (waiter.stage === stage) tell(waiter, error)
+  for (const waiter of waiters) if (waiter.stage === stage) settle(waiter, error)
 }
 
 export function addWaiter(transaction: Transaction, waiter: Waiter): void {

@@ -1,7 +1,7 @@
 import { redactForeign, redactText } from '../../errors/redact.js'
 import type { Clock } from '../../platform/clock.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
-import { createGiveUps } from './requestTimeout.js'
+import { createRequestTimeouts } from './requestTimeout.js'
 import { thrownRpcError } from './thrownError.js'
 
 /** The request function of a viem client or transport: the second argument overrides the transport's options. */
@@ -32,7 +32,7 @@ const TIMEOUT_MS = 10_000
  */
 export function createCustomPort({ request, name, clock, ...options }: CustomPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
-  const giveUps = createGiveUps(clock)
+  const timeouts = createRequestTimeouts(clock)
 
   async function post({ method, params }: RpcCall): Promise<RpcReply> {
     stats.requests++
@@ -52,25 +52,25 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
     batchOptions: BatchOptions = {},
   ): Promise<readonly RpcReply[]> {
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
-    const giveUp = giveUps.begin([batchOptions.signal])
-    giveUp.after(timeoutMs)
-    if (giveUp.reason() !== undefined) return calls.map(() => notAsked)
+    const timeout = timeouts.begin([batchOptions.signal])
+    timeout.after(timeoutMs)
+    if (timeout.reason() !== undefined) return calls.map(() => notAsked)
     // Answers that arrive before the timeout are kept.
     const replies: (RpcReply | undefined)[] = calls.map(() => undefined)
     const all = calls.map(async (each, index) => {
       replies[index] = await post(each)
     })
     try {
-      await Promise.race([Promise.all(all), giveUp.ended])
+      await Promise.race([Promise.all(all), timeout.ended])
     } catch {
-      // `giveUp.reason()` is read below.
+      // `timeout.reason()` is read below.
     } finally {
-      giveUp.done()
+      timeout.done()
     }
-    return replies.map((reply) => reply ?? { ok: false, failure: endedFailure(giveUp.reason(), timeoutMs) })
+    return replies.map((reply) => reply ?? { ok: false, failure: endedFailure(timeout.reason(), timeoutMs) })
   }
 
-  return { name: redactText(name), kind: 'custom', batch, stats, close: giveUps.close }
+  return { name: redactText(name), kind: 'custom', batch, stats, close: timeouts.close }
 }
 
 const notAsked: RpcReply = {

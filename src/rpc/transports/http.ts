@@ -7,7 +7,7 @@ import { takeCallIds } from './callIds.js'
 import { withoutCredentials } from './credentials.js'
 import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
 import type { Posted } from './httpResponse.js'
-import { createGiveUps, type GiveUp } from './requestTimeout.js'
+import { createRequestTimeouts, type RequestTimeout } from './requestTimeout.js'
 import { retryAfterMs } from './retryAfter.js'
 
 export type HttpPortOptions = {
@@ -49,13 +49,13 @@ export function createHttpPort(options: HttpPortOptions): Port {
   const { clock, responseBytesMax: bytesMax = RESPONSE_BYTES_MAX } = options
   const target = targetOf(options)
   const stats = { requests: 0, calls: 0 }
-  const giveUps = createGiveUps(clock)
+  const timeouts = createRequestTimeouts(clock)
 
-  function post(body: string, giveUp: GiveUp): Promise<Posted> {
+  function post(body: string, timeout: RequestTimeout): Promise<Posted> {
     const dispatcher = target.route && fetchDispatcher()
     if (target.route && dispatcher)
-      return dispatch(dispatcher, target.route, body, { givenUp: giveUp.ended, bytesMax })
-    return postByFetch(options.fetchFn ?? fetch, target, { body, signal: giveUp.signal }, bytesMax)
+      return dispatch(dispatcher, target.route, body, { givenUp: timeout.ended, bytesMax })
+    return postByFetch(options.fetchFn ?? fetch, target, { body, signal: timeout.signal }, bytesMax)
   }
 
   async function batch(
@@ -65,27 +65,27 @@ export function createHttpPort(options: HttpPortOptions): Port {
     if (calls.length === 0) return []
     const all = (failure: RpcFailure) => new Array<RpcReply>(calls.length).fill({ ok: false, failure })
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
-    const giveUp = giveUps.begin([batchOptions.signal, options.fetchOptions?.signal])
-    if (giveUp.reason() === 'aborted')
+    const timeout = timeouts.begin([batchOptions.signal, options.fetchOptions?.signal])
+    if (timeout.reason() === 'aborted')
       return all({ kind: 'aborted', message: 'aborted before it was posted' })
     try {
       const firstId = takeCallIds(calls.length)
       const body = encodeCalls(calls, firstId)
       stats.requests++
       stats.calls += calls.length
-      const posting = post(body, giveUp)
+      const posting = post(body, timeout)
       // The timeout starts after the request was sent.
-      giveUp.after(timeoutMs)
-      const posted = await Promise.race([posting, giveUp.ended])
+      timeout.after(timeoutMs)
+      const posted = await Promise.race([posting, timeout.ended])
       return decodePosted(posted, firstId, calls.length, clock.wallNow())
     } catch (error) {
-      return all(thrownFailure(error, giveUp.reason(), timeoutMs))
+      return all(thrownFailure(error, timeout.reason(), timeoutMs))
     } finally {
-      giveUp.done()
+      timeout.done()
     }
   }
 
-  return { name: target.name, kind: 'http', batch, stats, close: giveUps.close }
+  return { name: target.name, kind: 'http', batch, stats, close: timeouts.close }
 }
 
 /** The `fetchOptions` that a dispatcher honours in the same way. */

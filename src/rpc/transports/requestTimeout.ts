@@ -5,7 +5,7 @@ import { onAbort } from '../../platform/onAbort.js'
  * Ends a request early, by timeout or by any of several signals. `done` must be called when the request has
  * ended.
  */
-export type GiveUp = {
+export type RequestTimeout = {
   /** Called after the request was sent: gives it up after `timeoutMs` milliseconds; 0 means never. */
   after(timeoutMs: number): void
   readonly signal: AbortSignal
@@ -16,20 +16,20 @@ export type GiveUp = {
   done(): void
 }
 
-/** The `GiveUp` objects of one port. */
-export type GiveUps = {
-  begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp
+/** The `RequestTimeout` objects of one port. */
+export type RequestTimeouts = {
+  begin(signals: readonly (AbortSignal | null | undefined)[]): RequestTimeout
   /** Gives up all open and future requests, when no caller waits for an answer any more. */
   close(): void
 }
 
-export function createGiveUps(clock: Clock): GiveUps {
+export function createRequestTimeouts(clock: Clock): RequestTimeouts {
   // Called directly: an event listener on a signal of the port would cost each request more than its own
   // bookkeeping.
   const aborts = new Set<() => void>()
   let closed = false
 
-  function begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp {
+  function begin(signals: readonly (AbortSignal | null | undefined)[]): RequestTimeout {
     // Created on demand, because an AbortController is expensive.
     let controller: AbortController | undefined
     let reason: 'aborted' | 'timeout' | undefined

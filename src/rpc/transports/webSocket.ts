@@ -5,7 +5,7 @@ import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.
 import { RESPONSE_BYTES_MAX } from './boundedText.js'
 import { takeCallIds } from './callIds.js'
 import { createFrames, type Frames } from './frames.js'
-import { createGiveUps } from './requestTimeout.js'
+import { createRequestTimeouts } from './requestTimeout.js'
 
 /** The part of viem's socket that the port uses. */
 export type SocketLike = {
@@ -51,7 +51,7 @@ const CONNECT_AGAIN_MS = 1_000
  */
 export function createWebSocketPort({ getRpcClient, name, clock, ...options }: WebSocketPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
-  const giveUps = createGiveUps(clock)
+  const timeouts = createRequestTimeouts(clock)
   const framesOf = new WeakMap<SocketLike, Frames>()
   let origin: string | undefined
   let closedSinceMs: number | undefined
@@ -107,13 +107,13 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     if (calls.length === 0) return []
     const all = (failure: RpcFailure) => new Array<RpcReply>(calls.length).fill({ ok: false, failure })
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
-    const giveUp = giveUps.begin([batchOptions.signal])
-    giveUp.after(timeoutMs)
+    const timeout = timeouts.begin([batchOptions.signal])
+    timeout.after(timeoutMs)
     let written: { frames: Frames; firstId: number } | undefined
     try {
       // If the request is given up while connecting, `ended` rejects, and nothing is written when the socket
       // opens later.
-      const socket = await Promise.race([openSocket(), giveUp.ended])
+      const socket = await Promise.race([openSocket(), timeout.ended])
       const frames = listen(socket)
       const firstId = takeCallIds(calls.length)
       const text = encodeCalls(calls, firstId)
@@ -122,11 +122,11 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
       socket.send(text)
       stats.requests++
       stats.calls += calls.length
-      return await Promise.race([replies, giveUp.ended])
+      return await Promise.race([replies, timeout.ended])
     } catch (error) {
-      return all(failureOf(error, giveUp.reason(), written !== undefined, timeoutMs))
+      return all(failureOf(error, timeout.reason(), written !== undefined, timeoutMs))
     } finally {
-      giveUp.done()
+      timeout.done()
       written?.frames.forget(written.firstId)
     }
   }
@@ -138,7 +138,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     kind: 'webSocket',
     batch,
     stats,
-    close: giveUps.close,
+    close: timeouts.close,
   }
 }
 

@@ -62,9 +62,9 @@ export function liveIn(lane: LaneKey, nonce: number, claim: string, ...names: re
     preconfirmed: undefined,
     displaced: false,
     refusals: 0,
-    underbids: 0,
-    wasSettled: false,
-    nudged: false,
+    replacementRejections: 0,
+    settledBefore: false,
+    resentSinceSigned: false,
   }
 }
 
@@ -76,14 +76,22 @@ export function richSlots(lane: LaneKey): readonly Slot[] {
   const legacy = { ...attemptIn(lane, 'a', 'aa'), fees: { gasPrice: 7n }, accepted: false, sends: 0 }
   const noop = attemptIn(lane, undefined, 'cc')
   const block = { number: 12, hash: hashIn(lane, 'dd') }
-  const used = { state: 'used', claims: ['a'], wasSettled: false, settled: false, committing: 0 } as const
+  const used = { state: 'used', claims: ['a'], settledBefore: false, settled: false, committing: 0 } as const
   const preconfirmed = { hash: hashIn(lane, 'bb'), blockNumber: 9 }
   const { token, ...live } = liveIn(lane, 2, 'a', 'bb') as Extract<Slot, { state: 'live' }>
   return [
     { state: 'hole', nonce: 0, attempts: [legacy] },
     { state: 'reserved', nonce: 1, attempts: [], committing: 1, claim: 'a', token: 2 ** 40 },
     { ...live, token, claims: ['a', 'b'], end: 'cancel', preconfirmed, displaced: true, refusals: 2 },
-    { ...live, token, nonce: 3, attempts: [legacy, noop], end: 'void', underbids: 1, wasSettled: true },
+    {
+      ...live,
+      token,
+      nonce: 3,
+      attempts: [legacy, noop],
+      end: 'void',
+      replacementRejections: 1,
+      settledBefore: true,
+    },
     { state: 'outside', nonce: 4, attempts: [], origin: 'handedOut' },
     { state: 'outside', nonce: 5, attempts: [], origin: 'seeded' },
     {

@@ -56,7 +56,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     renew: (holder, ttlMs) => connection.write((sql) => renew(sql, holder, ttlMs)),
     async release(lease) {
       await connection.write((sql) => release(sql, keys, lease))
-      watchers.tell([lease.lane])
+      watchers.notify([lease.lane])
     },
     async report(reports) {
       await connection.write((sql) => putReports(sql, keys, reports))
@@ -71,22 +71,22 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       })
       committed()
       const handed = change.transactions.filter(({ lane }) => lane.address !== lease.lane.address)
-      watchers.tell([lease.lane, ...lanesOf(handed)])
+      watchers.notify([lease.lane, ...lanesOf(handed)])
     },
     async enqueue(transactions) {
       if (transactions.length === 0) return []
       const answers = await connection.write((sql) => enqueue(sql, keys, transactions))
-      watchers.tell([...new Set<LaneKey>(transactions.map(({ lane }) => lane))])
+      watchers.notify([...new Set<LaneKey>(transactions.map(({ lane }) => lane))])
       return answers
     },
     async restart(transaction, ended) {
       const answer = await connection.write((sql) => restart(sql, keys, transaction, ended))
-      watchers.tell(lanesOf([transaction, ended]))
+      watchers.notify(lanesOf([transaction, ended]))
       return answer
     },
     async postCommand(chain, id, command) {
       const found = await connection.write((sql) => postCommand(sql, keys, chain, { id, command }))
-      if (found !== undefined) watchers.tell([found.lane])
+      if (found !== undefined) watchers.notify([found.lane])
       return found !== undefined
     },
     arrivals: (lane, after, limit) =>

@@ -7,7 +7,7 @@ import { laneRecord } from './leases.js'
 export type Watchers = {
   watch(lane: LaneKey, changed: Changed): () => void
   /** Notifies watchers of commits of this connection, because `data_version` does not show them. */
-  tell(lanes: readonly LaneKey[]): void
+  notify(lanes: readonly LaneKey[]): void
   close(): void
 }
 
@@ -49,7 +49,7 @@ export function createWatchers(
     for (const watched of lanes.values()) {
       if (version === before && watched.stamp !== undefined) continue
       const { stamp, sequence } = stampOf(prepared, watched.lane)
-      if (stamp !== watched.stamp) tellAll(watched, sequence)
+      if (stamp !== watched.stamp) notifyAll(watched, sequence)
       watched.stamp = stamp
     }
   }
@@ -76,10 +76,10 @@ export function createWatchers(
         if (watched.watchers.size === 0 && lanes.get(name) === watched) lanes.delete(name)
       }
     },
-    tell(told) {
+    notify(told) {
       for (const lane of told) {
         const watched = lanes.get(laneName(lane))
-        if (watched) tellAll(watched)
+        if (watched) notifyAll(watched)
       }
     },
     close() {
@@ -92,7 +92,7 @@ export function createWatchers(
 }
 
 /** Runs in a turn of its own, so that a watcher's work and errors do not affect the writer. */
-function tellAll({ watchers }: Watched, sequence?: number): void {
+function notifyAll({ watchers }: Watched, sequence?: number): void {
   for (const watcher of watchers) {
     queueMicrotask(() => {
       if (watchers.has(watcher)) watcher(sequence)

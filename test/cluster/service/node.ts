@@ -1,6 +1,6 @@
 import { type Address, type Hex, hexToNumber, toHex } from 'viem'
-import { createPlainRpc, type PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
 import { startDevnet } from '../../../tools/devnet/index.js'
+import { createPlainRpc, type PlainRpc } from '../../demo/plainRpc.js'
 import { findGeth, gethCommand } from '../../nodes/find/geth.js'
 import { startNodeProcess } from '../../nodes/run/nodeProcess.js'
 import { pause } from '../../support/pause.js'

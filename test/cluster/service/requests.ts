@@ -1,6 +1,6 @@
 import { type Address, type Hex, keccak256, slice, toHex } from 'viem'
 import { systemClock } from '../../../src/platform/clock.js'
-import { within } from '../../../tools/cli/demo/within.js'
+import { within } from '../../demo/within.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'
 

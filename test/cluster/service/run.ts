@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/platform/clock.js'
-import { walkBlocks } from '../../../tools/cli/demo/walk.js'
+import { walkBlocks } from '../../demo/walk.js'
 import { deriveRandom } from '../../sim/random.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'

@@ -1,7 +1,7 @@
 import { pad } from 'viem'
 import { expect, test } from 'vitest'
 import type { WebhookPayload } from '../../../src/outbox/index.js'
-import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
+import type { ExecutedTx } from '../../demo/walk.js'
 import { wantedOf } from './requests.js'
 import { type Evidence, verdictOf } from './verdict.js'
 

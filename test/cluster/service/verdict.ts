@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { WebhookPayload } from '../../../src/outbox/index.js'
-import type { ExecutedTx } from '../../../tools/cli/demo/walk.js'
+import type { ExecutedTx } from '../../demo/walk.js'
 import type { Wanted } from './requests.js'
 
 /** The final state of a transaction as the service reports it. */

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../../demo/plainRpc.js'
 import type { NodeCommand } from '../find/nodeCommand.js'
 import type { Expected, RefusalName } from '../refusals/names.js'
 

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../../demo/plainRpc.js'
 import { pause } from '../../support/pause.js'
 import { buildGeth, findGeth, gethCommand } from '../find/geth.js'
 import { counted, dropped, INTRINSIC, MINED, POOLED, refused, retried } from '../refusals/names.js'

@@ -1,4 +1,4 @@
-import type { PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../../demo/plainRpc.js'
 import type { Rewind } from './description.js'
 
 /** `evm_snapshot` and `evm_revert`, which anvil, Hardhat and Ganache have in common. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { systemClock } from '../../../src/platform/clock.js'
-import { createPlainRpc, type PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
+import { createPlainRpc, type PlainRpc } from '../../demo/plainRpc.js'
 import { freePort } from '../../support/freePort.js'
 import { pause } from '../../support/pause.js'
 import type { NodeCommand } from '../find/nodeCommand.js'

@@ -1,4 +1,4 @@
-import type { PlainRpc } from '../../../tools/cli/demo/plainRpc.js'
+import type { PlainRpc } from '../../demo/plainRpc.js'
 
 const INDEXING = 'transaction indexing is in progress'
 

@@ -1,5 +1,5 @@
 import { concatHex, encodeAbiParameters, getContractAddress } from 'viem'
-import { childContract, ledgerContract } from '../../../tools/cli/demo/contracts/artifact.js'
+import { childContract, ledgerContract } from '../../demo/contracts/artifact.js'
 import type { Scenario } from '../types.js'
 import { answered, burst, REVERTED, SEND, strictNonces, TRANSFER } from './parts.js'
 

@@ -34,7 +34,7 @@ type Entry = PoolTransaction & { readonly hash: SimTransaction['hash']; readonly
 const REORGANISE_MS_MAX = 5
 
 /**
- * The model of geth's pool on a simulated chain: `src/devnet/geth`, which is compared with a running geth.
+ * The model of geth's pool on a simulated chain: `tools/devnet/geth`, which is compared with a running geth.
  */
 export function createGethSimPool(options: GethSimPoolOptions): Pool {
   const { clock, limits, gappedMax, executableMax } = options

@@ -1,6 +1,6 @@
 import { keccak256, toHex } from 'viem'
 import { expect, test } from 'vitest'
-import type { FaultEntry, FaultRule } from '../../devnet/index.js'
+import type { FaultEntry, FaultRule } from '../../tools/devnet/index.js'
 import type { ReportedItem } from './check.js'
 import { type FaultRun, faultRows } from './faultRows.js'
 import { createRecord, type ItemRecord } from './records.js'

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { type Missing, missingIn } from '../shared/missing.js'
+import { type Missing, missingIn } from '../../tools/cli/shared/missing.js'
 import type { ChainEvidence, ExecutedTx } from './walk.js'
 import type { AskedItem } from './workload.js'
 

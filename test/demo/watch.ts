@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/platform/clock.js'
-import type { HoldReason, Sender, SenderEvents, Tx } from '../../../src/types/index.js'
+import type { Clock } from '../../src/platform/clock.js'
+import type { HoldReason, Sender, SenderEvents, Tx } from '../../src/types/index.js'
 import type { ItemRecord } from './records.js'
 
 /** Events of the sender during the burst. */

@@ -8,7 +8,7 @@ import {
   keccak256,
   slice,
 } from 'viem'
-import { seededRandom } from '../../devnet/faults/seeded.js'
+import { seededRandom } from '../../tools/devnet/faults/seeded.js'
 import { childContract, ledgerContract } from './contracts/artifact.js'
 
 /** Kinds of transactions in the burst. `reverting` ones are meant to revert. */

@@ -12,8 +12,8 @@ import {
   type LocalAccount,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type FaultEntry, startDevnet } from '../../devnet/index.js'
-import type { FaultPresetName } from '../shared/faultPresets.js'
+import type { FaultPresetName } from '../../tools/cli/shared/faultPresets.js'
+import { type FaultEntry, startDevnet } from '../../tools/devnet/index.js'
 import type { DemoTarget } from './options.js'
 import { createPlainRpc, type PlainRpc } from './plainRpc.js'
 

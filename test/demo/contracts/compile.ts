@@ -43,7 +43,7 @@ export function compileLedger(): { readonly ledger: CompiledContract; readonly c
 function artifactText(): string {
   const { ledger, child } = compileLedger()
   return [
-    '// Generated from Ledger.sol by `npx tsx tools/cli/demo/contracts/compile.ts && npm run format`.',
+    '// Generated from Ledger.sol by `npx tsx test/demo/contracts/compile.ts && npm run format`.',
     `export const ledgerContract = ${JSON.stringify(ledger)} as const`,
     `export const childContract = ${JSON.stringify(child)} as const`,
     '',

@@ -1,4 +1,4 @@
-import { redactText, redactUrl } from '../../../src/errors/redact.js'
+import { redactText, redactUrl } from '../../src/errors/redact.js'
 
 export type PlainCall = readonly [method: string, ...parameters: unknown[]]
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/platform/clock.js'
+import type { Clock } from '../../src/platform/clock.js'
 
 /**
  * Resolves to the result of the work, or to `late` if it takes longer than `timeMs`. Late work continues, and

@@ -1,5 +1,5 @@
 import { type Address, getAddress, type Hex, hexToBigInt, numberToHex } from 'viem'
-import type { Sender, TxRequest } from '../../../src/types/index.js'
+import type { Sender, TxRequest } from '../../src/types/index.js'
 import { ledgerContract } from './contracts/artifact.js'
 import type { PlainRpc } from './plainRpc.js'
 import { type AskedRequest, type GasLimits, type ItemKind, requestOf } from './workload.js'

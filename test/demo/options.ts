@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
-import { badOption, readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
-import { isHttpUrl } from '../shared/connect.js'
-import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
-import type { Parsed } from '../shared/program.js'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../../tools/cli/shared/commandLine.js'
+import { isHttpUrl } from '../../tools/cli/shared/connect.js'
+import { FAULT_PRESETS, type FaultPresetName } from '../../tools/cli/shared/faultPresets.js'
+import type { Parsed } from '../../tools/cli/shared/program.js'
 
 /** The target of the burst: the devnet with its faults, or the user's node. */
 export type DemoTarget =
@@ -50,7 +50,7 @@ export function parseOptions(
 }
 
 function createCommand(): Command {
-  return new Command('txlane demo')
+  return new Command('npm run demo --')
     .description(
       'Sends a burst of mixed transactions from one key while faults are injected, then reads the sealed blocks ' +
         'and checks that each one landed exactly once. Exit code 0 if the check holds, 1 if not, 2 for bad options.',

@@ -1,6 +1,6 @@
-import { colors } from '../shared/output.js'
-import { answer, EXIT, endAfter, write } from '../shared/program.js'
-import { createProgress } from '../shared/progress.js'
+import { colors } from '../../tools/cli/shared/output.js'
+import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
+import { createProgress } from '../../tools/cli/shared/progress.js'
 import { type DemoOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
 import { burstTimeMs, runDemo } from './run.js'
@@ -19,9 +19,6 @@ async function run(options: DemoOptions): Promise<number> {
   return result.ok ? EXIT.held : EXIT.failed
 }
 
-/** `txlane demo`: sends a burst while faults are injected, and checks the chain. */
-export function demo(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const parsed = parseOptions(argv, environment)
-  endAfter(parsed.kind === 'run' ? burstTimeMs(parsed.options.count) + REST_MS : REST_MS)
-  return answer(parsed, 'txlane demo', run)
-}
+const parsed = parseOptions(process.argv.slice(2), process.env)
+endAfter(parsed.kind === 'run' ? burstTimeMs(parsed.options.count) + REST_MS : REST_MS)
+endWith(answer(parsed, 'npm run demo --', run), 'The run', 'message')

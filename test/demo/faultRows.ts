@@ -1,4 +1,4 @@
-import type { FaultEntry, FaultRule } from '../../devnet/index.js'
+import type { FaultEntry, FaultRule } from '../../tools/devnet/index.js'
 import type { ReportedItem } from './check.js'
 import type { ItemRecord } from './records.js'
 import type { Told } from './watch.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Clock } from '../../../src/platform/clock.js'
+import type { Clock } from '../../src/platform/clock.js'
 import { within } from './within.js'
 
 /** A clock with one timer that is fired by hand. */

@@ -1,4 +1,4 @@
-// Generated from Ledger.sol by `npx tsx tools/cli/demo/contracts/compile.ts && npm run format`.
+// Generated from Ledger.sol by `npx tsx test/demo/contracts/compile.ts && npm run format`.
 
 export const ledgerContract = {
   abi: [

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Tx } from '../../../src/types/index.js'
+import type { Tx } from '../../src/types/index.js'
 import type { AskedItem } from './workload.js'
 
 /** Observations of one item, through the sender's public API only. */

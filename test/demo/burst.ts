@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/platform/clock.js'
-import type { Sender, Tx, TxRequest } from '../../../src/types/index.js'
+import type { Clock } from '../../src/platform/clock.js'
+import type { Sender, Tx, TxRequest } from '../../src/types/index.js'
 import type { ReportedItem } from './check.js'
 import type { ItemRecord } from './records.js'
 

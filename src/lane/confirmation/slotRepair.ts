@@ -5,14 +5,14 @@ import { block } from '../signing/block.js'
 import type { Signing } from '../signing/signing.js'
 import { describeAboveCeiling } from '../transaction/dear.js'
 
-export type NudgeContext = {
+export type SlotRepairContext = {
   readonly lane: Lane
   signer: LocalAccount | undefined
   blockedAt: number
 }
 
-type NudgeParts = {
-  readonly context: NudgeContext
+type SlotRepairParts = {
+  readonly context: SlotRepairContext
   readonly signing: Pick<Signing, 'ceilings'>
   /** Outside code signed the newest attempt. */
   readonly isOutside: (slot: Live) => boolean
@@ -24,7 +24,7 @@ type NudgeParts = {
 const NOT_OURS = { atCeiling: false, fillable: false, aboveCeiling: undefined }
 
 /** Asks the table to repair a slot that made no progress (rows 19 and 20). */
-export function createNudge({ context, signing, isOutside, priced }: NudgeParts) {
+export function createSlotRepair({ context, signing, isOutside, priced }: SlotRepairParts) {
   const { lane } = context
 
   /** `byTime`: the repair is due by time, and no block shows a lack of progress. */
