@@ -29,7 +29,7 @@ export async function spentInRecords(
   for (let page = 0; page < PAGES_MAX; page++) {
     const found = await store.list([session.key], { limit: PAGE, cursor })
     for (const one of found.items) {
-      // After the clock was set back these records would lie in the future.
+      // If the wall clock was set back since, the record's time is in the future: it counts as spent now.
       const agoMs = Math.max(0, wallMs - one.createdAtMs)
       const isOpen = one.nonce === undefined || open.has(one.nonce)
       if (isOpen || agoMs > DAY_MS || !hasReached(one, 'sealed')) continue

@@ -127,7 +127,8 @@ export function describeError(error: unknown): RecordedError {
   const text =
     [shortMessage, message, error].find((one) => typeof one === 'string' && one !== '') ?? 'unknown'
   const [line = ''] = String(text).split('\n', 1)
-  // Our own errors may name a hash.
+  // Errors of txlane are redacted where they are made, and may show a transaction hash. In other errors a text
+  // of that length may be a key.
   const safe = isTxlaneError(error) ? redactText(line) : redactForeign(line)
   return {
     name: typeof name === 'string' ? name : 'Error',

@@ -13,8 +13,20 @@ const BLIND_MS = 600
  * for each block the number of polls, and the time from its appearance until it was seen.
  */
 function watch(blocks: number, stampOf: (number: number) => number, lateMs: (number: number) => number) {
+  return watchShown(blocks, stampOf, (number) => stampOf(number) * 1_000 + lateMs(number))
+}
+
+/** A node whose own timer makes the blocks: each is dated with the second in which it appears. */
+function watchTimer(blocks: number, shownAtMs: (number: number) => number) {
+  return watchShown(blocks, (number) => Math.floor(shownAtMs(number) / 1_000), shownAtMs)
+}
+
+function watchShown(
+  blocks: number,
+  stampOf: (number: number) => number,
+  shownAtMs: (number: number) => number,
+) {
   const phase = createBlockPhase()
-  const shownAtMs = (number: number) => stampOf(number) * 1_000 + lateMs(number)
   const seen: { readonly looks: number; readonly delayMs: number }[] = []
   let nowMs = shownAtMs(0)
   for (let number = 0, looks = 0; number < blocks; ) {
@@ -55,10 +67,32 @@ describe('blocks that come by the clock', () => {
   })
 })
 
+describe("blocks that come by the node's own timer", () => {
+  test.each([
+    ['a timer that is a little slow', 2_003],
+    ['a timer that is a little fast', 1_999],
+    ['a timer of 12 seconds that is a little slow', 12_010],
+  ])('%s crosses full seconds, and hardly costs additional polls', (_, periodMs) => {
+    const seen = watchTimer(2_500, (number) => 500_500 + number * periodMs)
+    expect(mean(seen.slice(8).map(({ looks }) => looks))).toBeLessThan(1.5)
+    // The first blocks are seen late by up to the pause of the polls without a pace.
+    expect(Math.max(...seen.slice(500).map(({ delayMs }) => delayMs))).toBeLessThanOrEqual(periodMs / 20)
+  })
+
+  test('one step that is a second longer, and one that is a second shorter, leave the pace known', () => {
+    const phase = createBlockPhase()
+    const stamps = [0, 2, 4, 6, 8, 11, 12, 14]
+    for (const [number, timestamp] of stamps.entries())
+      phase.looked(number * 2_000 + LATE_MS, { number, timestamp })
+    expect(phase.next(14_000 + LATE_MS)).toBeCloseTo(16_000 + LATE_MS, -2)
+  })
+})
+
 describe('there is no usable pace', () => {
   test.each([
     ['before some blocks were seen', [0, 12]],
     ['if the times between blocks have no common measure', [0, 12, 25, 31, 47]],
+    ['if many steps are a second longer', [0, 2, 4, 7, 9, 12, 14, 17]],
     ['with several blocks in a second', [0, 0, 0, 1, 1]],
   ])('%s', (_, stamps) => {
     const phase = createBlockPhase()

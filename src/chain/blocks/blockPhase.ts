@@ -12,15 +12,20 @@ export type BlockPhase = {
   forget(): void
 }
 
-type Stamp = { readonly number: number; readonly timestamp: number; readonly lateMs: number }
+/** `seenMs`: when a poll first showed the block, or the time from which the next block is expected. */
+type Stamp = { readonly number: number; readonly timestamp: number; readonly seenMs: number }
 
 const SECOND_MS = 1_000
-/**
- * The number of steps between seen blocks that are needed. The shortest step is the period, and the others
- * are multiples of it.
- */
+/** The number of steps between seen blocks that are needed, and that are kept. */
 const STEPS_MIN = 2
 const STEPS_MAX = 16
+/**
+ * The period is the shortest step that at least this part of the steps has. The others are multiples of it.
+ * A timer of the node that drifts (anvil, `geth --dev.period`, Hardhat) crosses a full second now and then,
+ * and this step is a second longer or shorter: at most this part of the steps may be.
+ */
+const STEPS_PART = 1 / 3
+const ROUNDING_S = 1
 /** No chain with a steady period has a longer slot. */
 const PERIOD_S_MAX = 60
 /**
@@ -51,46 +56,53 @@ export function createBlockPhase(): BlockPhase {
 
   /** The period in seconds. */
   function periodS(): number | undefined {
-    const period = Math.min(...steps)
-    const isSteady = steps.length >= STEPS_MIN && period >= 1 && period <= PERIOD_S_MAX
-    return isSteady && steps.every((step) => step % period === 0) ? period : undefined
+    if (steps.length < STEPS_MIN) return undefined
+    const part = (is: (step: number) => boolean) => steps.filter(is).length / steps.length
+    return [...new Set(steps)]
+      .sort((a, b) => a - b)
+      .find(
+        (period) =>
+          period >= 1 &&
+          period <= PERIOD_S_MAX &&
+          part((step) => step === period) >= STEPS_PART &&
+          part((step) => step % period !== 0) <= STEPS_PART &&
+          steps.every((step) => distanceS(step, period) <= ROUNDING_S),
+      )
   }
 
   const missMs = (periodMs: number) => Math.max(MISS_MS_MIN, periodMs * MISS_PART)
-  const dueMs = ({ timestamp, lateMs }: Stamp, periodMs: number) => timestamp * SECOND_MS + lateMs + periodMs
 
-  function came(before: Stamp, now: Stamp): void {
-    const step = (now.timestamp - before.timestamp) / (now.number - before.number)
-    const isEarly = now.lateMs < before.lateMs - step * SECOND_MS * EARLY_PART_MAX
+  function came(before: Stamp, now: Stamp, period: number | undefined): void {
+    const elapsedS = now.timestamp - before.timestamp
+    const step = elapsedS / (now.number - before.number)
+    const dueS = period === undefined ? elapsedS : slotsBetween(before, now, period) * period
+    const expectedMs = before.seenMs + dueS * SECOND_MS
+    const isEarly = now.seenMs < expectedMs - step * SECOND_MS * EARLY_PART_MAX
     steps = isEarly ? [] : [...steps, step].slice(-STEPS_MAX)
+    const isAtOnce = period !== undefined && misses === 0
+    const earlierMs = missMs((period ?? 0) * SECOND_MS) * EARLIER_PART
+    last = isAtOnce ? { ...now, seenMs: Math.min(expectedMs - earlierMs, now.seenMs) } : now
+    misses = 0
   }
 
   return {
     looked(askedMs, { number, timestamp }) {
-      const seen: Stamp = { number, timestamp, lateMs: askedMs - timestamp * SECOND_MS }
-      // The first block, or the chain was cut back.
-      if (last === undefined || number < last.number) {
-        last = seen
-        misses = 0
-        return
-      }
+      const seen: Stamp = { number, timestamp, seenMs: askedMs }
       const period = periodS()
-      const periodMs = (period ?? 0) * SECOND_MS
-      if (number === last.number) {
-        if (period !== undefined && askedMs >= dueMs(last, periodMs)) misses++
+      if (last !== undefined && number > last.number) return came(last, seen, period)
+      if (last !== undefined && number === last.number) {
+        if (period !== undefined && askedMs >= last.seenMs + period * SECOND_MS) misses++
         return
       }
-      const earlierMs = last.lateMs - missMs(periodMs) * EARLIER_PART
-      const isAtOnce = period !== undefined && misses === 0
-      came(last, seen)
-      last = isAtOnce ? { ...seen, lateMs: Math.min(earlierMs, seen.lateMs) } : seen
+      // The first block, or the chain was cut back.
+      last = seen
       misses = 0
     },
     next(startedMs) {
       const period = periodS()
       if (last === undefined || period === undefined) return undefined
       const periodMs = period * SECOND_MS
-      const due = dueMs(last, periodMs)
+      const due = last.seenMs + periodMs
       if (startedMs >= due + SILENT_PERIODS * periodMs) return undefined
       if (misses === 0) return due
       return startedMs + Math.min(missMs(periodMs) * 2 ** (misses - 1), periodMs * MISS_PART_MAX)
@@ -101,4 +113,19 @@ export function createBlockPhase(): BlockPhase {
       misses = 0
     },
   }
+}
+
+/** How far the step is from whole periods, of which there is at least one. */
+function distanceS(step: number, period: number): number {
+  return Math.abs(step - Math.max(1, Math.round(step / period)) * period)
+}
+
+/** The periods between two blocks by the timestamps, and by the polls where a second of rounding leaves two. */
+function slotsBetween(before: Stamp, now: Stamp, period: number): number {
+  const elapsedS = now.timestamp - before.timestamp
+  const fewest = Math.max(1, Math.ceil((elapsedS - ROUNDING_S) / period))
+  const most = Math.max(fewest, Math.floor((elapsedS + ROUNDING_S) / period))
+  if (elapsedS % period === 0) return Math.max(1, elapsedS / period)
+  const byPolls = Math.round((now.seenMs - before.seenMs) / (period * SECOND_MS))
+  return Math.min(Math.max(byPolls, fewest), most)
 }

@@ -42,7 +42,7 @@ export function createWaiting(parts: WaitingParts): Waiting {
     for (;;) {
       await reach(transaction, stage, interrupt)
       if (!hasReached(transaction, 'sealed')) return receipts.preconfirmed(transaction)
-      // Another caller has requested the receipt a moment ago.
+      // If an earlier read of another caller found no receipt, this caller waits until the next read is due.
       if (receipts.missing(transaction)) await receipts.due(transaction, interrupt)
       const landed = await receipts.sealed(transaction)
       const missing = landed ? undefined : receipts.missing(transaction)
