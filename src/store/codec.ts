@@ -5,30 +5,15 @@ import type { LaneCommand, LaneKey, LaneReport, StoredTransaction } from '../typ
 
 type Kind = 'slot' | 'transaction' | 'command' | 'report' | 'delivery'
 
-/** The format of each kind. Increased when the readers of the former version could not read the new one. */
-const FORMATS: Readonly<Record<Kind, number>> = {
-  slot: 2,
-  transaction: 1,
-  command: 1,
-  report: 1,
-  delivery: 1,
-}
+/** Increased when the readers of the former version could not read the new format. */
+const FORMAT = 1
+const SLOT_FORMAT = 2
 
 /** The fields of a slot that had other names in format 1. */
-const SLOT_FIELDS_1: ReadonlyMap<string, string> = new Map([
-  ['nudged', 'resentSinceSigned'],
-  ['underbids', 'replacementRejections'],
-  ['wasSettled', 'settledBefore'],
-])
-
-/** Makes the body of a former format one of the present format. */
-const UPGRADES: Partial<Record<Kind, Readonly<Record<number, (body: object) => object>>>> = {
-  slot: {
-    1: (body) =>
-      Object.fromEntries(
-        Object.entries(body).map(([field, value]) => [SLOT_FIELDS_1.get(field) ?? field, value]),
-      ),
-  },
+const SLOT_FIELDS_1: Readonly<Record<string, string>> = {
+  nudged: 'resentSinceSigned',
+  underbids: 'replacementRejections',
+  wasSettled: 'settledBefore',
 }
 
 /** The stored names of the kinds. Commands keep their former name, so that a process of the former version reads them. */
@@ -106,7 +91,7 @@ export function encodeBody(
   if ('state' in value) return envelope('slot', value)
   if ('holds' in value) return envelope('report', value)
   if ('kind' in value) return envelope('command', value)
-  return `{"v":${FORMATS.transaction},"transaction":${writtenTransaction(value)}}`
+  return `{"v":${FORMAT},"transaction":${writtenTransaction(value)}}`
 }
 
 /** @throws `STORE` if the text is no slot, or is in the format of another version */
@@ -138,7 +123,7 @@ export function decodeDelivery(text: string): StoredDelivery {
 }
 
 function envelope(kind: Kind, body: object): string {
-  return `{"v":${FORMATS[kind]},"${STORED_AS[kind]}":${written(body, kind)}}`
+  return `{"v":${formatOf(kind)},"${STORED_AS[kind]}":${written(body, kind)}}`
 }
 
 const TRANSACTION: Place = { at: 'transaction', above: undefined }
@@ -172,16 +157,23 @@ function writtenLane(lane: LaneKey): string {
 
 function opened(kind: Kind, text: string): unknown {
   const { v, [STORED_AS[kind]]: body } = parsed(kind, text)
-  const newest = FORMATS[kind]
-  const upgrade = v === newest ? unchanged : UPGRADES[kind]?.[v as number]
-  if (upgrade === undefined)
+  const newest = formatOf(kind)
+  const isSlot1 = kind === 'slot' && v === FORMAT
+  if (v !== newest && !isSlot1)
     throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${newest}.`)
-  const value = guarded(kind, () => upgrade(unpacked(body) as object))
+  const read = guarded(kind, () => unpacked(body))
+  const value = isSlot1 && isObject(read) ? withNewNames(read) : read
   if (!isObject(value) || !LOOKS_RIGHT[kind](value)) throw broken(`The stored text is no ${kind}.`)
   return value
 }
 
-const unchanged = (body: object) => body
+const formatOf = (kind: Kind) => (kind === 'slot' ? SLOT_FORMAT : FORMAT)
+
+function withNewNames(slot: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(slot).map(([field, value]) => [SLOT_FIELDS_1[field] ?? field, value]),
+  )
+}
 
 function parsed(kind: Kind, text: string): Record<string, unknown> {
   const value: unknown = guarded(kind, () => JSON.parse(text))
