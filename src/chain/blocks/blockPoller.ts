@@ -44,7 +44,7 @@ export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
      */
     onReaderChanged(): void
     /** The endpoint may be on another chain: the next tick is believed only if it proves the opposite. */
-    doubt(): void
+    requireChainCheck(): void
     /** Reports the newest block of a reading that was made before the walk began. */
     saw(block: LightHeader): void
     /** Reports hashes that an external feed saw pre-confirmed. */
@@ -125,7 +125,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       chain.elsewhere()
       loop.wake()
     },
-    doubt: tick.requireChainCheck,
+    requireChainCheck: tick.requireChainCheck,
     saw: chain.onPendingBlock,
     observe(blockNumber, hashes) {
       for (const [follower, own] of followers.ownOf(hashes, 0)) follower.observed(blockNumber, own)

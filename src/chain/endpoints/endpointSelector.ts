@@ -97,7 +97,7 @@ export function createEndpointSelector(parts: {
     of(endpoint).answers = false
     tell(endpoint, 'wrongChain')
     prober.again()
-    if (endpoint === current) tracker().doubt()
+    if (endpoint === current) tracker().requireChainCheck()
   }
 
   function decide(asked: readonly PoolEndpoint[]): void {

@@ -35,7 +35,7 @@ test('a transaction of another process is polled at the pace of the pending bloc
     endpointPool: {
       reader: PRECONFIRMS,
       receipts: {
-        look: async () => {
+        find: async () => {
           looks.push(clock.now() - beganMs)
           return isShown ? ({} as never) : undefined
         },
