@@ -1,4 +1,4 @@
-import { rounded } from '../tools/cli/shared/statistics.js'
+import { rounded } from '../test/support/statistics.js'
 import type { Check, Figure } from './claim.js'
 
 export function atLeast(says: string, value: number | undefined, least: number): Check {

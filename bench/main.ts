@@ -1,5 +1,4 @@
-import { createColors } from 'picocolors'
-import { wantsColors } from '../test/support/wantsColors.js'
+import { colors } from '../tools/cli/shared/output.js'
 import { answer, EXIT, endWith, write } from '../tools/cli/shared/program.js'
 import { writeCharts } from './chart.js'
 import { type BenchOptions, parseOptions } from './options.js'
@@ -12,9 +11,7 @@ async function run(options: BenchOptions): Promise<number> {
   writeResults(options.out, results)
   await writeCharts(options.out, results)
   const all = Object.values(results)
-  await write(
-    options.json ? `${JSON.stringify(results)}\n` : renderResults(results, createColors(wantsColors())),
-  )
+  await write(options.json ? `${JSON.stringify(results)}\n` : renderResults(results, colors()))
   if (all.some((result) => 'failed' in result)) return EXIT.failed
   return options.check && !all.every(isReached) ? EXIT.failed : EXIT.held
 }

@@ -1,7 +1,7 @@
 // Compares the public surface in dist/ with the API report in the repository: node scripts/apiReport.mjs [--write].
 //
 // The report has each exported name of each entry with its declaration, without comments, so that a change of the
-// surface is visible in a review. It changes together with a changeset: see test/package/apiReport.test.ts.
+// surface is visible in a review. It changes together with a changeset: see scripts/apiChangeset.mjs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'

@@ -1,4 +1,4 @@
-import { percentile, rounded } from '../../tools/cli/shared/statistics.js'
+import { percentile, rounded } from '../../test/support/statistics.js'
 import type { Figure } from '../claim.js'
 
 export type Spread = {

@@ -1,11 +1,11 @@
 import { redactForeign } from './redact.js'
 
-/** As much of what an endpoint said as a sentence can quote. */
+/** The maximum length of a quotation, in characters. */
 const QUOTE_MAX = 160
-/** Looked through for what must not be shown: whatever is cut at its end is not quoted. */
+/** Only this many characters of a message are searched for secrets; the rest is dropped. */
 const READ_MAX = 400
 
-/** What an endpoint said, on one line, cut, without URLs and secrets. */
+/** Shortens a message of an endpoint to one line, without URLs and secrets. */
 export function quoteOf(said: Error | string): string {
   const text = typeof said === 'string' ? said : wordsOf(said)
   const line = redactForeign(text.slice(0, READ_MAX)).replace(/\s+/g, ' ').trim()
@@ -20,7 +20,7 @@ function wordsOf(error: Error): string {
 
 const SAID = ' said: '
 
-/** A refusal as it is kept with its transaction: the endpoint's name, then what it said. */
+/** Splits a stored refusal into the name of the endpoint and its message. */
 export function refusalOf(refusal: string): { readonly endpoint: string; readonly said: string } {
   const at = refusal.indexOf(SAID)
   return {

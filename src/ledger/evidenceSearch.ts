@@ -95,7 +95,8 @@ function runsOf({ low, from, high }: Search, bodiesMax: number): readonly BodyRu
   ].filter(({ numbers }) => numbers.length > 0)
 }
 
-function upwards(first: number, length: number): readonly number[] {
+/** That many numbers from `first` on; none for a negative length. */
+export function upwards(first: number, length: number): readonly number[] {
   return Array.from({ length }, (_, index) => first + index)
 }
 

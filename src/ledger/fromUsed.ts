@@ -35,11 +35,11 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     case 'refuted':
       // If a block shows the use of the nonce, only a reorg of that block takes it back.
       if (slot.at !== undefined) return ignored(slot, event)
-      return slot.settled ? saidInVain(slot, event.token) : openAgain(27, slot, event.token)
+      return slot.settled ? saidInVain(slot, event.token) : refuted(27, slot, event.token)
     case 'unwitnessed':
       if (slot.settled || slot.by.kind !== 'other' || slot.at?.hash !== event.block.hash)
         return ignored(slot, event)
-      return openAgain(34, slot, event.token)
+      return refuted(34, slot, event.token)
     case 'executedElsewhere':
       return executedElsewhere(slot, event.claim)
     case 'lossDepth':
@@ -109,12 +109,22 @@ function executedElsewhere(slot: Used, claim: string): Transition {
 }
 
 /** Rows 27 and 34: the evidence for the use of the nonce is refuted. No conclusion was drawn from it. */
-function openAgain(row: number, slot: Used, token: number): Transition {
+function refuted(row: number, slot: Used, token: number): Transition {
+  const { nonce, attempts } = slot
+  return openAgain(row, slot, token, { empty: { state: 'hole', nonce, attempts }, actions: [] })
+}
+
+/** The nonce is open again. `empty`: the slot if the lane has neither bytes nor a transaction for it. */
+function openAgain(
+  row: number,
+  slot: Used,
+  token: number,
+  { empty, actions }: { readonly empty: Slot; readonly actions: Transition['actions'] },
+): Transition {
   const { nonce, attempts, claims, end, committing, settledBefore } = slot
-  if (attempts.length === 0 && claims.length === 0 && committing === 0)
-    return { row, slot: { state: 'hole', nonce, attempts }, actions: [] }
+  if (attempts.length === 0 && claims.length === 0 && committing === 0) return { row, slot: empty, actions }
   const ended = end ?? (claims.length === 0 ? 'void' : undefined)
-  return again(row, live(nonce, token, { attempts, claims, end: ended, committing, settledBefore }), [])
+  return again(row, live(nonce, token, { attempts, claims, end: ended, committing, settledBefore }), actions)
 }
 
 /**
@@ -150,15 +160,9 @@ function lookedForAgain(slot: Used, attempt: Attempt): Transition {
 
 /** Row 28: no conclusion was drawn yet, so nothing has to be taken back. */
 function left(slot: Used, token: number): Transition {
-  const { nonce, attempts, claims, end, committing, settledBefore } = slot
-  if (attempts.length === 0 && claims.length === 0 && committing === 0) {
-    const next: Slot = { state: 'outside', nonce, attempts, origin: 'seeded' }
-    return { row: 28, slot: next, actions: [{ do: 'emit', event: 'reorged' }] }
-  }
-  const ended = end ?? (claims.length === 0 ? 'void' : undefined)
-  return again(28, live(nonce, token, { attempts, claims, end: ended, committing, settledBefore }), [
-    { do: 'emit', event: 'reorged' },
-  ])
+  const { nonce, attempts } = slot
+  const empty: Slot = { state: 'outside', nonce, attempts, origin: 'seeded' }
+  return openAgain(28, slot, token, { empty, actions: [{ do: 'emit', event: 'reorged' }] })
 }
 
 /**

@@ -77,10 +77,7 @@ export function createEarlyListeners() {
 }
 
 /** A call of `resume()` before the lane was open: it lifts the holds that were emitted by then. */
-export function resumeOpened(
-  { ownership }: Pick<OpenLane, 'ownership' | 'session'>,
-  heard: ReadonlySet<string>,
-): void {
+export function resumeOpened({ ownership }: Pick<OpenLane, 'ownership'>, heard: ReadonlySet<string>): void {
   const holds = [...ownership.worker.holds].filter((reason) => reason !== 'paused')
   if (holds.length > 0 && holds.every((reason) => heard.has(reason))) ownership.resume()
   else ownership.unpause()

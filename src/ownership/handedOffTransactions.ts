@@ -36,7 +36,7 @@ export function createHandedOffTransactions(parts: {
     add: () => {
       throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
     },
-    leave: (id, command: LaneCommand) => store.postCommand(key, id, command),
+    post: (id, command: LaneCommand) => store.postCommand(key, id, command),
     stopped: () => false,
     async readAgain({ id }) {
       const stored = await store.find(key, { id })

@@ -11,7 +11,6 @@ import type { LaneHealth } from './health.js'
  * from the store.
  */
 export type LaneWorker = {
-  readonly kind: 'holder' | 'guest'
   /** Calls back once the transaction is in the store. */
   add(request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void
   /** The transaction as this process knows it, which may be newer than its record in the store. */

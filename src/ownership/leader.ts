@@ -29,7 +29,6 @@ export function createLeader(parts: {
   const currentSnapshot = () => snapshotOf(engine)
 
   const leader: Leader = {
-    kind: 'holder',
     engine,
     currentSnapshot,
     report() {

@@ -29,7 +29,7 @@ export async function findTransaction(lane: Lane, by: string | { hash: Hash }): 
   return handedOff && lane.session.txOf(handedOff)
 }
 
-function askedBy(by: string | { hash: Hash }): { id: string } | { hash: Hash } {
+export function askedBy(by: string | { hash: Hash }): { id: string } | { hash: Hash } {
   return typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
 }
 

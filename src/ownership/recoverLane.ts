@@ -67,7 +67,7 @@ async function begin(
   const { options, environment, endpointPool, store, session, lease, seen } = parts
   const { limits } = options
   const { key } = session
-  endpointPool.tracker.saw(reading.latest.header)
+  endpointPool.tracker.onNewestBlock(reading.latest.header)
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
   const spentBefore = await spentInRecords({ store, clock: ahead.clock, session }, state)

@@ -33,9 +33,7 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
   }
 }
 
-export function endpointsOf(
-  endpointPool: Pick<EndpointPool, 'endpoints' | 'tracker'>,
-): LaneSnapshot['endpoints'] {
+export function endpointsOf(endpointPool: Pick<EndpointPool, 'endpoints'>): LaneSnapshot['endpoints'] {
   return endpointPool.endpoints.map((endpoint) => {
     const { port, role, profile, trouble, gate } = endpoint
     const { restReason: rests } = gate

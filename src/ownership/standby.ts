@@ -73,7 +73,7 @@ export function createStandby(options: StandbyOptions): Standby {
   const operations = createStandbyOperations({
     session,
     add,
-    leave: polling.post,
+    post: polling.post,
     stopped: gone.stopped,
     async readAgain(transaction) {
       const stored = await store.find(key, { id: transaction.id })
@@ -124,7 +124,6 @@ export function createStandby(options: StandbyOptions): Standby {
   }
 
   return {
-    kind: 'guest',
     add,
     findLive: (by) => ('id' in by ? transactions.get(by.id) : undefined),
     trackFromStore(transaction) {

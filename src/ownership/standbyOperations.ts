@@ -16,35 +16,35 @@ export function createStandbyOperations(parts: {
   readonly session: LaneSession
   readonly add: LaneWorker['add']
   /** Resolves to false if the transaction has ended, or is not known. */
-  readonly leave: (id: string, command: LaneCommand) => Promise<boolean>
+  readonly post: (id: string, command: LaneCommand) => Promise<boolean>
   /** True once this process owns the lane. */
   readonly stopped: () => boolean
   /** Resolves to false if the store does not know the transaction. */
   readonly readAgain: (transaction: Transaction) => Promise<boolean>
   readonly failed: (error: unknown) => void
 }): TxOperations {
-  const { session, leave } = parts
-  const verdicts = createCancelOutcome(session)
+  const { session, post } = parts
+  const cancelOutcome = createCancelOutcome(session)
 
   return {
     async cancel(transaction): Promise<CancelResult> {
-      if (transaction.endPersisted || transaction.settled) return verdicts.outcome(transaction)
+      if (transaction.endPersisted || transaction.settled) return cancelOutcome.outcome(transaction)
       assertLaneOpen(transaction, session.closing)
       if (parts.stopped()) return session.operations!.cancel(transaction)
-      const left = await leave(transaction.id, { kind: 'cancel' })
-      if (!left && !(await parts.readAgain(transaction))) {
+      const isPosted = await post(transaction.id, { kind: 'cancel' })
+      if (!isPosted && !(await parts.readAgain(transaction))) {
         throw txError(transaction, 'STORE', 'inFlight', 'The store does not know it.')
       }
-      return verdicts.outcome(transaction)
+      return cancelOutcome.outcome(transaction)
     },
     replace: (transaction, request, options) => added(parts.add, request, options, { replaces: transaction }),
     async speedUp(transaction, wanted) {
-      await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
+      await post(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
     },
     abort(transaction) {
       const message = 'It was aborted. The owner of the lane may have sent it.'
       rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
-      void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
+      void post(transaction.id, { kind: 'abort' }).catch(parts.failed)
     },
     waitingFor: keptReason,
     // Only the leader may write.

@@ -1,5 +1,5 @@
-import { createDrainWaiters } from '../lane/engine/drainWaiters.js'
 import type { Clock } from '../platform/clock.js'
+import { createDoneWaiters } from '../platform/doneWaiters.js'
 import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
 import { raceStop, type StopSignal } from '../platform/stopSignal.js'
@@ -44,7 +44,7 @@ export function createStandbyPolling(
 ): StandbyPolling {
   const { session, store, reports } = options
   const { records, reader, remoteLane, gone, clock, background } = parts
-  const drains = createDrainWaiters(() => reader.hasBegun && !records.isAnyUnsealed)
+  const drains = createDoneWaiters(() => reader.hasBegun && !records.isAnyUnsealed)
   const poller = createPoller({
     clock: () => (wanted() ? clock : background),
     everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),

@@ -8,3 +8,17 @@ const READY = Promise.resolve()
 export function queueMicro(run: () => void): void {
   void READY.then(run)
 }
+
+/** Gives all items that are added in one turn to `post` together, one microtask after the first of them. */
+export function createTurnBatch<T>(post: (items: readonly T[]) => void): (item: T) => void {
+  let items: T[] = []
+  return (item) => {
+    items.push(item)
+    if (items.length > 1) return
+    queueMicro(() => {
+      const all = items
+      items = []
+      post(all)
+    })
+  }
+}

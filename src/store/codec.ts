@@ -88,7 +88,7 @@ export function encodeBody(
   value: Slot | StoredTransaction | LaneCommand | LaneReport | StoredDelivery,
 ): string {
   if ('tries' in value) return envelope('delivery', value)
-  if ('state' in value) return envelope('slot', value)
+  if ('state' in value) return envelope('slot', value, SLOT_FORMAT)
   if ('holds' in value) return envelope('report', value)
   if ('kind' in value) return envelope('command', value)
   return `{"v":${FORMAT},"transaction":${writtenTransaction(value)}}`
@@ -96,7 +96,7 @@ export function encodeBody(
 
 /** @throws `STORE` if the text is no slot, or is in the format of another version */
 export function decodeSlot(text: string): Slot {
-  return opened('slot', text) as Slot
+  return opened('slot', text, SLOT_FORMAT, withNewNames) as Slot
 }
 
 /** @throws `STORE` if the text is no transaction, or is in the format of another version */
@@ -122,8 +122,8 @@ export function decodeDelivery(text: string): StoredDelivery {
   return opened('delivery', text) as StoredDelivery
 }
 
-function envelope(kind: Kind, body: object): string {
-  return `{"v":${formatOf(kind)},"${STORED_AS[kind]}":${written(body, kind)}}`
+function envelope(kind: Kind, body: object, format = FORMAT): string {
+  return `{"v":${format},"${STORED_AS[kind]}":${written(body, kind)}}`
 }
 
 const TRANSACTION: Place = { at: 'transaction', above: undefined }
@@ -155,19 +155,22 @@ function writtenLane(lane: LaneKey): string {
   return text
 }
 
-function opened(kind: Kind, text: string): unknown {
+/** `upgrade`: makes a body of the format before `format` one of `format`. Without it, that format is not read. */
+function opened(
+  kind: Kind,
+  text: string,
+  format = FORMAT,
+  upgrade?: (body: Record<string, unknown>) => Record<string, unknown>,
+): unknown {
   const { v, [STORED_AS[kind]]: body } = parsed(kind, text)
-  const newest = formatOf(kind)
-  const isSlot1 = kind === 'slot' && v === FORMAT
-  if (v !== newest && !isSlot1)
-    throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${newest}.`)
+  const isFormer = upgrade !== undefined && v === format - 1
+  if (v !== format && !isFormer)
+    throw broken(`The stored ${kind} has format ${shown(v)}; this version of txlane reads format ${format}.`)
   const read = guarded(kind, () => unpacked(body))
-  const value = isSlot1 && isObject(read) ? withNewNames(read) : read
+  const value = isFormer && isObject(read) ? upgrade(read) : read
   if (!isObject(value) || !LOOKS_RIGHT[kind](value)) throw broken(`The stored text is no ${kind}.`)
   return value
 }
-
-const formatOf = (kind: Kind) => (kind === 'slot' ? SLOT_FORMAT : FORMAT)
 
 function withNewNames(slot: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(

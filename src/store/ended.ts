@@ -1,3 +1,4 @@
+import type { Slot } from '../ledger/slot.js'
 import type { Stage } from '../types/index.js'
 
 const ENDED: ReadonlySet<Stage> = new Set(['finalized', 'failed', 'cancelled', 'superseded'])
@@ -23,4 +24,9 @@ export const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'prec
 /** True if a transaction at this stage needs no more work. It is kept for lookups, and deleted by age. */
 export function hasEnded(stage: Stage): boolean {
   return ENDED.has(stage)
+}
+
+/** The slot is beyond every reorg, or never had an attempt: nothing of it is worth keeping. */
+export function isGone(slot: Slot): boolean {
+  return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
 }

@@ -19,6 +19,11 @@ export function isHeld(lease: LeaseState, nowMs: number): boolean {
   return lease.holder !== undefined && !hasRunOut(lease, nowMs)
 }
 
+/** True if the lease is still the one that was taken with this epoch. */
+export function isOwner(lease: LeaseState, taken: Pick<LeaseState, 'epoch' | 'holder'>): boolean {
+  return lease.epoch === taken.epoch && lease.holder === taken.holder
+}
+
 /**
  * Takes the lease with a new epoch, or again with the same one if `holder` owns it. Returns false while
  * another process owns it.

@@ -2,11 +2,10 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { systemClock } from '../platform/clock.js'
 import { type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
 import { hasEnded, UNSEALED } from './ended.js'
-import { isHeld, takeLease } from './leaseTime.js'
+import { isHeld, isOwner, takeLease } from './leaseTime.js'
 import {
   createMemoryLanes,
   fencedLane,
-  isOwner,
   type KeptTransaction,
   type MemoryLane,
   type MemoryLanes,

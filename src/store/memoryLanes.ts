@@ -1,5 +1,4 @@
 import type { Hash } from 'viem'
-import { TxlaneError } from '../errors/base.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import type { Slot } from '../ledger/slot.js'
 import {
@@ -12,7 +11,8 @@ import {
   laneName,
   type StoredTransaction,
 } from '../types/store.js'
-import type { LeaseState } from './leaseTime.js'
+import { laneLost } from './leaseLost.js'
+import { isOwner, type LeaseState } from './leaseTime.js'
 
 export type KeptTransaction = {
   transaction: StoredTransaction
@@ -72,8 +72,8 @@ export function createMemoryLanes(): MemoryLanes {
 
   function newLane(key: LaneKey): MemoryLane {
     const { chainId, genesisHash } = key
-    const known = chains.get(chainId) ?? []
-    if (!known.includes(genesisHash)) chains.set(chainId, [...known, genesisHash])
+    const hashes = chains.get(chainId) ?? []
+    if (!hashes.includes(genesisHash)) chains.set(chainId, [...hashes, genesisHash])
     return {
       key,
       book: bookOf(key),
@@ -117,14 +117,7 @@ export function createMemoryLanes(): MemoryLanes {
 export function fencedLane(lanes: MemoryLanes, lease: Lease): MemoryLane {
   const lane = lanes.of(lease.lane)
   if (isOwner(lane, lease)) return lane
-  throw new TxlaneError('This process does not own the lease of the lane.', {
-    code: 'LEASE_LOST',
-    fate: 'inFlight',
-  })
-}
-
-export function isOwner(lane: MemoryLane, { epoch, holder }: Lease): boolean {
-  return lane.epoch === epoch && lane.holder === holder
+  throw laneLost()
 }
 
 export function notifyWatchers({ watchers, sequence }: MemoryLane): void {

@@ -1,7 +1,7 @@
 import type { DeliveriesBy, OutboxLease, OutboxVerbs, StoredDelivery } from '../types/outbox.js'
 import { type ChainKey, type LaneKey, laneName, transactionName } from '../types/store.js'
-import { isHeld, type LeaseState, takeLease } from './leaseTime.js'
-import { outboxLost } from './replaced.js'
+import { outboxLost } from './leaseLost.js'
+import { isHeld, isOwner, type LeaseState, takeLease } from './leaseTime.js'
 
 type Outbox = LeaseState & {
   isKnown: boolean
@@ -26,9 +26,9 @@ export function createMemoryOutboxes(parts: {
     return found
   }
 
-  function checked({ name, epoch, holder }: OutboxLease): Outbox {
-    const outbox = kept(name)
-    if (outbox.epoch === epoch && outbox.holder === holder) return outbox
+  function checked(lease: OutboxLease): Outbox {
+    const outbox = kept(lease.name)
+    if (isOwner(outbox, lease)) return outbox
     throw outboxLost()
   }
 
@@ -46,9 +46,9 @@ export function createMemoryOutboxes(parts: {
         const outbox = kept(name)
         return takeLease(outbox, holder, ttlMs, now()) ? { name, epoch: outbox.epoch, holder } : undefined
       },
-      async releaseOutbox({ name, epoch, holder }) {
-        const outbox = kept(name)
-        if (outbox.epoch === epoch && outbox.holder === holder) outbox.holder = undefined
+      async releaseOutbox(lease) {
+        const outbox = kept(lease.name)
+        if (isOwner(outbox, lease)) outbox.holder = undefined
       },
       async writeOutbox(lease, { read, deliveries }) {
         const outbox = checked(lease)

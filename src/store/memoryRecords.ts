@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import { type Slot, withLast } from '../ledger/slot.js'
 import type { ChainKey, Enqueued, StoredTransaction } from '../types/store.js'
-import { hasEnded, mayRestart } from './ended.js'
+import { hasEnded, isGone, mayRestart } from './ended.js'
 import {
   type Book,
   type KeptTransaction,
@@ -98,8 +98,7 @@ export function createMemoryRecords(
       notifyWatchers(to)
     },
     putSlot({ slots, book }, slot) {
-      const gone = slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
-      if (gone) slots.delete(slot.nonce)
+      if (isGone(slot)) slots.delete(slot.nonce)
       else slots.set(slot.nonce, slot)
       for (const { claim, hash } of slot.attempts) {
         // The slot of a deleted transaction may be written once more.

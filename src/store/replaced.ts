@@ -1,4 +1,4 @@
-import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import { isTxlaneError, type TxlaneError } from '../errors/base.js'
 
 /** The `details` of a `STORE` error whose cause is `isReplaced`. */
 export const REPLACED = 'replaced'
@@ -9,12 +9,4 @@ export const REPLACED = 'replaced'
  */
 export function isReplaced(error: unknown): error is TxlaneError {
   return isTxlaneError(error) && error.code === 'STORE' && error.details === REPLACED
-}
-
-/** P7, for outboxes. */
-export function outboxLost(): TxlaneError {
-  return new TxlaneError('This process does not own the lease of the outbox.', {
-    code: 'LEASE_LOST',
-    fate: 'notExecuted',
-  })
 }

@@ -2,7 +2,7 @@ import type { Hash, Hex } from 'viem'
 import type { ErrorTx } from '../errors/base.js'
 import type { Stage } from '../types/index.js'
 
-// Kept out of the lane so that input validation does not pull the engine into the bundle.
+// This module is outside `lane/`, so that input validation does not pull the engine into the bundle.
 
 /** The stages of a transaction that executes, in their order. */
 export const ORDER: readonly Stage[] = [

@@ -1,6 +1,6 @@
-import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
-import { wantsColors } from '../support/wantsColors.js'
+import { type Colors, colors } from '../../tools/cli/shared/output.js'
+import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
+import { endAfter } from '../support/endAfter.js'
 import { openServer } from '../sweep/place.js'
 import { type ClusterOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
@@ -17,9 +17,9 @@ const TRANSACTION_MS = 50
 async function run(options: ClusterOptions): Promise<number> {
   if (options.postgres !== undefined)
     process.stderr.write('The database is not ours: it is not restarted in this run.\n')
-  const colors = createColors(wantsColors())
-  const show = <T>(result: T, render: (result: T, palette: typeof colors) => string) =>
-    write(options.json ? `${JSON.stringify(result)}\n` : render(result, colors))
+  const paint = colors()
+  const show = <T>(result: T, render: (result: T, palette: Colors) => string) =>
+    write(options.json ? `${JSON.stringify(result)}\n` : render(result, paint))
   let isOk = true
   if (options.only !== 'service') {
     await using place = await openServer('cluster', options.postgres)

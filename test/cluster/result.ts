@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os'
-import { percentile, rounded } from '../../tools/cli/shared/statistics.js'
+import { percentile, rounded } from '../support/statistics.js'
 import { isAnswer, kindOf } from '../sweep/answers.js'
 import type { Counts, Verdict } from '../sweep/check.js'
 import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'

@@ -1,6 +1,6 @@
-import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
-import { wantsColors } from '../support/wantsColors.js'
+import { colors } from '../../tools/cli/shared/output.js'
+import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
+import { endAfter } from '../support/endAfter.js'
 import { type CrashOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
 import { type Progress, runCrash } from './run.js'
@@ -16,9 +16,7 @@ async function run(options: CrashOptions): Promise<number> {
   // process.
   process.once('SIGINT', () => stop.abort())
   const result = await runCrash(options, createProgress(options), stop.signal)
-  await write(
-    options.json ? `${JSON.stringify(result)}\n` : renderReport(result, createColors(wantsColors())),
-  )
+  await write(options.json ? `${JSON.stringify(result)}\n` : renderReport(result, colors()))
   return result.ok ? EXIT.held : EXIT.failed
 }
 

@@ -1,4 +1,4 @@
-import { percentile, rounded } from '../../tools/cli/shared/statistics.js'
+import { percentile, rounded } from '../support/statistics.js'
 import type { Counts } from '../sweep/check.js'
 import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'
 import type { GroupResult } from './group.js'

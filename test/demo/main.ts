@@ -1,6 +1,7 @@
 import { colors } from '../../tools/cli/shared/output.js'
-import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
+import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
 import { createProgress } from '../../tools/cli/shared/progress.js'
+import { endAfter } from '../support/endAfter.js'
 import { type DemoOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
 import { burstTimeMs, runDemo } from './run.js'

@@ -1,13 +1,14 @@
 import { Command, Option } from 'commander'
-import { type Hex, isHex } from 'viem'
+import type { Hex } from 'viem'
 import { badOption, readCommandLine, SEED_MAX, whole } from '../../tools/cli/shared/commandLine.js'
 import { isHttpUrl } from '../../tools/cli/shared/connect.js'
-import { FAULT_PRESETS, type FaultPresetName } from '../../tools/cli/shared/faultPresets.js'
+import { keyOf } from '../../tools/cli/shared/keys.js'
 import type { Parsed } from '../../tools/cli/shared/program.js'
+import { FAULT_PRESETS, type FaultPreset } from '../../tools/devnet/faults/presets.js'
 
 /** The target of the burst: the devnet with its faults, or the user's node. */
 export type DemoTarget =
-  | { readonly kind: 'devnet'; readonly faults: FaultPresetName }
+  | { readonly kind: 'devnet'; readonly faults: FaultPreset }
   | { readonly kind: 'node'; readonly url: string; readonly key: Hex; readonly faultsIgnored: boolean }
 
 export type DemoOptions = {
@@ -27,7 +28,7 @@ const COUNT_MAX = 100_000
 type Raw = {
   readonly count?: number
   readonly seed: number
-  readonly faults?: FaultPresetName
+  readonly faults?: FaultPreset
   readonly json: boolean
   readonly record?: string
   readonly rpc?: string
@@ -94,10 +95,4 @@ function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefi
     throw badOption(`The environment variable ${raw.keyEnv} holds no private key (32 bytes of hex).`)
   }
   return { kind: 'node', url: raw.rpc, key, faultsIgnored: (raw.faults ?? 'none') !== 'none' }
-}
-
-function keyOf(text: string | undefined): Hex | undefined {
-  const digits = text?.trim().replace(/^0x/i, '') ?? ''
-  const key = `0x${digits}`
-  return digits.length === 64 && isHex(key, { strict: true }) ? key : undefined
 }

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { percentile, rounded } from '../../tools/cli/shared/statistics.js'
+import { percentile, rounded } from '../support/statistics.js'
 import type { ReportedItem, Verdict } from './check.js'
 import type { FaultRow } from './faultRows.js'
 import type { ItemRecord } from './records.js'

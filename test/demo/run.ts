@@ -2,6 +2,7 @@ import { createSender, type Sender } from '../../src/index.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { recordTo } from '../../src/recorder/index.js'
 import type { Progress } from '../../tools/cli/shared/progress.js'
+import { pause } from '../support/pause.js'
 import { collectReports, runBurst } from './burst.js'
 import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'
@@ -136,7 +137,7 @@ async function becomeQuiet(target: Target, sender: Sender): Promise<void> {
   while (sealed !== undefined && systemClock.now() < until) {
     const { head } = await sender.snapshot()
     if (head !== undefined && head.number >= sealed) break
-    await new Promise<void>((resolve) => systemClock.setTimer(resolve, LOOK_MS))
+    await pause(LOOK_MS)
   }
   // The check reports transactions that do not end in time.
   await sender.drain({ signal: AbortSignal.timeout(QUIET_MS) }).catch(() => undefined)

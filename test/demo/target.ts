@@ -12,7 +12,7 @@ import {
   type LocalAccount,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { FaultPresetName } from '../../tools/cli/shared/faultPresets.js'
+import type { FaultPreset } from '../../tools/devnet/faults/presets.js'
 import { type FaultEntry, startDevnet } from '../../tools/devnet/index.js'
 import type { DemoTarget } from './options.js'
 import { createPlainRpc, type PlainRpc } from './plainRpc.js'
@@ -45,7 +45,7 @@ export function openTarget(target: DemoTarget, seed: number): Promise<Target> {
   return target.kind === 'devnet' ? openDevnet(target.faults, seed) : openNode(target.url, target.key)
 }
 
-async function openDevnet(faults: FaultPresetName, seed: number): Promise<Target> {
+async function openDevnet(faults: FaultPreset, seed: number): Promise<Target> {
   const devnet = await startDevnet({ seed })
   return {
     name: 'devnet',

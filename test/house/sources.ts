@@ -4,7 +4,7 @@ import ts from 'typescript'
 
 /** One import or re-export, static or dynamic. */
 export type Import = {
-  /** A path from the repository's root for relative imports (`src/clock.ts`), else the name unchanged. */
+  /** A path from the repository's root for relative imports (`src/platform/clock.ts`), else the name unchanged. */
   readonly target: string
   /** Removed by compilation: imports no value. */
   readonly typeOnly: boolean

@@ -1,6 +1,4 @@
-import { describe, expect, it } from 'vitest'
-import type { Rule } from './rules.js'
-import { parseSource, readSources } from './sources.js'
+import { house } from './harness.js'
 import {
   floorsPointDownwards,
   functionsAreShort,
@@ -9,37 +7,9 @@ import {
   oldWordsDoNotComeBack,
 } from './structure.js'
 
-const sources = readSources('src', 'tools', 'test', 'bench')
-
-/** Small sources that break a rule, each with a part of its message, and sources that keep it. */
-type Samples = {
-  readonly broken: readonly (readonly [files: Record<string, string>, message: string])[]
-  readonly fine: readonly Record<string, string>[]
-}
-
-const parsed = (files: Record<string, string>) =>
-  Object.entries(files).map(([path, text]) => parseSource(path, text))
-
-function rule(promise: string, of: Rule, { broken, fine }: Samples): void {
-  describe(promise, () => {
-    it('holds in this repository', () => {
-      expect(of(sources)).toEqual([])
-    })
-    it.each(broken.map(([files, message]) => ({ files, message })))(
-      'reports: $message',
-      ({ files, message }) => {
-        expect(of(parsed(files)).join('\n')).toContain(message)
-      },
-    )
-    it.each(fine.map((files) => ({ files })))('accepts sample %#', ({ files }) => {
-      expect(of(parsed(files))).toEqual([])
-    })
-  })
-}
-
 const a = 'export type A = number'
 
-rule('imports of the library point downwards, types counted', floorsPointDownwards, {
+house('imports of the library point downwards, types counted', floorsPointDownwards, {
   broken: [
     [{ 'src/ledger/a.ts': "import type { A } from '../rpc/a.js'" }, 'src/ledger/a.ts:1 imports src/rpc/a.ts'],
     [{ 'src/lane/queue/a.ts': "import { a } from '../signing/a.js'" }, 'imports src/lane/signing/a.ts'],
@@ -57,7 +27,7 @@ rule('imports of the library point downwards, types counted', floorsPointDownwar
   ],
 })
 
-rule('folders form no circle, types counted', noCircleOfFolders, {
+house('folders form no circle, types counted', noCircleOfFolders, {
   broken: [
     [
       {
@@ -84,7 +54,7 @@ rule('folders form no circle, types counted', noCircleOfFolders, {
 
 const long = (lines: number) => `export function f() {\n${'  g()\n'.repeat(lines - 2)}}`
 
-rule('a function has at most 120 lines', functionsAreShort, {
+house('a function has at most 120 lines', functionsAreShort, {
   broken: [
     [{ 'src/a.ts': long(121) }, 'src/a.ts:1 f has 121 lines'],
     [{ 'bench/a.ts': `const f = () => {\n${'  g()\n'.repeat(120)}}` }, 'has 122 lines'],
@@ -103,7 +73,7 @@ const users = (count: number) =>
     ]),
   )
 
-rule('no bag of parts is handed to many files', noBagIsHandedAround, {
+house('no bag of parts is handed to many files', noBagIsHandedAround, {
   broken: [
     [
       { 'src/lane/bag.ts': bag(PARTS), ...users(6) },
@@ -125,7 +95,7 @@ rule('no bag of parts is handed to many files', noBagIsHandedAround, {
   ],
 })
 
-rule('words of the old vocabulary do not come back', oldWordsDoNotComeBack, {
+house('words of the old vocabulary do not come back', oldWordsDoNotComeBack, {
   broken: [
     [{ 'src/ownership/tenure.ts': a }, 'is named tenure'],
     [{ 'src/a.ts': 'const hub = 1' }, 'src/a.ts:1 declares hub'],

@@ -1,5 +1,5 @@
 import ts from 'typescript'
-import { isTest, production, type Rule } from './rules.js'
+import { production, ROOT_ENTRY, type Rule } from './rules.js'
 import { lineOf, type Source, walk } from './sources.js'
 
 /**
@@ -52,9 +52,6 @@ const FLOORS: readonly string[] = [
   'outbox',
 ]
 
-// The root: it names what the package exports.
-const ROOT_ENTRY = 'src/index.ts'
-
 /** `lane/queue` for src/lane/queue/rank.ts; undefined outside the library. */
 function floorOf(path: string): string | undefined {
   for (let folder = folderOf(path); folder !== ''; folder = folderOf(folder))
@@ -86,7 +83,7 @@ function isHigher(other: string | undefined, own: string): boolean {
 
 /** Types counted. Of a circle each import that closes it is named. */
 export const noCircleOfFolders: Rule = (sources) => {
-  const files = sources.filter(({ path }) => /^(?:src|tools)\//.test(path) && !isTest(path))
+  const files = production(sources)
   const known = new Set(files.map(({ path }) => path))
   const edges = files.flatMap(({ path, imports }) =>
     imports
@@ -94,7 +91,7 @@ export const noCircleOfFolders: Rule = (sources) => {
       .map(({ target, line }) => ({ from: folderOf(path), to: folderOf(target), path, target, line })),
   )
   const next = new Map<string, Set<string>>()
-  for (const { from, to } of edges) next.set(from, (next.get(from) ?? new Set()).add(to))
+  for (const { from, to } of edges) put(next, from, to)
   return edges
     .filter(({ from, to }) => leadsTo(next, to, from))
     .map(({ path, target, line }) => `${path}:${line} imports ${target}`)

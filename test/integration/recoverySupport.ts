@@ -17,6 +17,7 @@ import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { defaultLimits } from '../../src/validate/limits.js'
 import type { Devnet } from '../../tools/devnet/index.js'
 import { startProcess } from '../sim/process.js'
+import { pause } from '../support/pause.js'
 import { askAll, rpc } from './devnetSupport.js'
 
 /** The place where lanes are stored between lives. */
@@ -25,7 +26,7 @@ export type Shelf = {
   /** Opens a new store for each life, as separate processes do. */
   open(): Store
   /**
-   * Expires the lease of a killed life. A lease lasts ten seconds (LEASE_MS in src/sender/environment.ts),
+   * Expires the lease of a killed life. A lease lasts ten seconds (LEASE_MS in src/ownership/heartbeat.ts),
    * too long to wait for in a test, so the row is moved into the past.
    */
   expire(): Promise<void>
@@ -158,8 +159,7 @@ function later(byMs: number): Clock {
 
 /** Polls until the condition holds, or until the test times out. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition()))
-    await new Promise<void>((resolve) => void systemClock.setTimer(resolve, POLL_MS))
+  while (!(await condition())) await pause(POLL_MS)
 }
 
 /** Waits until this many more blocks are sealed. */

@@ -115,6 +115,7 @@ test('the nightly workflow runs each long search', () => {
     'soak:retention',
     'peers',
     'nodes',
+    'geth',
     'mutants',
   ]
   for (const name of long) expect(text).toContain(`npm run ${name}`)

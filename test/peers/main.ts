@@ -1,6 +1,6 @@
-import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, endWith, write } from '../../tools/cli/shared/program.js'
-import { wantsColors } from '../support/wantsColors.js'
+import { colors } from '../../tools/cli/shared/output.js'
+import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
+import { endAfter } from '../support/endAfter.js'
 import { type PeersOptions, parseOptions } from './options.js'
 import { resultOf } from './result.js'
 import { runAll } from './runner.js'
@@ -18,7 +18,7 @@ async function run({ only, senders, json, forkUrl }: PeersOptions): Promise<numb
     onOutcome: showProgress,
   })
   const result = resultOf(report, chosen(subjects, senders))
-  await write(json ? `${JSON.stringify(result)}\n` : renderTable(result, createColors(wantsColors())))
+  await write(json ? `${JSON.stringify(result)}\n` : renderTable(result, colors()))
   return result.ok ? EXIT.held : EXIT.failed
 }
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type Corpus,
@@ -67,13 +67,18 @@ export function countOf(sentences: readonly Sentence[]): readonly Count[] {
 }
 
 function filesOf(places: readonly string[]): readonly string[] {
-  return places.flatMap((place) => filesIn(join(ROOT, place))).map((file) => relative(ROOT, file))
+  return places.flatMap((place) => filesIn(join(ROOT, place))).map(pathOf)
 }
 
 function filesIn(path: string): readonly string[] {
-  if (LEFT_OUT.test(relative(ROOT, path))) return []
+  if (LEFT_OUT.test(pathOf(path))) return []
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return []
   if (stats.isDirectory()) return readdirSync(path).flatMap((name) => filesIn(join(path, name)))
   return /\.(?:ts|mts|mjs|md)$/.test(path) ? [path] : []
+}
+
+/** From the root of the repository, with slashes on every system. */
+function pathOf(file: string): string {
+  return relative(ROOT, file).split(sep).join('/')
 }

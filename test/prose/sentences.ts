@@ -1,4 +1,5 @@
 import ts from 'typescript'
+import { lineOf, walk } from '../house/sources.js'
 
 /** A kind of text that is counted by itself. */
 export type Corpus = 'comments' | 'docs' | 'test titles' | 'messages'
@@ -19,8 +20,8 @@ export function sentencesOfSource(path: string, text: string): readonly Sentence
   for (const { position, body } of commentsOf(tree)) add('comments', lineAt(position), body)
   walk(tree, (node) => {
     const title = titleOf(node)
-    if (title !== undefined) add('test titles', lineAt(node.getStart(tree)), title)
-    else if (isProse(node, path)) add('messages', lineAt(node.getStart(tree)), wordsOf(node))
+    if (title !== undefined) add('test titles', lineOf(tree, node), title)
+    else if (isProse(node, path)) add('messages', lineOf(tree, node), wordsOf(node))
   })
   return found
 
@@ -80,11 +81,6 @@ export function faultsOf(sentence: string): readonly Fault[] {
   if (NOBODY.test(sentence)) faults.push('nobody')
   if (TOLD.test(sentence)) faults.push('told')
   return faults
-}
-
-function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
-  visit(node)
-  node.forEachChild((child) => walk(child, visit))
 }
 
 function commentsOf(tree: ts.SourceFile): readonly { readonly position: number; readonly body: string }[] {

@@ -7,7 +7,7 @@ import { POOL_OPTIONS } from './poolOptions.js'
 import { TIMED_STRIKES } from './port/drawTimedFaults.js'
 
 /**
- * The operator of these worlds states the truth; src/sender/following/corrected.test.ts covers wrong
+ * The operator of these worlds states the truth; src/lane/confirmation/corrected.test.ts covers wrong
  * statements.
  */
 const BEYOND_ROWS: ReadonlySet<number> = new Set([35])

@@ -1,4 +1,4 @@
-import { percentile } from '../../tools/cli/shared/statistics.js'
+import { percentile } from '../support/statistics.js'
 import type { Sample } from './sampler.js'
 
 type Measured = 'heapBytes' | 'timers' | 'sockets' | 'handles'

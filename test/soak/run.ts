@@ -5,6 +5,7 @@ import { createAccounts } from '../../tools/devnet/accounts.js'
 import type { Verdict } from '../demo/check.js'
 import { createPlainRpc } from '../demo/plainRpc.js'
 import { within } from '../demo/within.js'
+import { pause } from '../support/pause.js'
 import { type ChainProcess, startChain } from './chain.js'
 import { type Flatness, flatness } from './flat.js'
 import { createLoad, type Load } from './load.js'
@@ -172,7 +173,7 @@ async function sendSteadily(
       say(lineOf(samples.at(-1)!, loads, gatewayBytes))
     }
     for (; ticks * (1_000 / rate) <= now - startedAtMs; ticks++) for (const load of loads) load.send()
-    await new Promise<void>((resolve) => systemClock.setTimer(resolve, 1_000 / rate / 2))
+    await pause(1_000 / rate / 2)
   }
   return samples
 }

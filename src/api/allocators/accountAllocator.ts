@@ -85,6 +85,7 @@ export function createAccountAllocator(
   }
 }
 
+/** Each nonce between the cursor and this one would become a gap. */
 function farError(nonce: number, cursor: number): TxlaneError {
   return invalid('raw', `nonce ${nonce}`, `bytes with a nonce near the lane's next one, ${cursor}`)
 }

@@ -25,7 +25,6 @@ type AllocatorRuntime = {
 }
 
 type Parts<nonce extends number | bigint> = {
-  readonly closing: StopSignal
   readonly on: Lazy<nonce>['on']
   make(runtime: AllocatorRuntime): AllocatorInternals<nonce>
 }
@@ -34,7 +33,6 @@ type Parts<nonce extends number | bigint> = {
 export function createLazyAccountAllocator(options: OpenOptions, environment: Environment): Lazy<number> {
   const early = createEarlyListeners()
   return createLazy(environment, (closing) => ({
-    closing,
     on: (event, listener) => early.on(event as Parameters<typeof early.on>[0], listener),
     make: ({ createAccountAllocator }) => createAccountAllocator(options, environment, { early, closing }),
   }))
@@ -53,7 +51,6 @@ export function createLazyCounterAllocator<nonce extends number | bigint>(
     (options.logger || undefined)?.error?.({ error: safeError(error) }, 'a listener threw'),
   )
   return createLazy(environment, (closing) => ({
-    closing,
     on(event, listener) {
       if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
       if (!EVENTS.includes(event)) throw invalid('event', event, `one of ${EVENTS.join(', ')}`)

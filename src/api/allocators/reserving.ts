@@ -114,5 +114,3 @@ function fullError(windowMax: number): TxlaneError {
     fate: 'notExecuted',
   })
 }
-
-/** Each nonce in between would become a gap. */

@@ -24,7 +24,7 @@ const GROUP = 'txlane:treasury'
 const EVERY_MS = 10_000
 /** The last payment to each account is searched among this number of newest payments. */
 const PAGE = 500
-/** The minimum time between two checks, for any number of `look` calls. */
+/** The minimum time between two checks, for any number of `checkSoon` calls. */
 const REST_MS = 1_000
 
 /**

@@ -168,8 +168,8 @@ export class RecordHandle implements Tx {
    */
   async #whenOpen(isOver: () => boolean): Promise<Tx> {
     for (;;) {
-      const { failure, endPersisted: endKept } = this.#transaction
-      if (!this.#live && failure && endKept) throw failure
+      const { failure, endPersisted } = this.#transaction
+      if (!this.#live && failure && endPersisted) throw failure
       try {
         return await this.#opened()
       } catch (error) {

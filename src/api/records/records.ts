@@ -1,6 +1,6 @@
 import type { Address, Chain, Hash } from 'viem'
 import { isTxlaneError, TxlaneError } from '../../errors/base.js'
-import { listedLanes, listStored } from '../../ownership/lookup.js'
+import { askedBy, listedLanes, listStored } from '../../ownership/lookup.js'
 import type { OpenLane } from '../../ownership/open.js'
 import type { Clock } from '../../platform/clock.js'
 import type { ListOptions, RecordPage, Tx } from '../../types/index.js'
@@ -20,7 +20,7 @@ export type Records = {
     accounts?: readonly Address[],
   ): Promise<RecordPage>
   /** Connects all handles that were found before to the lane, which is open now. */
-  opened(lane: Pick<OpenLane, 'find' | 'key' | 'list'>): void
+  opened(lane: ReadableLane): void
 }
 
 /** A healthy node has opened the lane by then. Tries with a slow or silent node continue meanwhile. */
@@ -77,8 +77,7 @@ export function createRecords(parts: {
       if (lane) return lane.find(by)
       const key = await nameOf(opening)
       if (key === undefined) return undefined
-      const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
-      const stored = await store.find(key, asked)
+      const stored = await store.find(key, askedBy(by))
       return stored && handleOf(stored, key)
     },
     async list(options, opening, accounts = [address]) {

@@ -1,12 +1,9 @@
 import { type Fate, TxlaneError } from '../../errors/base.js'
+import { hasEndedUnexecuted } from '../../store/ended.js'
 import type { Stage } from '../../types/index.js'
 
-export function hasEnded(stage: Stage): boolean {
-  return stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
-}
-
 export function fateOf(stage: Stage): Fate {
-  if (hasEnded(stage)) return 'notExecuted'
+  if (hasEndedUnexecuted(stage)) return 'notExecuted'
   return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
 }
 

@@ -19,7 +19,7 @@ export type SenderLane = {
   /** Undefined before the lane is open. */
   readonly opened: OpenLane | undefined
   readonly isClosed: boolean
-  readonly opening: Pick<OpenOnce<OpenLane>, 'failed' | 'started'>
+  readonly opening: Pick<OpenOnce<OpenLane>, 'failed'>
   /** The requests that wait for the lane. Calls that come later wait behind them. */
   readonly arriving: Map<TxRequest, SendOptions>
   readonly on: ReturnType<typeof createEarlyListeners>['on']

@@ -5,6 +5,7 @@ import { timedCaller, untilOf } from '../../lane/transaction/timeLimit.js'
 import type { Transaction } from '../../lane/transaction/transaction.js'
 import type { OpenLane, OpenOptions } from '../../ownership/open.js'
 import type { Clock, Random } from '../../platform/clock.js'
+import { hasEndedUnexecuted } from '../../store/ended.js'
 import type { Sender, SendOptions, Tx, TxRequest } from '../../types/index.js'
 import { checkCost } from '../../validate/feeBounds.js'
 import { ownOptions, ownRequest } from '../../validate/own.js'
@@ -12,7 +13,7 @@ import { errorTxOf } from '../../validate/stageOrder.js'
 import { checkAccountOf, checkRequest, checkSendOptions } from '../../validate/validate.js'
 import { checkSequence } from '../../validate/validateCalls.js'
 import type { Member } from './member.js'
-import { fateOf, hasEnded } from './senderErrors.js'
+import { fateOf } from './senderErrors.js'
 import type { SenderLane } from './senderLane.js'
 
 /** The calls of a sender that add transactions to its lane. */
@@ -81,7 +82,7 @@ export function createSends(parts: {
     const known = await opened.find(id)
     if (known === undefined) return aborted('notExecuted')
     // The lane forgets an ended transaction once its end is in the store. Before that a crash may undo the end.
-    const isEnding = hasEnded(known.stage) && opened.session.transactions.has(id)
+    const isEnding = hasEndedUnexecuted(known.stage) && opened.session.transactions.has(id)
     return aborted(isEnding ? 'inFlight' : fateOf(known.stage), known)
   }
 

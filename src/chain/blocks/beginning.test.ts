@@ -25,7 +25,7 @@ function begun() {
   }
   const walk = createWalk({ length: 100 })
   const beginning = createBeginning(walk)
-  beginning.onPendingBlock(block(10))
+  beginning.onNewestBlock(block(10))
   const [part] = beginning.parts(true)
   return { walk, beginning, part, fetch, fetched }
 }
@@ -80,7 +80,7 @@ describe('a block that was seen before the walk began', () => {
 
   test('is the requested one, whatever else was seen since', async () => {
     const { walk, beginning, part, fetch } = begun()
-    beginning.onPendingBlock(block(11))
+    beginning.onNewestBlock(block(11))
     part?.take({ ok: true, result: wire(10) })
     await beginning.advance(block(11), fetch)
     expect(walk.hashAt(10)).toBe(hashOf(10))
@@ -89,7 +89,7 @@ describe('a block that was seen before the walk began', () => {
   test('predicts the properties of blocks until one has joined', () => {
     const beginning = createBeginning(createWalk({ length: 100 }))
     expect(beginning.block).toBeUndefined()
-    beginning.onPendingBlock(block(10))
+    beginning.onNewestBlock(block(10))
     expect(beginning.block?.gasLimit).toBe(block(10).gasLimit)
   })
 })

@@ -10,7 +10,7 @@ import { decoded, type Part, sealedOf } from './tickParts.js'
  */
 export type Beginning = {
   /** Reports a block that was shown as the newest before the walk began. */
-  onPendingBlock(block: LightHeader): void
+  onNewestBlock(block: LightHeader): void
   readonly block: SealedBlock | undefined
   /**
    * The calls to send next to the head. `isFirst`: the endpoint has not failed, and its answer shows that it
@@ -44,7 +44,7 @@ export function createBeginning(walk: Walk): Beginning {
   }
 
   return {
-    onPendingBlock(header) {
+    onNewestBlock(header) {
       block = sealedOf(header) ?? block
     },
     get block() {

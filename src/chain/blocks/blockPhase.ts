@@ -123,9 +123,9 @@ function distanceS(step: number, period: number): number {
 /** The periods between two blocks by the timestamps, and by the polls where a second of rounding leaves two. */
 function slotsBetween(before: Stamp, now: Stamp, period: number): number {
   const elapsedS = now.timestamp - before.timestamp
+  if (elapsedS % period === 0) return Math.max(1, elapsedS / period)
   const fewest = Math.max(1, Math.ceil((elapsedS - ROUNDING_S) / period))
   const most = Math.max(fewest, Math.floor((elapsedS + ROUNDING_S) / period))
-  if (elapsedS % period === 0) return Math.max(1, elapsedS / period)
   const byPolls = Math.round((now.seenMs - before.seenMs) / (period * SECOND_MS))
   return Math.min(Math.max(byPolls, fewest), most)
 }

@@ -46,7 +46,7 @@ export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
     /** The endpoint may be on another chain: the next tick is believed only if it proves the opposite. */
     requireChainCheck(): void
     /** Reports the newest block of a reading that was made before the walk began. */
-    saw(block: LightHeader): void
+    onNewestBlock(block: LightHeader): void
     /** Reports hashes that an external feed saw pre-confirmed. */
     observe(blockNumber: number, hashes: readonly Hash[]): void
     readonly head: SealedBlock | undefined
@@ -126,7 +126,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       loop.wake()
     },
     requireChainCheck: tick.requireChainCheck,
-    saw: chain.onPendingBlock,
+    onNewestBlock: chain.onNewestBlock,
     observe(blockNumber, hashes) {
       for (const [follower, own] of followers.ownOf(hashes, 0)) follower.observed(blockNumber, own)
     },

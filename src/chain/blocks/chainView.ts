@@ -36,7 +36,7 @@ export type ChainView = {
   /** The highest block seen under a tag; `'absent'` if the endpoint does not have the tag. */
   tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
   /** Reports the newest block of a reading that was made before the walk began. */
-  onPendingBlock(block: LightHeader): void
+  onNewestBlock(block: LightHeader): void
   /** The calls of a tick next to the head. `isFirst`: see `Beginning`. */
   parts(isFirst: boolean): readonly Part[]
   /**
@@ -93,7 +93,7 @@ export function createChainView(
     hashAt: walk.hashAt,
     reach: walk.reach,
     tag: tags.get,
-    onPendingBlock: beginning.onPendingBlock,
+    onNewestBlock: beginning.onNewestBlock,
     parts: (isFirst) => [
       ...beginning.parts(isFirst),
       ...tags.parts(walk.tip?.number ?? -1),

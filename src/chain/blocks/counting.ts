@@ -7,10 +7,10 @@ import { decoded, type Part } from './tickParts.js'
 /** The calls of a tick for the lanes that follow the chain: the counts of their accounts, and balances. */
 export type Counting = {
   /**
-   * `pending`: the count at `pending` is worth reading. Each reading adds a function to `told`, which the
-   * tracker calls after the blocks.
+   * `pending`: the count at `pending` is worth reading. Each reading adds a function to `reports`, which the
+   * tick calls after the blocks.
    */
-  parts(pending: boolean, told: ((head: number) => void)[]): readonly Part[]
+  parts(pending: boolean, reports: ((head: number) => void)[]): readonly Part[]
   /**
    * How often the follower has to poll: if a block did not contain its transactions, it needs its counts
    * before the next block.

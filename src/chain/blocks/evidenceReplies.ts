@@ -4,6 +4,7 @@ import { decodeData, decodeHeader, decodeNumber } from '../../rpc/codec.js'
 import { isHistoryRefused } from '../../rpc/history.js'
 import type { RpcReply } from '../../rpc/port.js'
 import { readStatements, says } from '../../rpc/statements.js'
+import { decoded } from './tickParts.js'
 
 /** One reading of a block. A header from the RPC codec has this type. */
 export type BlockReading = {
@@ -70,14 +71,4 @@ export function readDelegated(reply: RpcReply | undefined): boolean | undefined 
 /** Requests the count at a block named by its hash (EIP-1898), which no reorg can change. */
 export function countAtHash(address: Hex, blockHash: Hash) {
   return { method: 'eth_getTransactionCount', params: [address, { blockHash }] }
-}
-
-// An answer that cannot be decoded counts as no answer.
-function decoded<t>(reply: RpcReply | undefined, decode: (result: unknown) => t): t | undefined {
-  if (!reply?.ok) return undefined
-  try {
-    return decode(reply.result)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { upwards } from '../../ledger/evidenceSearch.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { SealedBlock } from './follower.js'
 
@@ -100,5 +101,5 @@ export function isSame(shown: SealedBlock | undefined, latest: SealedBlock): boo
 
 /** The numbers from `first` (inclusive) to `end` (exclusive). */
 export function numbersFrom(first: number, end: number): readonly number[] {
-  return Array.from({ length: end - first }, (_, index) => first + index)
+  return upwards(first, end - first)
 }

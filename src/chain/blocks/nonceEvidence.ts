@@ -16,6 +16,7 @@ import {
   nextCounts,
   type Search,
   type SearchEnd,
+  upwards,
 } from '../../ledger/evidenceSearch.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { countCall, headerCall } from '../../rpc/codec.js'
@@ -323,8 +324,4 @@ async function readBodies({ query, ask }: Reader, numbers: readonly number[]): P
     bodies.push(body)
   }
   return bodies
-}
-
-function upwards(first: number, length: number): readonly number[] {
-  return Array.from({ length }, (_, index) => first + index)
 }

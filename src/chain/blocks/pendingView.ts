@@ -14,8 +14,10 @@ export type PendingView = {
   forget(): void
 }
 
+const NOTHING_SEEN = { number: -1, count: 0, last: undefined as Hash | undefined }
+
 export function createPendingView(): PendingView {
-  let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
+  let seen = NOTHING_SEEN
   return {
     added({ number: named, hashes }, head) {
       const number = named ?? head + 1
@@ -26,7 +28,7 @@ export function createPendingView(): PendingView {
       return { number, hashes, from }
     },
     forget() {
-      seen = { number: -1, count: 0, last: undefined }
+      seen = NOTHING_SEEN
     },
   }
 }

@@ -108,7 +108,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
   async function report(
     loop: LoopState,
     latest: SealedBlock,
-    { pending, reports: told }: Answer,
+    { pending, reports }: Answer,
     { port, askedAtMs, shown }: Sent,
   ): Promise<void> {
     failures = 0
@@ -134,7 +134,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     if (pending !== undefined) options.onPendingBlock?.(pending, latest, claimed)
     const added = pending && pending !== 'refused' ? pendingView.added(pending, claimed) : undefined
     if (added) preconfirmed(added)
-    for (const reportCounts of told) reportCounts(head)
+    for (const reportCounts of reports) reportCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
     // A head that does not join, or lags, does not predict the next block.
     if (chain.tip?.hash === latest.hash) pacing.headed(latest, newHead)

@@ -6,8 +6,8 @@ import type { SealedBlock } from './follower.js'
 export type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
 
 /**
- * Decodes a reply. Undefined if the call failed or its result cannot be decoded: a tick never throws because
- * of an answer.
+ * Decodes a reply. Undefined if the call failed or its result cannot be decoded: no answer of an endpoint
+ * makes its reader throw.
  */
 export function decoded<T>(
   reply: RpcReply | undefined,

@@ -40,10 +40,7 @@ export function createEndpointHealth(parts: {
   const healths = new Map(parts.endpoints.map((endpoint) => [endpoint, newHealth()]))
   const of = (endpoint: PoolEndpoint) => healths.get(endpoint) as Health
 
-  async function probeOnce(
-    endpoint: PoolEndpoint,
-    onOtherChain: (endpoint: PoolEndpoint) => void,
-  ): Promise<void> {
+  async function look(endpoint: PoolEndpoint, onOtherChain: (endpoint: PoolEndpoint) => void): Promise<void> {
     const health = of(endpoint)
     const tip = tracker().head
     const startedMs = clock.now()
@@ -73,7 +70,7 @@ export function createEndpointHealth(parts: {
     return { number, hash: tracker().hashAt(number) }
   }
 
-  return { of, look: probeOnce }
+  return { of, look }
 }
 
 function newHealth(): Health {

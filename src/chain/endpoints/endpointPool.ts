@@ -69,7 +69,7 @@ export type EndpointPool = {
   /** Other endpoints that may be read, to compare their view of the chain with that of the reader. */
   others(): readonly PoolEndpoint[]
   /** The answers of the reader contradict its own blocks, or another endpoint. Another endpoint is read if there is one. */
-  requireChainCheck(why: string): void
+  doubtReader(why: string): void
   /** Endpoints that accept transactions, in the order in which they are tried. */
   senders(): readonly PoolEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
@@ -159,7 +159,7 @@ export async function openEndpointPool(options: {
     horizon: limits.reorgHorizon,
   })
   const shown = prober.newest(selector.current)
-  if (shown !== undefined) tracker.saw(shown)
+  if (shown !== undefined) tracker.onNewestBlock(shown)
   let blockHash: Hash | undefined
   /** After a new block, a poll may leave before its turn. */
   function noteBlock(): void {
@@ -201,7 +201,7 @@ export async function openEndpointPool(options: {
     dataFees,
     turns: createTurns(turnsClock),
     others: selector.others,
-    requireChainCheck: selector.requireChainCheck,
+    doubtReader: selector.doubtReader,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
     onEndpoint(listener) {
       listeners.add(listener)

@@ -19,7 +19,7 @@ export type EndpointSelector = {
   /** The other endpoints that may be read, the best first. */
   others(): readonly PoolEndpoint[]
   /** The answers of the current endpoint are contradicted: another one is read as soon as one is known to be well. */
-  requireChainCheck(why: string): void
+  doubtReader(why: string): void
   stop(): void
 }
 
@@ -149,7 +149,7 @@ export function createEndpointSelector(parts: {
       leaveOut(current)
     },
     others: () => byRank(all.filter((one) => one !== current && one.probed && !one.gate.isBlocked)),
-    requireChainCheck(why) {
+    doubtReader(why) {
       if (run.doubtedFor !== why) tell(current, 'doubtful', why)
       run.doubtedFor = why
       if (!alone && !looking && !stopped) void look()

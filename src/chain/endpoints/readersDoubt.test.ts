@@ -51,7 +51,7 @@ function readersOf(count: number, silent: readonly number[] = []) {
 
 test('a doubt about the reader is resolved at once: another endpoint with the same blocks becomes the reader', async () => {
   const { selector, clock, told, asked } = readersOf(2)
-  selector.requireChainCheck('it counts 7')
+  selector.doubtReader('it counts 7')
   await clock.advance(0)
   expect(told).toEqual(['e0 doubtful it counts 7', 'e0 down', 'e1 reader'])
   expect([asked(), selector.current.port.name]).toEqual([[1, 1], 'e1'])
@@ -69,7 +69,7 @@ test('a doubt about the reader is resolved at once: another endpoint with the sa
 test('a doubt is emitted once for each reason', async () => {
   const { selector, clock, told } = readersOf(2, [1])
   for (const why of ['it counts 7', 'it counts 7', 'it counts 8']) {
-    selector.requireChainCheck(why)
+    selector.doubtReader(why)
     await clock.advance(0)
   }
   expect(told).toEqual(['e0 doubtful it counts 7', 'e0 doubtful it counts 8'])
@@ -77,7 +77,7 @@ test('a doubt is emitted once for each reason', async () => {
 
 test('while no other endpoint can be read, the search repeats each second, not each 10 s', async () => {
   const { selector, clock, told, asked } = readersOf(2, [1])
-  selector.requireChainCheck('it counts 7')
+  selector.doubtReader('it counts 7')
   await clock.advance(0)
   expect(asked()).toEqual([1, 1])
   for (const looks of [2, 3]) {
@@ -94,20 +94,20 @@ test('while no other endpoint can be read, the search repeats each second, not e
 
 test('one search runs at a time', async () => {
   const { selector, clock, asked } = readersOf(2, [1])
-  selector.requireChainCheck('it counts 7')
-  selector.requireChainCheck('it counts 8')
+  selector.doubtReader('it counts 7')
+  selector.doubtReader('it counts 8')
   await clock.advance(0)
   expect(asked()).toEqual([1, 1])
 })
 
 test('with one endpoint, or after a stop, a doubt sends no request', async () => {
   const alone = readersOf(1)
-  alone.selector.requireChainCheck('it counts 7')
+  alone.selector.doubtReader('it counts 7')
   await alone.clock.advance(0)
   expect([alone.asked(), alone.told]).toEqual([[0], ['e0 doubtful it counts 7']])
   const stopped = readersOf(2)
   stopped.selector.stop()
-  stopped.selector.requireChainCheck('it counts 7')
+  stopped.selector.doubtReader('it counts 7')
   await stopped.clock.advance(0)
   expect(stopped.asked()).toEqual([0, 0])
 })

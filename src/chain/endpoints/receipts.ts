@@ -5,7 +5,7 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import type { Clock } from '../../platform/clock.js'
-import { queueMicro } from '../../platform/microtask.js'
+import { createTurnBatch } from '../../platform/microtask.js'
 import { type FoundReceipt, isReceiptError, readReceipts } from '../../rpc/methods/readReceipts.js'
 import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
 import {
@@ -63,24 +63,13 @@ export function createReceipts(
   const { clock, timeoutMs } = options
   const tracker = () => endpointPool.tracker
   const missing = createMissingReceipts({ tracker, clock, restMsMax: options.restMsMax })
-  let asked: Asked[] = []
-  let scheduled = false
+  const add = createTurnBatch<Asked>((all) => {
+    for (let start = 0; start < all.length; start += BATCH_MAX) void read(all.slice(start, start + BATCH_MAX))
+  })
   let turn = 0
 
   function ask(one: Omit<Asked, 'done'>): Promise<TransactionReceipt | undefined> {
-    return new Promise((done) => {
-      asked.push({ ...one, done })
-      if (scheduled) return
-      scheduled = true
-      queueMicro(post)
-    })
-  }
-
-  function post(): void {
-    scheduled = false
-    const all = asked
-    asked = []
-    for (let start = 0; start < all.length; start += BATCH_MAX) void read(all.slice(start, start + BATCH_MAX))
+    return new Promise((done) => add({ ...one, done }))
   }
 
   /** Asks the reader. Receipts that it did not have before either are also asked of another endpoint. */

@@ -5,6 +5,7 @@ import type { DeliveryStatus } from '../../delivery/delivery.js'
 import type { Refresh } from '../../delivery/retransmit.js'
 import type { Book } from '../../ledger/book.js'
 import type { Clock } from '../../platform/clock.js'
+import { createDoneWaiters } from '../../platform/doneWaiters.js'
 import type { Limits } from '../../types/index.js'
 import { tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
@@ -105,7 +106,7 @@ export function createBroadcaster(context: BroadcastContext, callbacks: Broadcas
   const { lane, endpointPool, clock, limits, broadcast, transactions } = context
   const { book } = lane
   const { sent, again, freed, outcome } = callbacks
-  const idlers: (() => void)[] = []
+  const idlers = createDoneWaiters(() => isIdle())
   const recipients = createRecipients(endpointPool)
   const { posting, said } = createFanOut({
     clock,
@@ -123,9 +124,7 @@ export function createBroadcaster(context: BroadcastContext, callbacks: Broadcas
       if (recipients.several) for (const nonce of nonces) offers.elsewhere(nonce)
     },
     failed,
-    idle() {
-      if (isIdle()) for (const done of idlers.splice(0)) done()
-    },
+    idle: idlers.check,
   })
   const offers = createOffers({ book, recipients, senders, broadcast })
 
@@ -182,10 +181,7 @@ export function createBroadcaster(context: BroadcastContext, callbacks: Broadcas
     get window() {
       return primary()?.most ?? limits.window
     },
-    idle() {
-      if (isIdle()) return Promise.resolve()
-      return new Promise((resolve) => idlers.push(resolve))
-    },
+    idle: idlers.add,
     stop() {
       for (const sender of senders.all()) sender.stop()
     },

@@ -37,18 +37,18 @@ export function createBytesSender(
     readonly freed: () => void
   },
 ): BytesSender {
-  const outcomes = createSendResults(context, { ...parts, broadcaster: () => broadcaster })
+  const results = createSendResults(context, { ...parts, broadcaster: () => broadcaster })
   const broadcaster: BytesSender = Object.assign(
     createBroadcaster(context, {
       sent: parts.sent,
       freed: parts.freed,
-      outcome: outcomes.take,
+      outcome: results.take,
       again(nonce) {
         const transaction = parts.transactionOf(nonce)
         if (transaction) context.events.emit('rebroadcast', { tx: context.txOf(transaction) })
       },
     }),
-    { later: outcomes.later },
+    { later: results.later },
   )
   return broadcaster
 }

@@ -12,7 +12,7 @@ import { countsElsewhere } from './countsElsewhere.js'
 
 export type CountSettlingContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubtReader' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>

@@ -8,7 +8,7 @@ type EvidenceEffectsParts = {
   readonly lane: Lane
   readonly tracker: Pick<Tracker, 'hashAt' | 'reach'>
   /** Receives the nonces whose blocks the walk has not reached yet. */
-  readonly blocksNotYetVerified: Set<number>
+  readonly unverifiedNonces: Set<number>
   /** The block of our transaction that has a tuple for this nonce (EIP-7702), if there is one. */
   readonly carriedIn: (nonce: number) => BlockRef | undefined
 }
@@ -16,18 +16,13 @@ type EvidenceEffectsParts = {
 /** Applies conclusive evidence to the slots, and extends the walk to its blocks. */
 export type EvidenceEffects = ReturnType<typeof createEvidenceEffects>
 
-export function createEvidenceEffects({
-  lane,
-  tracker,
-  blocksNotYetVerified,
-  carriedIn,
-}: EvidenceEffectsParts) {
+export function createEvidenceEffects({ lane, tracker, unverifiedNonces, carriedIn }: EvidenceEffectsParts) {
   const { book } = lane
 
   /** A block that the walk does not know could leave unnoticed, so the walk is extended to it. */
   function reach(nonce: number, number: number): void {
     if (tracker.hashAt(number) !== undefined) return
-    blocksNotYetVerified.add(nonce)
+    unverifiedNonces.add(nonce)
     tracker.reach(number)
   }
 

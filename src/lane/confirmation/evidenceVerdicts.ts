@@ -10,13 +10,13 @@ import type { Emitter } from '../emitter.js'
 import { settledUpTo } from './depth.js'
 import type { EvidenceEffects } from './evidenceEffects.js'
 import type { EvidenceSearch } from './evidenceSearch.js'
-import { tellForeign } from './foreign.js'
+import { emitForeign } from './foreign.js'
 import type { Seed } from './seeding.js'
 import type { UsedCount } from './usedCount.js'
 
 type EvidenceVerdictsContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'doubtReader' | 'others' | 'reader' | 'tracker'>
   readonly limits: Limits
   readonly lossDepth: 'child' | 'safe' | number
   readonly store: Store
@@ -81,7 +81,7 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
       return fruitless(book.floor, head, 'why' in verdict ? verdict.why : undefined)
     const [witness] = verdict.witnesses
     book.raise(nonce + 1)
-    void tellForeign(context, { nonce, hash: witness?.hash, block: verdict.block.number })
+    void emitForeign(context, { nonce, hash: witness?.hash, block: verdict.block.number })
     used.liftJump()
     return book.floor < used.newest
   }
@@ -95,7 +95,7 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
   function refuted({ claimed, shown }: Extract<EvidenceVerdict, { kind: 'refuted' }>, head: number): false {
     const why = `the endpoint counts ${claimed} used nonces, and the bodies of its blocks show ${shown}`
     used.refuted(shown)
-    endpointPool.requireChainCheck(why)
+    endpointPool.doubtReader(why)
     return pause(head, why)
   }
 

@@ -16,7 +16,7 @@ export type FinalityContext = {
   readonly lane: Lane
   readonly endpointPool: Pick<
     EndpointPool,
-    'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker' | 'turns'
+    'chainId' | 'doubtReader' | 'others' | 'reader' | 'tracker' | 'turns'
   >
   readonly clock: Clock
   readonly limits: Limits
@@ -30,7 +30,7 @@ export type FinalityContext = {
 type FinalityParts = {
   readonly context: FinalityContext
   /** Nonces that were used in blocks which the walk has not seen. */
-  readonly blocksNotYetVerified: Set<number>
+  readonly unverifiedNonces: Set<number>
   readonly finalityIndex: FinalityIndex
 }
 
@@ -47,12 +47,12 @@ export type Finality = {
   readonly wanted: boolean
 }
 
-export function createFinality({ context, blocksNotYetVerified, finalityIndex }: FinalityParts): Finality {
+export function createFinality({ context, unverifiedNonces, finalityIndex }: FinalityParts): Finality {
   const { lane, endpointPool, clock } = context
   const { book } = lane
   const { tracker, turns } = endpointPool
   const spots = createSpotCheck(context, (nonce, block, isOnChain) => {
-    if (isOnChain || reorgedOut(nonce, block) === false) blocksNotYetVerified.delete(nonce)
+    if (isOnChain || reorgedOut(nonce, block) === false) unverifiedNonces.delete(nonce)
   })
   const witnesses = createWitnessCheck(context)
   const deepReorgs = createDeepReorgs(context)
@@ -69,7 +69,7 @@ export function createFinality({ context, blocksNotYetVerified, finalityIndex }:
     if (walked === slot.at.hash) return true
     if (walked !== undefined) return reorgedOut(nonce, slot.at)
     // The walk has seen the block, and the block stayed on the chain as long as blocks are kept.
-    if (!blocksNotYetVerified.has(nonce)) return true
+    if (!unverifiedNonces.has(nonce)) return true
     if (!tracker.reach(slot.at.number)) spots.ask(nonce, slot.at)
     return undefined
   }
@@ -91,23 +91,23 @@ export function createFinality({ context, blocksNotYetVerified, finalityIndex }:
 
   return {
     async advance(head) {
-      for (const nonce of blocksNotYetVerified)
-        if (isCanonical(nonce) !== undefined) blocksNotYetVerified.delete(nonce)
+      for (const nonce of unverifiedNonces)
+        if (isCanonical(nonce) !== undefined) unverifiedNonces.delete(nonce)
       await turns.each(book.dueForVerdict(settledUpTo(context, head)), (nonce) => {
         if (isCanonical(nonce) === true && witnesses.confirmed(nonce))
           lane.apply(nonce, { type: 'lossDepth' })
       })
       const horizon = finalUpTo(context, head)
-      const isWalked = (nonce: number) => !blocksNotYetVerified.has(nonce)
+      const isWalked = (nonce: number) => !unverifiedNonces.has(nonce)
       finalityIndex.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, isWalked, clock)
       await turns.each(book.dueForHorizon(horizon), (nonce) => {
-        if (!blocksNotYetVerified.has(nonce)) lane.apply(nonce, { type: 'horizon' })
+        if (!unverifiedNonces.has(nonce)) lane.apply(nonce, { type: 'horizon' })
       })
     },
     joined: deepReorgs.came,
     left(block) {
       for (const nonce of book.usedIn(block.hash))
-        if (reorgedOut(nonce, block) === undefined) blocksNotYetVerified.add(nonce)
+        if (reorgedOut(nonce, block) === undefined) unverifiedNonces.add(nonce)
     },
     get wanted() {
       return witnesses.wanted

@@ -8,7 +8,6 @@ import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneSession } from '../session/laneSession.js'
 import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
-import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waitErrors.js'
 import { createFinality, type Finality, type FinalityContext } from './finality.js'
 import type { FinalityIndex } from './finalityIndex.js'
@@ -33,13 +32,12 @@ export type FollowOptions = {
   readonly regression: NonceRegression
   readonly barrier: AuthorizationBarrier
   /** Nonces that were used in blocks which the walk has not seen. */
-  readonly blocksNotYetVerified: Set<number>
+  readonly unverifiedNonces: Set<number>
   readonly finalityIndex: FinalityIndex
-  readonly delivered: Pick<Broadcaster, 'claimed' | 'counted' | 'refreshed' | 'kick'>
+  readonly broadcaster: Pick<Broadcaster, 'claimed' | 'counted' | 'refreshed' | 'kick'>
   /** True while our lease is certainly still valid. Otherwise a successor may have used an unknown nonce. */
   readonly leased: () => boolean
   readonly waiting: () => number
-  readonly transactionOf: (nonce: number) => Transaction | undefined
   /** A tick was processed completely. */
   readonly ticked: (newHead: boolean) => void
   readonly broken: (error: unknown) => void
@@ -56,17 +54,17 @@ export function createFollower(options: FollowOptions): Follower {
     usage,
     regression,
     barrier,
-    blocksNotYetVerified,
+    unverifiedNonces,
     finalityIndex,
-    delivered,
+    broadcaster,
   } = options
   const { lane, endpointPool, clock } = context
   const { waiting } = context.session
   const { book } = lane
   const { tracker } = endpointPool
-  const finality = createFinality({ context, blocksNotYetVerified, finalityIndex })
+  const finality = createFinality({ context, unverifiedNonces, finalityIndex })
   const pendingBlocks = createPendingBlocks({ lane, endpointPool })
-  const refreshes = createRefreshes(context, delivered)
+  const refreshes = createRefreshes(context, broadcaster)
   const silence = createRepeats<{ readonly endpoint: string; readonly why: string }>({
     clock,
     kindOf: ({ endpoint, why }) => kindOfWords(endpoint, why),
@@ -114,7 +112,7 @@ export function createFollower(options: FollowOptions): Follower {
     preconfirmed: pendingBlocks.shown,
     observed(blockNumber, own) {
       pendingBlocks.reported(blockNumber, own)
-      delivered.kick()
+      broadcaster.kick()
     },
     counts({ latest, pending, askedAtMs }, head) {
       if (pending !== undefined) pendingBlocks.counted(pending, askedAtMs)
@@ -122,8 +120,8 @@ export function createFollower(options: FollowOptions): Follower {
       const isOfPool = endpointPool.reader.profile.current().pending === 'mempool'
       if (!isOfPool) lane.counted(0)
       else if (pending !== undefined) lane.counted(pending)
-      if (pending !== undefined) delivered.counted({ count: pending, askedAtMs, atMs: clock.now() })
-      if (latest !== undefined) delivered.claimed(Math.max(latest, (isOfPool && pending) || 0))
+      if (pending !== undefined) broadcaster.counted({ count: pending, askedAtMs, atMs: clock.now() })
+      if (latest !== undefined) broadcaster.claimed(Math.max(latest, (isOfPool && pending) || 0))
       pendingBlocks.countsTaken()
       if (latest === undefined || !options.leased()) return
       if (seeding.count({ latest, pending }, head)) return
@@ -180,7 +178,7 @@ function countsBetweenBlocks({ lane: { book }, endpointPool }: FollowContext): b
  */
 function createRefreshes(
   { clock, endpointPool, limits }: Pick<FollowContext, 'clock' | 'endpointPool' | 'limits'>,
-  delivered: Pick<Broadcaster, 'refreshed'>,
+  broadcaster: Pick<Broadcaster, 'refreshed'>,
 ) {
   // A block was sealed since the last tick.
   let isSealed = false
@@ -194,7 +192,7 @@ function createRefreshes(
     ticked(look: Look): void {
       const isRefresh = profile().pending === 'preconfirmed' && watch.isNew(look)
       if (isSealed || isRefresh) {
-        const isInformative = delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
+        const isInformative = broadcaster.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
         // If the poll said nothing about recent sends, the next poll may be the first that can show them.
         if (isInformative) watch.noteUsed(look)
       }

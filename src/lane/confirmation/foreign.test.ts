@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { LaneContext } from '../engine/context.js'
-import { tellForeign } from './foreign.js'
+import { emitForeign } from './foreign.js'
 import { foreign } from './scriptedLane.fixture.js'
 
 /** A lane whose store answers when the test releases it. */
@@ -26,13 +26,13 @@ const used = { ...payload, block: 11 }
 
 test('emits foreign for a transaction that no store knows', async () => {
   const { context, emitted } = laneWith(async () => undefined)
-  await tellForeign(context, used)
+  await emitForeign(context, used)
   expect(emitted).toEqual([payload])
 })
 
 test('emits nothing for a transaction of an earlier process of this lane', async () => {
   const { context, emitted } = laneWith(async () => ({ id: 'transaction-1' }) as StoredTransaction)
-  await tellForeign(context, used)
+  await emitForeign(context, used)
   expect(emitted).toEqual([])
 })
 
@@ -40,7 +40,7 @@ test('reports an error of the store, and emits foreign all the same', async () =
   const { context, emitted, errors } = laneWith(async () => {
     throw new Error('the disk is full')
   })
-  await tellForeign(context, used)
+  await emitForeign(context, used)
   expect(emitted).toEqual([payload])
   expect(errors).toHaveLength(1)
 })
@@ -50,22 +50,22 @@ test('emits nothing if the lane was closed during the lookup', async () => {
     context.closed = true
     return undefined
   })
-  await tellForeign(context, used)
+  await emitForeign(context, used)
   expect(emitted).toEqual([])
 })
 
 test('emits nothing for a block, or a nonce, from before the first record', async () => {
   const { context, emitted } = laneWith(async () => undefined)
-  await tellForeign(context, { ...payload, block: 10 })
-  await tellForeign(context, { ...payload, nonce: 2, block: undefined })
+  await emitForeign(context, { ...payload, block: 10 })
+  await emitForeign(context, { ...payload, nonce: 2, block: undefined })
   expect(emitted).toEqual([])
 })
 
 test('emits foreign for such a nonce if it was taken from a transaction, or if the block is unknown', async () => {
   const { context, emitted } = laneWith(async () => undefined)
   const tx = { id: 'transaction-1' } as Tx
-  await tellForeign(context, { ...payload, block: 10, tx })
-  await tellForeign(context, { ...payload, block: undefined })
-  await tellForeign(context, { ...payload, nonce: 2, block: 11, tx })
+  await emitForeign(context, { ...payload, block: 10, tx })
+  await emitForeign(context, { ...payload, block: undefined })
+  await emitForeign(context, { ...payload, nonce: 2, block: 11, tx })
   expect(emitted).toEqual([{ ...payload, tx }, payload, { ...payload, nonce: 2, tx }])
 })

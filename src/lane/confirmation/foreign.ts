@@ -21,7 +21,7 @@ type ForeignContext = {
  * sent in an earlier process, and has pruned from its book since, is in its store and is not foreign. Uses
  * from before the lane's first record are not reported either, unless they took the nonce of a transaction.
  */
-export async function tellForeign(
+export async function emitForeign(
   context: ForeignContext,
   used: {
     readonly nonce: number

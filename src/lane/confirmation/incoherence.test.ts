@@ -7,7 +7,7 @@ const FIRST = 7
 
 function doubting() {
   const doubts: string[] = []
-  const endpointPool = { reader: {}, requireChainCheck: (why: string) => void doubts.push(why) }
+  const endpointPool = { reader: {}, doubtReader: (why: string) => void doubts.push(why) }
   const doubt = createIncoherence(endpointPool as unknown as Parameters<typeof createIncoherence>[0])
   const read = (pending: number | undefined, latest = FIRST) => doubt({ latest, pending })
   return { endpointPool, doubts, read }

@@ -11,7 +11,7 @@ const READINGS_MIN = 2
  * because the reader would change for ever if all endpoints had that fault.
  */
 export function createIncoherence(
-  endpointPool: Pick<EndpointPool, 'reader' | 'requireChainCheck'>,
+  endpointPool: Pick<EndpointPool, 'reader' | 'doubtReader'>,
 ): (counts: { readonly latest: number; readonly pending: number | undefined }) => void {
   const doubted = new Set<PoolEndpoint>()
   let inARow: { readonly endpoint: PoolEndpoint; readonly readings: number } | undefined
@@ -22,7 +22,7 @@ export function createIncoherence(
     inARow = pending < latest ? { endpoint, readings: before + 1 } : undefined
     if (inARow === undefined || inARow.readings < READINGS_MIN || doubted.has(endpoint)) return
     doubted.add(endpoint)
-    endpointPool.requireChainCheck(
+    endpointPool.doubtReader(
       `the endpoint counts ${pending} nonces at \`pending\`, and ${latest} at \`latest\``,
     )
   }

@@ -30,7 +30,7 @@ export const JUMP_MAX = 64
 export function createJumpHold(
   context: {
     readonly lane: Lane
-    readonly endpointPool: Pick<EndpointPool, 'requireChainCheck'>
+    readonly endpointPool: Pick<EndpointPool, 'doubtReader'>
     readonly errors: Repeats<Error>
     readonly closed: boolean
   },
@@ -57,7 +57,7 @@ export function createJumpHold(
     if (lower !== undefined) {
       belief.forget()
       if (heldFor !== undefined) lift()
-      return endpointPool.requireChainCheck(contradiction(latest, lower))
+      return endpointPool.doubtReader(contradiction(latest, lower))
     }
     heldFor = latest
     lane.holds.add('jump', jumpDetail(latest, book.cursor, head))

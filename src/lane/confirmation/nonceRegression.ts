@@ -3,8 +3,8 @@ import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { isBound } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
+import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
-import { reportError } from '../../platform/reportError.js'
 import type { StopSignal } from '../../platform/stopSignal.js'
 import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Limits } from '../../types/index.js'
@@ -14,7 +14,7 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type NonceRegressionContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubtReader' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
@@ -50,7 +50,7 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   const { book } = lane
   const tracker = endpointPool.tracker
   let since: { readonly head: number; readonly atMs: number } | undefined
-  let reading = false
+  const asking = createOneAtATime(context)
   let droppedTo: number | undefined
   // The hold that was set because of the count alone.
   let hold: 'jump' | 'deepReorg' | undefined
@@ -75,18 +75,7 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     const nowMs = clock.now()
     since ??= { head, atMs: nowMs }
     const stands = head > since.head || nowMs - since.atMs >= STANDS_MS
-    if (stands && !reading) void look(head)
-  }
-
-  async function look(head: number): Promise<void> {
-    reading = true
-    try {
-      await withStopSignal(context.closing, (signal) => read(head, signal))
-    } catch (error) {
-      reportError(context, error)
-    } finally {
-      reading = false
-    }
+    if (stands) asking.run(() => withStopSignal(context.closing, (signal) => read(head, signal)))
   }
 
   async function read(head: number, signal: AbortSignal): Promise<void> {
@@ -99,13 +88,11 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return
     const shown = shownByBlocks(context)
     if (found < shown) {
-      endpointPool.requireChainCheck(
+      endpointPool.doubtReader(
         `the endpoint counts ${found} used nonces, and its own blocks hold a transaction with nonce ${shown - 1}`,
       )
     } else if (await isHigherElsewhere(found)) {
-      endpointPool.requireChainCheck(
-        `the endpoint counts ${found} used nonces, and another endpoint counts more`,
-      )
+      endpointPool.doubtReader(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
     } else if (found < book.finalTo) {
       holdFor('deepReorg', found, resetDetail(found, book.finalTo, head))
       context.events.emit('deepReorg', { nonce: found })

@@ -54,7 +54,7 @@ function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
       chainId: chain.settings.chainId,
       reader: { port },
       others: () => [],
-      requireChainCheck: () => {},
+      doubtReader: () => {},
       tracker: {
         head: { number: to },
         hashAt: (number: number) => (number === to ? tipHash() : chain.canonical[number]?.hash),

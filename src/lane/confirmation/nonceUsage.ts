@@ -5,6 +5,7 @@ import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointP
 import type { Book } from '../../ledger/book.js'
 import { type BlockRef, isBound } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
+import { createDoneWaiters } from '../../platform/doneWaiters.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { StopSignal } from '../../platform/stopSignal.js'
@@ -22,7 +23,7 @@ import { createUsedCount } from './usedCount.js'
 
 type NonceUsageContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubtReader' | 'others' | 'reader' | 'tracker'>
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits
@@ -65,13 +66,13 @@ export type NonceUsage = {
 }
 
 /**
- * @param blocksNotYetVerified receives the nonces whose blocks the walk has not reached yet
+ * @param unverifiedNonces receives the nonces whose blocks the walk has not reached yet
  * @param carriedIn returns the block of our transaction that has a tuple for this nonce (EIP-7702), if there
  *   is one
  */
 export function createNonceUsage(
   context: NonceUsageContext,
-  blocksNotYetVerified: Set<number>,
+  unverifiedNonces: Set<number>,
   carriedIn: (nonce: number) => BlockRef | undefined,
 ): NonceUsage {
   const { lane, endpointPool, clock } = context
@@ -79,12 +80,12 @@ export function createNonceUsage(
   const tracker = endpointPool.tracker
   const used = createUsedCount(context)
   const search = createEvidenceSearch({ clock, book })
-  const effects = createEvidenceEffects({ lane, tracker, blocksNotYetVerified, carriedIn })
+  const effects = createEvidenceEffects({ lane, tracker, unverifiedNonces, carriedIn })
   const verdicts = createEvidenceVerdicts({ context, used, search, effects })
   let seeking = false
   // A node answered "nonce too low" since the last count.
   let asked = false
-  let idlers: (() => void)[] = []
+  const idlers = createDoneWaiters(() => !seeking)
 
   function count(claimed: number, head: number): void {
     const latest = used.note(claimed, head)
@@ -111,9 +112,7 @@ export function createNonceUsage(
       reportError(context, error)
     } finally {
       seeking = false
-      const all = idlers
-      idlers = []
-      for (const done of all) done()
+      idlers.check()
     }
   }
 
@@ -167,10 +166,7 @@ export function createNonceUsage(
       tracker.wake()
     },
     acceptJump: used.acceptJump,
-    idle() {
-      if (!seeking) return Promise.resolve()
-      return new Promise((resolve) => idlers.push(resolve))
-    },
+    idle: idlers.add,
     get latest() {
       return used.newest
     },
@@ -188,7 +184,7 @@ export function createNonceUsage(
 
 /** The read endpoint first. If it had no evidence, each of the others in turn. */
 function endpointInTurn(
-  endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>,
+  endpointPool: Pick<EndpointPool, 'others' | 'reader'>,
   attempts: number,
 ): PoolEndpoint {
   const all = [endpointPool.reader, ...endpointPool.others()]

@@ -17,9 +17,9 @@ function laneOn(uses: Uses, bound: readonly number[] = [], over: object = {}): S
 }
 
 function usageOn(lane: ScriptedLane, carriedIn: (nonce: number) => BlockRef | undefined = () => undefined) {
-  const blocksNotYetVerified = new Set<number>()
-  return Object.assign(createNonceUsage(lane.context, blocksNotYetVerified, carriedIn), {
-    blocksNotYetVerified,
+  const unverifiedNonces = new Set<number>()
+  return Object.assign(createNonceUsage(lane.context, unverifiedNonces, carriedIn), {
+    unverifiedNonces,
   })
 }
 
@@ -129,7 +129,7 @@ describe('a block that the walk does not know', () => {
       const usage = usageOn(lane, () => carried(lane.chain))
       expect(await told(lane, usage, nonces.length)).toHaveLength(nonces.length)
       const isUnknown = walkedFrom > 5
-      expect([...usage.blocksNotYetVerified]).toEqual(isUnknown ? nonces : [])
+      expect([...usage.unverifiedNonces]).toEqual(isUnknown ? nonces : [])
       expect([...new Set(lane.reached)]).toEqual(isUnknown ? [5] : [])
     }
   })
@@ -142,7 +142,7 @@ describe('a block that the walk does not know', () => {
     expect(await told(lane, usage, 1)).toEqual([])
     await lane.clock.advance(1_000)
     expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
-    expect([[...usage.blocksNotYetVerified], lane.reached]).toEqual([[0], [5]])
+    expect([[...usage.unverifiedNonces], lane.reached]).toEqual([[0], [5]])
   })
 })
 

@@ -1,6 +1,7 @@
 import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { feeCap } from '../../ledger/fees.js'
 import {
   isRefusedForGood,
   type Live,
@@ -179,5 +180,5 @@ export function createRepair(options: RepairOptions): Repair {
 function isPriced(slot: Live, baseFee: bigint | undefined): boolean {
   const newest = newestAttempt(slot)
   if (newest === undefined || baseFee === undefined) return true
-  return ('gasPrice' in newest.fees ? newest.fees.gasPrice : newest.fees.maxFeePerGas) >= baseFee
+  return feeCap(newest.fees) >= baseFee
 }

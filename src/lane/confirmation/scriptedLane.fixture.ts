@@ -115,7 +115,7 @@ export function scriptedLane(options: {
       chainId: 1,
       reader: endpoints[0],
       others: () => endpoints.slice(1),
-      requireChainCheck: (why: string) => void lane.doubts.push(why),
+      doubtReader: (why: string) => void lane.doubts.push(why),
       tracker: {
         get head() {
           return block(lane.head)

@@ -24,7 +24,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
     endpointPool: {
       reader: { profile: { current: () => ({ pending: tells }) } },
       others: () => [],
-      requireChainCheck: () => undefined,
+      doubtReader: () => undefined,
       tracker: { hashAt: () => undefined },
     },
     clock,

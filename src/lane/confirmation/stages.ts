@@ -1,7 +1,7 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { Follower } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import type { Slot } from '../../ledger/slot.js'
+import { lastClaim, type Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
@@ -101,9 +101,7 @@ export function createStages(
     },
     transactionOf(nonce) {
       const slot = lane.book.get(nonce)
-      if (slot?.state === 'reserved') return transactions.get(slot.claim)
-      if (slot?.state !== 'live' && slot?.state !== 'used') return undefined
-      const claim = slot.claims[slot.claims.length - 1]
+      const claim = slot && lastClaim(slot)
       return claim === undefined ? undefined : transactions.get(claim)
     },
     finalized(transaction) {

@@ -10,7 +10,7 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type UsedCountContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'doubtReader' | 'others' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
@@ -61,7 +61,7 @@ export function createUsedCount(context: UsedCountContext): UsedCount {
   async function isConfirmed(count: number, head: number): Promise<boolean> {
     if (!belief.confirms(count, head)) return false
     const lower = await belief.lowerElsewhere(count)
-    if (lower !== undefined) endpointPool.requireChainCheck(contradiction(count, lower))
+    if (lower !== undefined) endpointPool.doubtReader(contradiction(count, lower))
     return lower === undefined
   }
 
@@ -90,8 +90,7 @@ export function createUsedCount(context: UsedCountContext): UsedCount {
     },
     async compareHigher(count) {
       const higher = await belief.higherElsewhere(count)
-      if (higher !== undefined && book.floor < higher)
-        endpointPool.requireChainCheck(contradiction(count, higher))
+      if (higher !== undefined && book.floor < higher) endpointPool.doubtReader(contradiction(count, higher))
     },
     liftJump: jump.lift,
     acceptJump: jump.accept,

@@ -11,7 +11,7 @@ import type { Signatures } from '../../rpc/signatures.js'
 
 type WitnessCheckContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'requireChainCheck' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubtReader' | 'others' | 'reader' | 'tracker'>
   readonly clock: Clock
   readonly errors: Repeats<Error>
   readonly signatures: Signatures
@@ -99,7 +99,7 @@ export function createWitnessCheck(context: WitnessCheckContext): WitnessCheck {
   /** Row 34. */
   function refuted(nonce: number, { block, hash }: Needed, endpoint: string): void {
     checks.delete(nonce)
-    endpointPool.requireChainCheck(
+    endpointPool.doubtReader(
       `block ${block.number} was shown with transaction ${hash}, and ${endpoint} shows it without`,
     )
     lane.apply(nonce, { type: 'unwitnessed', block, token: lane.token() })

@@ -38,17 +38,17 @@ export type LaneContext = {
   readonly transactions: Map<string, Transaction>
   /** Transactions that are to be written with the next journal write. */
   readonly changed: Set<Transaction>
-  /** Those of them that go to another lane of their pool, as they arrive there: nothing else is done with them here. */
+  /** The transactions of `changed` that move to another lane of the pool, with their fields for that lane. */
   readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
-  /** The public face of a transaction: always the same object. */
+  /** The public handle of a transaction: always the same object. */
   txOf(transaction: Transaction): Tx
   readonly session: LaneSession
   readonly admission: Admission
-  /** After it nobody signs, sends or follows the chain here any more; another process may. */
+  /** Once stopped, this process neither signs, sends nor follows the chain for the lane. Another process may. */
   readonly closing: StopSignal
   readonly closed: boolean
-  /** What the account did before the first record of this lane. */
+  /** The account's use of nonces before the first record of this lane. */
   readonly history: Seed['history']
-  /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */
+  /** The highest nonce whose no-op, within the lane's ceiling, cannot be paid or cannot outbid the pooled transaction. */
   blockedAt: number
 }

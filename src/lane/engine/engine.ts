@@ -1,11 +1,12 @@
 import { liftedByResume } from '../../allocator/holds.js'
+import { createDoneWaiters } from '../../platform/doneWaiters.js'
 import { raceStop } from '../../platform/stopSignal.js'
 import { createInbox, type Inbox } from '../admission/inbox.js'
 import { reportUnresolved } from '../transaction/unresolved.js'
 import { type Admitting, createAdmitting } from './admitting.js'
+import { isAllDone } from './allDone.js'
 import { attachParts } from './attachParts.js'
 import { type Core, createCore } from './core.js'
-import { createDrainWaiters, isAllDone } from './drainWaiters.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFollowing } from './following.js'
 import { createRemoteCommands } from './remoteCommands.js'
@@ -27,7 +28,7 @@ export function createEngine(options: EngineOptions): Engine {
   const reasons = createWaitReasons(context, { order, queue, funds, bounds, broadcaster })
   const follower = createFollowing(core, options, sending, admitting, reasons.check)
   const isDrained = () => isAllDone(context, admitting.intake.open + sending.signing.open)
-  const drains = createDrainWaiters(isDrained)
+  const drains = createDoneWaiters(isDrained)
   attachParts(core, sending, admitting, { checkDrains: drains.check, reasons })
   attachActions(core, sending, admitting)
   const operations = createLeaderOperations({ context, intake: admitting.intake, waitingFor: reasons.of })
@@ -77,7 +78,7 @@ type EngineParts = {
   readonly operations: ReturnType<typeof createLeaderOperations>
   readonly commands: ReturnType<typeof createRemoteCommands>
   readonly inbox: { opened: Inbox | undefined }
-  readonly drains: ReturnType<typeof createDrainWaiters>
+  readonly drains: ReturnType<typeof createDoneWaiters>
   readonly isDrained: () => boolean
   readonly offSurroundings: () => void
 }

@@ -29,19 +29,19 @@ export type EngineOptions = {
   readonly book: Book
   readonly seed: Seed
   readonly tokenAbove: number
-  /** What other processes left in the store is taken in from here. */
+  /** The highest sequence number that was read when the lane was opened. The inbox reads from there. */
   readonly arrived: number
   readonly admission: Admission
-  /** Nobody else can have taken the lane. */
+  /** True while no other process can have taken the lane. */
   readonly leased: () => boolean
-  /** The journal found out that another process has the lane. */
+  /** The journal found that another process owns the lane. */
   readonly lost: () => void
   readonly limits: Limits
   readonly logger: Logger
   /** See `LaneLog`. */
   readonly notice: (sentence: string) => void
   readonly signer: LocalAccount | undefined
-  /** The engine's own from here on: it ends with it. */
+  /** The engine owns this part, and stops it when it ends. */
   readonly ahead: Ahead
   readonly spentBefore: readonly SpentBefore[]
   readonly lossDepth: LaneContext['lossDepth']
@@ -51,7 +51,7 @@ export type EngineOptions = {
   readonly groups: GroupPolicy | undefined
 }
 
-/** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
+/** One lane at work. Each of its parts has its own file and names what it uses of the context. */
 export type Engine = {
   readonly context: LaneContext
   readonly intake: Intake
@@ -59,43 +59,43 @@ export type Engine = {
   readonly externalNonces: ExternalNonces
   readonly broadcaster: Pick<Broadcaster, 'room' | 'window'>
   readonly reasons: WaitReasons
-  /** Takes up what an earlier life left in the store. */
+  /** Continues with the transactions that an earlier process life left in the store. */
   restore(restored: Restored): void
-  /** Resolves when the counts that the lane began with have settled, or their time is over. */
+  /** Resolves when the counts that the lane read first have settled, or when their time is over. */
   settled(): Promise<void>
-  /** Begins to follow the chain; resends what was inherited. */
+  /** Begins to follow the chain, and resends the transactions of the earlier process life. */
   start(): void
-  /** Something outside the engine changed what it may do. */
+  /** Options or states outside the engine have changed, so waiting transactions are checked again. */
   kick(): void
   resume(): void
-  /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
+  /** A feed of the caller reports these hashes as pre-confirmed. Block 0 is the block that is being built. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
-  /** The operator's word on an unresolved transaction. False where it is none. */
+  /** Ends an unresolved transaction as the operator decides. False if the transaction is not unresolved. */
   resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
-  /** It follows the chain: its node has something to answer. */
+  /** The lane follows the chain, so its endpoint is polled. */
   readonly following: boolean
-  /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
+  /** Sets the kind of the account, as read from its code. A delegated account may have few transactions in flight. */
   accountIs(account: AccountKind): void
-  /** As it was read last. */
+  /** The kind of the account, as read last. */
   readonly account: LaneSnapshot['account']
-  /** Resolves when nothing is being signed, committed or sent. */
+  /** Resolves when no transaction is being signed, committed or sent. */
   quiet(): Promise<void>
-  /** Queued, prepared or being prepared. */
+  /** The number of transactions that are queued, prepared or being prepared. */
   readonly waiting: number
   readonly counts: GroupCounts
-  /** Resolves when nothing is queued, all is sealed and no gap is left. Rejects when it stops before that. */
+  /** Resolves when no transaction is queued, all are sealed and no gap is left. Rejects if the engine stops before that. */
   drained(): Promise<void>
-  /** Nothing is left to send, to watch or to wait for: the lane could be given to anybody. */
+  /** The lane has no transaction to send or to watch, and no caller waits: another process could own it. */
   readonly idle: boolean
   readonly balanceWei: bigint | undefined
   readonly feeBudget: LaneSnapshot['feeBudget']
-  /** What all that is in flight, or waits for a nonce, may cost at most. */
+  /** The maximum cost of all transactions that are in flight or wait for a nonce, in wei. */
   readonly owedWei: bigint
-  /** What is left of the balance beside that; undefined while it is not known. */
+  /** The balance minus `owedWei`, in wei. Undefined until the balance was read. */
   readonly spareWei: bigint | undefined
-  /** True where that may be out of date: the balance is read with the next tick. */
+  /** Requests a read of the balance with the next tick if the last one may be out of date; true if so. */
   requestBalance(): boolean
   setBalance(wei: bigint): void
-  /** From now on nothing is signed, written or followed here, and what was learnt no longer changes anything. */
+  /** Ends the engine: from now on it signs and writes nothing, and ignores answers that still arrive. */
   stop(): void
 }

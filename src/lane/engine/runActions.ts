@@ -10,7 +10,7 @@ import type { Tx } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
 import { isOutsideId } from '../../validate/stageOrder.js'
 import { isBoundElsewhere } from '../confirmation/boundElsewhere.js'
-import { tellForeign } from '../confirmation/foreign.js'
+import { emitForeign } from '../confirmation/foreign.js'
 import type { Seed } from '../confirmation/seeding.js'
 import type { Emitter } from '../emitter.js'
 import type { LaneSession } from '../session/laneSession.js'
@@ -212,7 +212,7 @@ function createAnnouncements(context: RunActionsContext, transactionOf: ActionRu
         // `stages.ts` emits these together with the stage.
         return
       case 'foreign':
-        return void tellForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
+        return void emitForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
       default:
         return events.emit(event, { nonce, tx })
     }

@@ -59,8 +59,8 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
   })
   const code = createCodeWatch(context, signals.accountLimited, signing.codeChanged)
   // Nonces that were used in blocks which the walk has not seen: it cannot notice when these blocks leave.
-  const blocksNotYetVerified = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
-  const usage = createNonceUsage(context, blocksNotYetVerified, barrier.carrierBlock)
+  const unverifiedNonces = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
+  const usage = createNonceUsage(context, unverifiedNonces, barrier.carrierBlock)
   const broadcaster = createBytesSender(context, {
     funds,
     signing,
@@ -97,7 +97,7 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
     stages,
     signing,
     code,
-    blocksNotYetVerified,
+    unverifiedNonces,
     usage,
     broadcaster,
     seeding,

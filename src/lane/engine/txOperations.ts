@@ -29,7 +29,7 @@ export function createLeaderOperations(parts: {
 }): TxOperations {
   const { context, intake } = parts
   const { lane, session } = context
-  const verdicts = createCancelOutcome(session)
+  const cancelOutcome = createCancelOutcome(session)
 
   async function cancel(transaction: Transaction): Promise<CancelResult> {
     await transaction.enqueuing?.catch(() => {})
@@ -48,7 +48,7 @@ export function createLeaderOperations(parts: {
       // A commit in flight counts as journaled. Its result decides which of the two cases applies.
       await lane.journal.flushed()
     }
-    return verdicts.outcome(transaction)
+    return cancelOutcome.outcome(transaction)
   }
 
   async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {

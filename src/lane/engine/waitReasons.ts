@@ -1,3 +1,4 @@
+import { lastClaim } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
@@ -97,7 +98,7 @@ export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsP
   function lookedAt(): readonly Transaction[] {
     const found: Transaction[] = []
     for (const slot of book.uncovered(LOOKED_AT_MAX)) {
-      const claim = slot.state === 'live' ? slot.claims.at(-1) : slot.state === 'reserved' && slot.claim
+      const claim = lastClaim(slot)
       const transaction = claim ? transactions.get(claim) : undefined
       if (transaction) found.push(transaction)
     }

@@ -2,7 +2,7 @@ import { concatHex, type Hex, isAddressEqual, RpcRequestError, zeroAddress } fro
 import { formatted } from '../../chain/endpoints/callForm.js'
 import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
-import { queueMicro } from '../../platform/microtask.js'
+import { createTurnBatch } from '../../platform/microtask.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { malformed, rpcErrorOf } from '../../rpc/errors.js'
 import { isExplicit } from '../../rpc/explicitRefusal.js'
@@ -69,22 +69,13 @@ export function createGasEstimator(options: {
   const { endpointPool, clock } = options
   const askedAhead = new WeakMap<TxRequest, { readonly atMs: number; readonly estimate: Promise<Estimate> }>()
   const batchMax = Math.min(options.batchMax, READ_BATCH_MAX)
-  let asked: Asked[] = []
-  let scheduled = false
+  const add = createTurnBatch(post)
 
   function ask(endpoint: PoolEndpoint, call: RpcCall): Promise<RpcReply> {
-    return new Promise((done) => {
-      asked.push({ endpoint, call, done })
-      if (scheduled) return
-      scheduled = true
-      queueMicro(post)
-    })
+    return new Promise((done) => add({ endpoint, call, done }))
   }
 
-  function post(): void {
-    scheduled = false
-    const all = asked
-    asked = []
+  function post(all: readonly Asked[]): void {
     for (const endpoint of new Set(all.map((one) => one.endpoint))) {
       const own = all.filter((one) => one.endpoint === endpoint)
       for (let start = 0; start < own.length; start += batchMax)

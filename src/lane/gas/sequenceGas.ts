@@ -2,7 +2,7 @@ import { type Chain, type Hex, numberToHex } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import { formatted } from '../../chain/endpoints/callForm.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { queueMicro } from '../../platform/microtask.js'
+import { createTurnBatch } from '../../platform/microtask.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
 import { call } from '../../rpc/port.js'
@@ -36,6 +36,8 @@ type Run = {
   readonly answers: Promise<ReadonlyMap<Transaction, bigint>>
 }
 
+type Asked = { readonly chain: readonly Transaction[]; readonly done: (run: Run | undefined) => void }
+
 export function createSequenceGas({
   lane,
   endpointPool,
@@ -46,7 +48,7 @@ export function createSequenceGas({
   readonly limits: Limits
 }): SequenceGas {
   // Requests of one event-loop turn share one simulation, because the longest chain contains the others.
-  let asked: { readonly chain: readonly Transaction[]; readonly done: (run: Run | undefined) => void }[] = []
+  const add = createTurnBatch<Asked>(post)
 
   async function simulate(
     chain: readonly Transaction[],
@@ -93,11 +95,9 @@ export function createSequenceGas({
     return solved
   }
 
-  function post(): void {
-    const all = asked
-    asked = []
+  function post(all: readonly Asked[]): void {
     const runs: Run[] = []
-    for (const { chain, done } of all.sort((a, b) => b.chain.length - a.chain.length)) {
+    for (const { chain, done } of [...all].sort((a, b) => b.chain.length - a.chain.length)) {
       const last = chain.at(-1) as Transaction
       let run = runs.find(({ of }) => of[0] === chain[0] && of.includes(last))
       if (run === undefined) {
@@ -112,10 +112,7 @@ export function createSequenceGas({
     const chain = [...before, transaction]
     if (chain.length > CALLS_MAX || endpointPool.reader.profile.current().simulateV1 === false)
       return undefined
-    const run = await new Promise<Run | undefined>((done) => {
-      asked.push({ chain, done })
-      if (asked.length === 1) queueMicro(post)
-    })
+    const run = await new Promise<Run | undefined>((done) => add({ chain, done }))
     const gas = (await run?.answers)?.get(transaction)
     return gas === undefined ? undefined : { kind: 'gas', gas }
   }

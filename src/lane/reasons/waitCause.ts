@@ -1,3 +1,4 @@
+import { feeCap } from '../../ledger/fees.js'
 import type { Slot } from '../../ledger/slot.js'
 import { lastClaim, newestAttempt } from '../../ledger/slot.js'
 import type { HoldReason, Stage } from '../../types/index.js'
@@ -112,8 +113,7 @@ function liveCause(tx: TxFacts, slot: Extract<Slot, { state: 'live' }>, lane: La
       : { for: 'endpoint', endpoint: sender.name, said: sender.said }
   }
   if (lane.lowestOpen < nonce) return { for: 'nonce', nonce: lane.lowestOpen }
-  const { fees } = newest
-  const offeredWei = 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+  const offeredWei = feeCap(newest.fees)
   const { baseFeeWei, reader } = lane
   if (nonce === lane.floor && baseFeeWei !== undefined && offeredWei < baseFeeWei)
     return { for: 'fee', endpoint: reader.name, offeredWei, baseFeeWei }

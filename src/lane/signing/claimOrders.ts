@@ -74,7 +74,7 @@ function inTypeOf(request: TxRequest, market: Fees): Fees {
 
 /** Fees that the caller set for a first attempt may exceed the ceiling of automatic bumps. */
 function atLeast(ceiling: FeeCeiling, fees: Fees): FeeCeiling {
-  const cap = 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+  const cap = feeCap(fees)
   return cap > ceiling.maxFeePerGas ? { maxFeePerGas: cap } : ceiling
 }
 

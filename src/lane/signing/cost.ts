@@ -26,7 +26,7 @@ export function attemptCostBound(context: CostContext, transaction: Transaction)
 export function attemptFeesBound(context: CostContext, transaction: Transaction): bigint {
   const { request } = transaction
   const fees = explicitFees(request) ?? context.fees.last(transaction.feePreset)
-  const cap = fees === undefined ? 0n : 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+  const cap = fees === undefined ? 0n : feeCap(fees)
   const gas = transaction.gas ?? request.gas ?? 0n
   const bytes = ENVELOPE_BYTES + TUPLE_BYTES * tuplesOf(request).length + (request.data?.length ?? 2) / 2
   return gas * cap + context.fees.dataFee(Math.ceil(bytes))

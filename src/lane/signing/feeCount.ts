@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/clock.js'
 import { openMove } from '../queue/openMove.js'
 import { attemptFees } from './cost.js'
 import type { FeeOracle } from './feeOracle.js'
+import { createOpenCosts, mostOf } from './openCosts.js'
 import type { Spending } from './spending.js'
 
 /** Counts the fees of each nonce: the maximum in flight, and the amount in `Spending` once it landed. */
@@ -34,19 +35,10 @@ export function createFeeCount(
   spending: Pick<Spending, 'add' | 'correct'>,
 ): FeeCount {
   const { clock } = context
-  let inFlight = new NonceMap<bigint>()
-  let inFlightWei = 0n
+  const costOf = (attempt: Attempt) => attemptFees(context, attempt)
+  let open = createOpenCosts(costOf)
   let landed = new NonceMap<Landed>()
   let block: SealedBlock | undefined
-
-  function setInFlight(nonce: number, wei: bigint): void {
-    inFlightWei += wei - (inFlight.get(nonce) ?? 0n)
-    if (wei === 0n) inFlight.delete(nonce)
-    else inFlight.set(nonce, wei)
-  }
-
-  const mostOf = (attempts: readonly Attempt[]): bigint =>
-    attempts.map((attempt) => attemptFees(context, attempt)).reduce((a, b) => (a > b ? a : b), 0n)
 
   /**
    * Called again for the final outcome, and if the nonce turns out to have been used by another transaction.
@@ -61,7 +53,7 @@ export function createFeeCount(
 
   /** The fees at the gas limit. A foreign transaction cost this account nothing. */
   function spentBy(slot: Used): bigint {
-    if (slot.by.kind === 'unproven') return mostOf(slot.attempts)
+    if (slot.by.kind === 'unproven') return mostOf(slot.attempts, costOf)
     const attempt = slot.attempts.find(({ hash }) => hash === hashOf(slot))
     const baseFee = slot.at?.hash === block?.hash ? block?.baseFeePerGas : undefined
     return attempt === undefined ? 0n : attemptFees(context, attempt, baseFee)
@@ -81,16 +73,14 @@ export function createFeeCount(
 
   return {
     get inFlightWei() {
-      return inFlightWei
+      return open.totalWei
     },
-    reserved: setInFlight,
+    reserved: (nonce, feesWei) => open.reserved(nonce, feesWei),
     moved(nonce, before, slot) {
-      const move = openMove(before, slot)
       if (slot.state === 'reserved') return
       if (slot.state !== 'used' && slot.state !== 'final') takeBack(nonce)
-      if (move === 'attempts') setInFlight(nonce, mostOf(slot.attempts))
-      if (move !== 'over') return
-      setInFlight(nonce, 0n)
+      open.moved(nonce, before, slot)
+      if (openMove(before, slot) !== 'over') return
       if (slot.state === 'used') land(nonce, before, slot)
       else landed.delete(nonce)
     },
@@ -110,8 +100,7 @@ export function createFeeCount(
       landed = new NonceMap()
     },
     clear() {
-      inFlight = new NonceMap()
-      inFlightWei = 0n
+      open = createOpenCosts(costOf)
       landed = new NonceMap()
     },
   }

@@ -6,6 +6,7 @@ import type { Repeats } from '../../platform/repeats.js'
 import type { Limits } from '../../types/index.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
 import type { Transaction } from '../transaction/transaction.js'
+import { attemptCost } from './cost.js'
 import type { FeeOracle } from './feeOracle.js'
 import { createOpenCosts } from './openCosts.js'
 import { createQueuedCosts } from './queuedCosts.js'
@@ -13,7 +14,7 @@ import { createShortageCheck } from './shortageCheck.js'
 
 type FundsContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'doubtReader' | 'others' | 'tracker'>
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
@@ -112,7 +113,7 @@ export function createFunds(
   const { clock } = context
   const { book, holds } = context.lane
   const { tracker } = context.endpointPool
-  const open = createOpenCosts(context)
+  const open = createOpenCosts((attempt) => attemptCost(context, attempt))
   const queued = createQueuedCosts(context, queue, () => waiting().aside)
   const beyond = createBeyondBalance()
   const { isBeyond } = beyond

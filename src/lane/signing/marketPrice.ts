@@ -19,10 +19,6 @@ export type MarketPrice = {
   atHand(): Price | undefined
   /** The last price, however old, if there was one. */
   readonly last: Price | undefined
-  /**
-   * The price was read without a verified block. It may be below the base fee, and no transaction would land.
-   */
-  readonly isBlind: boolean
   /** Replaces the price by that of another endpoint. */
   know(price: Price): void
   /** Reads the price in the background, unless the current one is up to date. */
@@ -52,6 +48,7 @@ export function createMarketPrice(options: {
   readonly failed: (error: unknown) => void
 }): MarketPrice {
   const { endpointPool, source, clock } = options
+  // The price was read without a verified block. It may be below the base fee, and no transaction would land.
   let isBlind = false
   let last: Price | undefined
   let lastHead: BlockRef | undefined
@@ -145,9 +142,6 @@ export function createMarketPrice(options: {
     atHand,
     get last() {
       return last
-    },
-    get isBlind() {
-      return isBlind
     },
     know: (price) => know(price, endpointPool.tracker.newest, clock.now()),
     refresh() {

@@ -58,7 +58,7 @@ export function createNonceAssigner(options: NonceAssignerOptions): NonceAssigne
    */
   function refuseDear(): void {
     for (let first = queue.peek(); first?.ready; first = queue.peek()) {
-      const aboveCeiling = signing.dear(first)
+      const aboveCeiling = signing.aboveCeiling(first)
       if (aboveCeiling === undefined) return drop(first, 'aboveCeiling')
       first.aboveCeiling = aboveCeiling
       queue.remove(first)

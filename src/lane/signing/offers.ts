@@ -36,7 +36,7 @@ export type Offers = {
    * The minimum of the node for a transaction without a nonce, if it is confirmed to be above the
    * transaction's ceiling.
    */
-  dear(transaction: Transaction): AboveCeiling | undefined
+  aboveCeiling(transaction: Transaction): AboveCeiling | undefined
 }
 
 export function createOffers(
@@ -76,7 +76,7 @@ export function createOffers(
       const reached = noops.maxFeePerGas >= (fees.baseFee() ?? 0n) && fees.beyond(noops) === undefined
       return { atCeiling, fillable: within(noops) && reached, aboveCeiling }
     },
-    dear(transaction) {
+    aboveCeiling(transaction) {
       // Fees that the caller set are offered regardless of known minimums.
       if (explicitFees(transaction.request) ?? transaction.callerBumpFees) return undefined
       const ceiling = ceilings.transaction(transaction, undefined)

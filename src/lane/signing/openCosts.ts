@@ -1,9 +1,6 @@
 import { NonceMap } from '../../ledger/nonceMap.js'
-import type { Slot } from '../../ledger/slot.js'
+import type { Attempt, Slot } from '../../ledger/slot.js'
 import { openMove } from '../queue/openMove.js'
-import type { Transaction } from '../transaction/transaction.js'
-import { attemptCost } from './cost.js'
-import type { FeeOracle } from './feeOracle.js'
 
 /** The maximum cost of each open nonce, in wei. */
 export type OpenCosts = {
@@ -16,10 +13,17 @@ export type OpenCosts = {
   moved(nonce: number, before: Slot | undefined, after: Slot): bigint
 }
 
-export function createOpenCosts(context: {
-  readonly fees: FeeOracle
-  readonly transactions: ReadonlyMap<string, Transaction>
-}): OpenCosts {
+/** The highest of the costs of these attempts, in wei; 0 without attempts. */
+export function mostOf(attempts: readonly Attempt[], costOf: (attempt: Attempt) => bigint): bigint {
+  let most = 0n
+  for (const attempt of attempts) {
+    const cost = costOf(attempt)
+    if (cost > most) most = cost
+  }
+  return most
+}
+
+export function createOpenCosts(costOf: (attempt: Attempt) => bigint): OpenCosts {
   const costs = new NonceMap<bigint>()
   let totalWei = 0n
 
@@ -39,12 +43,7 @@ export function createOpenCosts(context: {
       const move = openMove(before, after)
       if (move === 'same') return 0n
       if (move === 'attempts') {
-        let most = 0n
-        for (const attempt of after.attempts) {
-          const cost = attemptCost(context, attempt)
-          if (cost > most) most = cost
-        }
-        set(nonce, most)
+        set(nonce, mostOf(after.attempts, costOf))
         return 0n
       }
       const cost = costs.get(nonce)

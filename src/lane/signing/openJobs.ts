@@ -1,4 +1,5 @@
 import { NonceMap } from '../../ledger/nonceMap.js'
+import { createDoneWaiters } from '../../platform/doneWaiters.js'
 import type { Job, JobKind } from './job.js'
 
 /** The jobs from their start until they are journaled or have failed. */
@@ -22,9 +23,9 @@ export function createOpenJobs(): OpenJobs {
     noop: new NonceMap(),
     bump: new NonceMap(),
   }
-  const idlers: (() => void)[] = []
   let count = 0
   let unsignedCount = 0
+  const idlers = createDoneWaiters(() => count === 0)
 
   function signed(job: Job): void {
     if (!job.isSigned) unsignedCount--
@@ -45,7 +46,7 @@ export function createOpenJobs(): OpenJobs {
       if (tokens[kind].get(nonce) === token) tokens[kind].delete(nonce)
       count--
       signed(job)
-      if (count === 0) for (const resolve of idlers.splice(0)) resolve()
+      idlers.check()
     },
     get count() {
       return count
@@ -53,9 +54,6 @@ export function createOpenJobs(): OpenJobs {
     get unsignedCount() {
       return unsignedCount
     },
-    idle() {
-      if (count === 0) return Promise.resolve()
-      return new Promise((resolve) => idlers.push(resolve))
-    },
+    idle: idlers.add,
   }
 }

@@ -33,7 +33,7 @@ const DENIED_MS = 2_000
 export function createShortageCheck(
   context: {
     readonly lane: Lane
-    readonly endpointPool: Pick<EndpointPool, 'requireChainCheck' | 'others'>
+    readonly endpointPool: Pick<EndpointPool, 'doubtReader' | 'others'>
     readonly clock: Clock
     readonly fees: FeeOracle
     readonly limits: Limits
@@ -44,7 +44,7 @@ export function createShortageCheck(
 ): ShortageCheck {
   const { endpointPool, fees, clock, limits } = context
   // The cost for which no endpoint shows enough balance.
-  let deniedByAllWei: bigint | undefined
+  let confirmedWei: bigint | undefined
   const asking = createOneAtATime(context)
   let deniedAtMs = Number.NEGATIVE_INFINITY
 
@@ -58,13 +58,13 @@ export function createShortageCheck(
     if (other !== undefined)
       deny(`the endpoint shows a balance of ${balanceWei} wei, and another endpoint ${other}`)
     else if (isCheaper) deny('the endpoint asks for more than the account has, and another endpoint for less')
-    else deniedByAllWei = needed
+    else confirmedWei = needed
     heard()
   }
 
   function deny(why: string): void {
     deniedAtMs = clock.now()
-    endpointPool.requireChainCheck(why)
+    endpointPool.doubtReader(why)
   }
 
   async function balancesElsewhere(): Promise<readonly bigint[]> {
@@ -78,13 +78,13 @@ export function createShortageCheck(
 
   return {
     confirms(shortage) {
-      const isConfirmed = deniedByAllWei !== undefined && shortage.needed >= deniedByAllWei
+      const isConfirmed = confirmedWei !== undefined && shortage.needed >= confirmedWei
       if (isConfirmed || endpointPool.others().length === 0) return true
       if (clock.now() - deniedAtMs >= DENIED_MS) asking.run(() => ask(shortage))
       return false
     },
     forget() {
-      deniedByAllWei = undefined
+      confirmedWei = undefined
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Lane } from '../../allocator/lane.js'
 import { AccountFailure } from '../../errors/accountFailure.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
-import type { Slot } from '../../ledger/slot.js'
+import { lastClaim } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
@@ -34,7 +34,7 @@ export function createSignFailures(context: SignFailuresContext): (job: Job, err
 
   return ({ kind, nonce, token }, error) => {
     const slot = lane.book.get(nonce)
-    const id = claimOf(slot)
+    const id = slot && lastClaim(slot)
     const transaction = id === undefined ? undefined : transactions.get(id)
     if (kind === 'claim' && transaction && slot && 'token' in slot && slot.token === token) {
       if (slot.state === 'reserved' && transaction.previouslySigned)
@@ -46,11 +46,6 @@ export function createSignFailures(context: SignFailuresContext): (job: Job, err
     // A bump or a no-op that could not be signed is requested again when the nonce is stuck the next time.
     reportError(context, error)
   }
-}
-
-function claimOf(slot: Slot | undefined): string | undefined {
-  if (slot?.state === 'reserved') return slot.claim
-  return slot?.state === 'live' ? slot.claims.at(-1) : undefined
 }
 
 function signerError(transaction: Transaction, error: unknown): TxlaneError {

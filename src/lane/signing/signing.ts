@@ -36,7 +36,7 @@ type SigningContext = BumpOrdersContext &
  * Turns the signatures that the table requests into journaled bytes: first attempts, replacements, bumps and
  * no-ops.
  */
-export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> &
+export type Signing = Pick<Offers, 'ceilings' | 'aboveCeiling' | 'needed'> &
   Pick<SigningGroup, 'whole'> & {
     /** Signs the claim's first attempt at this nonce, which outbids the attempts of earlier claims there. */
     claim(nonce: number, claim: string, token: number): void
@@ -174,7 +174,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     bump: (nonce, token, replacementRejections) =>
       start({ kind: 'bump', nonce, token, isSigned: false, replacementRejections }),
     ceilings: offers.ceilings,
-    dear: offers.dear,
+    aboveCeiling: offers.aboveCeiling,
     needed: offers.needed,
     get whole() {
       return group.whole

@@ -14,16 +14,16 @@ export type CancelOutcome = {
   outcome(transaction: Transaction): Promise<CancelResult>
 }
 
-export function createCancelOutcome(handle: {
+export function createCancelOutcome(session: {
   readonly closing: StopSignal
   readonly waiting: Waiting
   readonly whileWaiting: <T>(work: () => Promise<T>) => Promise<T>
 }): CancelOutcome {
-  const { closing } = handle
+  const { closing } = session
 
   function verdict(transaction: Transaction): Promise<void> {
     if (transaction.endPersisted || transaction.settled || closing.stopped()) return Promise.resolve()
-    return handle.whileWaiting(
+    return session.whileWaiting(
       () =>
         new Promise<void>((resolve) => {
           transaction.cancelWaiters = [...(transaction.cancelWaiters ?? []), resolve]
@@ -36,7 +36,7 @@ export function createCancelOutcome(handle: {
       await verdict(transaction)
       if (transaction.endPersisted) return endedResult(transaction)
       if (!transaction.settled) assertLaneOpen(transaction, closing)
-      return { result: 'tooLate', landed: await handle.waiting.wait(transaction, 'sealed', {}) }
+      return { result: 'tooLate', landed: await session.waiting.wait(transaction, 'sealed', {}) }
     },
   }
 }

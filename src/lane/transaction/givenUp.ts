@@ -1,4 +1,4 @@
-import { REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
+import { lastClaim, REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
 import type { Transaction } from './transaction.js'
 
 /** The reason why the lane gave a nonce up (row 20). Only the process that did it knows the reason. */
@@ -18,7 +18,7 @@ export function noteGivenUp(
 ): void {
   if (before?.state !== 'live' || after.state !== 'live') return
   if (before.end !== undefined || after.end !== 'void') return
-  const claim = after.claims.at(-1)
+  const claim = lastClaim(after)
   const transaction = claim === undefined ? undefined : transactions.get(claim)
   if (transaction === undefined) return
   const bumps = after.attempts.filter((attempt) => attempt.claim === claim).length - 1

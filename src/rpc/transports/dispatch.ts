@@ -1,5 +1,5 @@
 import { boundedText, OversizedAnswer } from './boundedText.js'
-import type { Posted } from './httpResponse.js'
+import type { HttpResponse } from './httpResponse.js'
 
 /** The target of a request, in the terms of an undici dispatcher. */
 export type Route = {
@@ -86,7 +86,7 @@ export function dispatch(
   route: Route,
   body: string,
   { givenUp, bytesMax }: { readonly givenUp: Promise<never>; readonly bytesMax: number },
-): Promise<Posted> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let bytes = 0

@@ -6,7 +6,7 @@ import { OversizedAnswer, RESPONSE_BYTES_MAX, responseText } from './boundedText
 import { takeCallIds } from './callIds.js'
 import { withoutCredentials } from './credentials.js'
 import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
-import type { Posted } from './httpResponse.js'
+import type { HttpResponse } from './httpResponse.js'
 import { createRequestTimeouts, type RequestTimeout } from './requestTimeout.js'
 import { retryAfterMs } from './retryAfter.js'
 
@@ -51,7 +51,7 @@ export function createHttpPort(options: HttpPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
   const timeouts = createRequestTimeouts(clock)
 
-  function post(body: string, timeout: RequestTimeout): Promise<Posted> {
+  function post(body: string, timeout: RequestTimeout): Promise<HttpResponse> {
     const dispatcher = target.route && fetchDispatcher()
     if (target.route && dispatcher)
       return dispatch(dispatcher, target.route, body, { givenUp: timeout.ended, bytesMax })
@@ -77,7 +77,7 @@ export function createHttpPort(options: HttpPortOptions): Port {
       // The timeout starts after the request was sent.
       timeout.after(timeoutMs)
       const posted = await Promise.race([posting, timeout.ended])
-      return decodePosted(posted, firstId, calls.length, clock.wallNow())
+      return decodeResponse(posted, firstId, calls.length, clock.wallNow())
     } catch (error) {
       return all(thrownFailure(error, timeout.reason(), timeoutMs))
     } finally {
@@ -120,14 +120,14 @@ async function postByFetch(
   { url, init }: Target,
   request: { body: string; signal: AbortSignal },
   bytesMax: number,
-): Promise<Posted> {
+): Promise<HttpResponse> {
   const response = await fetchFn(url, { ...init, ...request })
   const text = await responseText(response, bytesMax)
   return { status: response.status, text, retryAfter: response.headers.get('retry-after') ?? undefined }
 }
 
-function decodePosted(
-  { status, text, retryAfter }: Posted,
+function decodeResponse(
+  { status, text, retryAfter }: HttpResponse,
   firstId: number,
   count: number,
   nowMs: number,

@@ -1,5 +1,5 @@
 /** The response to a request. */
-export type Posted = {
+export type HttpResponse = {
   /** The HTTP status; 0 for a redirect of which nothing else is known. */
   readonly status: number
   readonly text: string

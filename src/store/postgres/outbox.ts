@@ -2,7 +2,7 @@ import type { Address, Hash } from 'viem'
 import type { OutboxLease, OutboxVerbs, StoredDelivery } from '../../types/outbox.js'
 import { transactionName } from '../../types/store.js'
 import { decodeDelivery, encodeBody } from '../codec.js'
-import { outboxLost } from '../replaced.js'
+import { outboxLost } from '../leaseLost.js'
 import type { Context } from './context.js'
 import { lines } from './sql/lists.js'
 

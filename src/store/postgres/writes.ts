@@ -1,5 +1,4 @@
 import { TxlaneError } from '../../errors/base.js'
-import type { Slot } from '../../ledger/slot.js'
 import {
   type LaneKey,
   type LaneState,
@@ -11,7 +10,8 @@ import {
   type StoredTransaction,
 } from '../../types/store.js'
 import { decodeSlot, encodeBody } from '../codec.js'
-import { hasEnded } from '../ended.js'
+import { hasEnded, isGone } from '../ended.js'
+import { laneLost } from '../leaseLost.js'
 import { arrivedUpTo } from '../page.js'
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
@@ -32,7 +32,7 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
 
   async function catchUp(lease: Lease): Promise<void> {
     const [row] = await database.read({ text: sql.fence, values: leaseOf(lease) })
-    if (row === undefined) throw lost()
+    if (row === undefined) throw laneLost()
     numbered = Math.max(numbered, Number(row.fence))
   }
 
@@ -65,7 +65,7 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
   return {
     async load(lease) {
       const [shut] = await database.change({ text: sql.shut, values: [...leaseOf(lease), numbered] })
-      if (shut === undefined) throw lost()
+      if (shut === undefined) throw laneLost()
       numbered = Math.max(numbered, Number(shut.fence))
       return stateOf(await database.read({ text: sql.load, values: leaseOf(lease) }))
     },
@@ -77,7 +77,7 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
       if (handed.length > 0) await hand(lease, handed)
       const own = handed.length > 0 ? { ...change, transactions: change.transactions.filter(isOwn) } : change
       const written = latestOf(own.transactions)
-      const values = [...valuesOf(own), channel, laneName(lease.lane), ...listedValuesOf(written)]
+      const values = [...valuesOf(own, written), channel, laneName(lease.lane), ...listedValuesOf(written)]
       await numberedChange(lease, sql.write, values)
       pruner.wrote()
     },
@@ -107,16 +107,9 @@ function leaseOf({ lane, epoch, holder }: Lease): unknown[] {
   return [...nameOf(lane), epoch, holder]
 }
 
-function lost(): TxlaneError {
-  return new TxlaneError('This process does not own the lease of the lane.', {
-    code: 'LEASE_LOST',
-    fate: 'inFlight',
-  })
-}
-
 function stateOf(rows: readonly Row[]): LaneState {
   const lane = rows.find(({ kind }) => kind === 'lane')
-  if (lane === undefined) throw lost()
+  if (lane === undefined) throw laneLost()
   const command = rows.find(({ kind }) => kind === 'command')
   return {
     slots: rows.filter(({ kind }) => kind === 'slot').map(({ body }) => decodeSlot(String(body))),
@@ -129,20 +122,14 @@ function stateOf(rows: readonly Row[]): LaneState {
   }
 }
 
-/** The slot is beyond every reorg, or never had an attempt: nothing of it is worth keeping. */
-function isGone(slot: Slot): boolean {
-  return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
-}
-
 const latestOf = (transactions: readonly StoredTransaction[]) => [
   ...new Map(transactions.map((one) => [one.id, one])).values(),
 ]
 
 /** Parameters `$7` to `$19` of the write. */
-function valuesOf(change: LaneWrite): unknown[] {
+function valuesOf(change: LaneWrite, transactions: readonly StoredTransaction[]): unknown[] {
   // The last entry for a key counts, because one statement may touch a row only once.
   const slots = [...new Map(change.slots.map((slot) => [slot.nonce, slot])).values()]
-  const transactions = latestOf(change.transactions)
   const kept = slots.filter((slot) => !isGone(slot))
   const hashes = hashesOf(change)
   const written = new Set(transactions.map(({ id }) => id))

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
-import { TxlaneError } from '../../errors/base.js'
 import type { LaneKey, Lease, ReportedLane, Store } from '../../types/store.js'
 import { decodeReport, encodeBody } from '../codec.js'
+import { laneLost } from '../leaseLost.js'
 import type { Prepared } from './connection.js'
 import { type HeldRow, type Keys, type LaneRow, laneOf } from './keys.js'
 
@@ -75,8 +75,5 @@ export function fenced(
   const record = row && laneRecord(prepared, row.lane)
   if (row && record && record.epoch === lease.epoch && record.holder === lease.holder)
     return { ...row, record }
-  throw new TxlaneError('This process does not own the lease of the lane.', {
-    code: 'LEASE_LOST',
-    fate: 'inFlight',
-  })
+  throw laneLost()
 }

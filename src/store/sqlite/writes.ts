@@ -1,5 +1,4 @@
 import type { Hash } from 'viem'
-import type { Slot } from '../../ledger/slot.js'
 import type {
   ChainKey,
   Enqueued,
@@ -9,7 +8,7 @@ import type {
   StoredTransaction,
 } from '../../types/store.js'
 import { decodeTransaction, encodeBody } from '../codec.js'
-import { hasEnded } from '../ended.js'
+import { hasEnded, isGone } from '../ended.js'
 import type { Prepared } from './connection.js'
 import { type Keys, type LaneRow, textOf } from './keys.js'
 import { fenced, laneRecord } from './leases.js'
@@ -50,10 +49,6 @@ export function write(
   }
   prepared.wrote.run(change.cursor, revision, row.lane)
   if (change.commandsDoneUpTo !== undefined) prepared.dropCommands.run(row.lane, change.commandsDoneUpTo)
-}
-
-function isGone(slot: Slot): boolean {
-  return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
 }
 
 function putTx(prepared: Prepared, row: LaneRow, transaction: StoredTransaction, revision: number): void {

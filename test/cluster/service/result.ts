@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os'
-import { percentile } from '../../../tools/cli/shared/statistics.js'
+import { percentile } from '../../support/statistics.js'
 import { type Colors, columns, foundLines } from '../../sweep/report.js'
 import type { Hostile } from './hostile.js'
 import type { Accepted } from './requests.js'

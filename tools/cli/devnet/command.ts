@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTxlaneError } from '../../../src/index.js'
 import { accountKey } from '../../devnet/accounts.js'
+import { FAULT_PRESETS, type FaultPreset } from '../../devnet/faults/presets.js'
 import { type Devnet, type DevnetRules, type FaultRule, startDevnet } from '../../devnet/index.js'
 import { readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
-import { FAULT_PRESETS, type FaultPresetName } from '../shared/faultPresets.js'
 import { json, pairs, tableOf } from '../shared/output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 
@@ -15,7 +15,7 @@ type DevnetFlags = {
   readonly rules: DevnetRules
   readonly accounts: number
   readonly seed: number
-  readonly faults: FaultPresetName
+  readonly faults: FaultPreset
   readonly fault: readonly FaultRule[]
   readonly fork?: string
   readonly json: boolean
@@ -156,7 +156,7 @@ function untilEnded(chain: Devnet): Promise<void> {
   })
 }
 
-const PRESETS: Readonly<Record<string, FaultPresetName>> = { n: 'none', d: 'default', s: 'storm' }
+const PRESETS: Readonly<Record<string, FaultPreset>> = { n: 'none', d: 'default', s: 'storm' }
 
 async function steer(chain: Devnet, key: string): Promise<string | undefined> {
   const preset = PRESETS[key]

@@ -136,7 +136,8 @@ async function readKey(
   }
 }
 
-function keyOf(text: string | undefined): Hex | undefined {
+/** The private key that the text is, with or without 0x; undefined for any other text. */
+export function keyOf(text: string | undefined): Hex | undefined {
   const digits = text?.trim().replace(/^0x/i, '') ?? ''
   const key = `0x${digits}`
   return digits.length === 64 && isHex(key, { strict: true }) ? key : undefined

@@ -1,5 +1,4 @@
 import { redactTyped } from '../../../src/errors/redact.js'
-import { systemClock } from '../../../src/platform/clock.js'
 
 /**
  * Exit codes of a command. `failed`: the command did not succeed, and its output gives the reason.
@@ -45,14 +44,6 @@ export function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
   })
-}
-
-/** Ends a run that is stuck: a healthy run has ended by then. */
-export function endAfter(timeMs: number): void {
-  systemClock.setTimer(() => {
-    process.stderr.write(`The run is stuck: it did not end within ${Math.round(timeMs / 1_000)} s.\n`)
-    process.exit(EXIT.failed)
-  }, timeMs)
 }
 
 /**

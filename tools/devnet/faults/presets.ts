@@ -3,6 +3,8 @@ import type { FaultMatch, FaultRule } from './faultRules.js'
 /** Names of the rule sets. */
 export type FaultPreset = 'none' | 'default' | 'storm'
 
+export const FAULT_PRESETS = ['none', 'default', 'storm'] as const satisfies readonly FaultPreset[]
+
 const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
 const READ = ['eth_getBlockByNumber', 'eth_getTransactionCount', 'eth_getTransactionReceipt']
 

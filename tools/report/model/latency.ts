@@ -1,6 +1,6 @@
-import { percentileOfSorted } from '../../cli/shared/statistics.js'
 import type { EventName } from '../read/event.js'
 import { firstAt, type History } from './history.js'
+import { percentileOfSorted } from './percentile.js'
 
 /** Stages whose latency is measured: from the admission by `send` to the first event of the stage. */
 export const LATENCY_STAGES = ['accepted', 'preconfirmed', 'sealed'] as const

@@ -1,6 +1,6 @@
 import { firstAt, type History } from './history.js'
 
-export const THROUGHPUT_STAGES = ['sent', 'accepted', 'sealed'] as const
+const THROUGHPUT_STAGES = ['sent', 'accepted', 'sealed'] as const
 export type ThroughputStage = (typeof THROUGHPUT_STAGES)[number]
 
 /** Transactions per second for each stage, in bins of equal width. */

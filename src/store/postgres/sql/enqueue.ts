@@ -72,8 +72,8 @@ export const enqueueStatements = (schema: string) => ({
       RETURNING home.lane AS home, t.id
     ),
     commands_gone AS (
-      DELETE FROM ${schema}.commands w USING restarted r
-      WHERE w.lane = r.home AND w.id = r.id
+      DELETE FROM ${schema}.commands k USING restarted r
+      WHERE k.lane = r.home AND k.id = r.id
     )
     SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS told FROM lane, restarted`,
 
@@ -95,7 +95,7 @@ export const enqueueStatements = (schema: string) => ({
       WHERE l.lane = wanted.lane
       RETURNING l.lane, l.sequence, wanted.chain_name || l.address AS name
     ),
-    left_word AS (
+    posted AS (
       INSERT INTO ${schema}.commands (lane, sequence, id, body) SELECT lane, sequence, $3::text, $4::text FROM lane
     )
     SELECT pg_notify($5, name || ' ' || sequence) FROM lane`,

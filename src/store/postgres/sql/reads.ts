@@ -23,9 +23,9 @@ export const readStatements = (schema: string) => ({
      FROM ${laneNamed(schema)} JOIN ${schema}.transactions t ON t.lane = l.lane
      WHERE t.sequence > $4::bigint ORDER BY t.sequence LIMIT $5::bigint)
     UNION ALL
-    (SELECT 'command', w.sequence, w.id, w.body
-     FROM ${laneNamed(schema)} JOIN ${schema}.commands w ON w.lane = l.lane
-     WHERE w.sequence > $4::bigint ORDER BY w.sequence LIMIT $5::bigint)`,
+    (SELECT 'command', k.sequence, k.id, k.body
+     FROM ${laneNamed(schema)} JOIN ${schema}.commands k ON k.lane = l.lane
+     WHERE k.sequence > $4::bigint ORDER BY k.sequence LIMIT $5::bigint)`,
 
   changed: `
     SELECT t.sequence, t.revision, t.body

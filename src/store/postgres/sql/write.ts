@@ -29,7 +29,7 @@ export const writeStatements = (schema: string) => ({
       ON CONFLICT (lane, nonce) DO UPDATE SET body = excluded.body
     ),
     commands_done AS (
-      DELETE FROM ${schema}.commands w USING lane WHERE w.lane = lane.lane AND w.sequence <= $11::bigint
+      DELETE FROM ${schema}.commands k USING lane WHERE k.lane = lane.lane AND k.sequence <= $11::bigint
     ),
     transactions_kept AS (
       INSERT INTO ${schema}.transactions AS t
@@ -86,7 +86,7 @@ export const writeStatements = (schema: string) => ({
     SELECT 'transaction', NULL, t.sequence, t.body
     FROM lane JOIN ${schema}.transactions t ON t.lane = lane.lane AND t.ended_at IS NULL
     UNION ALL
-    SELECT 'command', NULL, min(w.sequence), NULL FROM lane JOIN ${schema}.commands w ON w.lane = lane.lane
+    SELECT 'command', NULL, min(k.sequence), NULL FROM lane JOIN ${schema}.commands k ON k.lane = lane.lane
     HAVING count(*) > 0`,
 
   /**

@@ -1,7 +1,4 @@
-/** Like `percentile`, for sorted values. */
-export function percentileOfSorted(sorted: readonly number[], share: number): number | undefined {
-  return sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1]
-}
+import { percentileOfSorted } from '../../tools/report/model/percentile.js'
 
 /**
  * The smallest value at or below which the given share of the values lies (nearest rank), so that the result

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { percentile, rounded } from './statistics.js'
+import { percentile, rounded } from '../support/statistics.js'
 
 test('a percentile is a measured value, for any order of the values', () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index)
