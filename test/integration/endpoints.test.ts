@@ -44,13 +44,18 @@ async function startGateway(): Promise<Gateway> {
         gateway.methods.add(method)
         if (method === 'eth_sendRawTransaction' && params[0]) gateway.raws.push(params[0])
       }
-      const answer = await fetch(devnet.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: text,
-      })
-      response.writeHead(answer.status, { 'content-type': 'application/json' })
-      response.end(await answer.text())
+      try {
+        const answer = await fetch(devnet.url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: text,
+        })
+        response.writeHead(answer.status, { 'content-type': 'application/json' })
+        response.end(await answer.text())
+      } catch {
+        // The node closed the connection: the gateway does the same.
+        request.socket.destroy()
+      }
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
