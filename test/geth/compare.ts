@@ -19,7 +19,11 @@ export type Difference = {
 const SETTLE_MS = 5_000
 const RESUBMIT_MS = RESUBMIT_FIRST_MS + 5_000
 const LOOK_MS = 5
-const ORDERS = 300
+/** Orders that are tried at one step alone, and at some of all steps. */
+const ORDERS_OF_ONE = 6
+const ORDERS_OF_SOME = 300
+/** The share of the steps that get another order together. */
+const SOME = 0.3
 
 export type Compared = { readonly recording: Recording; readonly difference?: Difference }
 
@@ -48,6 +52,7 @@ export async function compareWith(
   const head = await geth.head(accounts)
   const { client, chainId } = geth
   let model = createModelNode({ accounts, chainId, flags, head })
+  let orders: Orders = []
   const outcomes: Outcome[] = []
   const recording: Recording = { client, chainId, flags, sequence, head, outcomes }
   for (const [index, step] of steps.entries()) {
@@ -62,44 +67,65 @@ export async function compareWith(
     outcomes.push({ answers, ...newHead, view })
     const difference = differenceOf(index, { answers, view }, expected)
     if (difference === undefined) continue
-    const other = await inAnotherOrder(recording)
+    const other = await inAnotherOrder(recording, orders)
     if (other === undefined) return { recording, difference }
-    model = other
+    model = other.model
+    orders = other.orders
   }
   return { recording }
 }
 
 /** Plays a recording of geth to the model. */
 export async function replay(recording: Recording): Promise<Difference | undefined> {
-  const played = await play(recording)
+  const played = await play(recording, [])
   if (played.difference === undefined) return undefined
-  return (await inAnotherOrder(recording)) === undefined ? played.difference : undefined
+  return (await inAnotherOrder(recording, [])) === undefined ? played.difference : undefined
 }
+
+/** A seed for each step that draws the order of Go's maps; without one, the order in which accounts came. */
+type Orders = readonly (number | undefined)[]
 
 type Played = { readonly model: ModelNode; readonly difference?: Difference }
 
-async function play(recording: Recording, mapOrder?: Random): Promise<Played> {
+async function play(recording: Recording, orders: Orders): Promise<Played> {
   const { accounts, steps } = recording.sequence
-  const model = createModelNode({ accounts, ...recording, mapOrder })
+  let random: Random | undefined
+  const model = createModelNode({ accounts, ...recording, mapOrder: () => random })
   for (const [index, outcome] of recording.outcomes.entries()) {
+    const seed = orders[index]
+    random = seed === undefined ? undefined : createRandom(seed)
     const expected = await playStep(model, steps[index] as Sequence['steps'][number], outcome.head)
     const difference = differenceOf(index, outcome, expected)
     if (difference !== undefined) return { model, difference }
   }
+  random = undefined
   return { model }
 }
 
 /**
- * A new head that moves several accounts at once moves them in the order of Go's maps, which is random.
- * Returns the model that behaved as geth did, if one of many orders produces it.
+ * A new head, a batch of several accounts and a new minimum tip go through Go's maps, in random order
+ * (legacypool.go: `queue.addresses`, `accountSet.flatten`, `SetGasTip`). Returns the model that behaved as
+ * geth did, if one of many orders produces it.
  */
-async function inAnotherOrder(recording: Recording): Promise<ModelNode | undefined> {
-  if (!recording.outcomes.some(({ head }) => head !== undefined)) return undefined
-  for (let seed = 1; seed <= ORDERS; seed++) {
-    const { model, difference } = await play(recording, createRandom(seed))
-    if (difference === undefined) return model
+async function inAnotherOrder(
+  recording: Recording,
+  orders: Orders,
+): Promise<{ readonly model: ModelNode; readonly orders: Orders } | undefined> {
+  for (const other of otherOrders(recording.outcomes.length, orders)) {
+    const { model, difference } = await play(recording, other)
+    if (difference === undefined) return { model, orders: other }
   }
   return undefined
+}
+
+/** Other orders at each step alone, the last step first; then at some steps together. */
+function* otherOrders(length: number, orders: Orders): Generator<Orders> {
+  const all = Array.from({ length }, (_, step) => orders[step])
+  for (let step = length - 1; step >= 0; step--)
+    for (let seed = 1; seed <= ORDERS_OF_ONE; seed++) yield all.with(step, seed)
+  const random = createRandom(length)
+  for (let count = 0; count < ORDERS_OF_SOME; count++)
+    yield all.map((order) => (random() < SOME ? Math.floor(random() * 2 ** 31) : order))
 }
 
 type Expected = {

@@ -39,8 +39,8 @@ export function createModelNode(options: {
   readonly chainId: number
   readonly flags: NodeFlags
   readonly head: ChainHead
-  /** Draws the order of Go's maps. @default the order in which accounts came */
-  readonly mapOrder?: Random | undefined
+  /** Draws the order of Go's maps at this step; undefined: the order in which accounts came. */
+  readonly mapOrder?: () => Random | undefined
 }): ModelNode {
   const { chainId, flags } = options
   const accounts = options.accounts.map((address) => address.toLowerCase())
@@ -49,7 +49,7 @@ export function createModelNode(options: {
     head,
     limits: flags.limits,
     tipWeiMin: BigInt(flags.tipWeiMin),
-    mapOrder: (addresses) => drawOrder(addresses, options.mapOrder),
+    mapOrder: (addresses) => drawOrder(addresses, options.mapOrder?.()),
     refuse: ({ tx }, tipWeiMin) => refusedByItself(tx, { chainId, gasLimit: head.gasLimit, tipWeiMin }),
   })
   const tracker = createLocalTracker(pool)

@@ -21,10 +21,11 @@ export type GethPoolOptions<T> = {
   /** Checks that need no state: `ValidateTransaction` of `core/txpool/validation.go`. @default none */
   readonly refuse?: (tx: T, tipWeiMin: bigint) => string | undefined
   /**
-   * Order in which a new head visits the accounts. In geth it is Go's random map order.
+   * Order in which a new head or a batch visits the accounts, and a new minimum tip the transactions. In geth
+   * it is Go's random map order.
    * @default order of arrival
    */
-  readonly mapOrder?: (addresses: readonly string[]) => readonly string[]
+  readonly mapOrder?: (keys: readonly string[]) => readonly string[]
 }
 
 export type GethPool<T> = {
@@ -85,7 +86,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     reorganise() {
       if (!isDue) return
       isDue = false
-      promote(takeDirty())
+      promote(mapOrder(takeDirty()))
       truncate()
     },
     reset(next, reinjected = []) {
@@ -118,8 +119,12 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       const old = tipWeiMin
       tipWeiMin = wei
       if (wei <= old) return
-      const cheap = [...byHash.values()].filter((tx) => tx.maxPriorityFeePerGas < wei)
-      for (const tx of cheap) contents.takeOut(tx, false)
+      const isCheap = (hash: string) => (byHash.get(hash)?.maxPriorityFeePerGas ?? wei) < wei
+      const cheap = mapOrder([...byHash.keys()].filter(isCheap))
+      for (const hash of cheap) {
+        const tx = byHash.get(hash)
+        if (tx !== undefined) contents.takeOut(tx, false)
+      }
       priced.removed(cheap.length)
     },
     setLimits(next) {
