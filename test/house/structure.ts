@@ -72,13 +72,19 @@ export const floorsPointDownwards: Rule = (sources) =>
       if (floor === undefined) return [`${path}: the folder has no floor`]
       return imports
         .filter(({ target }) => /^(?:src|tools)\//.test(target))
-        .filter(({ target }) => isHigher(floorOf(target), floor))
+        .filter(({ target }) => isAbove(floorOf(target), floor))
         .map(({ target, line }) => `${path}:${line} imports ${target}`)
     })
 
 /** A folder without a floor stands above all of them. */
-function isHigher(other: string | undefined, own: string): boolean {
+function isAbove(other: string | undefined, own: string): boolean {
   return other === undefined || FLOORS.indexOf(other) > FLOORS.indexOf(own)
+}
+
+/** Whether the folder of the one file stands above the folder of the other. */
+export function isHigher(file: string, than: string): boolean {
+  const floor = floorOf(than)
+  return floor !== undefined && isAbove(floorOf(file), floor)
 }
 
 /** Types counted. Of a circle each import that closes it is named. */
