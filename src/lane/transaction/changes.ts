@@ -1,0 +1,291 @@
+import type { Hash } from 'viem'
+import type { TxlaneError } from '../../errors/base.js'
+import type { Fees } from '../../ledger/fees.js'
+import type { BlockRef, Slot, Used } from '../../ledger/slot.js'
+import type { CancelTimer } from '../../platform/clock.js'
+import { recordWith } from '../../store/recordWith.js'
+import type { Stage } from '../../types/index.js'
+import type { StoredAttempt, StoredCosts, StoredTransaction } from '../../types/store.js'
+import { attemptFields, attemptsOf, attemptsWith } from './attempts.js'
+import { storedFailure } from './failure.js'
+import {
+  describe,
+  endStage,
+  hasFailed,
+  hasReached,
+  type Notes,
+  type Transaction,
+  type WallClock,
+} from './transaction.js'
+import { rejectWaiters, tellReached } from './waiters.js'
+
+// Every write to the record of a transaction is in this file, as are the writes to its memory-only state that
+// more than one other file requests.
+
+type Changes = { -readonly [field in keyof StoredTransaction]?: StoredTransaction[field] }
+
+/** The fields that have a function of their own below, because several of them change together. */
+type Dependent =
+  | 'stage'
+  | 'nonce'
+  | 'hash'
+  | keyof ReturnType<typeof attemptFields>
+  | 'block'
+  | 'status'
+  | 'costs'
+  | 'verdict'
+  | 'failure'
+  | 'updatedAtMs'
+  | 'finishedAtMs'
+
+/** Changes fields of the record on which no other field depends. */
+export function update(transaction: Transaction, changes: Omit<Changes, Dependent>): void {
+  change(transaction, changes)
+}
+
+function change(transaction: { record: StoredTransaction }, changes: Changes): void {
+  transaction.record = recordWith(transaction.record, changes)
+}
+
+/** Moves to a stage and notifies the waiters for it. A reorg may move it back. */
+export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock): void {
+  if (transaction.stage !== stage) change(transaction, { stage, updatedAtMs: clock.wallNow() })
+  wake(transaction)
+}
+
+/** Notifies the waiters for the stages that it has reached. */
+export function wake(transaction: Transaction): void {
+  tellReached(transaction, (wanted) => hasReached(transaction, wanted))
+}
+
+/** The nonce is its nonce from now on. */
+export function bindTo(transaction: Transaction, nonce: number): void {
+  const { record } = transaction
+  if (record.nonce !== nonce) change(transaction, placeOf(record, nonce, record.hash))
+}
+
+/** The changed fields for this nonce and hash. The form of the attempts depends on both. */
+function placeOf(
+  record: StoredTransaction,
+  nonce: number | undefined,
+  hash: Hash | undefined,
+  newAttempts?: readonly StoredAttempt[],
+): Changes {
+  if (newAttempts === undefined && record.nonce === nonce && record.hash === hash) return {}
+  const { attempts, fees, signedAtMs } = attemptFields(newAttempts ?? attemptsOf(record), { nonce, hash })
+  return { nonce, hash, attempts, fees, signedAtMs }
+}
+
+/**
+ * Its newest attempt in this slot has this hash. Returns true if another one was the newest before.
+ * `isRestored`: the slot was read from the store.
+ */
+export function signedIn(
+  transaction: Transaction,
+  slot: Pick<Slot, 'nonce' | 'attempts'>,
+  { hash, isRestored }: { readonly hash: Hash; readonly isRestored: boolean },
+  clock: WallClock,
+): boolean {
+  const { record } = transaction
+  const attempts = attemptsWith(record, slot, isRestored ? undefined : clock)
+  const isNews = record.hash !== hash
+  if (attempts === undefined && !isNews && record.nonce === slot.nonce) return false
+  const changes = placeOf(record, slot.nonce, hash, attempts)
+  if (isNews) changes.updatedAtMs = clock.wallNow()
+  change(transaction, changes)
+  return isNews
+}
+
+/** The attempt with this hash executed in the block. `sealed` as the stage follows separately. */
+export function executedIn(
+  transaction: Transaction,
+  slot: Used,
+  { hash, block }: { readonly hash: Hash | undefined; readonly block: BlockRef },
+  clock: WallClock,
+): void {
+  const { record } = transaction
+  const changes = placeOf(record, slot.nonce, hash, attemptsWith(record, slot, undefined))
+  changes.block = block
+  if (record.hash !== hash) changes.updatedAtMs = clock.wallNow()
+  // A transaction that was read from the store may have received its verdict in an earlier process.
+  if (slot.settled) changes.verdict = 'landed'
+  change(transaction, changes)
+  transaction.isBlockWalked = true
+}
+
+/** The block in which it executed has left the chain. */
+export function leftBlock(transaction: Transaction, clock: WallClock): void {
+  transaction.isBlockWalked = false
+  transaction.landed = undefined
+  change(transaction, {
+    stage: 'accepted',
+    block: undefined,
+    status: undefined,
+    costs: undefined,
+    revertData: undefined,
+    updatedAtMs: clock.wallNow(),
+    finishedAtMs: undefined,
+  })
+}
+
+/** It has no nonce any more, and is queued. Its attempts remain. */
+export function unbind(transaction: Transaction, clock: WallClock): void {
+  const { record } = transaction
+  const changes = placeOf(record, undefined, undefined)
+  changes.stage = 'queued'
+  if (record.stage !== 'queued' || record.hash !== undefined) changes.updatedAtMs = clock.wallNow()
+  change(transaction, changes)
+  wake(transaction)
+}
+
+/** Another transaction used its nonce. Bytes of it may have been sent at that nonce. */
+export function lostNonce(transaction: Transaction, clock: WallClock): void {
+  if (transaction.hash !== undefined) note(transaction, 'previouslySigned', true)
+  unbind(transaction, clock)
+}
+
+/** It executed, at `lossDepth` or by the decision of the operator. */
+export function markLanded(transaction: Transaction, clock: WallClock): void {
+  const { finishedAtMs = clock.wallNow() } = transaction.record
+  change(transaction, { verdict: 'landed', finishedAtMs })
+}
+
+/** It executed by the decision of the operator, which names no attempt. */
+export function markLandedUnseen(transaction: Transaction, clock: WallClock): void {
+  const { record } = transaction
+  change(transaction, placeOf(record, record.nonce, undefined))
+  moveTo(transaction, 'finalized', clock)
+}
+
+/** Whether nothing proves which transaction used its nonce. The verdict `landed` is final. */
+export function setUnresolved(transaction: Transaction, isUnresolved: boolean): void {
+  if ((transaction.unresolved === true) === isUnresolved) return
+  transaction.unresolved = isUnresolved || undefined
+  if (!transaction.settled) change(transaction, { verdict: isUnresolved ? 'unresolved' : undefined })
+}
+
+/** Stores the result of its receipt. Returns true if a part of it was new. */
+export function noteResult(
+  transaction: Transaction,
+  { status, costs }: Pick<StoredTransaction, 'status'> & { readonly costs: StoredCosts | undefined },
+  clock: WallClock,
+): boolean {
+  const { record } = transaction
+  const isOtherStatus = record.status !== status
+  const changes: Changes = { status, costs }
+  if (isOtherStatus) changes.updatedAtMs = clock.wallNow()
+  change(transaction, changes)
+  return isOtherStatus || (costs !== undefined && record.costs === undefined)
+}
+
+/** Ends it without execution. `settleEnd` notifies the waiters once the end is in the store. */
+export function end(transaction: Transaction, error: TxlaneError, clock: WallClock): void {
+  if (hasFailed(transaction)) return
+  const stage = endStage(error.code)
+  const updatedAtMs = clock.wallNow()
+  const { finishedAtMs = updatedAtMs } = transaction.record
+  transaction.error = error
+  transaction.stageBeforeEnd = transaction.stage
+  change(transaction, { stage, failure: storedFailure(error), updatedAtMs, finishedAtMs })
+  // The error was created before the end, so its description of the transaction is updated.
+  Object.assign(error, { tx: { ...describe(transaction), stage } })
+  disarm(transaction)
+}
+
+/**
+ * Its end is in the store: if it failed, every promise about it rejects with the error, and `cancel()` is
+ * answered.
+ */
+export function settleEnd(transaction: Transaction): void {
+  if (transaction.stageBeforeEnd !== undefined) transaction.stageBeforeEnd = undefined
+  if (transaction.failure) rejectWaiters(transaction, transaction.failure)
+  settleVerdict(transaction)
+}
+
+/**
+ * The final result is known: callers of `cancel` are answered, and nothing ends the transaction any more.
+ */
+export function settleVerdict(transaction: Transaction): void {
+  disarm(transaction)
+  const { cancelWaiters } = transaction
+  if (cancelWaiters === undefined) return
+  transaction.cancelWaiters = undefined
+  for (const notify of cancelWaiters) notify()
+}
+
+/** Disables the caller's deadline and signal. */
+function disarm(transaction: Transaction): void {
+  stopTimers(transaction)
+  if (transaction.detachSignal === undefined) return
+  transaction.detachSignal()
+  transaction.detachSignal = undefined
+}
+
+/** `cancel` is called as soon as the transaction ends, or leaves the lane. */
+export function addTimer(transaction: Transaction, cancel: CancelTimer): void {
+  const { cancelTimers } = transaction
+  transaction.cancelTimers = () => {
+    cancelTimers?.()
+    cancel()
+  }
+}
+
+export function stopTimers(transaction: Transaction): void {
+  if (transaction.cancelTimers === undefined) return
+  transaction.cancelTimers()
+  transaction.cancelTimers = undefined
+}
+
+/**
+ * Replaces the record by one that was read from the store, and discards what this process found out beside
+ * the former record. The callers in this process and their requests remain.
+ */
+export function refresh(transaction: Transaction, stored: StoredTransaction): void {
+  const { hash } = transaction
+  stopTimers(transaction)
+  setRecord(transaction, withReceipt(recordWith(stored), transaction.record))
+  transaction.persistedStage = stored.stage
+  transaction.isBlockWalked = false
+  transaction.ready = false
+  transaction.enqueuing = undefined
+  if (!transaction.settled || hash !== stored.hash) transaction.landed = undefined
+  for (const field of DISCARDED) if (transaction[field] !== undefined) transaction[field] = undefined
+  if (stored.verdict === 'unresolved') transaction.unresolved = true
+  wake(transaction)
+}
+
+const DISCARDED = ['notes', 'predecessors', 'error', 'stageBeforeEnd', 'unresolved'] as const
+
+function setRecord(transaction: { record: StoredTransaction }, record: StoredTransaction): void {
+  transaction.record = record
+}
+
+/** This process may have read the receipt, which the lease owner may not have done. */
+function withReceipt(record: StoredTransaction, former: StoredTransaction): StoredTransaction {
+  const { status, costs, revertData } = former
+  const isRead = costs !== undefined && record.costs === undefined && former.hash === record.hash
+  if (!isRead || !hasReached(record, 'sealed')) return record
+  return recordWith(record, { status, costs, revertData: record.revertData ?? revertData })
+}
+
+/** Notes what this process found out, for the error of the transaction or for its next attempt. */
+export function note<name extends keyof Notes>(
+  transaction: Transaction,
+  name: name,
+  value: Notes[name],
+): void {
+  if (transaction.notes?.[name] !== value) transaction.notes = { ...transaction.notes, [name]: value }
+}
+
+/** Its caller requested a bump, with these fees or with those of the market. */
+export function requestBump(transaction: Transaction, fees: Fees | undefined): void {
+  transaction.requestedBump = { fees }
+  if (fees) transaction.callerBumpFees = fees
+}
+
+/** The bump that its caller requested. It is made now, so the next call returns undefined. */
+export function takeRequestedBump(transaction: Transaction): Transaction['requestedBump'] {
+  const { requestedBump } = transaction
+  if (requestedBump !== undefined) transaction.requestedBump = undefined
+  return requestedBump
+}
