@@ -70,8 +70,9 @@ export function createPersistence(parts: {
       if (!enqueued.fresh && hasEndedUnexecuted(enqueued.transaction.stage))
         throw rejections.endedBefore(transaction, enqueued.transaction)
       if (enqueued.transaction.lane.address !== key.address) return ofOtherLane(entry, enqueued.transaction)
-      if (enqueued.fresh) takeSequence(transaction, enqueued.transaction)
-      else adoptStored(transaction, enqueued.transaction)
+      const { sequence } = enqueued.transaction
+      if (!enqueued.fresh) adoptStored(transaction, enqueued.transaction)
+      else if (transaction.sequence !== sequence) update(transaction, { sequence })
     } catch (error) {
       listener.onRejected(transaction)
       throw error
@@ -113,9 +114,7 @@ export function createPersistence(parts: {
     // The first caller made it private and set the gas that a private transaction needs.
     if (stored.private && !transaction.record.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
-      takeSequence(transaction, stored)
-      update(transaction, { life: stored.life })
-      return
+      return update(transaction, { sequence: stored.sequence, life: stored.life })
     }
     // The stage was updated meanwhile, and is newer than this delayed answer.
     if (transaction.stage !== 'queued') return
@@ -126,11 +125,6 @@ export function createPersistence(parts: {
   }
 
   return { kept: onPersisted, failed: onPersistFailed }
-}
-
-/** The store has given it its position in the order of arrival. */
-function takeSequence(transaction: Transaction, { sequence }: StoredTransaction): void {
-  if (transaction.sequence !== sequence) update(transaction, { sequence })
 }
 
 /** Whether the id stands for a transaction that ended without execution, and the caller asked for `again`. */

@@ -19,17 +19,19 @@ import {
 } from './transaction.js'
 import { rejectWaiters, tellReached } from './waiters.js'
 
-// Every write to the record of a transaction is in this file, as are the writes to its memory-only state that
-// more than one other file requests.
+// This file contains every write to the record of a transaction. It also contains the writes to the memory-only
+// state that change several fields, or that several files need.
 
 type Changes = { -readonly [field in keyof StoredTransaction]?: StoredTransaction[field] }
 
-/** The fields that have a function of their own below, because several of them change together. */
+/** Fields that change together. Each change of them has a function of its own below. */
 type Dependent =
   | 'stage'
   | 'nonce'
   | 'hash'
-  | keyof ReturnType<typeof attemptFields>
+  | 'attempts'
+  | 'fees'
+  | 'signedAtMs'
   | 'block'
   | 'status'
   | 'costs'
@@ -43,8 +45,13 @@ export function update(transaction: Transaction, changes: Omit<Changes, Dependen
   change(transaction, changes)
 }
 
-function change(transaction: { record: StoredTransaction }, changes: Changes): void {
-  transaction.record = recordWith(transaction.record, changes)
+function change(transaction: Transaction, changes: Changes): void {
+  setRecord(transaction, recordWith(transaction.record, changes))
+}
+
+/** The only assignment to `record`, which is read-only everywhere else. */
+function setRecord(transaction: { record: StoredTransaction }, record: StoredTransaction): void {
+  transaction.record = record
 }
 
 /** Moves to a stage and notifies the waiters for it. A reorg may move it back. */
@@ -58,7 +65,7 @@ export function wake(transaction: Transaction): void {
   tellReached(transaction, (wanted) => hasReached(transaction, wanted))
 }
 
-/** The nonce is its nonce from now on. */
+/** It has this nonce from now on. Its attempts and its hash remain. */
 export function bindTo(transaction: Transaction, nonce: number): void {
   const { record } = transaction
   if (record.nonce !== nonce) change(transaction, placeOf(record, nonce, record.hash))
@@ -96,7 +103,7 @@ export function signedIn(
   return isNews
 }
 
-/** The attempt with this hash executed in the block. `sealed` as the stage follows separately. */
+/** The attempt with this hash executed in the block. The stage is changed separately, by `moveTo`. */
 export function executedIn(
   transaction: Transaction,
   slot: Used,
@@ -157,9 +164,8 @@ export function markLandedUnseen(transaction: Transaction, clock: WallClock): vo
   moveTo(transaction, 'finalized', clock)
 }
 
-/** Whether nothing proves which transaction used its nonce. The verdict `landed` is final. */
+/** Nothing proves which transaction used its nonce, or the proof was found. The verdict `landed` is final. */
 export function setUnresolved(transaction: Transaction, isUnresolved: boolean): void {
-  if ((transaction.unresolved === true) === isUnresolved) return
   transaction.unresolved = isUnresolved || undefined
   if (!transaction.settled) change(transaction, { verdict: isUnresolved ? 'unresolved' : undefined })
 }
@@ -221,7 +227,7 @@ function disarm(transaction: Transaction): void {
   transaction.detachSignal = undefined
 }
 
-/** `cancel` is called as soon as the transaction ends, or leaves the lane. */
+/** `cancel` is called when the transaction ends or leaves the lane, or when its record is replaced. */
 export function addTimer(transaction: Transaction, cancel: CancelTimer): void {
   const { cancelTimers } = transaction
   transaction.cancelTimers = () => {
@@ -236,6 +242,9 @@ export function stopTimers(transaction: Transaction): void {
   transaction.cancelTimers = undefined
 }
 
+/** Memory-only fields about the current record that few transactions have. */
+const OF_ONE_RECORD = ['notes', 'predecessors', 'error', 'stageBeforeEnd', 'unresolved'] as const
+
 /**
  * Replaces the record by one that was read from the store, and discards what this process found out beside
  * the former record. The callers in this process and their requests remain.
@@ -249,15 +258,9 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
   transaction.ready = false
   transaction.enqueuing = undefined
   if (!transaction.settled || hash !== stored.hash) transaction.landed = undefined
-  for (const field of DISCARDED) if (transaction[field] !== undefined) transaction[field] = undefined
+  for (const field of OF_ONE_RECORD) if (transaction[field] !== undefined) transaction[field] = undefined
   if (stored.verdict === 'unresolved') transaction.unresolved = true
   wake(transaction)
-}
-
-const DISCARDED = ['notes', 'predecessors', 'error', 'stageBeforeEnd', 'unresolved'] as const
-
-function setRecord(transaction: { record: StoredTransaction }, record: StoredTransaction): void {
-  transaction.record = record
 }
 
 /** This process may have read the receipt, which the lease owner may not have done. */
@@ -283,7 +286,7 @@ export function requestBump(transaction: Transaction, fees: Fees | undefined): v
   if (fees) transaction.callerBumpFees = fees
 }
 
-/** The bump that its caller requested. It is made now, so the next call returns undefined. */
+/** Returns the bump that its caller requested, and removes the request. */
 export function takeRequestedBump(transaction: Transaction): Transaction['requestedBump'] {
   const { requestedBump } = transaction
   if (requestedBump !== undefined) transaction.requestedBump = undefined
