@@ -32,8 +32,8 @@ export function attemptFields(
 }
 
 /**
- * The attempts of the record and those that were signed for it in this slot since. Undefined if there are no
- * further ones. Without a clock if the slot was read from the store.
+ * The attempts of the record, followed by the newer attempts that this slot contains. Undefined if the slot
+ * contains no newer ones. Without a clock if the slot was read from the store.
  */
 export function attemptsWith(
   record: StoredTransaction,

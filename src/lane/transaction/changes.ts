@@ -246,8 +246,8 @@ export function stopTimers(transaction: Transaction): void {
 const OF_ONE_RECORD = ['notes', 'predecessors', 'error', 'stageBeforeEnd', 'unresolved'] as const
 
 /**
- * Replaces the record by one that was read from the store, and discards what this process found out beside
- * the former record. The callers in this process and their requests remain.
+ * Replaces the record by one that was read from the store, and discards the notes of this process about the
+ * former record. The callers in this process and their requests remain.
  */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
   const { hash } = transaction
@@ -271,7 +271,7 @@ function withReceipt(record: StoredTransaction, former: StoredTransaction): Stor
   return recordWith(record, { status, costs, revertData: record.revertData ?? revertData })
 }
 
-/** Notes what this process found out, for the error of the transaction or for its next attempt. */
+/** Changes a note. A transaction without notes gets none by clearing one. */
 export function note<name extends keyof Notes>(
   transaction: Transaction,
   name: name,

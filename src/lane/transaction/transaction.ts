@@ -13,7 +13,7 @@ import type { Waiter } from './waiters.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
-/** What this process found out while it worked on a transaction. A later reading of the store discards it. */
+/** Observations of this process about a transaction. A later reading of the store discards them. */
 export type Notes = {
   /** The name of an endpoint, and its last message instead of an acceptance. */
   readonly refusal?: string | undefined
