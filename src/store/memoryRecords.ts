@@ -9,7 +9,6 @@ import {
   type MemoryLanes,
   notifyWatchers,
 } from './memoryLanes.js'
-import { recordWith } from './recordWith.js'
 
 /** Changes the transactions and slots of a memory store. */
 export type MemoryRecords = {
@@ -78,7 +77,7 @@ export function createMemoryRecords(
     const existing = lane.book.byId.get(transaction.id)
     if (existing) return { fresh: false, transaction: existing.transaction }
     const sequence = ++lane.sequence
-    const placed = transaction.sequence === sequence ? transaction : recordWith(transaction, { sequence })
+    const placed = transaction.sequence === sequence ? transaction : { ...transaction, sequence }
     const one = put(lane, placed)
     if (one) lane.arrived.set(sequence, one)
     notifyWatchers(lane)
@@ -93,7 +92,7 @@ export function createMemoryRecords(
       if (one === undefined || lane?.address !== from.key.address || stage !== 'queued') return
       const to = lanes.of(transaction.lane)
       leave(from, one)
-      one.transaction = recordWith(transaction, { sequence: ++to.sequence })
+      one.transaction = { ...transaction, sequence: ++to.sequence }
       one.revision = ++to.revision
       to.arrived.set(to.sequence, one)
       notifyWatchers(to)

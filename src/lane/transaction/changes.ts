@@ -61,7 +61,7 @@ export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock)
 }
 
 /** Notifies the waiters for the stages that it has reached. */
-export function wake(transaction: Transaction): void {
+function wake(transaction: Transaction): void {
   tellReached(transaction, (wanted) => hasReached(transaction, wanted))
 }
 
