@@ -11,8 +11,7 @@ export function recordWith(
   record: StoredTransaction,
   changes?: Partial<StoredTransaction>,
 ): StoredTransaction {
-  const copy = copyOf(record)
-  return changes === undefined ? copy : Object.assign(copy, changes)
+  return Object.assign(copyOf(record), changes)
 }
 
 /** The fields are listed here once, in the order in which a store writes them. */

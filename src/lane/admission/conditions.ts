@@ -81,7 +81,7 @@ export function createConditions(
 
   return (transaction) => {
     const { needs } = transaction.record
-    const after = transaction.predecessors ?? needs?.after
+    const after = transaction.notes?.predecessors ?? needs?.after
     if (needs === undefined || after === undefined || after.length === 0) return undefined
     const signal = endOf(transaction)
     const all = after.map((one) => waitFor(one, needs, signal))

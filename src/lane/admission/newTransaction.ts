@@ -2,11 +2,11 @@ import type { Address } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { resolvePrivate } from '../../chain/endpoints/privateEndpoints.js'
 import type { Clock, Random } from '../../platform/clock.js'
-import { recordWith } from '../../store/recordWith.js'
 import type { SendOptions, Tx, TxRequest } from '../../types/index.js'
 import type { LaneKey } from '../../types/store.js'
 import type { AdmissionTarget } from '../transaction/caller.js'
-import { Transaction } from '../transaction/transaction.js'
+import { newQueued } from '../transaction/stored.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
 import { randomId } from './randomId.js'
 
@@ -28,10 +28,9 @@ export function createNewTransaction(parts: {
     const { replaces, follows } = target
     const { after, afterStage, afterStatus, deploys, effect } = options
     const isPrivate = resolvePrivate(endpointPool, request, options, replaces?.record)
-    const createdAtMs = clock.wallNow()
     const hasNeeds =
       after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
-    const record = recordWith({
+    const transaction = newQueued({
       id: options.id ?? randomId(random),
       lane: key,
       request,
@@ -42,7 +41,7 @@ export function createNewTransaction(parts: {
       gas: undefined,
       feeCeiling: options.feeCeiling,
       feePreset: options.feePreset ?? replaces?.record.feePreset,
-      createdAtMs,
+      createdAtMs: clock.wallNow(),
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       private: isPrivate ? true : undefined,
@@ -61,16 +60,9 @@ export function createNewTransaction(parts: {
           }
         : undefined,
       replaces: replaces?.id,
-      stage: 'queued',
-      nonce: undefined,
-      hash: undefined,
-      status: undefined,
-      failure: undefined,
-      updatedAtMs: createdAtMs,
     })
-    const transaction = new Transaction(record)
     transaction.replaces = replaces
-    if (after !== undefined) transaction.predecessors = after
+    if (after !== undefined) transaction.notes = { predecessors: after }
     return transaction
   }
 }

@@ -31,7 +31,7 @@ export function createUsedStages(context: UsedStagesContext, finalityIndex: Fina
     const isUnproven = by.kind === 'unproven'
     for (const claim of claims) {
       const transaction = transactions.get(claim)
-      if (transaction === undefined || (transaction.unresolved === true) === isUnproven) continue
+      if (transaction === undefined || transaction.unresolved === isUnproven) continue
       setUnresolved(transaction, isUnproven)
       changed.add(transaction)
     }
@@ -56,7 +56,7 @@ export function createUsedStages(context: UsedStagesContext, finalityIndex: Fina
       if (after.by.kind !== 'claim' || after.at === undefined) return
       const transaction = transactions.get(after.by.claim)
       if (transaction === undefined || hasFailed(transaction)) return
-      executedIn(transaction, after, { hash: after.by.hash, block: after.at }, clock)
+      executedIn(transaction, after, after.by.hash, clock)
       finalityIndex.add(transaction)
       changed.add(transaction)
       if (!hasReached(transaction, 'sealed')) {

@@ -35,7 +35,7 @@ export function createRemoteCommands(
 
   function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
     const transaction = transactions.get(id)
-    if (transaction?.unresolved !== true || transaction.nonce === undefined) return false
+    if (!transaction?.unresolved || transaction.nonce === undefined) return false
     setUnresolved(transaction, false)
     lane.apply(transaction.nonce, { type: 'resolve', claim: id, fate })
     return true

@@ -62,7 +62,7 @@ export function createWaitFacts(context: WaitFactsContext, parts: WaitFactsParts
   }
 
   function factsOf(transaction: Transaction): TxFacts {
-    const { id, stage, nonce, hash, unresolved = false, ready, notes, enqueuing } = transaction
+    const { id, stage, nonce, hash, unresolved, ready, notes, enqueuing } = transaction
     const refusal = notes?.refusal
     return {
       id,

@@ -19,16 +19,21 @@ export function attemptsOf(record: AttemptFields & Place): readonly StoredAttemp
   return [signedAtMs === undefined ? { nonce, hash, fees } : { nonce, hash, fees, signedAtMs }]
 }
 
-/** The fields for these attempts in a record with this nonce and hash: the short form for a single attempt. */
-export function attemptFields(
-  attempts: readonly StoredAttempt[],
+/** The fields of a record with this nonce, this hash and these attempts. A single attempt has the short form. */
+export function boundFields(
   { nonce, hash }: Place,
-): { -readonly [field in keyof Required<AttemptFields>]: AttemptFields[field] } {
-  const [one] = attempts
-  if (one === undefined) return { attempts: undefined, fees: undefined, signedAtMs: undefined }
-  const isAll = attempts.length === 1 && one.nonce === nonce && one.hash === hash
-  if (!isAll) return { attempts, fees: undefined, signedAtMs: undefined }
-  return { attempts: undefined, fees: one.fees, signedAtMs: one.signedAtMs }
+  attempts: readonly StoredAttempt[],
+): AttemptFields & Place {
+  const [first] = attempts
+  const isSingle = attempts.length === 1 && first?.nonce === nonce && first?.hash === hash
+  const single = isSingle ? first : undefined
+  return {
+    nonce,
+    hash,
+    attempts: isSingle || first === undefined ? undefined : attempts,
+    fees: single?.fees,
+    signedAtMs: single?.signedAtMs,
+  }
 }
 
 /**
@@ -40,20 +45,15 @@ export function attemptsWith(
   { nonce, attempts }: Pick<Slot, 'nonce' | 'attempts'>,
   clock: WallClock | undefined,
 ): readonly StoredAttempt[] | undefined {
+  const known = attemptsOf(record)
   const fresh: StoredAttempt[] = []
   // From the newest on, because slots move often and mostly without a new attempt.
   for (let index = attempts.length - 1; index >= 0; index--) {
     const attempt = attempts[index]
     if (attempt?.claim !== record.id) continue
-    if (hasAttempt(record, attempt.hash)) break
+    if (known.some(({ hash }) => hash === attempt.hash)) break
     const { hash, fees } = attempt
     fresh.unshift({ nonce, hash, fees, ...(clock && { signedAtMs: clock.wallNow() }) })
   }
-  return fresh.length === 0 ? undefined : [...attemptsOf(record), ...fresh].slice(-ATTEMPTS_MAX)
-}
-
-function hasAttempt(record: StoredTransaction, hash: string): boolean {
-  const { attempts, fees, nonce } = record
-  if (attempts !== undefined) return attempts.some((attempt) => attempt.hash === hash)
-  return fees !== undefined && nonce !== undefined && record.hash === hash
+  return fresh.length === 0 ? undefined : [...known, ...fresh].slice(-ATTEMPTS_MAX)
 }

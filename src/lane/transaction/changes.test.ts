@@ -20,7 +20,6 @@ const LANE = { chainId: 1, genesisHash: `0x${'11'.repeat(32)}`, address: `0x${'a
 const clock = { wallNow: () => 9 }
 const SLOT = { nonce: 7, attempts: [a1] }
 const USED = usedSlot({ kind: 'claim', claim: 'a', hash: a1.hash })
-const SEALED = { hash: a1.hash, block: block(10) }
 const OWN = { hash: a1.hash, isRestored: false }
 
 const queued = () => fromStored(transactionIn(LANE, 'a'))
@@ -44,7 +43,7 @@ test('every change replaces the record, and all records have the same fields', (
     () => bindTo(transaction, 7),
     () => signedIn(transaction, SLOT, OWN, clock),
     () => moveTo(transaction, 'sealed', clock),
-    () => executedIn(transaction, USED, SEALED, clock),
+    () => executedIn(transaction, USED, a1.hash, clock),
     () => leftBlock(transaction, clock),
     () => lostNonce(transaction, clock),
     () => markLanded(transaction, clock),
@@ -86,10 +85,10 @@ test('an attempt that is known is not new', () => {
 
 test('a block that was only read from the store does not count as walked', () => {
   const transaction = signed()
-  executedIn(transaction, USED, SEALED, clock)
-  expect(transaction.walkedBlock).toEqual(SEALED.block)
+  executedIn(transaction, USED, a1.hash, clock)
+  expect(transaction.walkedBlock).toEqual(block(10))
   const read = fromStored(toStored(transaction))
-  expect(read.record.block).toEqual(SEALED.block)
+  expect(read.record.block).toEqual(block(10))
   expect(read.walkedBlock).toBeUndefined()
 })
 

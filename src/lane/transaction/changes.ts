@@ -1,12 +1,12 @@
 import type { Hash } from 'viem'
 import type { TxlaneError } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
-import type { BlockRef, Slot, Used } from '../../ledger/slot.js'
+import type { Slot, Used } from '../../ledger/slot.js'
 import type { CancelTimer } from '../../platform/clock.js'
 import { recordWith } from '../../store/recordWith.js'
 import type { Stage } from '../../types/index.js'
 import type { StoredAttempt, StoredCosts, StoredTransaction } from '../../types/store.js'
-import { attemptFields, attemptsOf, attemptsWith } from './attempts.js'
+import { attemptsOf, attemptsWith, boundFields } from './attempts.js'
 import { storedFailure } from './failure.js'
 import {
   describe,
@@ -14,6 +14,7 @@ import {
   hasFailed,
   hasReached,
   type Notes,
+  notesOf,
   type Transaction,
   type WallClock,
 } from './transaction.js'
@@ -22,6 +23,8 @@ import { rejectWaiters, tellReached } from './waiters.js'
 // This file contains every write to the record of a transaction. It also contains the writes to the memory-only
 // state that change several fields, or that several files need.
 
+/** Only the functions of this file may assign a record. */
+type Writable = { record: StoredTransaction }
 type Changes = { -readonly [field in keyof StoredTransaction]?: StoredTransaction[field] }
 
 /** Fields that change together. Each change of them has a function of its own below. */
@@ -45,13 +48,8 @@ export function update(transaction: Transaction, changes: Omit<Changes, Dependen
   change(transaction, changes)
 }
 
-function change(transaction: Transaction, changes: Changes): void {
-  setRecord(transaction, recordWith(transaction.record, changes))
-}
-
-/** The only assignment to `record`, which is read-only everywhere else. */
-function setRecord(transaction: { record: StoredTransaction }, record: StoredTransaction): void {
-  transaction.record = record
+function change(transaction: Writable, changes: Changes, record = transaction.record): void {
+  transaction.record = recordWith(record, changes)
 }
 
 /** Moves to a stage and notifies the waiters for it. A reorg may move it back. */
@@ -79,8 +77,7 @@ function placeOf(
   newAttempts?: readonly StoredAttempt[],
 ): Changes {
   if (newAttempts === undefined && record.nonce === nonce && record.hash === hash) return {}
-  const { attempts, fees, signedAtMs } = attemptFields(newAttempts ?? attemptsOf(record), { nonce, hash })
-  return { nonce, hash, attempts, fees, signedAtMs }
+  return boundFields({ nonce, hash }, newAttempts ?? attemptsOf(record))
 }
 
 /**
@@ -103,16 +100,16 @@ export function signedIn(
   return isNews
 }
 
-/** The attempt with this hash executed in the block. The stage is changed separately, by `moveTo`. */
+/** The attempt with this hash executed in the block of the slot. The stage is changed separately, by `moveTo`. */
 export function executedIn(
   transaction: Transaction,
   slot: Used,
-  { hash, block }: { readonly hash: Hash | undefined; readonly block: BlockRef },
+  hash: Hash | undefined,
   clock: WallClock,
 ): void {
   const { record } = transaction
   const changes = placeOf(record, slot.nonce, hash, attemptsWith(record, slot, undefined))
-  changes.block = block
+  changes.block = slot.at
   if (record.hash !== hash) changes.updatedAtMs = clock.wallNow()
   // A transaction that was read from the store may have received its verdict in an earlier process.
   if (slot.settled) changes.verdict = 'landed'
@@ -166,7 +163,7 @@ export function markLandedUnseen(transaction: Transaction, clock: WallClock): vo
 
 /** Nothing proves which transaction used its nonce, or the proof was found. The verdict `landed` is final. */
 export function setUnresolved(transaction: Transaction, isUnresolved: boolean): void {
-  transaction.unresolved = isUnresolved || undefined
+  note(transaction, 'unresolved', isUnresolved || undefined)
   if (!transaction.settled) change(transaction, { verdict: isUnresolved ? 'unresolved' : undefined })
 }
 
@@ -190,8 +187,7 @@ export function end(transaction: Transaction, error: TxlaneError, clock: WallClo
   const stage = endStage(error.code)
   const updatedAtMs = clock.wallNow()
   const { finishedAtMs = updatedAtMs } = transaction.record
-  transaction.error = error
-  transaction.stageBeforeEnd = transaction.stage
+  transaction.notes = { ...transaction.notes, error, stageBeforeEnd: transaction.stage }
   change(transaction, { stage, failure: storedFailure(error), updatedAtMs, finishedAtMs })
   // The error was created before the end, so its description of the transaction is updated.
   Object.assign(error, { tx: { ...describe(transaction), stage } })
@@ -203,7 +199,7 @@ export function end(transaction: Transaction, error: TxlaneError, clock: WallClo
  * answered.
  */
 export function settleEnd(transaction: Transaction): void {
-  if (transaction.stageBeforeEnd !== undefined) transaction.stageBeforeEnd = undefined
+  note(transaction, 'stageBeforeEnd', undefined)
   if (transaction.failure) rejectWaiters(transaction, transaction.failure)
   settleVerdict(transaction)
 }
@@ -242,9 +238,6 @@ export function stopTimers(transaction: Transaction): void {
   transaction.cancelTimers = undefined
 }
 
-/** Memory-only fields about the current record that few transactions have. */
-const OF_ONE_RECORD = ['notes', 'predecessors', 'error', 'stageBeforeEnd', 'unresolved'] as const
-
 /**
  * Replaces the record by one that was read from the store, and discards the notes of this process about the
  * former record. The callers in this process and their requests remain.
@@ -252,23 +245,24 @@ const OF_ONE_RECORD = ['notes', 'predecessors', 'error', 'stageBeforeEnd', 'unre
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
   const { hash } = transaction
   stopTimers(transaction)
-  setRecord(transaction, withReceipt(recordWith(stored), transaction.record))
+  change(transaction, receiptFields(transaction.record, stored), stored)
   transaction.persistedStage = stored.stage
   transaction.isBlockWalked = false
   transaction.ready = false
   transaction.enqueuing = undefined
   if (!transaction.settled || hash !== stored.hash) transaction.landed = undefined
-  for (const field of OF_ONE_RECORD) if (transaction[field] !== undefined) transaction[field] = undefined
-  if (stored.verdict === 'unresolved') transaction.unresolved = true
+  transaction.notes = notesOf(stored)
   wake(transaction)
 }
 
-/** This process may have read the receipt, which the lease owner may not have done. */
-function withReceipt(record: StoredTransaction, former: StoredTransaction): StoredTransaction {
-  const { status, costs, revertData } = former
-  const isRead = costs !== undefined && record.costs === undefined && former.hash === record.hash
-  if (!isRead || !hasReached(record, 'sealed')) return record
-  return recordWith(record, { status, costs, revertData: record.revertData ?? revertData })
+/** The receipt fields of the former record, if the lease owner has not read the receipt and this process has. */
+function receiptFields(
+  { hash, status, costs, revertData }: StoredTransaction,
+  stored: StoredTransaction,
+): Changes {
+  const isRead = costs !== undefined && stored.costs === undefined && hash === stored.hash
+  if (!isRead || !hasReached(stored, 'sealed')) return {}
+  return { status, costs, revertData: stored.revertData ?? revertData }
 }
 
 /** Changes a note. A transaction without notes gets none by clearing one. */

@@ -11,6 +11,14 @@ export function toStored({ record }: Transaction): StoredTransaction {
   return isOutdated ? recordWith(record, { waiting: undefined }) : record
 }
 
+/** A new transaction: it is queued and has no nonce. */
+export function newQueued(
+  first: Omit<StoredTransaction, 'stage' | 'nonce' | 'hash' | 'status' | 'failure' | 'updatedAtMs'>,
+): Transaction {
+  const { createdAtMs: updatedAtMs } = first
+  return new Transaction(recordWith(first as StoredTransaction, { stage: 'queued', updatedAtMs }))
+}
+
 /** The replaced transaction is a separate record. The caller that reads all records links the two. */
 export function fromStored(stored: StoredTransaction): Transaction {
   return new Transaction(recordWith(stored))

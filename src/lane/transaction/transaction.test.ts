@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { ACCOUNT } from '../../api/sender/simLane.fixture.js'
 import { TxlaneError } from '../../errors/base.js'
 import { end, note, refresh, settleEnd } from './changes.js'
-import { fromStored, toStored } from './stored.js'
+import { newQueued, toStored } from './stored.js'
 import type { Transaction } from './transaction.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'11'.repeat(32)}`, address: ACCOUNT } as const
 
 function newTransaction(): Transaction {
-  return fromStored({
+  return newQueued({
     id: 'a',
     lane: LANE,
     request: { to: ACCOUNT, value: 1n },
@@ -24,13 +24,7 @@ function newTransaction(): Transaction {
     pooled: undefined,
     needs: undefined,
     replaces: undefined,
-    stage: 'queued',
-    nonce: undefined,
-    hash: undefined,
     gas: undefined,
-    status: undefined,
-    failure: undefined,
-    updatedAtMs: 1,
   })
 }
 
@@ -52,8 +46,8 @@ test('a refreshed transaction has the state of the store, and keeps its callers'
       refusal: 'node: said "no"',
       signerPause: { failures: 2, untilMs: 10 },
       previouslySigned: true,
+      unresolved: true,
     },
-    unresolved: true,
     cancelWaiters: [told],
     cancelTimers: () => void cancelled++,
     detachSignal: () => void unheeded++,
@@ -62,8 +56,9 @@ test('a refreshed transaction has the state of the store, and keeps its callers'
   expect(cancelled).toBe(1)
   expect(unheeded).toBe(0)
   expect(transaction.cancelWaiters).toEqual([told])
-  const { notes, unresolved, cancelTimers } = transaction
-  expect({ notes, unresolved, cancelTimers }).toEqual({})
+  const { notes, cancelTimers } = transaction
+  expect({ notes, cancelTimers }).toEqual({})
+  expect(transaction.unresolved).toBe(false)
   expect(toStored(transaction)).toEqual(stored)
 })
 

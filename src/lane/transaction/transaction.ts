@@ -13,8 +13,25 @@ import type { Waiter } from './waiters.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
-/** Observations of this process about a transaction. A later reading of the store discards them. */
+/**
+ * Knowledge of this process about the current record of a transaction. A later reading of the store discards
+ * it. Few transactions have any.
+ */
 export type Notes = {
+  /** The predecessors that its caller named in `after`, as objects where the caller gave them. */
+  readonly predecessors?: SendOptions['after']
+  /** The error with which it ended. It is built from the record if another process ended it. */
+  readonly error?: TxlaneError | undefined
+  /**
+   * The stage before its end, until the end is in the store. Until then callers see this stage, because a
+   * crash would undo the end (P5).
+   */
+  readonly stageBeforeEnd?: Stage | undefined
+  /**
+   * Nothing proves which transaction used its nonce. The verdict in the record says so too, unless it had
+   * landed before and its block left the chain.
+   */
+  readonly unresolved?: true | undefined
   /** The name of an endpoint, and its last message instead of an acceptance. */
   readonly refusal?: string | undefined
   /** The node requires more than its ceiling. */
@@ -62,21 +79,7 @@ export class Transaction {
   handle: Tx | undefined
   /** The intake that works on it in this process, by identity. */
   owner: object | undefined
-  declare notes?: Notes | undefined
-  /** The predecessors that its caller named in `after`, as objects where the caller gave them. */
-  declare predecessors?: SendOptions['after']
-  /** The error with which it ended. It is built from the record if another process ended it. */
-  declare error?: TxlaneError | undefined
-  /**
-   * The stage before its end, until the end is in the store. Until then callers see this stage, because a
-   * crash would undo the end (P5).
-   */
-  declare stageBeforeEnd?: Stage | undefined
-  /**
-   * Nothing proves which transaction used its nonce. The verdict in the record says so too, unless it had
-   * landed before and its block left the chain.
-   */
-  declare unresolved?: true | undefined
+  notes: Notes | undefined
   /** The reason why the lane used its nonce for a no-op. */
   declare givenUp?: GivenUp
   /** A caller waits for its receipt, which no endpoint has shown. */
@@ -105,7 +108,7 @@ export class Transaction {
     this.waiters = undefined
     this.handle = undefined
     this.owner = undefined
-    if (record.verdict === 'unresolved') this.unresolved = true
+    this.notes = notesOf(record)
   }
 
   get id() {
@@ -154,23 +157,32 @@ export class Transaction {
     return this.record.verdict === 'landed'
   }
 
+  get unresolved(): boolean {
+    return this.notes?.unresolved === true
+  }
+
   /** The error with which it ended without execution. */
   get failure(): TxlaneError | undefined {
     const { failure } = this.record
     if (failure === undefined) return undefined
-    this.error ??= failureFrom(failure, describe(this))
-    return this.error
+    if (!this.notes?.error) this.notes = { ...this.notes, error: failureFrom(failure, describe(this)) }
+    return this.notes.error
   }
 
   /** Its end is in the store. Before that no caller may be notified, because a crash would undo it (P5). */
   get endPersisted(): boolean {
-    return this.record.failure !== undefined && this.stageBeforeEnd === undefined
+    return this.record.failure !== undefined && this.notes?.stageBeforeEnd === undefined
   }
 }
 
+/** The notes about a record that was just read or created. */
+export function notesOf({ verdict }: StoredTransaction): Notes | undefined {
+  return verdict === 'unresolved' ? { unresolved: true } : undefined
+}
+
 /** The stage that callers may see. A crash can undo an end that is not in the store yet (P5). */
-export function publicStage({ stage, stageBeforeEnd }: Transaction): Stage {
-  return stageBeforeEnd ?? stage
+export function publicStage({ stage, notes }: Transaction): Stage {
+  return notes?.stageBeforeEnd ?? stage
 }
 
 /** True if the transaction has reached the stage, or a later one on the way to execution. */
