@@ -71,7 +71,7 @@ function fromRequest(
     to: to ?? null,
     from: sender.address,
     nonce: tx.nonce as number,
-    gasLimit: transactionOf(tx)?.gas ?? request.gas ?? 0n,
+    gasLimit: transactionOf(tx)?.record.gas ?? request.gas ?? 0n,
     gasPrice: fees?.gasPrice ?? feeCap ?? 0n,
     maxPriorityFeePerGas: fees?.maxPriorityFeePerGas ?? null,
     maxFeePerGas: feeCap ?? null,

@@ -84,7 +84,7 @@ export function createStandbyReader(parts: {
 
   /** Another lane of the pool may have the transaction, and with it its changes. Each call looks some of them up. */
   async function readPooled(): Promise<void> {
-    const queued = [...transactions.values()].filter((one) => one.pooled && one.stage === 'queued')
+    const queued = [...transactions.values()].filter((one) => one.record.pooled && one.stage === 'queued')
     const some = queued.slice(0, LOOKUP_BATCH).map(({ id }) => id)
     await findByIds(store, key, some, (stored) => {
       const transaction = transactions.get(stored.id)

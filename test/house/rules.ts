@@ -102,7 +102,7 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/lane/engine/waitReasons.ts',
   'src/lane/engine/externalNonces.ts',
   'src/lane/transaction/attempts.ts',
-  'src/lane/transaction/transaction.ts',
+  'src/lane/transaction/changes.ts',
   'src/outbox/deliveryWorker.ts',
   'src/outbox/taskRunner.ts',
   'src/outbox/verifyWebhook.ts',

@@ -1,10 +1,12 @@
 import type { FeeValues } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
+import { attemptsOf } from '../../lane/transaction/attempts.js'
 import { assertChangeable, endedResult } from '../../lane/transaction/cancelOutcome.js'
+import { refresh } from '../../lane/transaction/changes.js'
 import { interruptOf } from '../../lane/transaction/interrupt.js'
 import { INSPECT, printedTx } from '../../lane/transaction/printed.js'
 import { recordOf } from '../../lane/transaction/record.js'
-import { fromStored, refresh } from '../../lane/transaction/stored.js'
+import { fromStored } from '../../lane/transaction/stored.js'
 import { fateOf, type Transaction } from '../../lane/transaction/transaction.js'
 import { txError } from '../../lane/transaction/txError.js'
 import { RAW, rawOf, transactionOf } from '../../lane/transaction/txInternals.js'
@@ -66,7 +68,7 @@ export class RecordHandle implements Tx {
   }
 
   get attempts() {
-    return this.#live?.attempts ?? (this.#transaction.attempts as Tx['attempts'])
+    return this.#live?.attempts ?? (attemptsOf(this.#transaction.record) as Tx['attempts'])
   }
 
   get waitingFor() {

@@ -9,6 +9,7 @@ import { excessGas } from '../../validate/validate.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
 import type { AdmissionTarget } from '../transaction/caller.js'
+import { update } from '../transaction/changes.js'
 import { toStored } from '../transaction/stored.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { AdmissionParties } from './admissionListener.js'
@@ -126,9 +127,10 @@ export function createAdmission(parts: {
     if (excess && !(await isStored(options.id))) throw excess
     if (unknown.length > 0) await predecessors.assertStored(unknown, options.id)
     if (!hasAuthorities || transactions.has(transaction.id)) return persist(transaction, options, parties)
-    await parts.authorities(transaction.request, request.authorize, (own) =>
-      persist({ ...transaction, request: own }, options, parties),
-    )
+    await parts.authorities(transaction.request, request.authorize, (own) => {
+      update(transaction, { request: own })
+      persist(transaction, options, parties)
+    })
   }
 
   /** Runs in one event-loop turn. From here on the transaction is known in this process. */
@@ -139,7 +141,7 @@ export function createAdmission(parts: {
   ): void {
     const known = transactions.get(transaction.id)
     if (known) {
-      if (!isSameRequest(known, transaction)) throw idConflict(known, transaction)
+      if (!isSameRequest(known.record, transaction.record)) throw idConflict(known, transaction)
       return caller.kept(known)
     }
     if (closed) throw closedBeforeSend(transaction, options)

@@ -5,7 +5,8 @@ import { reportError } from '../../platform/reportError.js'
 import { hasEnded } from '../../store/ended.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
 import type { LaneSession } from '../session/laneSession.js'
-import { fromStored, refresh } from '../transaction/stored.js'
+import { refresh } from '../transaction/changes.js'
+import { fromStored } from '../transaction/stored.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { follow } from '../transaction/transactionEvents.js'
 import type { OwnedTransactions } from './ownedTransactions.js'
@@ -81,7 +82,7 @@ export function createArrivals(
       const former = transactions.get(stored.id)
       // If that one ended, another process has restarted the id, and this is another transaction.
       const here = former && !hasFailed(former) ? former : session.adopt(stored)
-      const transaction = here ?? { ...fromStored(stored), replaces }
+      const transaction = here ?? fromStored(stored)
       if (here) refresh(here, stored)
       transaction.replaces ??= replaces
       transaction.watchedRemotely = true

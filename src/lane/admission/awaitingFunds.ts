@@ -23,7 +23,7 @@ export function createAwaitingFunds(parts: {
 
   /** Ends a transaction that must not wait for funds, if no other account of its pool can pay for it. */
   function fail(transaction: Transaction, costWei: bigint): void {
-    if (transaction.starved === undefined || parts.tryMoveToFundedLane(transaction) !== 'never') return
+    if (transaction.record.starved === undefined || parts.tryMoveToFundedLane(transaction) !== 'never') return
     const message = `The account cannot pay ${costWei} wei.`
     parts.failed(transaction, txError(transaction, 'STARVED', 'notExecuted', message))
   }
@@ -39,8 +39,8 @@ export function createAwaitingFunds(parts: {
       }
     },
     get isAny() {
-      for (const { starved } of queue) if (starved === undefined) return true
-      return preparer.awaitingFunds.some(({ starved }) => starved === undefined)
+      for (const { record } of queue) if (record.starved === undefined) return true
+      return preparer.awaitingFunds.some(({ record }) => record.starved === undefined)
     },
     short: preparer.short,
     get aside() {

@@ -5,9 +5,10 @@ import type { Clock } from '../../platform/clock.js'
 import { hold } from '../../platform/registry.js'
 import type { Repeats } from '../../platform/repeats.js'
 import type { Landed, Limits, Tx, WaitOptions, WaitStage } from '../../types/index.js'
-import type { Store } from '../../types/store.js'
+import type { Store, StoredNeeds } from '../../types/store.js'
 import type { LaneSession } from '../session/laneSession.js'
-import type { Needs, Transaction } from '../transaction/transaction.js'
+import { addTimer } from '../transaction/changes.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { transactionOf } from '../transaction/txInternals.js'
 import type { EffectWatcher } from './effectWatcher.js'
@@ -40,7 +41,7 @@ export function createConditions(
   /**
    * Waits for a predecessor in this lane, in another lane of this process, or in another or earlier process.
    */
-  async function waitFor(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
+  async function waitFor(one: string | Tx, needs: StoredNeeds, signal: AbortSignal): Promise<void> {
     const here = typeof one === 'string' ? context.transactions.get(one) : transactionOf(one)
     if (here === undefined) return stored(one as string, needs, signal)
     const tx = typeof one === 'string' ? context.txOf(here) : one
@@ -54,7 +55,7 @@ export function createConditions(
     }
   }
 
-  async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
+  async function stored(id: string, needs: StoredNeeds, signal: AbortSignal): Promise<void> {
     const followed = await hold(followedById, id, () => followStored(context, id))
     const { transaction, stop } = followed.value
     const wait: Wait = (stage, options) => context.session.waiting.wait(transaction, stage, options)
@@ -69,7 +70,7 @@ export function createConditions(
   async function settles(
     transaction: Transaction,
     wait: Wait,
-    { afterStage = 'preconfirmed', afterStatus = 'success' }: Needs,
+    { afterStage = 'preconfirmed', afterStatus = 'success' }: StoredNeeds,
     signal: AbortSignal,
   ): Promise<void> {
     const landed = lands(transaction.id, wait, { afterStage, afterStatus, signal })
@@ -79,10 +80,11 @@ export function createConditions(
   }
 
   return (transaction) => {
-    const { needs } = transaction
-    if (needs?.after === undefined || needs.after.length === 0) return undefined
+    const { needs } = transaction.record
+    const after = transaction.notes?.predecessors ?? needs?.after
+    if (needs === undefined || after === undefined || after.length === 0) return undefined
     const signal = endOf(transaction)
-    const all = needs.after.map((one) => waitFor(one, needs, signal))
+    const all = after.map((one) => waitFor(one, needs, signal))
     return Promise.all(all).then(
       () => {},
       (error: unknown) => {
@@ -102,7 +104,7 @@ async function lands(
     afterStage,
     afterStatus,
     signal,
-  }: { afterStage: WaitStage; afterStatus: Needs['afterStatus']; signal: AbortSignal },
+  }: { afterStage: WaitStage; afterStatus: StoredNeeds['afterStatus']; signal: AbortSignal },
 ): Promise<void> {
   let landed = await wait(afterStage, { signal }).catch((error: unknown) => {
     // It executed, and no endpoint has its receipt.
@@ -118,11 +120,7 @@ async function lands(
 /** A signal that aborts when the transaction ends, so that none of its waits stays behind. */
 function endOf(transaction: Transaction): AbortSignal {
   const controller = new AbortController()
-  const cancelTimers = transaction.cancelTimers
-  transaction.cancelTimers = () => {
-    cancelTimers?.()
-    controller.abort()
-  }
+  addTimer(transaction, () => controller.abort())
   return controller.signal
 }
 

@@ -1,7 +1,8 @@
 import type { Lane } from '../../allocator/lane.js'
 import { unboundBy } from '../../ledger/slot.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
-import { drop, type Transaction } from '../transaction/transaction.js'
+import { stopTimers } from '../transaction/changes.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { handedTo } from './handedTo.js'
 import type { OwnedTransactions } from './ownedTransactions.js'
 
@@ -42,8 +43,7 @@ export function createDepartures(
     hand(transaction, to) {
       parts.leave(transaction)
       parts.dropPreparation(transaction)
-      transaction.cancelTimers?.()
-      drop(transaction, 'cancelTimers')
+      stopTimers(transaction)
       handedOff.set(transaction, handedTo(to, transaction))
       changed.add(transaction)
     },

@@ -3,7 +3,9 @@ import type { Clock } from '../../platform/clock.js'
 import { createPauses } from '../../platform/pauses.js'
 import { getCode, getStorageAt } from '../../rpc/methods/state.js'
 import type { Limits } from '../../types/index.js'
-import { hasReached, type Needs, type Transaction } from '../transaction/transaction.js'
+import type { StoredNeeds } from '../../types/store.js'
+import { update } from '../transaction/changes.js'
+import { hasReached, type Transaction } from '../transaction/transaction.js'
 
 /** Watches the pre-confirmed state for the declared effects of transactions (`deploys`, `effect`). */
 export type EffectWatcher = {
@@ -37,7 +39,7 @@ export function createEffectWatcher(context: {
     maxMs: LOOK_MS_MAX,
   })
 
-  async function isPresent({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
+  async function isPresent({ deploys, effect }: StoredNeeds, timeoutMs: number): Promise<boolean> {
     const { port } = endpointPool.reader
     const at = { block: 'pending', timeoutMs } as const
     const [code, value] = await Promise.all([
@@ -57,11 +59,11 @@ export function createEffectWatcher(context: {
   }
 
   async function look(): Promise<void> {
-    const out = [...watched.keys()].filter((one) => one.needs?.missing && hasReached(one, 'signed'))
+    const out = [...watched.keys()].filter((one) => one.record.needs?.missing && hasReached(one, 'signed'))
     if (!isPreconfirmedState() || out.length === 0) return
     const looks = await Promise.allSettled(
       out.map(async (one) => {
-        if (await isPresent(one.needs ?? {}, limits.readTimeoutMs))
+        if (await isPresent(one.record.needs ?? {}, limits.readTimeoutMs))
           for (const seen of watched.get(one) ?? []) seen()
       }),
     )
@@ -83,13 +85,14 @@ export function createEffectWatcher(context: {
 
   return {
     recordBaseline(transaction) {
-      const { needs, hash, previouslySigned } = transaction
+      const { needs, hash } = transaction.record
       if (needs?.deploys === undefined && needs?.effect === undefined) return undefined
-      if (needs.missing !== undefined || hash !== undefined || previouslySigned) return undefined
+      if (needs.missing !== undefined || hash !== undefined || transaction.notes?.previouslySigned)
+        return undefined
       if (endpointPool.reader.profile.current().pending === 'absent') return undefined
       return isPresent(needs, Math.min(BASELINE_MS, limits.readTimeoutMs)).then(
         (isThere) => {
-          transaction.needs = { ...needs, missing: !isThere }
+          update(transaction, { needs: { ...needs, missing: !isThere } })
           context.changed.add(transaction)
         },
         () => {},
@@ -98,7 +101,8 @@ export function createEffectWatcher(context: {
     watch(transaction) {
       let stop = () => {}
       const seen = new Promise<void>((resolve) => {
-        if (transaction.needs?.deploys === undefined && transaction.needs?.effect === undefined) return
+        const { needs } = transaction.record
+        if (needs?.deploys === undefined && needs?.effect === undefined) return
         const seens = watched.get(transaction) ?? new Set()
         watched.set(transaction, seens.add(resolve))
         pauses.reset()

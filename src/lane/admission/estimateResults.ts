@@ -4,6 +4,7 @@ import { quoteOf } from '../../errors/quote.js'
 import type { WaitCause } from '../../types/wait.js'
 import { checkGas } from '../../validate/validate.js'
 import type { Estimate } from '../gas/gas.js'
+import { update } from '../transaction/changes.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import type { GasRequests } from './gasRequests.js'
 import type { MoveResult } from './poolRebalancer.js'
@@ -44,7 +45,7 @@ export function createEstimateResults(
   function takeUnmet(transaction: Transaction, estimate: Unmet): void {
     const isFunds = estimate.kind === 'funds'
     // The transaction may depend on earlier ones; its effect is certain only after those.
-    if (parts.mayChange(transaction) || (isFunds && transaction.starved === undefined))
+    if (parts.mayChange(transaction) || (isFunds && transaction.record.starved === undefined))
       return parts.park(transaction, causeOf(estimate))
     if (!isFunds) return outcome.failed(transaction, reverts(transaction, estimate.cause))
     const moved = outcome.tryMoveToFundedLane(transaction)
@@ -65,13 +66,13 @@ export function createEstimateResults(
       } catch (error) {
         return outcome.failed(transaction, error as TxlaneError)
       }
-      transaction.gas = transaction.request.gas
+      update(transaction, { gas: transaction.request.gas })
       outcome.ready(transaction)
     },
     take(transaction, estimate, tries) {
       switch (estimate.kind) {
         case 'gas':
-          transaction.gas = parts.gas.limitOf(transaction, estimate.gas)
+          update(transaction, { gas: parts.gas.limitOf(transaction, estimate.gas) })
           return outcome.ready(transaction)
         case 'reverted':
         case 'funds':

@@ -8,15 +8,9 @@ import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Limits } from '../../types/index.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
-import { fromStored, refresh } from '../transaction/stored.js'
-import {
-  end,
-  hasFailed,
-  hasReached,
-  moveTo,
-  settleEnd,
-  type Transaction,
-} from '../transaction/transaction.js'
+import { end, moveTo, refresh, settleEnd } from '../transaction/changes.js'
+import { fromStored } from '../transaction/stored.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { unresolvedError } from '../transaction/unresolved.js'
 import { rejectWaiters } from '../transaction/waiters.js'

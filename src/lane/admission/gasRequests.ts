@@ -37,8 +37,7 @@ export function createGasRequests(options: GasRequestOptions): GasRequests {
 
   return {
     // A private transaction brings its gas, and a simulation would reveal it to the reader endpoint.
-    isNeeded: ({ request, private: isPrivate }) =>
-      request.gas === undefined || (options.simulate && !isPrivate),
+    isNeeded: ({ record }) => record.request.gas === undefined || (options.simulate && !record.private),
     async ask(transaction) {
       const { request } = transaction
       const from = lane.key.address

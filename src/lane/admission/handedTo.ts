@@ -5,7 +5,7 @@ import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
 /** The stored fields for the lane that receives the transaction, as if it had been sent there. */
 export function handedTo(
   lane: LaneKey,
-  { lane: from, request, fingerprint, pooled = [] }: Transaction,
+  { record: { lane: from, request, fingerprint, pooled = [] } }: Transaction,
 ): Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'> {
   return {
     lane,

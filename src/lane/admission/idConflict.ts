@@ -62,7 +62,7 @@ function differences(known: Transaction, asked: Transaction): string[] {
   const fields = FIELDS.filter((field) => textOf(was[field]) !== textOf(is[field]))
   return [
     ...fields.map((field) => `${field} is ${shown(is[field])} here, and ${shown(was[field])} there`),
-    ...(isOpen(known, asked) ? ['it is private here, and was sent openly'] : []),
+    ...(isOpen(known.record, asked.record) ? ['it is private here, and was sent openly'] : []),
   ]
 }
 

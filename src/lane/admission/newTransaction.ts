@@ -2,10 +2,11 @@ import type { Address } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { resolvePrivate } from '../../chain/endpoints/privateEndpoints.js'
 import type { Clock, Random } from '../../platform/clock.js'
-import type { SendOptions, TxRequest } from '../../types/index.js'
+import type { SendOptions, Tx, TxRequest } from '../../types/index.js'
 import type { LaneKey } from '../../types/store.js'
 import type { AdmissionTarget } from '../transaction/caller.js'
-import { begin, type Transaction } from '../transaction/transaction.js'
+import { newQueued } from '../transaction/stored.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
 import { randomId } from './randomId.js'
 
@@ -26,10 +27,10 @@ export function createNewTransaction(parts: {
   return (request, options, target) => {
     const { replaces, follows } = target
     const { after, afterStage, afterStatus, deploys, effect } = options
-    const isPrivate = resolvePrivate(endpointPool, request, options, replaces)
+    const isPrivate = resolvePrivate(endpointPool, request, options, replaces?.record)
     const hasNeeds =
       after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
-    return begin({
+    const transaction = newQueued({
       id: options.id ?? randomId(random),
       lane: key,
       request,
@@ -37,21 +38,35 @@ export function createNewTransaction(parts: {
       fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(key.address, request),
       sequence: nextSequence(),
       priority: options.priority ?? 0,
+      gas: undefined,
       feeCeiling: options.feeCeiling,
-      feePreset: options.feePreset ?? replaces?.feePreset,
+      feePreset: options.feePreset ?? replaces?.record.feePreset,
       createdAtMs: clock.wallNow(),
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       private: isPrivate ? true : undefined,
-      order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
-      starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
+      order: (options.order ?? replaces?.record.order) === 'strict' ? 'strict' : undefined,
+      starved: (options.starved ?? replaces?.record.starved) === 'fail' ? 'fail' : undefined,
       pooled: target.pooled ? NO_LANES : undefined,
       group: options.group ?? replaces?.group,
       needs: hasNeeds
-        ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
+        ? {
+            after: after?.map(idOf),
+            afterStage,
+            afterStatus,
+            deploys,
+            effect,
+            ...(follows === undefined ? {} : { follows }),
+          }
         : undefined,
-      replaces,
-      replacesId: replaces?.id,
+      replaces: replaces?.id,
     })
+    transaction.replaces = replaces
+    if (after !== undefined) transaction.notes = { predecessors: after }
+    return transaction
   }
+}
+
+function idOf(one: string | Tx): string {
+  return typeof one === 'string' ? one : one.id
 }

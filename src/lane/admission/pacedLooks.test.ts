@@ -4,6 +4,7 @@ import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { transactionIn } from '../../store/contract/samples.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { LaneContext } from '../engine/context.js'
+import { fromStored } from '../transaction/stored.js'
 import { createEffectWatcher } from './effectWatcher.js'
 import { followStored } from './followStored.js'
 
@@ -73,7 +74,8 @@ test('failed reads of state are repeated with growing pauses, and at the usual p
   }
   const context = { clock, limits, changed: new Set(), endpointPool: { reader: { ...PRECONFIRMS, port } } }
   const effects = createEffectWatcher(context as unknown as LaneContext)
-  const watch = effects.watch({ stage: 'accepted', needs: { deploys: lane.address, missing: true } } as never)
+  const needs = { deploys: lane.address, missing: true }
+  const watch = effects.watch(fromStored({ stage: 'accepted', needs } as StoredTransaction))
   await clock.advance(60_000)
   // 0.2, 0.4, 0.8, 1.6, 3.2 and 4 s apart.
   expect(reads.length).toBeGreaterThan(15)

@@ -49,7 +49,7 @@ export function createParkedTransactions(
       endpointPool.tracker.wake()
     },
     follow(transaction) {
-      stepAside(transaction, { for: 'order', behind: transaction.needs?.follows })
+      stepAside(transaction, { for: 'order', behind: transaction.record.needs?.follows })
       following.add(transaction)
       endpointPool.tracker.wake()
     },
@@ -66,7 +66,7 @@ export function createParkedTransactions(
     get unpaid() {
       const isDue = ({ isAwaitingFunds, cursor }: Parked) => isAwaitingFunds && book.floor >= cursor
       return [...parked]
-        .filter(([one, why]) => one.starved && isDue(why) && !hasFailed(one))
+        .filter(([one, why]) => one.record.starved && isDue(why) && !hasFailed(one))
         .map(([one]) => one)
     },
     get size() {

@@ -6,8 +6,9 @@ import type { SendOptions } from '../../types/index.js'
 import type { Enqueued, Store, StoredTransaction } from '../../types/store.js'
 import type { LaneSession } from '../session/laneSession.js'
 import type { Caller } from '../transaction/caller.js'
-import { refresh, toStored } from '../transaction/stored.js'
-import { drop, settleEnd, type Transaction } from '../transaction/transaction.js'
+import { refresh, settleEnd, update } from '../transaction/changes.js'
+import { toStored } from '../transaction/stored.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import type { AdmissionListener } from './admissionListener.js'
 import type { EnqueueCallbacks } from './enqueueBatcher.js'
@@ -41,7 +42,7 @@ export function createPersistence(parts: {
   function onPersisted(entry: Persisting, enqueued: Enqueued | undefined): Promise<void> | undefined {
     if (enqueued && isRestart(entry, enqueued)) return restart(entry, enqueued.transaction)
     entry.transaction.enqueuing = undefined
-    drop(entry.transaction, 'again')
+    if (entry.transaction.again) entry.transaction.again = undefined
     try {
       entry.caller.kept(admitted(entry, enqueued))
     } catch (error) {
@@ -55,7 +56,7 @@ export function createPersistence(parts: {
    * transaction.
    */
   async function restart(entry: Persisting, ended: StoredTransaction): Promise<void> {
-    entry.transaction.life = (ended.life ?? 0) + 1
+    update(entry.transaction, { life: (ended.life ?? 0) + 1 })
     await store.restart(toStored(entry.transaction), ended).then(
       (enqueued) => onPersisted(entry, enqueued),
       (error: unknown) => onPersistFailed(entry, error),
@@ -69,8 +70,9 @@ export function createPersistence(parts: {
       if (!enqueued.fresh && hasEndedUnexecuted(enqueued.transaction.stage))
         throw rejections.endedBefore(transaction, enqueued.transaction)
       if (enqueued.transaction.lane.address !== key.address) return ofOtherLane(entry, enqueued.transaction)
-      if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
-      else adoptStored(transaction, enqueued.transaction)
+      const { sequence } = enqueued.transaction
+      if (!enqueued.fresh) adoptStored(transaction, enqueued.transaction)
+      else if (transaction.sequence !== sequence) update(transaction, { sequence })
     } catch (error) {
       listener.onRejected(transaction)
       throw error
@@ -110,11 +112,9 @@ export function createPersistence(parts: {
   function adoptStored(transaction: Transaction, stored: StoredTransaction): void {
     rejections.assertSame(stored, transaction)
     // The first caller made it private and set the gas that a private transaction needs.
-    if (stored.private && !transaction.private) refresh(transaction, stored)
+    if (stored.private && !transaction.record.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
-      transaction.sequence = stored.sequence
-      transaction.life = stored.life
-      return
+      return update(transaction, { sequence: stored.sequence, life: stored.life })
     }
     // The stage was updated meanwhile, and is newer than this delayed answer.
     if (transaction.stage !== 'queued') return
@@ -129,7 +129,9 @@ export function createPersistence(parts: {
 
 /** Whether the id stands for a transaction that ended without execution, and the caller asked for `again`. */
 function isRestart({ transaction, options }: Persisting, { fresh, transaction: stored }: Enqueued): boolean {
-  return !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction)
+  return (
+    !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction.record)
+  )
 }
 
 /** A caller's own id may be in the store from an earlier process, which may have sent the transaction. */

@@ -47,7 +47,7 @@ export function createPoolRebalancer(parts: {
 
   function offer(transaction: Transaction, placeFor: FindFundedLane): MoveResult {
     if (!isMovable(transaction)) return 'never'
-    const { gas, pooled = [] } = transaction
+    const { gas, pooled = [] } = transaction.record
     // Without its gas only the value is known as a lower bound of the cost, so each account is tried once.
     const to = placeFor(attemptCostBound(context, transaction), gas === undefined ? pooled : [])
     if (to === undefined) return 'never'
@@ -81,8 +81,10 @@ export function createPoolRebalancer(parts: {
 }
 
 /** Whether any account may send it: it does not depend on its sender, and was never signed. */
-function isMovable({ pooled, hash, previouslySigned, replaces, request, needs }: Transaction): boolean {
-  if (pooled === undefined || hash !== undefined || previouslySigned || replaces !== undefined) return false
+function isMovable({ record, notes, replaces }: Transaction): boolean {
+  const { pooled, hash, request, needs } = record
+  if (pooled === undefined || hash !== undefined || notes?.previouslySigned || replaces !== undefined)
+    return false
   if (request.authorize !== undefined) return false
   return needs?.deploys === undefined && needs?.effect === undefined && needs?.follows === undefined
 }

@@ -15,7 +15,7 @@ export function createPredecessorState(
   { book }: Pick<Lane, 'book'>,
   transactions: ReadonlyMap<string, Transaction>,
 ): PredecessorState {
-  const of = ({ needs }: Transaction) =>
+  const of = ({ record: { needs } }: Transaction) =>
     needs?.follows === undefined ? undefined : transactions.get(needs.follows)
 
   /** Whether the state at `pending` includes its effects. */

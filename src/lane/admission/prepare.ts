@@ -111,7 +111,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   function prepare(transaction: Transaction, tries = 0): Promise<void> | undefined {
     // The transaction came from a process with other endpoints.
-    if (transaction.private && !hasPrivateEndpoint(endpointPool)) {
+    if (transaction.record.private && !hasPrivateEndpoint(endpointPool)) {
       options.failed(transaction, noPrivateWay(transaction))
       return undefined
     }
@@ -154,7 +154,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       const isAsking = gas.isNeeded(transaction)
       // A replacement has no place of its own in the order.
       const hasPlace = transaction.replaces === undefined
-      if (hasPlace && (isAsking || transaction.needs !== undefined)) options.enter(transaction)
+      if (hasPlace && (isAsking || transaction.record.needs !== undefined)) options.enter(transaction)
       if (isAsking) enqueue(transaction)
       else void start(transaction)
     },
@@ -188,6 +188,6 @@ export function createPreparer(options: PrepareOptions): Preparer {
   }
 }
 
-function afterOf({ needs }: Transaction): readonly string[] {
-  return (needs?.after ?? []).map((one) => (typeof one === 'string' ? one : one.id))
+function afterOf({ record }: Transaction): readonly string[] {
+  return record.needs?.after ?? []
 }

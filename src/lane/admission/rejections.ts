@@ -1,8 +1,9 @@
 import type { TxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import type { StoredTransaction } from '../../types/store.js'
-import { fromStored, refresh } from '../transaction/stored.js'
-import { end, settleEnd, type Transaction } from '../transaction/transaction.js'
+import { end, refresh, settleEnd } from '../transaction/changes.js'
+import { fromStored } from '../transaction/stored.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { endedError } from './endedError.js'
 import { idConflict, isSameRequest } from './idConflict.js'
 
@@ -37,7 +38,7 @@ export function createRejections(transactions: Map<string, Transaction>, clock: 
   }
 
   function assertSame(stored: StoredTransaction, transaction: Transaction): void {
-    if (!isSameRequest(stored, transaction)) throw conflict(stored, transaction)
+    if (!isSameRequest(stored, transaction.record)) throw conflict(stored, transaction)
   }
 
   function conflict(stored: StoredTransaction, transaction: Transaction): TxlaneError {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
+import { update } from '../transaction/changes.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import type { GasRequests } from './gasRequests.js'
 
@@ -26,7 +27,7 @@ export function createRepeatedEstimates(
   async function estimateAgain(transaction: Transaction): Promise<void> {
     const estimate = await gas.ask(transaction)
     if (context.closed || hasFailed(transaction) || transaction.nonce !== undefined) return
-    if (estimate?.kind === 'gas') transaction.gas = gas.limitOf(transaction, estimate.gas)
+    if (estimate?.kind === 'gas') update(transaction, { gas: gas.limitOf(transaction, estimate.gas) })
   }
 
   return (transaction) => {

@@ -4,6 +4,7 @@ import type { Slot } from '../../ledger/slot.js'
 import type { Tx } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
 import { ownTuples } from '../transaction/authorize.js'
+import { bindTo, update } from '../transaction/changes.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import type { Withdrawals } from './withdrawals.js'
@@ -37,7 +38,7 @@ export function createReplacements(
     if (ownTuples(transaction.request) > 0 && !parts.isTop(nonce))
       return withdrawals.fail(transaction, notHighest(transaction))
     queued.delete(transaction)
-    transaction.nonce = nonce
+    bindTo(transaction, nonce)
     lane.apply(nonce, { type: 'replace', claim: transaction.id, token: lane.token() })
     events.emit('replaced', { tx: context.txOf(replaced) })
   }
@@ -55,7 +56,7 @@ export function createReplacements(
     }
     if (queued.has(replaced)) withdrawals.fail(replaced, superseded(replaced))
     if (replaced.failure?.code !== 'SUPERSEDED') return withdrawals.fail(transaction, tooLate(transaction))
-    replaced.supersededBy ??= transaction.id
+    if (replaced.record.supersededBy === undefined) update(replaced, { supersededBy: transaction.id })
     parts.enqueue(transaction)
   }
 

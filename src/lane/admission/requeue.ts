@@ -12,7 +12,7 @@ export function createRequeue(
   enqueue: (transaction: Transaction) => void,
 ): (transaction: Transaction) => void {
   return (transaction) => {
-    const pauseMs = (transaction.signerPause?.untilMs ?? 0) - context.clock.now()
+    const pauseMs = (transaction.notes?.signerPause?.untilMs ?? 0) - context.clock.now()
     if (pauseMs <= 0) return enqueue(transaction)
     order.stepAside(transaction, { for: 'signature', failed: true })
     context.clock.setTimer(() => {

@@ -73,7 +73,7 @@ export function createSequences(context: PredecessorLookupContext, parts: Sequen
   })
 
   function leave(transaction: Transaction): void {
-    const follows = transaction.needs?.follows
+    const follows = transaction.record.needs?.follows
     if (follows !== undefined && next.get(follows) === transaction) next.delete(follows)
     held.delete(transaction)
   }
@@ -112,12 +112,12 @@ export function createSequences(context: PredecessorLookupContext, parts: Sequen
 
   function journaled(id: string): void {
     const own = transactions.get(id)
-    if (own?.needs?.follows !== undefined) leave(own)
+    if (own?.record.needs?.follows !== undefined) leave(own)
   }
 
   return {
     enter(transaction) {
-      const id = transaction.needs?.follows
+      const id = transaction.record.needs?.follows
       if (id === undefined || next.get(id) === transaction) return
       next.set(id, transaction)
       const before = transactions.get(id)
@@ -125,7 +125,7 @@ export function createSequences(context: PredecessorLookupContext, parts: Sequen
       else if (hasFailed(before)) endedBefore(transaction, id)
     },
     mayGo(transaction) {
-      const id = transaction.needs?.follows
+      const id = transaction.record.needs?.follows
       if (id === undefined || next.get(id) !== transaction) return true
       const before = transactions.get(id)
       if (before !== undefined && before.nonce !== undefined && !hasFailed(before)) return true

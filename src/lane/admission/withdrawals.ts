@@ -4,7 +4,8 @@ import { lastClaim } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Tx } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
-import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
+import { addTimer, note } from '../transaction/changes.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { endWith } from '../transaction/transactionEvents.js'
 import { txError } from '../transaction/txError.js'
 import { rejectSenders } from '../transaction/waiters.js'
@@ -53,7 +54,7 @@ export function createWithdrawals(
   const deadlines = createWallDeadlines({ clock, due: expire })
 
   function expire(transaction: Transaction): void {
-    giveUp(transaction, 'EXPIRED', 'It expired.', transaction.onExpiry === 'cancel')
+    giveUp(transaction, 'EXPIRED', 'It expired.', transaction.record.onExpiry === 'cancel')
   }
 
   /**
@@ -89,9 +90,9 @@ export function createWithdrawals(
     }
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     if (slot?.state !== 'reserved' || slot.claim !== transaction.id) return false
-    transaction.withdrawError = error
+    note(transaction, 'withdrawError', error)
     const { row } = lane.apply(slot.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
-    if (row === 0) drop(transaction, 'withdrawError')
+    if (row === 0) note(transaction, 'withdrawError', undefined)
     return row !== 0
   }
 
@@ -111,13 +112,13 @@ export function createWithdrawals(
     cancel,
     abort: (transaction) => giveUp(transaction, 'ABORTED', 'It was aborted.', false),
     arm(transaction) {
-      const { expiresAtMs } = transaction
+      const { expiresAtMs } = transaction.record
       if (expiresAtMs === undefined) return
       deadlines.set(transaction, expiresAtMs)
-      transaction.cancelTimers = () => deadlines.forget(transaction)
+      addTimer(transaction, () => deadlines.forget(transaction))
     },
     expireIfDue(transaction) {
-      if (clock.wallNow() >= (transaction.expiresAtMs ?? Number.POSITIVE_INFINITY)) expire(transaction)
+      if (clock.wallNow() >= (transaction.record.expiresAtMs ?? Number.POSITIVE_INFINITY)) expire(transaction)
     },
   }
 }

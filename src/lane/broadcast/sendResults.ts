@@ -10,8 +10,9 @@ import { block } from '../signing/block.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
+import { note } from '../transaction/changes.js'
 import { describeAboveCeiling } from '../transaction/dear.js'
-import { drop, type Transaction } from '../transaction/transaction.js'
+import type { Transaction } from '../transaction/transaction.js'
 import type { Broadcaster } from './broadcast.js'
 import type { Reported } from './sendReport.js'
 
@@ -99,7 +100,7 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
     const transaction = parts.transactionOf(slot.nonce)
     const { aboveCeiling, fillable } = signing.ceilings(slot)
     if (aboveCeiling === undefined || (transaction && isOutsideId(transaction.id))) return undefined
-    if (transaction) transaction.aboveCeiling = aboveCeiling
+    if (transaction) note(transaction, 'aboveCeiling', aboveCeiling)
     const head = slot.nonce === lane.book.floor
     const isTaken = slot.attempts.some(({ accepted }) => accepted)
     if (head && !fillable && !isTaken && isOfferedToAll(attempt))
@@ -118,10 +119,8 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
       // Kept for the error of a failed transaction and for callers whose wait times out, since the node's own
       // message names the reason.
       const transaction = parts.transactionOf(nonce)
-      if (transaction && isOfClaim(nonce, hash, transaction.id)) {
-        if (outcome.outcome === 'accepted') drop(transaction, 'refusal')
-        else transaction.refusal = words
-      }
+      if (transaction && isOfClaim(nonce, hash, transaction.id))
+        note(transaction, 'refusal', outcome.outcome === 'accepted' ? undefined : words)
       if (outcome.outcome === 'refused') noteLane(outcome)
       if (outcome.outcome === 'accepted' && lane.holds.has('blocked')) lane.holds.lift('blocked')
       const slot = lane.book.get(nonce)

@@ -1,5 +1,6 @@
 import type { TxlaneError } from '../../errors/base.js'
-import { moveTo, type Transaction, type WallClock } from '../transaction/transaction.js'
+import { moveTo } from '../transaction/changes.js'
+import type { Transaction, WallClock } from '../transaction/transaction.js'
 import { rejectWaitersFor } from '../transaction/waiters.js'
 
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
@@ -32,7 +33,7 @@ export function createFinalityIndex(done: (transaction: Transaction) => void): F
 
   return {
     add(transaction) {
-      const number = transaction.block?.number
+      const number = transaction.walkedBlock?.number
       if (number === undefined) return
       const found = byBlock.get(number) ?? new Set()
       byBlock.set(number, found)
@@ -40,7 +41,7 @@ export function createFinalityIndex(done: (transaction: Transaction) => void): F
       found.add(transaction)
     },
     remove(transaction) {
-      const number = transaction.block?.number ?? -1
+      const number = transaction.walkedBlock?.number ?? -1
       const found = byBlock.get(number)
       if (found?.delete(transaction)) size--
       if (found?.size === 0) byBlock.delete(number)

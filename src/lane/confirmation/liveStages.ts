@@ -3,8 +3,8 @@ import type { Attempt, Live, Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Stage, Tx } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
-import { noteAttempts } from '../transaction/attempts.js'
-import { hasFailed, hasReached, moveTo, type Transaction, touched } from '../transaction/transaction.js'
+import { bindTo, moveTo, signedIn } from '../transaction/changes.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { emitStage } from '../transaction/transactionEvents.js'
 import { isBoundElsewhere } from './boundElsewhere.js'
 
@@ -48,14 +48,10 @@ export function createLiveStages(context: LiveStagesContext) {
       preconfirmed ||= attempt.hash === after.preconfirmed?.hash
       accepted ||= attempt.accepted
     }
-    transaction.nonce = after.nonce
-    if (own === undefined) return
-    noteAttempts(transaction, after, before && clock)
-    if (transaction.hash !== own.hash) {
-      transaction.hash = own.hash
-      touched(transaction, clock)
+    if (own === undefined) return bindTo(transaction, after.nonce)
+    const { hash } = own
+    if (signedIn(transaction, after, { hash, isRestored: before === undefined }, clock))
       changed.add(transaction)
-    }
     reach(
       transaction,
       preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed',

@@ -3,13 +3,15 @@ import type { Follower } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { lastClaim, type Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
+import { recordWith } from '../../store/recordWith.js'
 import type { Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
+import { bindTo, lostNonce, markLanded, moveTo, settleVerdict, unbind } from '../transaction/changes.js'
 import { noteGivenUp } from '../transaction/givenUp.js'
 import { toStored } from '../transaction/stored.js'
-import { finished, hasFailed, moveTo, settleVerdict, type Transaction } from '../transaction/transaction.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { createAttemptWatch } from './attemptWatch.js'
 import type { FinalityIndex } from './finalityIndex.js'
 import { createLiveStages } from './liveStages.js'
@@ -56,7 +58,7 @@ export function createStages(
     switch (after.state) {
       case 'reserved': {
         const transaction = transactions.get(after.claim)
-        if (transaction) transaction.nonce = nonce
+        if (transaction) bindTo(transaction, nonce)
         return
       }
       case 'live':
@@ -70,7 +72,7 @@ export function createStages(
       case 'used':
         return used(before, after)
       case 'hole':
-        return unbind(before)
+        return freed(before)
       default:
         return
     }
@@ -80,23 +82,16 @@ export function createStages(
    * The nonce was freed, or the transaction moves to another nonce, so its data from this nonce is
    * discarded.
    */
-  function unbind(before: Slot | undefined): void {
+  function freed(before: Slot | undefined): void {
     if (before?.state !== 'reserved') return
     const transaction = transactions.get(before.claim)
-    if (transaction?.nonce === before.nonce && !hasFailed(transaction)) clear(transaction)
-  }
-
-  function clear(transaction: Transaction): void {
-    transaction.nonce = undefined
-    transaction.hash = undefined
-    moveTo(transaction, 'queued', clock)
+    if (transaction?.nonce === before.nonce && !hasFailed(transaction)) unbind(transaction, clock)
   }
 
   return {
     moved,
     again(transaction) {
-      if (transaction.hash !== undefined) transaction.previouslySigned = true
-      clear(transaction)
+      lostNonce(transaction, clock)
       changed.add(transaction)
     },
     transactionOf(nonce) {
@@ -106,8 +101,7 @@ export function createStages(
     },
     finalized(transaction) {
       moveTo(transaction, 'finalized', clock)
-      transaction.settled = true
-      finished(transaction, clock)
+      markLanded(transaction, clock)
       changed.add(transaction)
       lane.journal.touch(() => {
         settleVerdict(transaction)
@@ -127,7 +121,7 @@ export function takeChanged({
   const stored = [...changed].map((one) => {
     const to = handedOff.get(one)
     one.persistedStage = one.stage
-    return to ? { ...toStored(one), ...to } : toStored(one)
+    return to ? recordWith(toStored(one), to) : toStored(one)
   })
   changed.clear()
   return stored

@@ -3,8 +3,8 @@ import type { Slot, Used } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Tx } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
-import { noteAttempts } from '../transaction/attempts.js'
-import { drop, hasFailed, hasReached, moveTo, type Transaction, touched } from '../transaction/transaction.js'
+import { executedIn, leftBlock, moveTo, setUnresolved } from '../transaction/changes.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { emitStage } from '../transaction/transactionEvents.js'
 import type { FinalityIndex } from './finalityIndex.js'
 
@@ -31,9 +31,8 @@ export function createUsedStages(context: UsedStagesContext, finalityIndex: Fina
     const isUnproven = by.kind === 'unproven'
     for (const claim of claims) {
       const transaction = transactions.get(claim)
-      if (transaction === undefined || (transaction.unresolved === true) === isUnproven) continue
-      if (isUnproven) transaction.unresolved = true
-      else drop(transaction, 'unresolved')
+      if (transaction === undefined || transaction.unresolved === isUnproven) continue
+      setUnresolved(transaction, isUnproven)
       changed.add(transaction)
     }
   }
@@ -43,14 +42,7 @@ export function createUsedStages(context: UsedStagesContext, finalityIndex: Fina
     const transaction = transactions.get(by.claim)
     if (transaction === undefined) return
     finalityIndex.remove(transaction)
-    transaction.block = undefined
-    drop(transaction, 'persistedBlock', 'revertData')
-    transaction.status = undefined
-    transaction.costs = undefined
-    transaction.landed = undefined
-    transaction.stage = 'accepted'
-    touched(transaction, clock)
-    transaction.finishedAtMs = undefined
+    leftBlock(transaction, clock)
     changed.add(transaction)
   }
 
@@ -64,13 +56,7 @@ export function createUsedStages(context: UsedStagesContext, finalityIndex: Fina
       if (after.by.kind !== 'claim' || after.at === undefined) return
       const transaction = transactions.get(after.by.claim)
       if (transaction === undefined || hasFailed(transaction)) return
-      transaction.nonce = after.nonce
-      noteAttempts(transaction, after, undefined)
-      if (transaction.hash !== after.by.hash) touched(transaction, clock)
-      transaction.hash = after.by.hash
-      transaction.block = after.at
-      // A transaction that was read from the store may have received its verdict in an earlier process.
-      transaction.settled ||= after.settled
+      executedIn(transaction, after, after.by.hash, clock)
       finalityIndex.add(transaction)
       changed.add(transaction)
       if (!hasReached(transaction, 'sealed')) {

@@ -4,8 +4,8 @@ import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Tx } from '../../types/index.js'
 import type { LaneCommand, Store } from '../../types/store.js'
+import { setUnresolved } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { drop } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/tx.js'
 
 type RemoteCommandsContext = {
@@ -35,8 +35,8 @@ export function createRemoteCommands(
 
   function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
     const transaction = transactions.get(id)
-    if (transaction?.unresolved !== true || transaction.nonce === undefined) return false
-    drop(transaction, 'unresolved')
+    if (!transaction?.unresolved || transaction.nonce === undefined) return false
+    setUnresolved(transaction, false)
     lane.apply(transaction.nonce, { type: 'resolve', claim: id, fate })
     return true
   }

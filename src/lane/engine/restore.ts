@@ -1,8 +1,9 @@
 import type { Book } from '../../ledger/book.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { StoredTransaction } from '../../types/store.js'
+import { bindTo, lostNonce } from '../transaction/changes.js'
 import { fromStored } from '../transaction/stored.js'
-import { hasReached, type Transaction, touched, type WallClock } from '../transaction/transaction.js'
+import { hasReached, type Transaction, type WallClock } from '../transaction/transaction.js'
 
 export type Restored = {
   /** Each has the nonce of the slot to which it is bound, or none. */
@@ -40,7 +41,11 @@ export async function restoreTransactions(
   const isFinal = (one: Transaction) => !nonces.has(one.id) && hasReached(one, 'sealed')
   const final = all.filter(isFinal)
   const open = all.filter((one) => !isFinal(one))
-  for (const transaction of open) bind(transaction, nonces.get(transaction.id), clock)
+  for (const transaction of open) {
+    const nonce = nonces.get(transaction.id)
+    if (nonce === undefined) lostNonce(transaction, clock)
+    else bindTo(transaction, nonce)
+  }
   return { open, final }
 
   /** Another process may have sent the transaction, and may wait for it. */
@@ -65,16 +70,6 @@ function claimsOf(slot: Slot): readonly string[] {
   if (slot.state !== 'used') return []
   if (!slot.settled) return slot.claims
   return slot.by.kind === 'claim' ? [slot.by.claim] : []
-}
-
-function bind(transaction: Transaction, nonce: number | undefined, clock: WallClock): void {
-  transaction.nonce = nonce
-  if (nonce !== undefined) return
-  // Bytes of it may have been sent at a nonce that another transaction used.
-  if (transaction.hash !== undefined) transaction.previouslySigned = true
-  if (transaction.hash !== undefined || transaction.stage !== 'queued') touched(transaction, clock)
-  transaction.hash = undefined
-  transaction.stage = 'queued'
 }
 
 async function ended(

@@ -14,8 +14,9 @@ import { emitForeign } from '../confirmation/foreign.js'
 import type { Seed } from '../confirmation/seeding.js'
 import type { Emitter } from '../emitter.js'
 import type { LaneSession } from '../session/laneSession.js'
+import { markLanded, markLandedUnseen, settleVerdict, update } from '../transaction/changes.js'
 import { sayGivenUp } from '../transaction/givenUp.js'
-import { finished, hasFailed, moveTo, settleVerdict, type Transaction } from '../transaction/transaction.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { endWith } from '../transaction/transactionEvents.js'
 import { txError } from '../transaction/txError.js'
 import { reportUnresolved } from '../transaction/unresolved.js'
@@ -145,8 +146,7 @@ export function createActionRunner(parts: ActionRunnerParts) {
   }
 
   function landed(transaction: Transaction, hash: Hash | undefined): void {
-    transaction.settled = true
-    finished(transaction, context.clock)
+    markLanded(transaction, context.clock)
     if (hash === undefined) return landedOnTheirWord(transaction)
     context.changed.add(transaction)
     context.lane.journal.touch(() => settleVerdict(transaction))
@@ -157,8 +157,7 @@ export function createActionRunner(parts: ActionRunnerParts) {
    * for.
    */
   function landedOnTheirWord(transaction: Transaction): void {
-    transaction.hash = undefined
-    moveTo(transaction, 'finalized', context.clock)
+    markLandedUnseen(transaction, context.clock)
     context.changed.add(transaction)
     context.lane.journal.touch(() => {
       settleVerdict(transaction)
@@ -168,14 +167,14 @@ export function createActionRunner(parts: ActionRunnerParts) {
 
   function ended(nonce: number, transaction: Transaction, as: EndAs): void {
     if (isBoundElsewhere(context.lane.book, transaction, nonce)) return
-    if (as === 'superseded') transaction.supersededBy = heirIn(context.lane.book.get(nonce))
+    if (as === 'superseded') update(transaction, { supersededBy: heirIn(context.lane.book.get(nonce)) })
     finish(transaction, as)
   }
 
   function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
     const { code, message } = ENDS[as]
     const why = as === 'voided' ? sayGivenUp(transaction) : message
-    const error = transaction.withdrawError ?? txError(transaction, code, 'notExecuted', why)
+    const error = transaction.notes?.withdrawError ?? txError(transaction, code, 'notExecuted', why)
     endWith(context, transaction, error, parts.forget)
   }
 

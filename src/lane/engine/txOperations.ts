@@ -8,6 +8,7 @@ import type { FeeOracle } from '../signing/feeOracle.js'
 import { bumpFees } from '../transaction/bumpFees.js'
 import { added } from '../transaction/caller.js'
 import { assertLaneOpen, createCancelOutcome } from '../transaction/cancelOutcome.js'
+import { requestBump } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/tx.js'
 import { txError } from '../transaction/txError.js'
@@ -56,9 +57,9 @@ export function createLeaderOperations(parts: {
     // Nothing is journaled yet, so the transaction will be signed with the market's fees anyway.
     if (slot?.state !== 'live') return
     const fees =
-      wanted && bumpFees(session.settings.ownCeiling(transaction), { slot, wanted, rule: context.fees.rule })
-    transaction.requestedBump = { fees }
-    if (fees) transaction.callerBumpFees = fees
+      wanted &&
+      bumpFees(session.settings.ownCeiling(transaction.record), { slot, wanted, rule: context.fees.rule })
+    requestBump(transaction, fees)
     const named = fees !== undefined && lastClaim(slot) === transaction.id
     lane.apply(slot.nonce, { type: 'speedUp', named, token: lane.token() })
   }

@@ -46,7 +46,7 @@ export function createWaitFacts(context: WaitFactsContext, parts: WaitFactsParts
     return {
       holds: holds.list(),
       holdDetails: holds.details(),
-      feesKnown: first === undefined || fees.known(first),
+      feesKnown: first === undefined || fees.known(first.record),
       hasRoom: broadcaster.hasRoom,
       window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
       shortWei: funds.shortWei,
@@ -62,7 +62,8 @@ export function createWaitFacts(context: WaitFactsContext, parts: WaitFactsParts
   }
 
   function factsOf(transaction: Transaction): TxFacts {
-    const { id, stage, nonce, hash, unresolved = false, ready, refusal, enqueuing } = transaction
+    const { id, stage, nonce, hash, unresolved, ready, notes, enqueuing } = transaction
+    const refusal = notes?.refusal
     return {
       id,
       stage,

@@ -7,6 +7,7 @@ import type { WaitReason } from '../../types/wait.js'
 import type { Emitter } from '../emitter.js'
 import { reasonOf } from '../reasons/sentence.js'
 import { type LaneFacts, waitCauseOf } from '../reasons/waitCause.js'
+import { update } from '../transaction/changes.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { summaryOf } from '../transaction/waitingFor.js'
 import { createNotices } from './notices.js'
@@ -90,7 +91,7 @@ export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsP
     return atMs !== undefined && clock.now() - atMs >= LONG_MS
   }
 
-  function sinceOf({ nonce, createdAtMs }: Transaction, before: WaitReason | undefined): number {
+  function sinceOf({ record: { nonce, createdAtMs } }: Transaction, before: WaitReason | undefined): number {
     return before === undefined && nonce === undefined ? createdAtMs : clock.wallNow()
   }
 
@@ -124,9 +125,9 @@ export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsP
   function keep(transaction: Transaction, reason: WaitReason | undefined): void {
     const isKept = reason !== undefined && !PLAIN.has(reason.for)
     const wanted = isKept && isLong(transaction) ? reason : undefined
-    const { waiting } = transaction
+    const { waiting } = transaction.record
     if (waiting?.for === wanted?.for || (isKept && wanted === undefined)) return
-    transaction.waiting = wanted
+    update(transaction, { waiting: wanted })
     context.changed.add(transaction)
     lane.journal.touch()
   }

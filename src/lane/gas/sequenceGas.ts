@@ -75,10 +75,13 @@ export function createSequenceGas({
    */
   async function solve(chain: readonly Transaction[]): Promise<ReadonlyMap<Transaction, bigint>> {
     const solved = new Map<Transaction, bigint>()
-    const first = await simulate(chain, ({ request, gas }) => request.gas ?? gas)
+    const first = await simulate(chain, ({ record }) => record.request.gas ?? record.gas)
     if (first === undefined) return solved
     const limits = new Map(
-      chain.map((one, index) => [one, one.request.gas ?? one.gas ?? enough(first[index]?.gasUsed ?? 0n)]),
+      chain.map((one, index) => [
+        one,
+        one.request.gas ?? one.record.gas ?? enough(first[index]?.gasUsed ?? 0n),
+      ]),
     )
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const results = await simulate(chain, (one) => limits.get(one))

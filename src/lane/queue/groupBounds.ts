@@ -115,6 +115,6 @@ export function createGroupBounds(
   }
 }
 
-function gasOf({ gas, request }: Transaction): number {
+function gasOf({ record: { gas, request } }: Transaction): number {
   return Number(gas ?? request.gas ?? 0n)
 }

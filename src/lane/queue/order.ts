@@ -59,7 +59,7 @@ export function createOrder(
       const before = reasons.get(transaction)
       const sinceMs = before?.for === cause.for ? before.sinceMs : clock.wallNow()
       reasons.set(transaction, reasonOf(cause, sinceMs))
-      if (transaction.order === 'strict') return queue.add(transaction, false)
+      if (transaction.record.order === 'strict') return queue.add(transaction, false)
       queue.remove(transaction)
       if (unreported.has(transaction)) return
       unreported.add(transaction)

@@ -3,6 +3,7 @@ import { newestAttempt } from '../../ledger/slot.js'
 import type { Tx } from '../../types/index.js'
 import { isOutsideId } from '../../validate/stageOrder.js'
 import type { Emitter } from '../emitter.js'
+import { takeRequestedBump } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { block } from './block.js'
 import type { Ceilings } from './ceilings.js'
@@ -39,11 +40,10 @@ export function createBumpOrders(
     if (newest === undefined || (newest.claim !== undefined && (!transaction || isOutsideId(newest.claim))))
       return undefined
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
-    const requested = transaction?.requestedBump
-    if (transaction && requested) transaction.requestedBump = undefined
+    const requested = transaction && takeRequestedBump(transaction)
     const given = requested?.fees
     const offer = offers.above(slot, {
-      market: given ?? (await fees.market(ceiling, transaction?.feePreset)),
+      market: given ?? (await fees.market(ceiling, transaction?.record.feePreset)),
       ceiling,
       replacementRejections,
       // Fees that a caller set are offered unchanged, unless the pool refused them.

@@ -49,7 +49,7 @@ export function createCeilings(
 
   return {
     transaction(transaction, slot) {
-      const own = session.settings.ownCeiling(transaction)
+      const own = session.settings.ownCeiling(transaction.record)
       const usual = ceilingAbove(namedAt(slot), transactionCeiling(fees.laneCeiling(), rule), rule)
       return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
     },

@@ -3,6 +3,7 @@ import type { TxlaneError } from '../../errors/base.js'
 import { capped, type FeeCeiling, type Fees, feeCap } from '../../ledger/fees.js'
 import type { TxRequest } from '../../types/index.js'
 import { tuplesOf } from '../transaction/authorize.js'
+import { takeRequestedBump } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import type { Ceilings } from './ceilings.js'
@@ -30,13 +31,13 @@ export function createClaimOrders(
 
   async function atMarket(nonce: number, transaction: Transaction): Promise<SignOrder> {
     const ceiling = ceilings.transaction(transaction, book.get(nonce))
-    const market = await fees.market(ceiling, transaction.feePreset)
+    const market = await fees.market(ceiling, transaction.record.feePreset)
     return orderOf(nonce, transaction, inTypeOf(transaction.request, capped(market, ceiling)))
   }
 
   function orderOf(nonce: number, transaction: Transaction, first: Fees): SignOrder {
     const { request } = transaction
-    const gas = transaction.gas ?? request.gas
+    const gas = transaction.record.gas ?? request.gas
     if (gas === undefined) throw new Error('gas is not known')
     const slot = book.get(nonce)
     const content = { request, gas }
@@ -57,8 +58,7 @@ export function createClaimOrders(
     if (transaction === undefined) return undefined
     // Fees that the caller has set since then take precedence (row 19, for a transaction that the lane had
     // given up).
-    const given = transaction.requestedBump?.fees ?? explicitFees(transaction.request)
-    if (transaction.requestedBump) transaction.requestedBump = undefined
+    const given = takeRequestedBump(transaction)?.fees ?? explicitFees(transaction.request)
     return given ? orderOf(nonce, transaction, given) : atMarket(nonce, transaction)
   }
 }

@@ -25,9 +25,9 @@ export function attemptCostBound(context: CostContext, transaction: Transaction)
 /** The same without the value, in wei. */
 export function attemptFeesBound(context: CostContext, transaction: Transaction): bigint {
   const { request } = transaction
-  const fees = explicitFees(request) ?? context.fees.last(transaction.feePreset)
+  const fees = explicitFees(request) ?? context.fees.last(transaction.record.feePreset)
   const cap = fees === undefined ? 0n : feeCap(fees)
-  const gas = transaction.gas ?? request.gas ?? 0n
+  const gas = transaction.record.gas ?? request.gas ?? 0n
   const bytes = ENVELOPE_BYTES + TUPLE_BYTES * tuplesOf(request).length + (request.data?.length ?? 2) / 2
   return gas * cap + context.fees.dataFee(Math.ceil(bytes))
 }

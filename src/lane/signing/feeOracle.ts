@@ -9,8 +9,8 @@ import {
 } from '../../ledger/fees.js'
 import type { Clock } from '../../platform/clock.js'
 import type { FeePreset, Limits } from '../../types/index.js'
+import type { StoredTransaction } from '../../types/store.js'
 import { ceilingOf, type FeeSettings } from '../session/feeSettings.js'
-import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './explicitFees.js'
 import { createMarketPrice, type MarketPrice } from './marketPrice.js'
 import { createNodeMinimum } from './nodeMinimum.js'
@@ -33,7 +33,7 @@ export type FeeOracle = {
    * Whether the transaction can be signed without a request for fees. Starts a background request if `market`
    * would.
    */
-  known(transaction: Pick<Transaction, 'request' | 'feePreset'>): boolean
+  known(transaction: Pick<StoredTransaction, 'request' | 'feePreset'>): boolean
   /**
    * Asks the other endpoints for their prices, and uses the lowest if it is below the known one. A ceiling
    * that was derived from the first answer is derived from this one instead. True if it is lower.

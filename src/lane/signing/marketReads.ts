@@ -35,7 +35,7 @@ export function createMarketReads(context: MarketReadsContext, retry: () => void
 
   async function read(first: Transaction): Promise<boolean> {
     try {
-      await fees.market(undefined, first.feePreset)
+      await fees.market(undefined, first.record.feePreset)
     } catch (error) {
       pause(error)
       return false
@@ -58,14 +58,14 @@ export function createMarketReads(context: MarketReadsContext, retry: () => void
   return {
     before(first) {
       // Once a block, for the whole lane. Signatures in between use the same answer.
-      if (first !== undefined && !fees.known(first)) return isPausing ? false : read(first)
+      if (first !== undefined && !fees.known(first.record)) return isPausing ? false : read(first)
       failures = 0
       readFor = undefined
       return true
     },
     isKnown(transaction) {
-      if (readFor !== undefined && readFor.feePreset === transaction.feePreset) return true
-      return fees.known(transaction)
+      if (readFor !== undefined && readFor.record.feePreset === transaction.record.feePreset) return true
+      return fees.known(transaction.record)
     },
   }
 }

@@ -3,7 +3,8 @@ import type { TxlaneError } from '../../errors/base.js'
 import { queueMicro } from '../../platform/microtask.js'
 import type { GroupBounds } from '../queue/groupBounds.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
-import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
+import { note } from '../transaction/changes.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { attemptFeesBound } from './cost.js'
 import type { FeeBudgetGuard } from './feeBudget.js'
@@ -59,8 +60,8 @@ export function createNonceAssigner(options: NonceAssignerOptions): NonceAssigne
   function refuseDear(): void {
     for (let first = queue.peek(); first?.ready; first = queue.peek()) {
       const aboveCeiling = signing.aboveCeiling(first)
-      if (aboveCeiling === undefined) return drop(first, 'aboveCeiling')
-      first.aboveCeiling = aboveCeiling
+      note(first, 'aboveCeiling', aboveCeiling)
+      if (aboveCeiling === undefined) return
       queue.remove(first)
       options.failed(first, txError(first, 'REJECTED', 'notExecuted', 'Its fees were not taken.'))
     }

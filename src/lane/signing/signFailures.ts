@@ -5,6 +5,7 @@ import { lastClaim } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
+import { note } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import type { Job } from './job.js'
@@ -25,9 +26,9 @@ export function createSignFailures(context: SignFailuresContext): (job: Job, err
 
   /** Its callers know it as sent, so one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
-    const failures = transaction.signerPause?.failures ?? 0
+    const failures = transaction.notes?.signerPause?.failures ?? 0
     const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** failures)
-    transaction.signerPause = { failures: failures + 1, untilMs: clock.now() + pauseMs }
+    note(transaction, 'signerPause', { failures: failures + 1, untilMs: clock.now() + pauseMs })
     reportError(context, error)
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
@@ -37,9 +38,9 @@ export function createSignFailures(context: SignFailuresContext): (job: Job, err
     const id = slot && lastClaim(slot)
     const transaction = id === undefined ? undefined : transactions.get(id)
     if (kind === 'claim' && transaction && slot && 'token' in slot && slot.token === token) {
-      if (slot.state === 'reserved' && transaction.previouslySigned)
+      if (slot.state === 'reserved' && transaction.notes?.previouslySigned)
         return signLater(transaction, nonce, error)
-      transaction.withdrawError = signerError(transaction, error)
+      note(transaction, 'withdrawError', signerError(transaction, error))
       lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
       return
     }

@@ -135,7 +135,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     const { gas } = content
     const madeAt = newestBlock(context)
     const open: Attempt = { hash, raw, fees: offer, gas, claim, epoch, sends: 0, accepted: false, madeAt }
-    const attempt: Attempt = transaction?.private ? attemptWith(open, { private: true }) : open
+    const attempt: Attempt = transaction?.record.private ? attemptWith(open, { private: true }) : open
     lane.journal.commit(nonce, token, attempt, (committed) => journaled(job, attempt, committed))
     if (transaction) parts.markJournaled(transaction)
     return true

@@ -42,10 +42,10 @@ export function createCancelOutcome(session: {
 }
 
 /** The result of `cancel` for a transaction that ended without execution. */
-export function endedResult({ failure, hash, previouslySigned }: Transaction): CancelResult {
+export function endedResult({ failure, hash, notes }: Transaction): CancelResult {
   // It was never admitted. The error says whether the store may contain it all the same.
   if (failure?.code === 'STORE') throw failure
-  const signed = hash !== undefined || previouslySigned
+  const signed = hash !== undefined || notes?.previouslySigned
   const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
   return { result: signed && !byOthers ? 'cancelled' : 'removed' }
 }

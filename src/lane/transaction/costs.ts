@@ -1,6 +1,7 @@
 import type { TransactionReceipt } from 'viem'
 import type { StoredCosts } from '../../types/store.js'
-import { type Transaction, touched, type WallClock } from './transaction.js'
+import { noteResult } from './changes.js'
+import type { Transaction, WallClock } from './transaction.js'
 
 /**
  * viem's formatter of an OP-stack chain adds `l1Fee`. Receipts of blob transactions contain the blob fields.
@@ -12,12 +13,7 @@ type Receipt = Pick<
 
 /** Stores the result of the receipt. Returns true if a part of it was new. */
 export function noteReceipt(transaction: Transaction, receipt: Receipt, clock: WallClock): boolean {
-  const { status } = receipt
-  const costs = costsOf(receipt)
-  const isNews = transaction.status !== status || (costs !== undefined && transaction.costs === undefined)
-  if (transaction.status !== status) touched(transaction, clock)
-  Object.assign(transaction, { status, costs })
-  return isNews
+  return noteResult(transaction, { status: receipt.status, costs: costsOf(receipt) }, clock)
 }
 
 /** Undefined if the receipt lacks the price, as on some chains. */

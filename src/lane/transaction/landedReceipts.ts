@@ -5,6 +5,7 @@ import { replay } from '../../chain/endpoints/replay.js'
 import type { Clock } from '../../platform/clock.js'
 import { raceStop, type StopSignal } from '../../platform/stopSignal.js'
 import type { Landed } from '../../types/index.js'
+import { update } from './changes.js'
 import { noteReceipt } from './costs.js'
 import type { Interrupt } from './interrupt.js'
 import type { Transaction } from './transaction.js'
@@ -56,16 +57,16 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
   const replays = new WeakMap<Transaction, Promise<void>>()
 
   async function sealed(transaction: Transaction): Promise<Landed | undefined> {
-    const { hash, block, nonce } = transaction
+    const { hash, nonce, walkedBlock: block } = transaction
     if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
     if (hash === undefined || nonce === undefined)
       return transaction.settled ? withoutReceipt(transaction) : undefined
     // Without a known block any receipt of the hash is valid: the transaction was read from the store after
     // it became final.
     const receipt = await receipts.get(hash, block)
-    if (receipt === undefined || transaction.block?.hash !== block?.hash) return undefined
+    if (receipt === undefined || transaction.walkedBlock?.hash !== block?.hash) return undefined
     parts.receipt(receipt)
-    if (transaction.status === undefined && receipt.status === 'reverted') parts.reverted(transaction)
+    if (transaction.record.status === undefined && receipt.status === 'reverted') parts.reverted(transaction)
     if (noteReceipt(transaction, receipt, clock)) parts.learned(transaction)
     if (receipt.status === 'reverted') void whyReverted(transaction, receipt.blockNumber)
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
@@ -77,13 +78,13 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
   }
 
   function whyReverted(transaction: Transaction, block: bigint): Promise<void> {
-    const known = transaction.revertData === undefined ? replays.get(transaction) : Promise.resolve()
+    const known = transaction.record.revertData === undefined ? replays.get(transaction) : Promise.resolve()
     if (known) return known
-    const { request, lane, gas } = transaction
+    const { request, lane, gas } = transaction.record
     const at = { block: Number(block), timeoutMs: parts.readTimeoutMs }
     const replaying = replay(endpointPool, { request, from: lane.address, gas }, at).then((data) => {
-      if (data === undefined || transaction.status !== 'reverted') return
-      transaction.revertData = data
+      if (data === undefined || transaction.record.status !== 'reverted') return
+      update(transaction, { revertData: data })
       parts.learned(transaction)
     })
     replays.set(transaction, replaying)
@@ -101,17 +102,17 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
       if (found === undefined) return { ...base, receipt: null }
       return { ...base, status: found.status, receipt: { ...found, blockHash: null } }
     },
-    missing: ({ hash, block }) => hash && receipts.missing(hash, block),
-    isHopeless({ stage, settled, block }, { sinceMs, misfits }) {
+    missing: ({ hash, walkedBlock: block }) => hash && receipts.missing(hash, block),
+    isHopeless({ stage, settled, walkedBlock }, { sinceMs, misfits }) {
       const waitedMs = clock.now() - sinceMs
       if (waitedMs >= parts.receiptPatienceMs) return true
       // If it was read from the store after it became final, its block is unknown.
-      const isFinal = stage === 'finalized' || (settled && block === undefined)
+      const isFinal = stage === 'finalized' || (settled && walkedBlock === undefined)
       return isFinal && misfits >= FINAL_MISFITS && waitedMs >= FINAL_PATIENCE_MS
     },
     async due(transaction, interrupt) {
       const closed: StopSignal = { ...closing, error: () => closedError(transaction) }
-      const { hash, block } = transaction
+      const { hash, walkedBlock: block } = transaction
       const { promise, drop } =
         hash === undefined
           ? { promise: endpointPool.tracker.nextTick(), drop() {} }

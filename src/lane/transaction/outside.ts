@@ -14,7 +14,7 @@ import type { TxRequest } from '../../types/index.js'
 import type { LaneKey } from '../../types/store.js'
 import { outsideId } from '../../validate/stageOrder.js'
 import { unsupported } from '../../validate/validate.js'
-import { fromStored } from './stored.js'
+import { newQueued } from './stored.js'
 import type { Transaction } from './transaction.js'
 
 /** A transaction that outside code signed, parsed from its bytes and checked against the lane. */
@@ -105,7 +105,7 @@ export function outsideTransaction(
   envelope: Envelope,
   given: { lane: LaneKey; sequence: number; createdAtMs: number },
 ): Transaction {
-  return fromStored({
+  return newQueued({
     ...given,
     id: outsideId(envelope.hash),
     fingerprint: envelope.hash,
@@ -117,11 +117,5 @@ export function outsideTransaction(
     onExpiry: 'leave',
     replaces: undefined,
     needs: undefined,
-    stage: 'queued',
-    nonce: undefined,
-    hash: undefined,
-    status: undefined,
-    failure: undefined,
-    updatedAtMs: given.createdAtMs,
   })
 }

@@ -1,9 +1,11 @@
 import { type Address, decodeErrorResult, getAddress, type Hex } from 'viem'
+import type { TxlaneError } from '../../errors/base.js'
 import { redactForeign } from '../../errors/redact.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { RecordedFees, TxRecord, WaitReason } from '../../types/index.js'
-import type { StoredAttempt, StoredCosts } from '../../types/store.js'
+import type { StoredAttempt, StoredCosts, StoredTransaction } from '../../types/store.js'
 import { REVERTED } from '../../validate/stageOrder.js'
+import { attemptsOf } from './attempts.js'
 import { storedFailure } from './failure.js'
 import { describe, type Transaction } from './transaction.js'
 
@@ -12,11 +14,12 @@ import { describe, type Transaction } from './transaction.js'
  * progressed.
  */
 export function recordOf(transaction: Transaction, waitingFor: WaitReason | undefined): TxRecord {
-  const { lane, request, status, failure, endPersisted, replacesId, supersededBy } = transaction
-  const gas = transaction.gas ?? request.gas
-  const block = transaction.block ?? transaction.persistedBlock
+  const { record, failure, endPersisted } = transaction
+  const { lane, request, block, status, replaces, supersededBy } = record
+  const gas = record.gas ?? request.gas
   const { id, ...place } = describe(transaction)
-  const { attempts, updatedAtMs, finishedAtMs, costs, group } = transaction
+  const { updatedAtMs, finishedAtMs, costs, group } = record
+  const attempts = attemptsOf(record)
   const newest = attempts.at(-1)
   // A crash can undo an end that is not in the store yet (P5).
   const isEnded = failure !== undefined && endPersisted
@@ -31,22 +34,22 @@ export function recordOf(transaction: Transaction, waitingFor: WaitReason | unde
     ...(block === undefined ? {} : { block: { number: block.number, hash: block.hash } }),
     ...(status === undefined ? {} : { status }),
     ...(failure && isEnded ? { error: errorOf(failure) } : {}),
-    ...(status === 'reverted' ? { error: revertedOf(transaction) } : {}),
+    ...(status === 'reverted' ? { error: revertedOf(record) } : {}),
     ...(gas === undefined ? {} : { gas: `${gas}` }),
     ...(newest === undefined ? {} : { fees: feesOf(newest.fees) }),
     attempts: attempts.map(attemptOf),
     ...(costs === undefined ? {} : { costs: costsOf(costs) }),
     ...(group === undefined ? {} : { group }),
-    ...(replacesId === undefined ? {} : { replaces: replacesId }),
+    ...(replaces === undefined ? {} : { replaces }),
     ...(supersededBy !== undefined && isEnded ? { supersededBy } : {}),
-    createdAt: isoTime(transaction.createdAtMs),
+    createdAt: isoTime(record.createdAtMs),
     ...(updatedAtMs === undefined ? {} : { updatedAt: isoTime(updatedAtMs) }),
     ...(finishedAtMs === undefined || isHidden ? {} : { finishedAt: isoTime(finishedAtMs) }),
     ...(waitingFor === undefined ? {} : { waitingFor: waitingFor.sentence }),
   }
 }
 
-function revertedOf({ revertData: data }: Transaction): NonNullable<TxRecord['error']> {
+function revertedOf({ revertData: data }: StoredTransaction): NonNullable<TxRecord['error']> {
   return { code: 'REVERTED', fate: 'executed', message: REVERTED, ...gaveBack(data) }
 }
 
@@ -55,7 +58,7 @@ function gaveBack(data: Hex | undefined): Pick<NonNullable<TxRecord['error']>, '
   return { ...(reason === undefined ? {} : { reason }), ...(data === undefined ? {} : { data }) }
 }
 
-function errorOf(failure: NonNullable<Transaction['failure']>): NonNullable<TxRecord['error']> {
+function errorOf(failure: TxlaneError): NonNullable<TxRecord['error']> {
   const { code, message, details, data } = storedFailure(failure)
   return {
     code,

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { ACCOUNT } from '../../api/sender/simLane.fixture.js'
 import { TxlaneError } from '../../errors/base.js'
-import { refresh, toStored } from './stored.js'
-import { begin, drop, end, settleEnd, type Transaction } from './transaction.js'
+import { end, note, refresh, settleEnd } from './changes.js'
+import { newQueued, toStored } from './stored.js'
+import type { Transaction } from './transaction.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'11'.repeat(32)}`, address: ACCOUNT } as const
 
 function newTransaction(): Transaction {
-  return begin({
+  return newQueued({
     id: 'a',
     lane: LANE,
     request: { to: ACCOUNT, value: 1n },
@@ -23,7 +24,7 @@ function newTransaction(): Transaction {
     pooled: undefined,
     needs: undefined,
     replaces: undefined,
-    replacesId: undefined,
+    gas: undefined,
   })
 }
 
@@ -31,7 +32,7 @@ test('a transaction that lands has no room for fields it never had', () => {
   const transaction = newTransaction()
   const fields = Object.keys(transaction)
   settleEnd(transaction)
-  drop(transaction, 'refusal', 'failure')
+  note(transaction, 'refusal', undefined)
   expect(Object.keys(transaction)).toEqual(fields)
 })
 
@@ -41,10 +42,12 @@ test('a refreshed transaction has the state of the store, and keeps its callers'
   let [cancelled, unheeded] = [0, 0]
   const told = () => undefined
   Object.assign(transaction, {
-    refusal: 'node: said "no"',
-    signerPause: { failures: 2, untilMs: 10 },
-    previouslySigned: true,
-    unresolved: true,
+    notes: {
+      refusal: 'node: said "no"',
+      signerPause: { failures: 2, untilMs: 10 },
+      previouslySigned: true,
+      unresolved: true,
+    },
     cancelWaiters: [told],
     cancelTimers: () => void cancelled++,
     detachSignal: () => void unheeded++,
@@ -53,8 +56,9 @@ test('a refreshed transaction has the state of the store, and keeps its callers'
   expect(cancelled).toBe(1)
   expect(unheeded).toBe(0)
   expect(transaction.cancelWaiters).toEqual([told])
-  const { refusal, signerPause, previouslySigned, unresolved, cancelTimers } = transaction
-  expect({ refusal, signerPause, previouslySigned, unresolved, cancelTimers }).toEqual({})
+  const { notes, cancelTimers } = transaction
+  expect({ notes, cancelTimers }).toEqual({})
+  expect(transaction.unresolved).toBe(false)
   expect(toStored(transaction)).toEqual(stored)
 })
 
@@ -65,9 +69,9 @@ test('a refresh removes a failure that the store does not know', () => {
     wallNow: () => 7,
   })
   expect(transaction.stage).toBe('failed')
-  expect(transaction).toMatchObject({ updatedAtMs: 7, finishedAtMs: 7 })
+  expect(transaction.record).toMatchObject({ updatedAtMs: 7, finishedAtMs: 7 })
   refresh(transaction, stored)
   expect(transaction.stage).toBe('queued')
   expect(transaction.failure).toBeUndefined()
-  expect(transaction).toMatchObject({ updatedAtMs: 1, finishedAtMs: undefined })
+  expect(transaction.record).toMatchObject({ updatedAtMs: 1, finishedAtMs: undefined })
 })

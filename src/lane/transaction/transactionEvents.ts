@@ -4,8 +4,9 @@ import type { Clock } from '../../platform/clock.js'
 import type { Stage, Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
-import { isOfFormerLife, refresh } from './stored.js'
-import { end, endStage, hasFailed, hasReached, settleEnd, type Transaction } from './transaction.js'
+import { end, refresh, settleEnd } from './changes.js'
+import { isOfFormerLife } from './stored.js'
+import { endStage, hasFailed, hasReached, type Transaction } from './transaction.js'
 
 type TransactionEventsContext = {
   readonly lane: Lane

@@ -26,6 +26,7 @@ import {
   checkWait,
   unsupported,
 } from '../../validate/validate.js'
+import { attemptsOf } from './attempts.js'
 import { assertChangeable, assertLaneOpen } from './cancelOutcome.js'
 import { INSPECT, printedTx } from './printed.js'
 import { recordOf } from './record.js'
@@ -136,7 +137,7 @@ class TxHandle implements Tx {
   }
 
   get attempts() {
-    return this.#transaction.attempts as Tx['attempts']
+    return attemptsOf(this.#transaction.record) as Tx['attempts']
   }
 
   get waitingFor() {

@@ -10,7 +10,7 @@ export function txError(
   message: string,
   cause?: unknown,
 ): TxlaneError {
-  const { refusal, aboveCeiling } = transaction
+  const { refusal, aboveCeiling } = transaction.notes ?? {}
   const details =
     [aboveCeiling && describeAboveCeiling(aboveCeiling), refusal].filter(Boolean).join(' ') || undefined
   return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })

@@ -27,7 +27,7 @@ export function timeoutError(
 }
 
 export function noReceipt(transaction: Transaction, missing: MissingReceipt): TxlaneError {
-  const { block } = transaction
+  const { walkedBlock: block } = transaction
   const where = block === undefined ? '' : ` in block ${block.number}`
   const message = `It executed${where}, and no endpoint shows a receipt that fits.`
   return receiptError(transaction, 'NO_RECEIPT', message, missing)
@@ -44,7 +44,7 @@ function receiptError(
 }
 
 export function revertedError(transaction: Transaction): TxlaneError {
-  const { revertData } = transaction
+  const { revertData } = transaction.record
   const cause = revertData && revertCause(REVERTED, revertData)
   return txError(transaction, 'REVERTED', 'executed', REVERTED, cause)
 }

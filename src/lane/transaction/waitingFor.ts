@@ -9,8 +9,9 @@ import { hasFailed, hasReached, type Transaction } from './transaction.js'
 /** The reason that the lease owner has stored, otherwise the one that follows from the stage. */
 export function keptReason(transaction: Transaction): WaitReason | undefined {
   const ended = endedOf(transaction)
-  const { waiting, stage, unresolved = false, hash, createdAtMs } = transaction
-  if (waiting !== undefined && ended === 'no' && !unresolved && isTimely(waiting, transaction)) return waiting
+  const { unresolved, record } = transaction
+  const { waiting, stage, hash, createdAtMs } = record
+  if (waiting !== undefined && ended === 'no' && !unresolved && isTimely(waiting, record)) return waiting
   const cause = waitCauseByStage({
     stage,
     ended,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isTimely } from '../../lane/reasons/timely.js'
+import { attemptsOf } from '../../lane/transaction/attempts.js'
 import { recordOf } from '../../lane/transaction/record.js'
 import { fromStored, toStored } from '../../lane/transaction/stored.js'
 import type { StoredTransaction } from '../../types/store.js'
@@ -57,9 +58,9 @@ test("an attempt stored by a former version has the record's newest hash", () =>
     fees: { gasPrice: 9n },
   } as const
   const transaction = fromStored(former)
-  expect(transaction.attempts).toEqual([{ nonce: 3, hash, fees: { gasPrice: 9n } }])
+  expect(attemptsOf(transaction.record)).toEqual([{ nonce: 3, hash, fees: { gasPrice: 9n } }])
   expect(recordOf(transaction, undefined)).not.toHaveProperty('updatedAt')
-  expect(fromStored(toStored(transaction)).attempts).toEqual(transaction.attempts)
+  expect(attemptsOf(fromStored(toStored(transaction)).record)).toEqual(attemptsOf(transaction.record))
 })
 
 test('a body with a reason is read back unchanged', () => {

@@ -75,8 +75,8 @@ async function unsealedIn(store: Store, keys: readonly LaneKey[]): Promise<reado
 export function reasonsIn(store: string, stored: readonly StoredTransaction[]): KeptReasons {
   const all = stored.map((one) => fromStored(one)).map((one) => [one, keptReason(one)] as const)
   const holds = new Map<HoldReason, string | undefined>()
-  const kept = all.flatMap(([{ id, stage, nonce, hash, waiting, sequence }, waitingFor]) =>
-    waitingFor === undefined || !(waitingFor === waiting || waitingFor.operator)
+  const kept = all.flatMap(([{ id, stage, nonce, hash, sequence, record }, waitingFor]) =>
+    waitingFor === undefined || !(waitingFor === record.waiting || waitingFor.operator)
       ? []
       : [{ id, stage, nonce, hash, waitingFor, sequence }],
   )
