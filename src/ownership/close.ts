@@ -1,4 +1,5 @@
 import type { Engine } from '../lane/engine/engineTypes.js'
+import { onAbort } from '../platform/onAbort.js'
 import type { Limits } from '../types/index.js'
 
 /** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
@@ -23,7 +24,7 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   let cancelLook = () => {}
   const timeUp = new Promise<void>((resolve) => {
     // Another owner finishes the lane then, and the clock of this engine stands still.
-    off = context.closing.listen(resolve)
+    off = onAbort(context.closing, resolve)
     const cancel = context.clock.setTimer(() => {
       late = true
       resolve()

@@ -37,7 +37,7 @@ export function createHandedOffTransactions(parts: {
       throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
     },
     post: (id, command: LaneCommand) => store.postCommand(key, id, command),
-    stopped: () => false,
+    isOver: () => false,
     async readAgain({ id }) {
       const stored = await store.find(key, { id })
       if (stored) learn(stored)

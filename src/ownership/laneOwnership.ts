@@ -162,7 +162,7 @@ function createOwnership(
   async function close(): Promise<void> {
     admission.close()
     const ended = await roles.leave()
-    session.closing.stop()
+    session.close()
     handedOff.stop()
     for (const transaction of [...session.transactions.values(), ...handedOff.all()]) {
       if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))

@@ -1,7 +1,7 @@
 import { readLaneOn } from '../chain/endpoints/endpointPool.js'
 import { invalid } from '../errors/invalid.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
-import { raceStop } from '../platform/stopSignal.js'
+import { raceAbort } from '../platform/onAbort.js'
 import type { LaneSnapshot, Limits } from '../types/index.js'
 import type { LaneReport } from '../types/store.js'
 import { healthOfLeader } from './health.js'
@@ -52,7 +52,7 @@ export function createLeader(parts: {
       if (transaction.stage === 'queued') engine.intake.trackFromStore(transaction)
     },
     async prefetchFees() {
-      await raceStop(Promise.all([fees.market(), engine.settled()]), [session.closing]).catch(() => {})
+      await raceAbort(Promise.all([fees.market(), engine.settled()]), [session.closing]).catch(() => {})
     },
     async flushed(stages) {
       for (const one of stages ? transactions.values() : [])
@@ -71,13 +71,13 @@ export function createLeader(parts: {
     async resync() {
       const { account } = await readLaneOn(endpointPool, lane.key.address, limits.readTimeoutMs)
       engine.accountIs(account)
-      await raceStop(endpointPool.tracker.nextTick(), [session.closing])
+      await raceAbort(endpointPool.tracker.nextTick(), [session.closing])
     },
     drained: () =>
       engine.drained().then(
         () => true,
         (error: unknown) => {
-          if (session.closing.stopped()) throw error
+          if (session.closing.aborted) throw error
           return false
         },
       ),

@@ -4,7 +4,6 @@ import type { Admission } from '../lane/admission/admission.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { type Clock, stoppableClock } from '../platform/clock.js'
 import { reportError } from '../platform/reportError.js'
-import { createStopSignal } from '../platform/stopSignal.js'
 import type { GroupPolicy, Limits } from '../types/index.js'
 import type { Store } from '../types/store.js'
 import { healthOfStandby } from './health.js'
@@ -51,11 +50,12 @@ export function createStandby(options: StandbyOptions): Standby {
   const { key, transactions } = session
   const clock = stoppableClock(options.clock)
   const background = stoppableClock(options.background)
-  const gone = createStopSignal(() => new Error('The lane has changed hands.'))
+  const ending = new AbortController()
+  const ended = ending.signal
   const records = createStandbyRecords(session)
-  const reader = createStandbyReader({ store, key, transactions, records, stopped: gone.stopped })
+  const reader = createStandbyReader({ store, key, transactions, records, ended })
   const remoteLane = createRemoteLane({ key, endpointPool, clock, limits, reports, open: () => records.size })
-  const polling = createStandbyPolling(options, { records, reader, remoteLane, gone, clock, background })
+  const polling = createStandbyPolling(options, { records, reader, remoteLane, ended, clock, background })
   let { effects } = options
   let unwatch = () => {}
 
@@ -74,7 +74,7 @@ export function createStandby(options: StandbyOptions): Standby {
     session,
     add,
     post: polling.post,
-    stopped: gone.stopped,
+    isOver: () => ended.aborted,
     async readAgain(transaction) {
       const stored = await store.find(key, { id: transaction.id })
       if (stored) records.learn(stored)
@@ -120,7 +120,7 @@ export function createStandby(options: StandbyOptions): Standby {
     remoteLane.stop()
     clock.stop()
     background.stop()
-    gone.stop()
+    ending.abort()
   }
 
   return {

@@ -25,9 +25,10 @@ export function createStandbyReader(parts: {
   readonly key: LaneKey
   readonly transactions: Map<string, Transaction>
   readonly records: StandbyRecords
-  readonly stopped: () => boolean
+  /** Aborted once the standby has ended. */
+  readonly ended: AbortSignal
 }): StandbyReader {
-  const { store, key, transactions, records, stopped } = parts
+  const { store, key, transactions, records, ended } = parts
   const unread = new Set<string>()
   let revision: number | undefined
 
@@ -35,8 +36,8 @@ export function createStandbyReader(parts: {
   async function begin(): Promise<number> {
     const now = await store.changes(key, 'now', 1)
     await findByIds(store, key, [...transactions.keys()], (stored) => {
-      if (!stopped()) records.learn(stored)
-      return !stopped()
+      if (!ended.aborted) records.learn(stored)
+      return !ended.aborted
     })
     for (const stage of UNSEALED) await readListed(stage, Number.POSITIVE_INFINITY)
     await readListed('sealed', SEALED_MAX)
@@ -54,7 +55,7 @@ export function createStandbyReader(parts: {
       }
       seen += page.items.length
       cursor = page.cursor
-      if (cursor === undefined || stopped()) return
+      if (cursor === undefined || ended.aborted) return
     }
   }
 
@@ -63,7 +64,7 @@ export function createStandbyReader(parts: {
     revision = from
     for (let more = true; more; ) {
       const page = await store.changes(key, revision, PAGE)
-      if (stopped()) return changed
+      if (ended.aborted) return changed
       for (const stored of page.transactions) records.learn(stored)
       revision = page.revision
       changed ||= page.transactions.length > 0
@@ -76,7 +77,7 @@ export function createStandbyReader(parts: {
   async function readUnread(): Promise<void> {
     for (const id of unread) {
       const stored = await store.find(key, { id })
-      if (stopped()) return
+      if (ended.aborted) return
       if (stored) records.learn(stored)
       unread.delete(id)
     }
@@ -88,7 +89,7 @@ export function createStandbyReader(parts: {
     const some = queued.slice(0, LOOKUP_BATCH).map(({ id }) => id)
     await findByIds(store, key, some, (stored) => {
       const transaction = transactions.get(stored.id)
-      if (stopped() || transaction === undefined) return !stopped()
+      if (ended.aborted || transaction === undefined) return !ended.aborted
       // The next call begins with others.
       transactions.delete(stored.id)
       transactions.set(stored.id, transaction)
@@ -105,7 +106,7 @@ export function createStandbyReader(parts: {
       revision ??= await begin()
       await readUnread()
       const changed = await readChanges(revision)
-      if (!changed && !stopped()) await readPooled()
+      if (!changed && !ended.aborted) await readPooled()
       return changed
     },
     readAgain: (id) => void unread.add(id),

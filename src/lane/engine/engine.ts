@@ -1,7 +1,8 @@
 import { liftedByResume } from '../../allocator/holds.js'
 import { createDoneWaiters } from '../../platform/doneWaiters.js'
-import { raceStop } from '../../platform/stopSignal.js'
+import { raceAbort } from '../../platform/onAbort.js'
 import { createInbox, type Inbox } from '../admission/inbox.js'
+import { closedLaneError } from '../session/closedLaneError.js'
 import { reportUnresolved } from '../transaction/unresolved.js'
 import { type Admitting, createAdmitting } from './admitting.js'
 import { isAllDone } from './allDone.js'
@@ -179,7 +180,7 @@ function engineOf(
     counts: bounds,
     async drained() {
       // A caller waits, so the poller looks at every refresh, not once a block.
-      await session.whileWaiting(() => raceStop(drains.add(), [closing]))
+      await session.whileWaiting(() => raceAbort(drains.add(), [closing.signal]))
     },
     get idle() {
       const slots = [...lane.book.slots.values()]
@@ -205,7 +206,7 @@ function engineOf(
     requestBalance: funds.requestBalance,
     setBalance: funds.balance,
     stop() {
-      closing.stop()
+      closing.abort(closedLaneError())
       unfollow?.()
       inbox.opened?.stop()
       parts.offSurroundings()

@@ -4,7 +4,6 @@ import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfError, type Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import { createStopSignal, type StopSignal } from '../../platform/stopSignal.js'
 import type { FeePolicy, Limits, Tx } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
@@ -64,8 +63,9 @@ export type LaneSession = {
   left: ((transaction: Transaction) => void) | undefined
   /** Set by a sender pool. */
   rebalancing: Rebalancing | undefined
-  /** Once stopped, this process neither works the lane nor waits for it. */
-  readonly closing: StopSignal & { stop(): void }
+  /** Aborted by `close`: from then on this process neither works the lane nor waits for it. */
+  readonly closing: AbortSignal
+  close(): void
   /** Called with each valid receipt that was read. Set by the worker of the lane. */
   receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** The lane must not reserve nonces in this process. */
@@ -122,13 +122,14 @@ export function createLaneSession(options: {
   readonly beside: (address: Address) => LaneSession | undefined
 }): LaneSession {
   const { key, events, endpointPool, clock, limits } = options
-  const closing = createStopSignal(closedLaneError)
+  const closer = new AbortController()
+  const closing = closer.signal
   const errors = createRepeats<Error>({
     clock: options.background,
     kindOf: kindOfError,
     report: (error, times) => events.emit('error', { error, times }),
   })
-  closing.listen(errors.stop)
+  onAbort(closing, errors.stop)
   const operations = () => session.operations as TxOperations
   const handlesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
     createTxHandles({ chain: endpointPool.chain, address: key.address, clock, closing, ...by })
@@ -188,7 +189,7 @@ export function createLaneSession(options: {
       if (signals.get(transaction)?.aborted) abortBy(transaction, operations())
       if (transaction.cancelWaiters === undefined) return
       void transaction.handle?.cancel().catch((error: unknown) => {
-        if (!closing.stopped()) reportError(session, error)
+        if (!closing.aborted) reportError(session, error)
       })
     },
     rebindTx: (transaction, by) =>
@@ -211,6 +212,7 @@ export function createLaneSession(options: {
     left: undefined,
     rebalancing: undefined,
     closing,
+    close: () => closer.abort(closedLaneError()),
     receipt: undefined,
     paused: false,
     operations: undefined,
