@@ -5,8 +5,8 @@ import type { LaneSession } from '../lane/session/laneSession.js'
 import { keptReason } from '../lane/transaction/waitingFor.js'
 import type { HealthCause, HealthReason, HoldReason, Limits } from '../types/index.js'
 import type { WaitReason } from '../types/wait.js'
-import { countInFlight, isInFlightByStage } from './inFlight.js'
-import { type OptionDifference, sayDifferences } from './reportedOptions.js'
+import { type OptionDifference, sayDifferences } from './sharedOptions.js'
+import { countInFlight, isInFlightByStage } from './snapshot.js'
 
 /** A reason without the account, which the holder of the sender knows. */
 export type LaneReason = HealthCause & Omit<HealthReason, 'address' | keyof HealthCause>

@@ -6,15 +6,14 @@ import { settleVerdict } from '../lane/transaction/transaction.js'
 import { closedError } from '../lane/transaction/waitErrors.js'
 import { rejectWaiters } from '../lane/transaction/waiters.js'
 import { closeLeader } from './close.js'
-import { countInFlight } from './inFlight.js'
 import type { LaneWorker } from './laneWorker.js'
 import type { Leader } from './leader.js'
-import { createLeaseTaking, type TakingPause } from './leaseTaking.js'
 import { type LaneOwnershipParts, type OpenSession, openSession } from './openSession.js'
-import { type OptionDifference, reportedOptions, sayDifferences } from './reportedOptions.js'
 import type { Reports } from './reports.js'
+import { type OptionDifference, reportedOptions, sayDifferences } from './sharedOptions.js'
+import { countInFlight } from './snapshot.js'
 import { createStandby, type Standby } from './standby.js'
-import { createTerms, notOwnerError, type Term } from './terms.js'
+import { createLeaseTaking, createTerms, notOwnerError, type TakingPause, type Term } from './terms.js'
 
 /** Whether this process owns the lane, and how that changes: P7 in one place. */
 export type LaneOwnership = {

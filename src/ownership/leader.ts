@@ -5,10 +5,9 @@ import { raceAbort } from '../platform/onAbort.js'
 import type { LaneSnapshot, Limits } from '../types/index.js'
 import type { LaneReport } from '../types/store.js'
 import { healthOfLeader } from './health.js'
-import { isInFlight } from './inFlight.js'
 import type { LaneWorker } from './laneWorker.js'
-import type { ReportedOptions } from './reportedOptions.js'
-import { snapshotOf } from './snapshot.js'
+import type { ReportedOptions } from './sharedOptions.js'
+import { isInFlight, snapshotOf } from './snapshot.js'
 
 /** The worker of the process that owns the lane: its engine serves callers directly. */
 export type Leader = LaneWorker & {

@@ -1,9 +1,12 @@
 import type { Address, Chain, TransactionReceipt } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { quoteOf } from '../../errors/quote.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfError, type Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
+import { isReplaced } from '../../store/replaced.js'
 import type { FeePolicy, Limits, Tx } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
@@ -11,9 +14,7 @@ import type { GroupCounts } from '../queue/groups.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxHandles, type TxOperations } from '../transaction/tx.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
-import { closedLaneError } from './closedLaneError.js'
 import { createFeeSettings, type FeeSettings } from './feeSettings.js'
-import { createStoreTrouble, type StoreTrouble } from './storeTrouble.js'
 
 /**
  * The part of a lane that outlives its worker (leader or standby): the `Tx` objects of callers in this
@@ -218,4 +219,42 @@ export function createLaneSession(options: {
     operations: undefined,
   }
   return session
+}
+
+/** The error for every wait on a closed lane. Transactions that the lane had in flight may still execute. */
+export function closedLaneError(): TxlaneError {
+  return new TxlaneError('The sender was closed. Journaled transactions may still execute.', {
+    code: 'CLOSED',
+    fate: 'inFlight',
+  })
+}
+
+/** The current failure of the store, if it does not read or write. */
+type StoreTrouble = {
+  readonly current:
+    | { readonly sinceMs: number; readonly said: string; readonly isReplaced: boolean }
+    | undefined
+  /** Records a failure. Ignores errors with a code other than `STORE`. */
+  failed(error: unknown): void
+  works(): void
+}
+
+function createStoreTrouble(clock: Pick<Clock, 'wallNow'>): StoreTrouble {
+  let current: StoreTrouble['current']
+  return {
+    get current() {
+      return current
+    },
+    failed(error) {
+      if (!isTxlaneError(error) || error.code !== 'STORE') return
+      current = {
+        sinceMs: current?.sinceMs ?? clock.wallNow(),
+        said: quoteOf(error.shortMessage),
+        isReplaced: isReplaced(error),
+      }
+    },
+    works() {
+      current = undefined
+    },
+  }
 }
