@@ -23,7 +23,7 @@ import type { LaneReading } from '../rpc/methods/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneState, Lease, Store, StoredTransaction } from '../types/store.js'
 import type { LaneLog } from './laneLog.js'
-import { createLeader, type Leader } from './leader.js'
+import { createLeader, type Leader } from '../lane/engine/worker.js'
 import type { OpenOptions } from './open.js'
 import { reportedOptions } from './sharedOptions.js'
 

@@ -4,8 +4,8 @@ import { requireKnown } from '../lane/admission/requireKnown.js'
 import { type GroupCounts, queueRefusal } from '../lane/queue/groups.js'
 import type { Caller } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
-import type { LaneWorker } from './laneWorker.js'
-import { isInFlightByStage } from './snapshot.js'
+import type { LaneWorker } from '../lane/engine/laneWorker.js'
+import { isInFlightByStage } from '../lane/engine/snapshot.js'
 import type { StandbyOptions } from './standby.js'
 
 /** Adds transactions of this process to a lane that another process owns: into the store, where the owner finds them. */

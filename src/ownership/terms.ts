@@ -10,7 +10,7 @@ import { reportError } from '../platform/reportError.js'
 import { isReplaced } from '../store/replaced.js'
 import type { LaneKey, Lease, Store } from '../types/store.js'
 import type { Heartbeat } from './heartbeat.js'
-import type { Leader } from './leader.js'
+import type { Leader } from '../lane/engine/worker.js'
 import type { LaneOwnershipParts, OpenSession } from './openSession.js'
 import { recoverLane } from './recoverLane.js'
 

@@ -1,6 +1,6 @@
-import type { Engine } from '../lane/engine/engineTypes.js'
-import { onAbort } from '../platform/onAbort.js'
-import type { Limits } from '../types/index.js'
+import type { Engine } from './engineTypes.js'
+import { onAbort } from '../../platform/onAbort.js'
+import type { Limits } from '../../types/index.js'
 
 /** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
 export async function closeLeader(engine: Engine, limits: Limits): Promise<void> {

@@ -1,13 +1,13 @@
-import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
-import type { Engine } from '../lane/engine/engineTypes.js'
-import type { LaneSession } from '../lane/session/laneSession.js'
-import { hasReached, type Transaction } from '../lane/transaction/transaction.js'
-import { keptReason, summaryOf } from '../lane/transaction/waitingFor.js'
-import type { Book } from '../ledger/book.js'
-import type { Slot } from '../ledger/slot.js'
-import type { LaneReading } from '../rpc/methods/readLane.js'
-import { hasEnded } from '../store/ended.js'
-import type { HoldReason, LaneSnapshot } from '../types/index.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { Engine } from './engineTypes.js'
+import type { LaneSession } from '../session/laneSession.js'
+import { hasReached, type Transaction } from '../transaction/transaction.js'
+import { keptReason, summaryOf } from '../transaction/waitingFor.js'
+import type { Book } from '../../ledger/book.js'
+import type { Slot } from '../../ledger/slot.js'
+import type { LaneReading } from '../../rpc/methods/readLane.js'
+import { hasEnded } from '../../store/ended.js'
+import type { HoldReason, LaneSnapshot } from '../../types/index.js'
 
 /** The state of the lane now, from its own books, without a request to a node. */
 export function snapshotOf(engine: Engine): LaneSnapshot {
