@@ -10,6 +10,7 @@ import type { Admission } from '../lane/admission/admission.js'
 import type { Seed } from '../lane/confirmation/seeding.js'
 import { type Ahead, createAhead } from '../lane/engine/ahead.js'
 import { createEngine } from '../lane/engine/engine.js'
+import type { Engine } from '../lane/engine/engineTypes.js'
 import { restoreTransactions } from '../lane/engine/restore.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import type { SpentBefore } from '../lane/signing/feeBudget.js'
@@ -23,9 +24,7 @@ import type { LaneReading } from '../rpc/methods/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneState, Lease, Store, StoredTransaction } from '../types/store.js'
 import type { LaneLog } from './laneLog.js'
-import { createLeader, type Leader } from '../lane/engine/worker.js'
 import type { OpenOptions } from './open.js'
-import { reportedOptions } from './sharedOptions.js'
 
 export type RecoverLaneParts = {
   readonly options: OpenOptions
@@ -43,13 +42,13 @@ export type RecoverLaneParts = {
   readonly leased: () => boolean
   /** The journal found that another process owns the lane. */
   readonly lost: () => void
-  /** Called in the turn in which the leader is created, so that no call to the lane falls in between. */
-  readonly taken: (leader: Leader) => void
+  /** Called in the turn in which the engine is created, so that no call to the lane falls in between. */
+  readonly taken: (engine: Engine) => void
 }
 
 /**
  * Recovers the lane from the store and the chain: records, chain, book, engine, in this order, so that no nonce is assigned
- * before all of it is known. The leader that `taken` gets has not begun to follow the chain.
+ * before all of it is known. The engine that `taken` gets has not begun to follow the chain.
  */
 export async function recoverLane(parts: RecoverLaneParts): Promise<void> {
   const ahead = createAhead(parts)
@@ -117,7 +116,7 @@ async function begin(
   if (session.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
-  parts.taken(createLeader({ engine, limits, options: reportedOptions(options) }))
+  parts.taken(engine)
 }
 
 type Readings = { readonly reading: LaneReading; readonly other: LaneReading }

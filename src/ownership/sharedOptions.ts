@@ -2,6 +2,7 @@ import type { Chain } from 'viem'
 import { keccak256, stringToHex } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { show } from '../errors/invalid.js'
+import type { LaneReason } from '../lane/engine/health.js'
 import type { LaneOptions } from '../types/index.js'
 import { defaultLimits } from '../validate/limits.js'
 import type { OpenOptions } from './open.js'
@@ -158,4 +159,11 @@ export function sayDifferences(differences: readonly OptionDifference[]): string
     ({ option, own, holder }) => `${option} is ${own} here, and ${holder} in the process that holds the lane`,
   )
   return `Options that have to be equal in all processes differ: ${each.join('; ')}. The options of the lane owner apply.`
+}
+
+/** The differences as a reason of `health()`. */
+export function optionReasons(differences: readonly OptionDifference[]): LaneReason[] {
+  if (differences.length === 0) return []
+  const options = differences.map(({ option }) => option)
+  return [{ for: 'options', options, sentence: sayDifferences(differences), operator: true }]
 }

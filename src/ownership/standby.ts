@@ -1,17 +1,17 @@
 import { type EndpointPool, readLaneOn } from '../chain/endpoints/endpointPool.js'
 import { invalid } from '../errors/invalid.js'
 import type { Admission } from '../lane/admission/admission.js'
+import { healthOfStandby } from '../lane/engine/health.js'
+import type { LaneWorker } from '../lane/engine/laneWorker.js'
+import { isInFlightByStage, type Shown, shownBy, standbySnapshot } from '../lane/engine/snapshot.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { type Clock, stoppableClock } from '../platform/clock.js'
 import { reportError } from '../platform/reportError.js'
 import type { GroupPolicy, Limits } from '../types/index.js'
 import type { Store } from '../types/store.js'
-import { healthOfStandby } from '../lane/engine/health.js'
-import type { LaneWorker } from '../lane/engine/laneWorker.js'
 import { createRemoteLane } from './remoteLane.js'
 import type { Reports } from './reports.js'
-import type { OptionDifference, ReportedOptions } from './sharedOptions.js'
-import { isInFlightByStage, type Shown, shownBy, standbySnapshot } from '../lane/engine/snapshot.js'
+import { type OptionDifference, optionReasons, type ReportedOptions } from './sharedOptions.js'
 import { createStandbyAdmission } from './standbyAdmission.js'
 import { createStandbyOperations } from './standbyOperations.js'
 import { createStandbyPolling } from './standbyPolling.js'
@@ -138,7 +138,8 @@ export function createStandby(options: StandbyOptions): Standby {
     observe() {},
     resolve,
     snapshot,
-    health: () => healthOfStandby({ session, endpointPool, limits, differences: polling.differences }),
+    health: () =>
+      healthOfStandby({ session, endpointPool, limits, more: optionReasons(polling.differences) }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
     async resync() {
       polling.pollNow()

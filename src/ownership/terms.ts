@@ -10,13 +10,13 @@ import { reportError } from '../platform/reportError.js'
 import { isReplaced } from '../store/replaced.js'
 import type { LaneKey, Lease, Store } from '../types/store.js'
 import type { Heartbeat } from './heartbeat.js'
-import type { Leader } from '../lane/engine/worker.js'
 import type { LaneOwnershipParts, OpenSession } from './openSession.js'
 import { recoverLane } from './recoverLane.js'
+import { reportedOptions } from './sharedOptions.js'
 
 /** The lease while this process has it, and the engine that works under it. */
 export type Term = {
-  readonly leader: Leader
+  readonly engine: Engine
   readonly lease: Lease
   /** They end all that goes with the lease, but for the engine. The last one ends the renewal of the lease. */
   readonly stops: (() => void)[]
@@ -38,9 +38,10 @@ export function createTerms(
   const { lane, session, admission, heartbeat, reports } = open
   const { clock, background = clock } = environment
   const { logger } = log
-  const storeState = watchStore(session, () => term?.leader.engine.context.lane.holds)
+  const own = reportedOptions(options)
+  const storeState = watchStore(session, () => term?.engine.context.lane.holds)
   let term: Term | undefined
-  let last: Leader | undefined
+  let last: Engine | undefined
   let lastEpoch = Number.NaN
 
   async function recover(lease: Lease): Promise<void> {
@@ -65,9 +66,9 @@ export function createTerms(
         seen: lease.epoch === lastEpoch + 1,
         signer: hooks.signer,
         leased: () => heartbeat.isFresh(lease),
-        taken(leader) {
-          if (!lostEarly && !hooks.isLeaving()) return lead({ leader, lease, stops: [stopRenewing] })
-          leader.engine.stop()
+        taken(engine) {
+          if (!lostEarly && !hooks.isLeaving()) return lead({ engine, lease, stops: [stopRenewing] })
+          engine.stop()
           throw notOwnerError()
         },
       })
@@ -78,19 +79,19 @@ export function createTerms(
   }
 
   function lead(next: Term): void {
-    const { leader, lease, stops } = next
+    const { engine, lease, stops } = next
     const { epoch } = lease
     const takeover = epoch > 1 && epoch !== lastEpoch + 1
     hooks.began()
     term = next
-    last = leader
+    last = engine
     lastEpoch = epoch
     logger.info({ ...lane, epoch, takeover }, 'lease gained')
     session.events.emit('leaseGained', { epoch, takeover })
-    leader.engine.start()
-    stops.unshift(reports.publish(lease, leader.report))
+    engine.start()
+    stops.unshift(reports.publish(lease, () => ({ ...engine.report(), options: own })))
     // Only another process can use a lane that is given back, and it needs a store that outlives this process.
-    if (store.durable) stops.unshift(watchLease(leader.engine, leaseWatch(next)))
+    if (store.durable) stops.unshift(watchLease(engine, leaseWatch(next)))
   }
 
   const leaseWatch = (current: Term): LeaseWatchParts => ({
@@ -118,10 +119,10 @@ export function createTerms(
     session.events.emit('leaseLost', { epoch })
   }
 
-  function end({ leader, stops }: Term): void {
+  function end({ engine, stops }: Term): void {
     // The lease is renewed until the engine has stopped.
     for (const stop of stops.slice(0, -1)) stop()
-    leader.engine.stop()
+    engine.stop()
     stops.at(-1)?.()
     term = undefined
     hooks.ended()
@@ -133,7 +134,7 @@ export function createTerms(
     get current() {
       return term
     },
-    /** The current leader, or the last one. */
+    /** The engine of the current term, or of the last one. */
     get last() {
       return last
     },

@@ -75,7 +75,7 @@ export function createAccountAllocator(
           () => {},
         )
     },
-    snapshot: () => opened?.ownership.leader?.currentSnapshot(),
+    snapshot: () => opened?.ownership.engine?.snapshot(),
     async close() {
       const lane = await opening.close(closedError)
       await lane?.release(lane.ownership.close)

@@ -1,18 +1,26 @@
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import type { Engine } from './engineTypes.js'
-import type { LaneSession } from '../session/laneSession.js'
-import { hasReached, type Transaction } from '../transaction/transaction.js'
-import { keptReason, summaryOf } from '../transaction/waitingFor.js'
 import type { Book } from '../../ledger/book.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { LaneReading } from '../../rpc/methods/readLane.js'
 import { hasEnded } from '../../store/ended.js'
 import type { HoldReason, LaneSnapshot } from '../../types/index.js'
+import type { LaneSession } from '../session/laneSession.js'
+import { hasReached, type Transaction } from '../transaction/transaction.js'
+import { keptReason, summaryOf } from '../transaction/waitingFor.js'
+import type { Admitting } from './admitting.js'
+import type { Core } from './core.js'
+import type { Sending } from './sending.js'
+import type { WaitReasons } from './waitReasons.js'
 
 /** The state of the lane now, from its own books, without a request to a node. */
-export function snapshotOf(engine: Engine): LaneSnapshot {
-  const { endpointPool, closed } = engine.context
-  const { book, holds, key } = engine.context.lane
+export function snapshotOf(
+  { context }: Core,
+  { broadcaster, budget, code, funds }: Sending,
+  { intake }: Admitting,
+  reasons: WaitReasons,
+): LaneSnapshot {
+  const { endpointPool, closed } = context
+  const { book, holds, key } = context.lane
   const head = endpointPool.tracker.head
   const holes: number[] = []
   for (const { nonce, state } of book.slots.values())
@@ -24,18 +32,18 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     floor: book.floor,
     cursor: book.cursor,
     coveredTo: book.coveredTo,
-    window: engine.broadcaster.window,
+    window: broadcaster.window,
     holes: holes.sort((a, b) => a - b),
-    queued: engine.waiting,
+    queued: intake.open,
     inFlight: countInFlight(book),
     holds: holds.list(),
     holdDetails: holds.details(),
     head: head && { number: head.number, hash: head.hash },
-    balanceWei: engine.balanceWei,
-    ...(engine.feeBudget === undefined ? {} : { feeBudget: engine.feeBudget }),
-    account: engine.account,
+    balanceWei: funds.balanceWei,
+    ...(budget.windows === undefined ? {} : { feeBudget: budget.windows }),
+    account: code.account,
     endpoints: endpointsOf(endpointPool),
-    waiting: engine.reasons.summary(),
+    waiting: reasons.summary(),
   }
 }
 

@@ -1,44 +1,37 @@
 import { readLaneOn } from '../../chain/endpoints/endpointPool.js'
 import { invalid } from '../../errors/invalid.js'
-import type { Engine } from './engineTypes.js'
+import type { createDoneWaiters } from '../../platform/doneWaiters.js'
 import { raceAbort } from '../../platform/onAbort.js'
-import type { LaneSnapshot, Limits } from '../../types/index.js'
-import type { LaneReport } from '../../types/store.js'
+import type { Admitting } from './admitting.js'
+import type { Core } from './core.js'
+import type { EngineOptions } from './engineTypes.js'
 import { healthOfLeader } from './health.js'
 import type { LaneWorker } from './laneWorker.js'
-import type { ReportedOptions } from '../../ownership/sharedOptions.js'
+import type { RemoteCommands } from './remoteCommands.js'
+import type { Sending } from './sending.js'
 import { isInFlight, snapshotOf } from './snapshot.js'
+import type { WaitReasons } from './waitReasons.js'
 
-/** The worker of the process that owns the lane: its engine serves callers directly. */
-export type Leader = LaneWorker & {
-  readonly engine: Engine
-  /** The report about the lane for other processes. */
-  report(): LaneReport
-  /** The state of the lane now, from its own books. */
-  currentSnapshot(): LaneSnapshot
-}
+/** The worker of the process that owns the lane: the parts of its engine serve callers directly. */
+export function createLeaderWorker(
+  core: Core,
+  { session, endpointPool, limits }: EngineOptions,
+  sending: Sending,
+  admitting: Admitting,
+  parts: {
+    readonly reasons: WaitReasons
+    readonly commands: RemoteCommands
+    readonly drains: ReturnType<typeof createDoneWaiters>
+  },
+): LaneWorker {
+  const { context, lane, closing } = core
+  const { fees, transactions } = context
+  const { tracker } = endpointPool
+  const { bounds, broadcaster, code, funds, seeding } = sending
+  const { intake } = admitting
 
-export function createLeader(parts: {
-  readonly engine: Engine
-  readonly limits: Limits
-  readonly options: ReportedOptions
-}): Leader {
-  const { engine, limits, options } = parts
-  const { fees, session, endpointPool, lane, transactions } = engine.context
-  const currentSnapshot = () => snapshotOf(engine)
-
-  const leader: Leader = {
-    engine,
-    currentSnapshot,
-    report() {
-      const holds = lane.holds.list()
-      const { rebalancing: relief } = session
-      if (relief === undefined) return { holds, options }
-      const room = relief.isLeaving ? 0 : leader.room
-      const owedWei = room > 0 ? engine.owedWei : undefined
-      return { holds, room, load: leader.load, owedWei, options }
-    },
-    add: engine.intake.add,
+  return {
+    add: intake.add,
     findLive(by) {
       if ('id' in by) return transactions.get(by.id)
       const nonce = lane.book.nonceOf(by.hash)
@@ -48,55 +41,57 @@ export function createLeader(parts: {
     },
     // It is in the store, and the inbox admits it with the next arrivals.
     trackFromStore(transaction) {
-      if (transaction.stage === 'queued') engine.intake.trackFromStore(transaction)
+      if (transaction.stage === 'queued') intake.trackFromStore(transaction)
     },
     async prefetchFees() {
-      await raceAbort(Promise.all([fees.market(), engine.settled()]), [session.closing]).catch(() => {})
+      await raceAbort(Promise.all([fees.market(), seeding.settled()]), [session.closing]).catch(() => {})
     },
     async flushed(stages) {
       for (const one of stages ? transactions.values() : [])
-        if (one.persistedStage !== one.stage) engine.context.changed.add(one)
+        if (one.persistedStage !== one.stage) context.changed.add(one)
       lane.journal.touch()
       await lane.journal.flushed()
     },
-    observe: engine.observe,
+    observe: (blockNumber, hashes) =>
+      tracker.observe(blockNumber > 0 ? blockNumber : (tracker.head?.number ?? 0) + 1, hashes),
     async resolve(id, fate) {
-      if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
+      if (!parts.commands.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
     },
-    snapshot: async () => currentSnapshot(),
-    health: () => healthOfLeader(engine, limits),
+    snapshot: async () => snapshotOf(core, sending, admitting, parts.reasons),
+    health: () => healthOfLeader(context, intake.open),
     inFlight: () =>
       [...transactions.values()].filter(({ nonce }) => nonce !== undefined && isInFlight(lane.book, nonce)),
     async resync() {
       const { account } = await readLaneOn(endpointPool, lane.key.address, limits.readTimeoutMs)
-      engine.accountIs(account)
-      await raceAbort(endpointPool.tracker.nextTick(), [session.closing])
+      code.is(account)
+      await raceAbort(tracker.nextTick(), [session.closing])
     },
-    drained: () =>
-      engine.drained().then(
-        () => true,
-        (error: unknown) => {
-          if (session.closing.aborted) throw error
-          return false
-        },
-      ),
-    refusal: engine.intake.refusal,
-    counts: engine.counts,
+    async drained() {
+      try {
+        // A caller waits, so the poller looks at every refresh, not once a block.
+        await session.whileWaiting(() => raceAbort(parts.drains.add(), [closing.signal]))
+        return true
+      } catch (error) {
+        if (session.closing.aborted) throw error
+        return false
+      }
+    },
+    refusal: intake.refusal,
+    counts: bounds,
     get room() {
-      return engine.broadcaster.room - engine.waiting
+      return broadcaster.room - intake.open
     },
     get load() {
-      return lane.book.cursor - lane.book.floor + engine.waiting
+      return lane.book.cursor - lane.book.floor + intake.open
     },
     get holds() {
       return lane.holds.list()
     },
     get unreservedBalanceWei() {
-      return engine.spareWei
+      return funds.spareWei
     },
-    requestBalance: engine.requestBalance,
+    requestBalance: funds.requestBalance,
     // The engine knows by itself what it has to send.
     give() {},
   }
-  return leader
 }
