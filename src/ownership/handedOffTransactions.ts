@@ -1,3 +1,4 @@
+import { findByIds } from '../lane/admission/storedById.js'
 import type { HandedOff, LaneSession } from '../lane/session/laneSession.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
@@ -9,7 +10,6 @@ import { reportError } from '../platform/reportError.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneCommand, Store, StoredTransaction } from '../types/store.js'
 import { unsupported } from '../validate/validate.js'
-import { findByIds } from './findByIds.js'
 import { createStandbyOperations } from './standbyOperations.js'
 
 /** The transactions of callers in this process whose lanes this process does not have open. */

@@ -1,10 +1,15 @@
 import { type EndpointPool, readLaneOn } from '../chain/endpoints/endpointPool.js'
+import type { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import type { Admission } from '../lane/admission/admission.js'
+import type { Admission, AdmissionListener } from '../lane/admission/admission.js'
+import { requireKnown } from '../lane/admission/requireKnown.js'
 import { healthOfStandby } from '../lane/engine/health.js'
 import type { LaneWorker } from '../lane/engine/laneWorker.js'
 import { isInFlightByStage, type Shown, shownBy, standbySnapshot } from '../lane/engine/snapshot.js'
+import { type GroupCounts, queueRefusal } from '../lane/queue/groups.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
+import type { Caller } from '../lane/transaction/caller.js'
+import type { Transaction } from '../lane/transaction/transaction.js'
 import { type Clock, stoppableClock } from '../platform/clock.js'
 import { reportError } from '../platform/reportError.js'
 import type { GroupPolicy, Limits } from '../types/index.js'
@@ -12,11 +17,9 @@ import type { Store } from '../types/store.js'
 import { createRemoteLane } from './remoteLane.js'
 import type { Reports } from './reports.js'
 import { type OptionDifference, optionReasons, type ReportedOptions } from './sharedOptions.js'
-import { createStandbyAdmission } from './standbyAdmission.js'
 import { createStandbyOperations } from './standbyOperations.js'
 import { createStandbyPolling } from './standbyPolling.js'
-import { createStandbyReader } from './standbyReader.js'
-import { createStandbyRecords } from './standbyRecords.js'
+import { createStandbyReader, createStandbyRecords } from './standbyRecords.js'
 
 /** The worker of a process that does not own the lane: it reads the store, and posts commands for the owner. */
 export type Standby = LaneWorker & {
@@ -163,5 +166,64 @@ export function createStandby(options: StandbyOptions): Standby {
     give: remoteLane.give,
     start,
     stop,
+  }
+}
+
+/** Adds transactions of this process to a lane that another process owns: into the store, where the owner finds them. */
+function createStandbyAdmission(
+  options: Pick<StandbyOptions, 'session' | 'store' | 'admission' | 'limits' | 'groups'>,
+  notify: {
+    /** The transaction is in the store. */
+    readonly added: (transaction: Transaction) => void
+    /** The same, also for a transaction whose id the store knew. */
+    readonly kept: (transaction: Transaction) => void
+  },
+): Pick<LaneWorker, 'add' | 'refusal' | 'counts'> {
+  const { session, admission } = options
+  const { transactions } = session
+
+  const listener: AdmissionListener = {
+    onAdmitting() {},
+    onAdmitted(transaction, { signal }) {
+      notify.added(transaction)
+      session.events.emit('queued', { tx: session.txOf(transaction) })
+      session.attachSignal(transaction, signal)
+    },
+    onRejected() {},
+    // The owner finds it among the arrivals.
+    onInDoubt() {},
+  }
+
+  const ofGroup = (group: string) => [...transactions.values()].filter((one) => one.group === group)
+  // Only the transactions that this process knows are counted.
+  const counts: GroupCounts = {
+    gasInFlight: 0,
+    inFlight: (group) => ofGroup(group).filter(isInFlightByStage).length,
+    queued: (group) => ofGroup(group).filter(({ stage }) => stage === 'queued').length,
+  }
+
+  function refusal(group: string | undefined, more?: number): TxlaneError | undefined {
+    const lanes = session.rebalancing?.lanes() ?? [counts]
+    const { queueMax } = options.limits
+    return queueRefusal({ size: transactions.size, queueMax, policy: options.groups, lanes }, group, more)
+  }
+
+  return {
+    counts,
+    refusal,
+    add(request, sendOptions, target, { kept, failed }) {
+      const caller: Caller = {
+        kept(transaction) {
+          notify.kept(transaction)
+          kept(transaction)
+        },
+        failed,
+      }
+      const full = refusal(sendOptions.group)
+      if (full === undefined) return admission.admit(request, sendOptions, target, { listener, caller })
+      requireKnown(options, sendOptions.id, full)
+        .then(() => admission.admit(request, sendOptions, target, { listener, caller }))
+        .catch(failed)
+    },
   }
 }

@@ -1,3 +1,4 @@
+import type { LaneWorker } from '../lane/engine/laneWorker.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { added } from '../lane/transaction/caller.js'
 import { assertLaneOpen, createCancelOutcome } from '../lane/transaction/cancelOutcome.js'
@@ -9,7 +10,6 @@ import { keptReason } from '../lane/transaction/waitingFor.js'
 import type { Fees } from '../ledger/fees.js'
 import type { CancelResult } from '../types/index.js'
 import type { LaneCommand } from '../types/store.js'
-import type { LaneWorker } from '../lane/engine/laneWorker.js'
 
 /** Serves callers that have a transaction of the lane: a standby posts commands, and the leader carries them out. */
 export function createStandbyOperations(parts: {

@@ -7,8 +7,7 @@ import type { LaneCommand } from '../types/store.js'
 import type { RemoteLane } from './remoteLane.js'
 import { differencesOf, type OptionDifference } from './sharedOptions.js'
 import type { StandbyOptions } from './standby.js'
-import type { StandbyReader } from './standbyReader.js'
-import type { StandbyRecords } from './standbyRecords.js'
+import type { StandbyReader, StandbyRecords } from './standbyRecords.js'
 
 /** How often the store is read without a hint: while the lane has work, and while it has none. */
 const LOOK_MS = { busy: 1_000, idle: 30_000 } as const

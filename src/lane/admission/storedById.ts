@@ -1,4 +1,4 @@
-import type { ChainKey, Store, StoredTransaction } from '../types/store.js'
+import type { ChainKey, Store, StoredTransaction } from '../../types/store.js'
 
 /** The number of parallel lookups. */
 export const LOOKUP_BATCH = 32
