@@ -118,7 +118,7 @@ export function createStandbyReader(parts: {
   async function begin(): Promise<number> {
     const now = await store.changes(key, 'now', 1)
     await findByIds(store, key, [...transactions.keys()], (stored) => {
-      if (!ended.aborted) records.learn(stored)
+      if (stored && !ended.aborted) records.learn(stored)
       return !ended.aborted
     })
     for (const stage of UNSEALED) await readListed(stage, Number.POSITIVE_INFINITY)
@@ -169,12 +169,12 @@ export function createStandbyReader(parts: {
   async function readPooled(): Promise<void> {
     const queued = [...transactions.values()].filter((one) => one.pooled && one.stage === 'queued')
     const some = queued.slice(0, LOOKUP_BATCH).map(({ id }) => id)
-    await findByIds(store, key, some, (stored) => {
-      const transaction = transactions.get(stored.id)
-      if (ended.aborted || transaction === undefined) return !ended.aborted
+    await findByIds(store, key, some, (stored, id) => {
+      const transaction = transactions.get(id)
+      if (ended.aborted || stored === undefined || transaction === undefined) return !ended.aborted
       // The next call begins with others.
-      transactions.delete(stored.id)
-      transactions.set(stored.id, transaction)
+      transactions.delete(id)
+      transactions.set(id, transaction)
       records.learn(stored)
       return true
     })
