@@ -104,10 +104,15 @@ export function createStandbyPolling(
     drained() {
       const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
       poller.pollNow()
-      const changed = new Promise<false>((resolve) => void onAbort(ended, () => resolve(false)))
+      let off = () => {}
+      const changed = new Promise<false>((resolve) => {
+        off = onAbort(ended, () => resolve(false))
+      })
       // Earlier reads may be older than the newest transaction.
       const drained = looked.then(drains.add).then(() => true)
-      return session.whileWaiting(() => raceAbort(Promise.race([drained, changed]), [session.closing]))
+      return session
+        .whileWaiting(() => raceAbort(Promise.race([drained, changed]), [session.closing]))
+        .finally(off)
     },
     left: drains.check,
     get differences() {

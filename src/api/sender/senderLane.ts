@@ -65,7 +65,7 @@ export function createSenderLane(parts: {
   let records: Records | undefined
 
   function open(): Promise<OpenLane> {
-    return closed ? Promise.reject(closedError()) : opening.open()
+    return closing.signal.aborted ? Promise.reject(closedError()) : opening.open()
   }
 
   function attach(lane: OpenLane): OpenLane {
@@ -94,7 +94,7 @@ export function createSenderLane(parts: {
       return opened
     },
     get isClosed() {
-      return closed !== undefined
+      return closing.signal.aborted
     },
     opening,
     arriving,
@@ -138,8 +138,8 @@ export function createSenderLane(parts: {
       if (opened) opened.session.rebalancing = by
     },
     close() {
-      closed ??= close()
       closing.abort()
+      closed ??= close()
       return closed
     },
   }

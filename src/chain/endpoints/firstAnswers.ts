@@ -87,7 +87,7 @@ function wordsOf(said: unknown): string {
   return quoteOf(said instanceof Error ? said : typeof message === 'string' ? message : 'nothing')
 }
 
-export function closedWhileOpening(): TxlaneError {
+function closedWhileOpening(): TxlaneError {
   return new TxlaneError('It was closed before an endpoint answered.', {
     code: 'CLOSED',
     fate: 'notExecuted',

@@ -47,7 +47,7 @@ export function snapshotOf(
   }
 }
 
-export function endpointsOf(endpointPool: Pick<EndpointPool, 'endpoints'>): LaneSnapshot['endpoints'] {
+function endpointsOf(endpointPool: Pick<EndpointPool, 'endpoints'>): LaneSnapshot['endpoints'] {
   return endpointPool.endpoints.map((endpoint) => {
     const { port, role, profile, trouble, gate } = endpoint
     const { restReason: rests } = gate
