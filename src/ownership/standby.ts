@@ -52,6 +52,7 @@ export function createStandby(options: StandbyOptions): Standby {
   const { key, transactions } = session
   const clock = stoppableClock(options.clock)
   const background = stoppableClock(options.background)
+  const failed = (error: unknown) => reportError(session, error)
   const ending = new AbortController()
   const ended = ending.signal
   const records = createStandbyRecords(session)
@@ -82,7 +83,7 @@ export function createStandby(options: StandbyOptions): Standby {
       if (stored) records.learn(stored)
       return stored !== undefined
     },
-    failed: (error) => reportError(session, error),
+    failed,
   })
 
   async function snapshot(): ReturnType<Standby['snapshot']> {
@@ -110,10 +111,8 @@ export function createStandby(options: StandbyOptions): Standby {
     unwatch = store.watch(key, () => polling.pollNow())
     polling.pollNow()
     // Callers asked the former owner in this process for a cancel. The next owner gets the command.
-    for (const transaction of transactions.values()) {
-      if (transaction.cancelWaiters !== undefined)
-        void polling.post(transaction.id, { kind: 'cancel' }).catch((error) => reportError(session, error))
-    }
+    for (const { id, cancelWaiters } of transactions.values())
+      if (cancelWaiters !== undefined) void polling.post(id, { kind: 'cancel' }).catch(failed)
   }
 
   function stop(): void {
