@@ -21,8 +21,8 @@ export { createSender } from './api/createSender.js'
 export { createSenderPool } from './api/createSenderPool.js'
 export { createLanes, type Lanes, type LanesChain, type LanesParameters } from './api/lanes.js'
 export type { RetireOptions } from './api/pool/accounts.js'
+export type { TreasuryOptions } from './api/pool/payments.js'
 export type { SenderPool, SenderPoolParameters } from './api/pool/pool.js'
-export type { TreasuryOptions } from './api/pool/treasuryOptions.js'
 export { type ErrorTx, type Fate, isTxlaneError, TxlaneError, type TxlaneErrorCode } from './errors/base.js'
 export {
   type ClassifySendErrorOptions,

@@ -1,7 +1,10 @@
-import type { Attempt } from '../ledger/slot.js'
+import { isTxlaneError } from '../errors/base.js'
+import type { Book } from '../ledger/book.js'
+import type { Attempt, Slot } from '../ledger/slot.js'
+import { transition } from '../ledger/transition.js'
+import type { Clock } from '../platform/clock.js'
 import { queueMicro } from '../platform/microtask.js'
-import { createReread, isLeaseLost, type RereadOptions } from './journalReread.js'
-import { type Commit, createJournalWrite, type WriteSources } from './journalWrite.js'
+import type { LaneWrite, Lease, Store, StoredTransaction } from '../types/store.js'
 
 /**
  * The result of journaling an attempt. `found`: the answer to the write was lost, and the attempt was there
@@ -141,4 +144,133 @@ export function createJournal(options: JournalOptions): Journal {
       for (const done of idle.splice(0)) done()
     },
   }
+}
+
+/** An attempt to be journaled. */
+type Commit = { readonly nonce: number; readonly token: number; readonly attempt: Attempt }
+
+type WriteSources = {
+  readonly book: Book
+  /** Transactions that changed since the last call. */
+  readonly changedTransactions: () => readonly StoredTransaction[]
+  /** Remote commands up to this one are done. */
+  readonly commandsDoneUpTo: () => number
+  /**
+   * The lane's position is based on counts that are not believed yet: the store must not record it as known.
+   */
+  readonly isSeeding: () => boolean
+}
+
+/**
+ * Collects the contents of the next write. The contents of a failed write go into the next one: no change may
+ * be lost.
+ */
+type JournalWrite = {
+  /** Everything that changed since the last write, with these attempts journaled. */
+  next(commits: readonly Commit[]): LaneWrite
+  failed(write: LaneWrite): void
+  succeeded(): void
+}
+
+function createJournalWrite(sources: WriteSources): JournalWrite {
+  const { book } = sources
+  const carriedSlots = new Map<number, Slot>()
+  const carriedTransactions = new Map<string, StoredTransaction>()
+
+  function withCarried(changed: readonly StoredTransaction[]): readonly StoredTransaction[] {
+    if (carriedTransactions.size === 0) return changed
+    const transactions = new Map(carriedTransactions)
+    for (const transaction of changed) transactions.set(transaction.id, transaction)
+    return [...transactions.values()]
+  }
+
+  return {
+    next(commits) {
+      const slots = new Map(carriedSlots)
+      for (const slot of book.takeChanged()) slots.set(slot.nonce, slot)
+      for (const { nonce, token, attempt } of commits) {
+        const event = { type: 'journaled', token, attempt } as const
+        const changed = slots.get(nonce)
+        // One write may contain several attempts of one nonce.
+        const isAsNow = changed === undefined || changed === book.get(nonce)
+        slots.set(nonce, isAsNow ? book.previewCommit(nonce, event) : transition(nonce, changed, event).slot)
+      }
+      return {
+        slots: [...slots.values()],
+        transactions: withCarried(sources.changedTransactions()),
+        cursor: sources.isSeeding() ? 0 : book.cursor,
+        commandsDoneUpTo: sources.commandsDoneUpTo(),
+      }
+    },
+    failed(write) {
+      for (const slot of write.slots) carriedSlots.set(slot.nonce, book.get(slot.nonce) ?? slot)
+      for (const transaction of write.transactions) carriedTransactions.set(transaction.id, transaction)
+    },
+    succeeded() {
+      carriedSlots.clear()
+      carriedTransactions.clear()
+    },
+  }
+}
+
+type RereadOptions = {
+  readonly store: Store
+  readonly lease: Lease
+  readonly clock: Clock
+  readonly onError: (error: unknown) => void
+  /** The store reports that another process owns the lane's lease: nothing is written any more. */
+  readonly onLost: () => void
+}
+
+/** Reads the store again after a write with an unknown result. */
+type Reread = {
+  /**
+   * The hashes of all attempts in the store, read until the store answers. Undefined after `stop`.
+   * `failures`: consecutive failed writes. They are spaced even if reads succeed while writes fail (a full
+   * disk).
+   */
+  hashes(failures: number): Promise<ReadonlySet<string> | undefined>
+  /** Ends a pause at once, so that the work under way finishes. */
+  stop(): void
+}
+
+const RETRY_MS = [50, 100, 200, 400, 800, 1_600, 3_000] as const
+
+function createReread({ store, lease, clock, onError, onLost }: RereadOptions): Reread {
+  let stopped = false
+  let wake: (() => void) | undefined
+
+  function pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = clock.setTimer(resolve, delayMs)
+      wake = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
+  return {
+    async hashes(failures) {
+      for (let tries = failures - 1; !stopped; tries++) {
+        await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 3_000)
+        try {
+          const { slots } = await store.load(lease)
+          return new Set(slots.flatMap((slot) => slot.attempts.map((attempt) => attempt.hash)))
+        } catch (error) {
+          if (isLeaseLost(error)) onLost()
+          else onError(error)
+        }
+      }
+      return undefined
+    },
+    stop() {
+      stopped = true
+      wake?.()
+    },
+  }
+}
+
+function isLeaseLost(error: unknown): boolean {
+  return isTxlaneError(error) && error.code === 'LEASE_LOST'
 }

@@ -1,15 +1,14 @@
+import { createStoreSubscription } from '../lane/admission/storedById.js'
 import type { HandedOff, LaneSession } from '../lane/session/laneSession.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import { follow } from '../lane/transaction/transactionEvents.js'
 import type { Waiting } from '../lane/transaction/waiting.js'
 import type { Clock } from '../platform/clock.js'
-import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneCommand, Store, StoredTransaction } from '../types/store.js'
 import { unsupported } from '../validate/validate.js'
-import { findByIds } from './findByIds.js'
 import { createStandbyOperations } from './standbyOperations.js'
 
 /** The transactions of callers in this process whose lanes this process does not have open. */
@@ -17,9 +16,6 @@ export type HandedOffTransactions = HandedOff & {
   all(): Iterable<Transaction>
   stop(): void
 }
-
-const LOOK_MS = 1_000
-const REST_MS = 100
 
 export function createHandedOffTransactions(parts: {
   readonly session: LaneSession
@@ -29,7 +25,6 @@ export function createHandedOffTransactions(parts: {
   const { session, store, clock } = parts
   const { key } = session
   const followed = new Map<string, Transaction>()
-  let poller: ReturnType<typeof createPoller> | undefined
 
   const operations = createStandbyOperations({
     session,
@@ -37,7 +32,7 @@ export function createHandedOffTransactions(parts: {
       throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
     },
     post: (id, command: LaneCommand) => store.postCommand(key, id, command),
-    stopped: () => false,
+    isOver: () => false,
     async readAgain({ id }) {
       const stored = await store.find(key, { id })
       if (stored) learn(stored)
@@ -55,35 +50,28 @@ export function createHandedOffTransactions(parts: {
     },
   }
 
-  function learn(stored: StoredTransaction): void {
+  function learn(stored: StoredTransaction | undefined): void {
+    if (stored === undefined) return
     const transaction = followed.get(stored.id)
     if (transaction === undefined) return
     follow(session, transaction, stored)
     if (!isFollowed(transaction)) followed.delete(stored.id)
   }
 
-  async function read(): Promise<void> {
-    await findByIds(store, key, [...followed.keys()], (stored) => {
-      learn(stored)
-      return true
-    })
-    if (followed.size > 0 || poller === undefined) return
-    poller.stop()
-    poller = undefined
-  }
+  const subscription = createStoreSubscription({
+    store,
+    chain: key,
+    clock,
+    ids: () => [...followed.keys()],
+    learn,
+    failed: (error) => reportError(session, error),
+  })
 
   /** Follows the transaction in the store from now on. */
   function watch(transaction: Transaction): void {
     if (!isFollowed(transaction)) return
     followed.set(transaction.id, transaction)
-    poller ??= createPoller({
-      clock: () => clock,
-      everyMs: () => LOOK_MS,
-      restMs: REST_MS,
-      read,
-      failed: (error) => reportError(session, error),
-    })
-    poller.pollNow()
+    subscription.pollNow()
   }
 
   function add(transaction: Transaction, stored: StoredTransaction): void {
@@ -107,7 +95,7 @@ export function createHandedOffTransactions(parts: {
     found: (stored) => take(fromStored(stored), stored),
     take,
     all: () => followed.values(),
-    stop: () => poller?.stop(),
+    stop: subscription.stop,
   }
 }
 

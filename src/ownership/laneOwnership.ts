@@ -1,20 +1,17 @@
 import type { LocalAccount } from 'viem'
 import { safeError } from '../errors/redactError.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
+import type { LaneWorker } from '../lane/engine/laneWorker.js'
+import { countInFlight } from '../lane/engine/snapshot.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { settleVerdict } from '../lane/transaction/changes.js'
 import { closedError } from '../lane/transaction/waitErrors.js'
 import { rejectWaiters } from '../lane/transaction/waiters.js'
-import { closeLeader } from './close.js'
-import { countInFlight } from './inFlight.js'
-import type { LaneWorker } from './laneWorker.js'
-import type { Leader } from './leader.js'
-import { createLeaseTaking, type TakingPause } from './leaseTaking.js'
 import { type LaneOwnershipParts, type OpenSession, openSession } from './openSession.js'
-import { type OptionDifference, reportedOptions, sayDifferences } from './reportedOptions.js'
 import type { Reports } from './reports.js'
+import { type OptionDifference, reportedOptions, sayDifferences } from './sharedOptions.js'
 import { createStandby, type Standby } from './standby.js'
-import { createTerms, notOwnerError, type Term } from './terms.js'
+import { createLeaseTaking, createTerms, notOwnerError, type TakingPause, type Term } from './terms.js'
 
 /** Whether this process owns the lane, and how that changes: P7 in one place. */
 export type LaneOwnership = {
@@ -22,8 +19,8 @@ export type LaneOwnership = {
   readonly worker: LaneWorker
   /** The reports of other processes about their lanes, in the same store. */
   readonly reports: Reports
-  /** The leader of the lane in this process, now or last. */
-  readonly leader: Leader | undefined
+  /** The engine of the lane in this process, now or last. */
+  readonly engine: Engine | undefined
   /** Takes the lane if it is free. @throws `LEASE_LOST` while another process owns it */
   hold(): Promise<Engine>
   /** Transactions can be signed in this process from now on. */
@@ -92,7 +89,7 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     const shared = { session, endpointPool, store, admission, clock, background, limits, groups, reports }
     // A process that cannot sign leaves the lane to others.
     const take = async () => (signer === undefined ? undefined : taking.takeIfDue())
-    standby = createStandby({ ...shared, own, differ, effects: terms.last?.currentSnapshot(), take })
+    standby = createStandby({ ...shared, own, differ, effects: terms.last?.snapshot(), take })
     standby.start()
   }
 
@@ -100,20 +97,20 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     take: taking.take,
     becomeStandby,
     get worker() {
-      return (terms.current?.leader ?? standby ?? terms.last) as LaneWorker
+      return (terms.current?.engine.worker ?? standby ?? terms.last?.worker) as LaneWorker
     },
     get last() {
       return terms.last
     },
     get engine() {
-      return terms.current?.leader.engine
+      return terms.current?.engine
     },
     /** A lane with something to follow has looked at it. For any other lane the head is enough. */
-    looked: () => (terms.current?.leader.engine.following ? endpointPool.tracker.nextTick() : firstLook),
+    looked: () => (terms.current?.engine.following ? endpointPool.tracker.nextTick() : firstLook),
     signWith(account: LocalAccount): void {
       if (signer !== undefined) return
       signer = account
-      const engine = terms.current?.leader.engine
+      const engine = terms.current?.engine
       if (engine === undefined) return
       engine.context.signer = account
       engine.kick()
@@ -121,7 +118,7 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     /** Resolves with the term that ended. This process takes no role from now on. */
     async leave(): Promise<Term | undefined> {
       await taking.settled()
-      if (terms.current) await closeLeader(terms.current.leader.engine, options.limits)
+      await terms.current?.engine.finish()
       leaving = true
       const ended = terms.current
       warnOfLosses(parts, ended)
@@ -146,7 +143,7 @@ function warnOfDifferences({ key, log }: LaneOwnershipParts, lane: OpenSession['
 
 /** A store that ends with the process leaves no process that resends transactions which a pool loses. */
 function warnOfLosses({ store, log, key }: LaneOwnershipParts, term: Term | undefined): void {
-  const inFlight = term === undefined ? 0 : countInFlight(term.leader.engine.context.lane.book)
+  const inFlight = term === undefined ? 0 : countInFlight(term.engine.context.lane.book)
   if (store.durable || inFlight === 0) return
   log.logger.warn(
     { inFlight, lane: key.address },
@@ -162,14 +159,14 @@ function createOwnership(
   async function close(): Promise<void> {
     admission.close()
     const ended = await roles.leave()
-    session.closing.stop()
+    session.close()
     handedOff.stop()
     for (const transaction of [...session.transactions.values(), ...handedOff.all()]) {
       if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))
       settleVerdict(transaction)
     }
     if (ended === undefined) return
-    await ended.leader.engine.context.lane.journal.flushed()
+    await ended.engine.context.lane.journal.flushed()
     await store.release(ended.lease).catch((error: unknown) => {
       log.logger.warn({ error: String(safeError(error)) }, 'the lease was not given back')
     })
@@ -181,7 +178,7 @@ function createOwnership(
     get worker() {
       return roles.worker
     },
-    get leader() {
+    get engine() {
       return roles.last
     },
     async hold() {

@@ -1,12 +1,17 @@
 import type { Address, Hash } from 'viem'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import { recordOf } from '../lane/transaction/record.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { ListOptions, RecordPage, Tx, TxRecord } from '../types/index.js'
 import type { ChainKey, LaneKey, Store, StoredTransaction } from '../types/store.js'
 import type { LaneOwnership } from './laneOwnership.js'
-import type { OpenLane } from './open.js'
 
-type Lane = Pick<OpenLane, 'session' | 'key' | 'store' | 'ownership'> & {
+/** The part of an open lane that finds transactions. */
+type Lane = {
+  readonly session: LaneSession
+  readonly key: LaneKey
+  readonly store: Store
+  readonly ownership: LaneOwnership
   /** Another lane of the chain and store, if it is open in this process. */
   readonly beside: (address: Address) => LaneOwnership | undefined
 }

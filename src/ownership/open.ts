@@ -57,8 +57,8 @@ export type OpenOptions = LaneOptions<Chain> & {
   readonly limits: Limits
   /** The options as the caller gave them. The lane decides the options that are left out. */
   readonly given: LaneOptions<Chain>
-  /** True once the opener has closed: no endpoint is asked any longer. */
-  readonly isClosing?: (() => boolean) | undefined
+  /** Aborted once the opener has closed: no endpoint is asked any longer. */
+  readonly closing?: AbortSignal | undefined
   /** The requests that wait until the lane is open. */
   readonly waiting?: (() => ReadonlyMap<TxRequest, SendOptions>) | undefined
 }
@@ -145,12 +145,12 @@ async function checkJoining({ value, release }: Held<Shared>, options: OpenOptio
 
 /** The endpoint pool of these options, which all users of the same endpoints share. */
 export function holdEndpointPool(
-  options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits' | 'isClosing'>,
+  options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits' | 'closing'>,
   environment: Environment,
 ): Promise<Held<EndpointPool>> {
-  const { client, endpoints = [], limits } = options
+  const { client, endpoints = [], limits, closing } = options
   return hold(environment.shared.endpointPools, endpointPoolName(options, environment), () =>
-    openEndpointPool({ client, endpoints, limits, environment, isClosing: options.isClosing }),
+    openEndpointPool({ client, endpoints, limits, environment, closing }),
   )
 }
 

@@ -10,18 +10,21 @@ import type { Admission } from '../lane/admission/admission.js'
 import type { Seed } from '../lane/confirmation/seeding.js'
 import { type Ahead, createAhead } from '../lane/engine/ahead.js'
 import { createEngine } from '../lane/engine/engine.js'
+import type { Engine } from '../lane/engine/engineTypes.js'
 import { restoreTransactions } from '../lane/engine/restore.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
+import type { SpentBefore } from '../lane/signing/feeBudget.js'
+import { WINDOWS } from '../lane/signing/spending.js'
+import { hasReached } from '../lane/transaction/transaction.js'
 import { follow } from '../lane/transaction/transactionEvents.js'
+import { feeCap } from '../ledger/fees.js'
 import type { BlockRef } from '../ledger/slot.js'
+import type { Clock } from '../platform/clock.js'
 import type { LaneReading } from '../rpc/methods/readLane.js'
 import { hasEnded } from '../store/ended.js'
-import type { LaneState, Lease, Store } from '../types/store.js'
+import type { LaneState, Lease, Store, StoredTransaction } from '../types/store.js'
 import type { LaneLog } from './laneLog.js'
-import { createLeader, type Leader } from './leader.js'
 import type { OpenOptions } from './open.js'
-import { reportedOptions } from './reportedOptions.js'
-import { spentInRecords } from './spentInRecords.js'
 
 export type RecoverLaneParts = {
   readonly options: OpenOptions
@@ -39,13 +42,13 @@ export type RecoverLaneParts = {
   readonly leased: () => boolean
   /** The journal found that another process owns the lane. */
   readonly lost: () => void
-  /** Called in the turn in which the leader is created, so that no call to the lane falls in between. */
-  readonly taken: (leader: Leader) => void
+  /** Called in the turn in which the engine is created, so that no call to the lane falls in between. */
+  readonly taken: (engine: Engine) => void
 }
 
 /**
  * Recovers the lane from the store and the chain: records, chain, book, engine, in this order, so that no nonce is assigned
- * before all of it is known. The leader that `taken` gets has not begun to follow the chain.
+ * before all of it is known. The engine that `taken` gets has not begun to follow the chain.
  */
 export async function recoverLane(parts: RecoverLaneParts): Promise<void> {
   const ahead = createAhead(parts)
@@ -113,7 +116,7 @@ async function begin(
   if (session.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
-  parts.taken(createLeader({ engine, limits, options: reportedOptions(options) }))
+  parts.taken(engine)
 }
 
 type Readings = { readonly reading: LaneReading; readonly other: LaneReading }
@@ -236,4 +239,44 @@ async function readBalance(
 /** One child block of a single sequencer settles a block. */
 export function defaultLossDepth(chain: Chain): 'child' | 'safe' {
   return hasSingleSequencer(chain) ? 'child' : 'safe'
+}
+
+const DAY_MS = WINDOWS.day * 60_000
+const PAGE = 1_000
+/** The opening of a lane reads no more records than this. */
+const PAGES_MAX = 20
+
+/**
+ * The fees that earlier process lives may have spent, for a lane with a fee budget. It counts executed transactions at the
+ * time at which they were sent, each with its gas limit at the highest price of its newest attempt. The slots of the lane count
+ * their own transactions. Records of transactions do not include no-ops.
+ */
+async function spentInRecords(
+  { store, clock, session }: { readonly store: Store; readonly clock: Clock; readonly session: LaneSession },
+  { slots }: Pick<LaneState, 'slots'>,
+): Promise<readonly SpentBefore[]> {
+  if (session.settings.current.budget === undefined) return []
+  const open = new Set(slots.map(({ nonce }) => nonce))
+  const nowMs = clock.now()
+  const wallMs = clock.wallNow()
+  const spent: SpentBefore[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const found = await store.list([session.key], { limit: PAGE, cursor })
+    for (const one of found.items) {
+      // If the wall clock was set back since, the record's time is in the future: it counts as spent now.
+      const agoMs = Math.max(0, wallMs - one.createdAtMs)
+      const isOpen = one.nonce === undefined || open.has(one.nonce)
+      if (isOpen || agoMs > DAY_MS || !hasReached(one, 'sealed')) continue
+      spent.push({ wei: costOf(one), atMs: nowMs - agoMs })
+    }
+    cursor = found.cursor
+    const oldest = found.items.at(-1)
+    if (cursor === undefined || (oldest && wallMs - oldest.createdAtMs > DAY_MS)) break
+  }
+  return spent
+}
+
+function costOf({ gas = 0n, attempts, fees = attempts?.at(-1)?.fees }: StoredTransaction): bigint {
+  return fees === undefined ? 0n : gas * feeCap(fees)
 }

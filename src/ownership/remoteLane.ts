@@ -3,8 +3,8 @@ import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Clock } from '../platform/clock.js'
 import type { HoldReason, Limits } from '../types/index.js'
 import type { LaneKey } from '../types/store.js'
-import type { ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
+import type { ReportedOptions } from './sharedOptions.js'
 
 /** The state of a lane as a standby knows it: from the report of its owner, and from the chain. */
 export type RemoteLane = {

@@ -1,20 +1,31 @@
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import { randomId } from '../lane/admission/randomId.js'
 import { requireKnown } from '../lane/admission/requireKnown.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import { added, DEFAULT_TARGET } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import type { Random } from '../platform/clock.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types/index.js'
+import type { Store } from '../types/store.js'
 import { feesAbove } from '../validate/feeBounds.js'
 import { excessGas } from '../validate/validate.js'
-import type { OpenLane } from './open.js'
+import type { LaneOwnership } from './laneOwnership.js'
+
+/** The part of an open lane that takes a sequence. */
+type SequenceLane = {
+  readonly session: LaneSession
+  readonly endpointPool: Pick<EndpointPool, 'chain' | 'tracker'>
+  readonly store: Store
+  readonly ownership: Pick<LaneOwnership, 'worker'>
+}
 
 /**
  * Admits requests as a sequence of the lane, in which each follows the one before it. The requests are validated already.
  * @throws the error of the first request that was not admitted, with the fate `inFlight` if others were admitted before it
  */
 export async function sendSequence(
-  lane: Pick<OpenLane, 'session' | 'endpointPool' | 'store' | 'ownership'>,
+  lane: SequenceLane,
   requests: readonly TxRequest[],
   options: SequenceOptions,
   random: Random,
@@ -52,7 +63,7 @@ export async function sendSequence(
  * sequence that was sent before is accepted as it is.
  */
 async function checkBounds(
-  { session, endpointPool, store }: Pick<OpenLane, 'session' | 'endpointPool' | 'store'>,
+  { session, endpointPool, store }: SequenceLane,
   requests: readonly TxRequest[],
   { id, group }: SendOptions,
 ): Promise<void> {

@@ -1,24 +1,25 @@
 import { type EndpointPool, readLaneOn } from '../chain/endpoints/endpointPool.js'
+import type { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import type { Admission } from '../lane/admission/admission.js'
+import type { Admission, AdmissionListener } from '../lane/admission/admission.js'
+import { requireKnown } from '../lane/admission/requireKnown.js'
+import { healthOfStandby } from '../lane/engine/health.js'
+import type { LaneWorker } from '../lane/engine/laneWorker.js'
+import { isInFlightByStage, type Shown, shownBy, standbySnapshot } from '../lane/engine/snapshot.js'
+import { type GroupCounts, queueRefusal } from '../lane/queue/groups.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
+import type { Caller } from '../lane/transaction/caller.js'
+import type { Transaction } from '../lane/transaction/transaction.js'
 import { type Clock, stoppableClock } from '../platform/clock.js'
 import { reportError } from '../platform/reportError.js'
-import { createStopSignal } from '../platform/stopSignal.js'
 import type { GroupPolicy, Limits } from '../types/index.js'
 import type { Store } from '../types/store.js'
-import { healthOfStandby } from './health.js'
-import { isInFlightByStage } from './inFlight.js'
-import type { LaneWorker } from './laneWorker.js'
 import { createRemoteLane } from './remoteLane.js'
-import type { OptionDifference, ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
-import { createStandbyAdmission } from './standbyAdmission.js'
+import { type OptionDifference, optionReasons, type ReportedOptions } from './sharedOptions.js'
 import { createStandbyOperations } from './standbyOperations.js'
 import { createStandbyPolling } from './standbyPolling.js'
-import { createStandbyReader } from './standbyReader.js'
-import { createStandbyRecords } from './standbyRecords.js'
-import { type Shown, shownBy, standbySnapshot } from './standbySnapshot.js'
+import { createStandbyReader, createStandbyRecords } from './standbyRecords.js'
 
 /** The worker of a process that does not own the lane: it reads the store, and posts commands for the owner. */
 export type Standby = LaneWorker & {
@@ -51,11 +52,13 @@ export function createStandby(options: StandbyOptions): Standby {
   const { key, transactions } = session
   const clock = stoppableClock(options.clock)
   const background = stoppableClock(options.background)
-  const gone = createStopSignal(() => new Error('The lane has changed hands.'))
+  const failed = (error: unknown) => reportError(session, error)
+  const ending = new AbortController()
+  const ended = ending.signal
   const records = createStandbyRecords(session)
-  const reader = createStandbyReader({ store, key, transactions, records, stopped: gone.stopped })
+  const reader = createStandbyReader({ store, key, transactions, records, ended })
   const remoteLane = createRemoteLane({ key, endpointPool, clock, limits, reports, open: () => records.size })
-  const polling = createStandbyPolling(options, { records, reader, remoteLane, gone, clock, background })
+  const polling = createStandbyPolling(options, { records, reader, remoteLane, ended, clock, background })
   let { effects } = options
   let unwatch = () => {}
 
@@ -74,13 +77,13 @@ export function createStandby(options: StandbyOptions): Standby {
     session,
     add,
     post: polling.post,
-    stopped: gone.stopped,
+    isOver: () => ended.aborted,
     async readAgain(transaction) {
       const stored = await store.find(key, { id: transaction.id })
       if (stored) records.learn(stored)
       return stored !== undefined
     },
-    failed: (error) => reportError(session, error),
+    failed,
   })
 
   async function snapshot(): ReturnType<Standby['snapshot']> {
@@ -108,10 +111,8 @@ export function createStandby(options: StandbyOptions): Standby {
     unwatch = store.watch(key, () => polling.pollNow())
     polling.pollNow()
     // Callers asked the former owner in this process for a cancel. The next owner gets the command.
-    for (const transaction of transactions.values()) {
-      if (transaction.cancelWaiters !== undefined)
-        void polling.post(transaction.id, { kind: 'cancel' }).catch((error) => reportError(session, error))
-    }
+    for (const { id, cancelWaiters } of transactions.values())
+      if (cancelWaiters !== undefined) void polling.post(id, { kind: 'cancel' }).catch(failed)
   }
 
   function stop(): void {
@@ -120,7 +121,7 @@ export function createStandby(options: StandbyOptions): Standby {
     remoteLane.stop()
     clock.stop()
     background.stop()
-    gone.stop()
+    ending.abort()
   }
 
   return {
@@ -139,7 +140,8 @@ export function createStandby(options: StandbyOptions): Standby {
     observe() {},
     resolve,
     snapshot,
-    health: () => healthOfStandby({ session, endpointPool, limits, differences: polling.differences }),
+    health: () =>
+      healthOfStandby({ session, endpointPool, limits, more: optionReasons(polling.differences) }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
     async resync() {
       polling.pollNow()
@@ -163,5 +165,64 @@ export function createStandby(options: StandbyOptions): Standby {
     give: remoteLane.give,
     start,
     stop,
+  }
+}
+
+/** Adds transactions of this process to a lane that another process owns: into the store, where the owner finds them. */
+function createStandbyAdmission(
+  options: Pick<StandbyOptions, 'session' | 'store' | 'admission' | 'limits' | 'groups'>,
+  notify: {
+    /** The transaction is in the store. */
+    readonly added: (transaction: Transaction) => void
+    /** The same, also for a transaction whose id the store knew. */
+    readonly kept: (transaction: Transaction) => void
+  },
+): Pick<LaneWorker, 'add' | 'refusal' | 'counts'> {
+  const { session, admission } = options
+  const { transactions } = session
+
+  const listener: AdmissionListener = {
+    onAdmitting() {},
+    onAdmitted(transaction, { signal }) {
+      notify.added(transaction)
+      session.events.emit('queued', { tx: session.txOf(transaction) })
+      session.attachSignal(transaction, signal)
+    },
+    onRejected() {},
+    // The owner finds it among the arrivals.
+    onInDoubt() {},
+  }
+
+  const ofGroup = (group: string) => [...transactions.values()].filter((one) => one.group === group)
+  // Only the transactions that this process knows are counted.
+  const counts: GroupCounts = {
+    gasInFlight: 0,
+    inFlight: (group) => ofGroup(group).filter(isInFlightByStage).length,
+    queued: (group) => ofGroup(group).filter(({ stage }) => stage === 'queued').length,
+  }
+
+  function refusal(group: string | undefined, more?: number): TxlaneError | undefined {
+    const lanes = session.rebalancing?.lanes() ?? [counts]
+    const { queueMax } = options.limits
+    return queueRefusal({ size: transactions.size, queueMax, policy: options.groups, lanes }, group, more)
+  }
+
+  return {
+    counts,
+    refusal,
+    add(request, sendOptions, target, { kept, failed }) {
+      const caller: Caller = {
+        kept(transaction) {
+          notify.kept(transaction)
+          kept(transaction)
+        },
+        failed,
+      }
+      const full = refusal(sendOptions.group)
+      if (full === undefined) return admission.admit(request, sendOptions, target, { listener, caller })
+      requireKnown(options, sendOptions.id, full)
+        .then(() => admission.admit(request, sendOptions, target, { listener, caller }))
+        .catch(failed)
+    },
   }
 }

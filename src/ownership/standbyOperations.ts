@@ -1,3 +1,4 @@
+import type { LaneWorker } from '../lane/engine/laneWorker.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { added } from '../lane/transaction/caller.js'
 import { assertLaneOpen, createCancelOutcome } from '../lane/transaction/cancelOutcome.js'
@@ -9,7 +10,6 @@ import { keptReason } from '../lane/transaction/waitingFor.js'
 import type { Fees } from '../ledger/fees.js'
 import type { CancelResult } from '../types/index.js'
 import type { LaneCommand } from '../types/store.js'
-import type { LaneWorker } from './laneWorker.js'
 
 /** Serves callers that have a transaction of the lane: a standby posts commands, and the leader carries them out. */
 export function createStandbyOperations(parts: {
@@ -18,7 +18,7 @@ export function createStandbyOperations(parts: {
   /** Resolves to false if the transaction has ended, or is not known. */
   readonly post: (id: string, command: LaneCommand) => Promise<boolean>
   /** True once this process owns the lane. */
-  readonly stopped: () => boolean
+  readonly isOver: () => boolean
   /** Resolves to false if the store does not know the transaction. */
   readonly readAgain: (transaction: Transaction) => Promise<boolean>
   readonly failed: (error: unknown) => void
@@ -30,7 +30,7 @@ export function createStandbyOperations(parts: {
     async cancel(transaction): Promise<CancelResult> {
       if (transaction.endPersisted || transaction.settled) return cancelOutcome.outcome(transaction)
       assertLaneOpen(transaction, session.closing)
-      if (parts.stopped()) return session.operations!.cancel(transaction)
+      if (parts.isOver()) return session.operations!.cancel(transaction)
       const isPosted = await post(transaction.id, { kind: 'cancel' })
       if (!isPosted && !(await parts.readAgain(transaction))) {
         throw txError(transaction, 'STORE', 'inFlight', 'The store does not know it.')

@@ -1,14 +1,13 @@
 import type { Clock } from '../platform/clock.js'
 import { createDoneWaiters } from '../platform/doneWaiters.js'
+import { onAbort, raceAbort } from '../platform/onAbort.js'
 import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
-import { raceStop, type StopSignal } from '../platform/stopSignal.js'
 import type { LaneCommand } from '../types/store.js'
 import type { RemoteLane } from './remoteLane.js'
-import { differencesOf, type OptionDifference } from './reportedOptions.js'
+import { differencesOf, type OptionDifference } from './sharedOptions.js'
 import type { StandbyOptions } from './standby.js'
-import type { StandbyReader } from './standbyReader.js'
-import type { StandbyRecords } from './standbyRecords.js'
+import type { StandbyReader, StandbyRecords } from './standbyRecords.js'
 
 /** How often the store is read without a hint: while the lane has work, and while it has none. */
 const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
@@ -36,14 +35,14 @@ export function createStandbyPolling(
     readonly records: StandbyRecords
     readonly reader: StandbyReader
     readonly remoteLane: Pick<RemoteLane, 'options'>
-    /** Stops once the lane has changed its owner. */
-    readonly gone: StopSignal
+    /** Aborted once the standby has ended. */
+    readonly ended: AbortSignal
     readonly clock: Clock
     readonly background: Clock
   },
 ): StandbyPolling {
   const { session, store, reports } = options
-  const { records, reader, remoteLane, gone, clock, background } = parts
+  const { records, reader, remoteLane, ended, clock, background } = parts
   const drains = createDoneWaiters(() => reader.hasBegun && !records.isAnyUnsealed)
   const poller = createPoller({
     clock: () => (wanted() ? clock : background),
@@ -78,10 +77,10 @@ export function createStandbyPolling(
 
   async function readAll(): Promise<void> {
     void reports.fresh(LOOK_MS.idle)?.then(() => {
-      if (!gone.stopped() && differences().length > 0) options.differ(differences())
+      if (!ended.aborted && differences().length > 0) options.differ(differences())
     })
     const changed = await reader.read()
-    if (gone.stopped()) return
+    if (ended.aborted) return
     drains.check()
     // A hint without a change may come from an owner that gave the lane back.
     if (wanted() && !(changed && isOwnedLately())) await options.take()
@@ -105,10 +104,15 @@ export function createStandbyPolling(
     drained() {
       const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
       poller.pollNow()
-      const changed = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
+      let off = () => {}
+      const changed = new Promise<false>((resolve) => {
+        off = onAbort(ended, () => resolve(false))
+      })
       // Earlier reads may be older than the newest transaction.
       const drained = looked.then(drains.add).then(() => true)
-      return session.whileWaiting(() => raceStop(Promise.race([drained, changed]), [session.closing]))
+      return session
+        .whileWaiting(() => raceAbort(Promise.race([drained, changed]), [session.closing]))
+        .finally(off)
     },
     left: drains.check,
     get differences() {

@@ -1,19 +1,22 @@
 import type { LocalAccount } from 'viem'
 import type { Holds } from '../allocator/holds.js'
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import { TxlaneError } from '../errors/base.js'
+import type { Engine } from '../lane/engine/engineTypes.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
+import type { CancelTimer, Clock } from '../platform/clock.js'
+import type { Repeats } from '../platform/repeats.js'
 import { reportError } from '../platform/reportError.js'
 import { isReplaced } from '../store/replaced.js'
-import type { Lease } from '../types/store.js'
-import type { Leader } from './leader.js'
-import type { TakingPause } from './leaseTaking.js'
-import { type LeaseWatchParts, watchLease } from './leaseWatch.js'
+import type { LaneKey, Lease, Store } from '../types/store.js'
+import type { Heartbeat } from './heartbeat.js'
 import type { LaneOwnershipParts, OpenSession } from './openSession.js'
 import { recoverLane } from './recoverLane.js'
+import { reportedOptions } from './sharedOptions.js'
 
 /** The lease while this process has it, and the engine that works under it. */
 export type Term = {
-  readonly leader: Leader
+  readonly engine: Engine
   readonly lease: Lease
   /** They end all that goes with the lease, but for the engine. The last one ends the renewal of the lease. */
   readonly stops: (() => void)[]
@@ -35,9 +38,10 @@ export function createTerms(
   const { lane, session, admission, heartbeat, reports } = open
   const { clock, background = clock } = environment
   const { logger } = log
-  const storeState = watchStore(session, () => term?.leader.engine.context.lane.holds)
+  const own = reportedOptions(options)
+  const storeState = watchStore(session, () => term?.engine.context.lane.holds)
   let term: Term | undefined
-  let last: Leader | undefined
+  let last: Engine | undefined
   let lastEpoch = Number.NaN
 
   async function recover(lease: Lease): Promise<void> {
@@ -62,9 +66,9 @@ export function createTerms(
         seen: lease.epoch === lastEpoch + 1,
         signer: hooks.signer,
         leased: () => heartbeat.isFresh(lease),
-        taken(leader) {
-          if (!lostEarly && !hooks.isLeaving()) return lead({ leader, lease, stops: [stopRenewing] })
-          leader.engine.stop()
+        taken(engine) {
+          if (!lostEarly && !hooks.isLeaving()) return lead({ engine, lease, stops: [stopRenewing] })
+          engine.stop()
           throw notOwnerError()
         },
       })
@@ -75,19 +79,19 @@ export function createTerms(
   }
 
   function lead(next: Term): void {
-    const { leader, lease, stops } = next
+    const { engine, lease, stops } = next
     const { epoch } = lease
     const takeover = epoch > 1 && epoch !== lastEpoch + 1
     hooks.began()
     term = next
-    last = leader
+    last = engine
     lastEpoch = epoch
     logger.info({ ...lane, epoch, takeover }, 'lease gained')
     session.events.emit('leaseGained', { epoch, takeover })
-    leader.engine.start()
-    stops.unshift(reports.publish(lease, leader.report))
+    engine.start()
+    stops.unshift(reports.publish(lease, () => ({ ...engine.report(), options: own })))
     // Only another process can use a lane that is given back, and it needs a store that outlives this process.
-    if (store.durable) stops.unshift(watchLease(leader.engine, leaseWatch(next)))
+    if (store.durable) stops.unshift(watchLease(engine, leaseWatch(next)))
   }
 
   const leaseWatch = (current: Term): LeaseWatchParts => ({
@@ -115,10 +119,10 @@ export function createTerms(
     session.events.emit('leaseLost', { epoch })
   }
 
-  function end({ leader, stops }: Term): void {
+  function end({ engine, stops }: Term): void {
     // The lease is renewed until the engine has stopped.
     for (const stop of stops.slice(0, -1)) stop()
-    leader.engine.stop()
+    engine.stop()
     stops.at(-1)?.()
     term = undefined
     hooks.ended()
@@ -130,7 +134,7 @@ export function createTerms(
     get current() {
       return term
     },
-    /** The current leader, or the last one. */
+    /** The engine of the current term, or of the last one. */
     get last() {
       return last
     },
@@ -156,4 +160,134 @@ function watchStore(session: LaneSession, holds: () => Holds | undefined) {
 
 export function notOwnerError(): TxlaneError {
   return new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'notExecuted' })
+}
+
+/** The pause after a failed recovery of the lane, doubled each time. */
+const RETRY_MS = 500
+
+/** This process does not take the lane for work before this time, in clock milliseconds. */
+export type TakingPause = { untilMs: number }
+
+/** How this process takes the lease of a lane. */
+type LeaseTaking = {
+  /** Resolves to true if this process owns the lane by then. Rejects if the lane could not be recovered. */
+  take(): Promise<boolean>
+  /** The same, unless a failure or a pause forbids it for now. */
+  takeIfDue(): Promise<void>
+  /** Resolves when an attempt that is under way has ended. */
+  settled(): Promise<void>
+}
+
+export function createLeaseTaking(parts: {
+  readonly store: Pick<Store, 'acquire' | 'release'>
+  readonly key: LaneKey
+  readonly heartbeat: Pick<Heartbeat, 'holder' | 'ttlMs'>
+  readonly clock: Clock
+  readonly pause: TakingPause
+  /** True once this process owns the lane; undefined once it leaves, and must not take it any more. */
+  readonly isOwner: () => boolean | undefined
+  /** Recovers the lane under the lease. */
+  readonly recover: (lease: Lease) => Promise<void>
+}): LeaseTaking {
+  const { store, key, heartbeat, clock, pause } = parts
+  let taking: Promise<boolean> | undefined
+  let failures = 0
+
+  async function tryTake(): Promise<boolean> {
+    const isOwner = parts.isOwner()
+    if (isOwner !== false) return isOwner === true
+    const lease = await store.acquire(key, heartbeat.holder, heartbeat.ttlMs)
+    if (lease === undefined) return false
+    try {
+      await parts.recover(lease)
+      failures = 0
+    } catch (error) {
+      pause.untilMs = clock.now() + Math.min(heartbeat.ttlMs, RETRY_MS * 2 ** failures++)
+      await store.release(lease).catch(() => {})
+      throw error
+    }
+    return true
+  }
+
+  function take(): Promise<boolean> {
+    taking ??= tryTake().finally(() => {
+      taking = undefined
+    })
+    return taking
+  }
+
+  return {
+    take,
+    async takeIfDue() {
+      if (clock.now() >= pause.untilMs) await take()
+    },
+    async settled() {
+      await taking?.catch(() => {})
+    },
+  }
+}
+
+/** Without work for so long, the leader gives the lane to another process that has some. */
+const IDLE_MS = 30_000
+/** On slow chains the endpoint counts as silent after so many block times. */
+const SILENT_BLOCKS = 3
+
+type LeaseWatchParts = {
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
+  readonly clock: Clock
+  /** Its timers keep no process alive. */
+  readonly background: Clock
+  /** The length of a lease. */
+  readonly ttlMs: number
+  readonly errors: Repeats<Error>
+  /** This process still owns the lane. */
+  readonly isOwner: () => boolean
+  /** Gives the lane back. If a time is given, in clock milliseconds, this process does not take it again before then. */
+  readonly giveBack: (notBeforeMs?: number) => Promise<void>
+  /** The endpoint answers again. */
+  readonly endpointIsBack: () => void
+}
+
+/**
+ * Decides when the owner of a lane gives it back: it has been idle while another process may have work, or its endpoint has
+ * been silent for the time of a lease while other processes may reach theirs.
+ */
+function watchLease(engine: Engine, parts: LeaseWatchParts): () => void {
+  const { endpointPool, clock, background, ttlMs } = parts
+  let cancel: CancelTimer | undefined
+  let awakeSinceMs = clock.now()
+  let idleSinceMs: number | undefined
+  let dueMs = 0
+
+  async function look(): Promise<void> {
+    if (!parts.isOwner()) return
+    const now = clock.now()
+    // This process was suspended. The silence says nothing about the endpoint.
+    if (now - dueMs > ttlMs / 2) awakeSinceMs = now
+    idleSinceMs = engine.idle ? (idleSinceMs ?? now) : undefined
+    if (isSilent(now)) {
+      void endpointPool.tracker.nextTick().then(parts.endpointIsBack)
+      return parts.giveBack(now + ttlMs)
+    }
+    if (idleSinceMs !== undefined && now - idleSinceMs >= IDLE_MS) {
+      await engine.context.lane.journal.flushed()
+      if (parts.isOwner() && engine.idle) return parts.giveBack()
+    }
+    plan()
+  }
+
+  /** The engine follows the chain, and no endpoint has answered for the time of a lease. */
+  function isSilent(now: number): boolean {
+    const { tickedAt, blockMs = 0 } = endpointPool.tracker
+    const heardMs = Math.max(tickedAt?.atMs ?? 0, awakeSinceMs)
+    return engine.following && now - heardMs > Math.max(ttlMs, SILENT_BLOCKS * blockMs)
+  }
+
+  function plan(): void {
+    dueMs = clock.now() + ttlMs / 2
+    cancel = background.setTimer(() => void look().catch((error) => reportError(parts, error)), ttlMs / 2)
+  }
+
+  plan()
+  return () => cancel?.()
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { onAbort } from './onAbort.js'
+import { onAbort, raceAbort } from './onAbort.js'
 
 function heard(signal: AbortSignal, amount: number) {
   const told: number[] = []
@@ -46,5 +46,36 @@ describe('onAbort', () => {
     const [first, second] = [heard(one.signal, 1), heard(other.signal, 1)]
     other.abort()
     expect([first.told, second.told]).toEqual([[], [0]])
+  })
+})
+
+describe('raceAbort', () => {
+  const never = new Promise<never>(() => {})
+
+  test('settles like the promise, and leaves no listener', async () => {
+    const { signal } = new AbortController()
+    expect(await raceAbort(Promise.resolve(1), [undefined, signal])).toBe(1)
+    await expect(raceAbort(Promise.reject(new Error('no')), [signal])).rejects.toThrow('no')
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
+  test('rejects with the reason of the signal that is aborted first', async () => {
+    const [one, other] = [new AbortController(), new AbortController()]
+    const racing = raceAbort(never, [one.signal, other.signal])
+    other.abort(new Error('other'))
+    one.abort(new Error('one'))
+    await expect(racing).rejects.toThrow('other')
+    await expect(raceAbort(Promise.resolve(1), [one.signal])).rejects.toThrow('one')
+    expect(getEventListeners(one.signal, 'abort')).toHaveLength(0)
+  })
+
+  test('creates the error of each rejection', async () => {
+    const controller = new AbortController()
+    const errorOf = (signal: AbortSignal) => new Error(`ended by ${signal.reason}`)
+    const racing = [1, 2].map(() => raceAbort(never, [controller.signal], errorOf).catch((error) => error))
+    controller.abort('close')
+    const [first, second] = await Promise.all(racing)
+    expect(first.message).toBe('ended by close')
+    expect(second).not.toBe(first)
   })
 })

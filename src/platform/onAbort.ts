@@ -33,3 +33,30 @@ function listen(signal: AbortSignal): Listening {
   signal.addEventListener('abort', abort)
   return listening
 }
+
+/**
+ * Settles like the promise, or rejects once one of the signals is aborted: with the reason of that signal, or with the
+ * error of `errorOf`. The work behind the promise continues.
+ */
+export function raceAbort<T>(
+  promise: Promise<T>,
+  signals: readonly (AbortSignal | undefined)[],
+  errorOf: (signal: AbortSignal) => unknown = ({ reason }) => reason,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const offs: (() => void)[] = []
+    const off = () => {
+      for (const remove of offs) remove()
+    }
+    for (const signal of signals) {
+      if (signal === undefined) continue
+      const abort = () => {
+        off()
+        reject(errorOf(signal))
+      }
+      if (signal.aborted) abort()
+      else offs.push(onAbort(signal, abort))
+    }
+    promise.then(resolve, reject).finally(off)
+  })
+}

@@ -7,7 +7,6 @@ import { readEnvelope } from '../../lane/transaction/outside.js'
 import { type EarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
 import { type OpenLane, type OpenOptions, openLane } from '../../ownership/open.js'
 import { createOpenOnce } from '../../ownership/openOnce.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
 import type { AllocatorInternals } from './allocator.js'
 import { closedError } from './errors.js'
 import { createReserving } from './reserving.js'
@@ -16,18 +15,18 @@ import { createReserving } from './reserving.js'
 export function createAccountAllocator(
   options: OpenOptions,
   environment: Environment,
-  { early, closing }: { readonly early: EarlyListeners; readonly closing: StopSignal },
+  { early, closing }: { readonly early: EarlyListeners; readonly closing: AbortSignal },
 ): AllocatorInternals<number> {
   const { limits } = options
   const opening = createOpenOnce(
-    () => openLane({ ...options, isClosing: closing.stopped }, environment, early.begin).then(attach),
+    () => openLane({ ...options, closing }, environment, early.begin).then(attach),
     environment.clock,
   )
   let opened: OpenLane | undefined
   const reserveMany = createReserving({ limits, closing, hold })
 
   function open(): Promise<OpenLane> {
-    return closing.stopped() ? Promise.reject(closedError()) : opening.open()
+    return closing.aborted ? Promise.reject(closedError()) : opening.open()
   }
 
   function attach(lane: OpenLane): OpenLane {
@@ -76,7 +75,7 @@ export function createAccountAllocator(
           () => {},
         )
     },
-    snapshot: () => opened?.ownership.leader?.currentSnapshot(),
+    snapshot: () => opened?.ownership.engine?.snapshot(),
     async close() {
       const lane = await opening.close(closedError)
       await lane?.release(lane.ownership.close)

@@ -7,7 +7,6 @@ import { safeError } from '../../errors/redactError.js'
 import type { Emitter } from '../../lane/emitter.js'
 import type { OpenOptions } from '../../ownership/open.js'
 import { createOpenOnce } from '../../ownership/openOnce.js'
-import { raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
 import { object } from '../../validate/validate.js'
 import type {
   AllocatorInternals,
@@ -16,7 +15,7 @@ import type {
   ReserveOptions,
 } from './allocator.js'
 import { type ContractSource, type CounterLane, type CounterUser, openCounter } from './counterLane.js'
-import { abortedError, closedError } from './errors.js'
+import { closedError, untilEnded } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
 /** The events of every kind of counter. */
@@ -36,7 +35,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
   }: {
     readonly filler: NonceAllocatorParameters<nonce>['filler']
     readonly events: Emitter<CounterAllocatorEvents, object>
-    readonly closing: StopSignal
+    readonly closing: AbortSignal
   },
 ): AllocatorInternals<nonce> {
   const { windowMax } = options.limits
@@ -50,7 +49,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
   let opened: CounterLane | undefined
 
   async function open(): Promise<CounterLane> {
-    if (closing.stopped()) throw closedError()
+    if (closing.aborted) throw closedError()
     opened = (await opening.open()).value
     opened.users.add(user)
     await opened.refresh()
@@ -66,9 +65,9 @@ export function createCounterAllocator<nonce extends number | bigint>(
   }
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<nonce>[]> {
-    const stops = [stopOfSignal(signal, abortedError), closing]
-    const lane = await raceStop(open(), stops)
-    if (!lane.counter.hasRoom(amount)) await raceStop(lane.look(), stops)
+    const ends = { signal, closing }
+    const lane = await untilEnded(open(), ends)
+    if (!lane.counter.hasRoom(amount)) await untilEnded(lane.look(), ends)
     if (!lane.counter.hasRoom(amount)) throw fullError(windowMax)
     const counts = take(lane, (counter) => counter.reserve(amount))
     return counts.map((count) => reservationOf(lane.counter, count))

@@ -6,12 +6,11 @@ import { createEmitter } from '../../lane/emitter.js'
 import { createEarlyListeners } from '../../ownership/earlyListeners.js'
 import type { OpenOptions } from '../../ownership/open.js'
 import { whenLoaded } from '../../platform/lazy.js'
-import { createStopSignal, raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
 import type { createAccountAllocator } from './accountAllocator.js'
 import type { AllocatorInternals, NonceAllocatorParameters } from './allocator.js'
 import type { CounterAllocatorEvents, createCounterAllocator } from './counterAllocator.js'
 import type { ContractSource } from './counterLane.js'
-import { abortedError, closedError } from './errors.js'
+import { closedError, untilEnded } from './errors.js'
 
 /** An allocator whose code is loaded on first use. Listeners may be added before that. */
 type Lazy<nonce extends number | bigint> = AllocatorInternals<nonce> & {
@@ -63,9 +62,10 @@ export function createLazyCounterAllocator<nonce extends number | bigint>(
 
 function createLazy<nonce extends number | bigint>(
   { runtime }: Environment,
-  partsOf: (closing: StopSignal) => Parts<nonce>,
+  partsOf: (closing: AbortSignal) => Parts<nonce>,
 ): Lazy<nonce> {
-  const closing = createStopSignal(closedError)
+  const closer = new AbortController()
+  const closing = closer.signal
   const { on, make } = partsOf(closing)
   let made: AllocatorInternals<nonce> | undefined
   let closed: Promise<void> | undefined
@@ -76,10 +76,9 @@ function createLazy<nonce extends number | bigint>(
     signal?: AbortSignal | undefined,
   ): Promise<T> {
     if (made !== undefined) return act(made)
-    if (closing.stopped()) return Promise.reject(closedError())
+    if (closing.aborted) return Promise.reject(closedError())
     const found = runtime() as AllocatorRuntime | Promise<AllocatorRuntime>
-    const stops = [stopOfSignal(signal, abortedError), closing]
-    return whenLoaded('then' in found ? raceStop(found, stops) : found, (loaded) => {
+    return whenLoaded('then' in found ? untilEnded(found, { signal, closing }) : found, (loaded) => {
       made ??= make(loaded)
       return act(made)
     })
@@ -96,7 +95,7 @@ function createLazy<nonce extends number | bigint>(
     snapshot: () => made?.snapshot(),
     on,
     close() {
-      closing.stop()
+      closer.abort(closedError())
       closed ??= made?.close() ?? Promise.resolve()
       return closed
     },

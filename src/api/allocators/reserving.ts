@@ -3,11 +3,11 @@ import { invalid } from '../../errors/invalid.js'
 import type { Engine } from '../../lane/engine/engineTypes.js'
 import { readEnvelope } from '../../lane/transaction/outside.js'
 import type { Book } from '../../ledger/book.js'
-import { raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
+import { onAbort } from '../../platform/onAbort.js'
 import type { Limits } from '../../types/index.js'
 import { object } from '../../validate/validate.js'
 import type { ReserveOptions } from './allocator.js'
-import { abortedError } from './errors.js'
+import { abortedError, type Ends, untilEnded } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
 /** Creates the function that reserves nonces of an account for code that signs by itself. */
@@ -17,20 +17,20 @@ export function createReserving({
   hold,
 }: {
   readonly limits: Pick<Limits, 'windowMax'>
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   /** Resolves with the engine once this process owns the lane. */
   readonly hold: () => Promise<Engine>
 }) {
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
-    const stops = [stopOfSignal(signal, abortedError), closing]
+    const ends = { signal, closing }
     for (;;) {
-      const engine = await raceStop(hold(), stops)
+      const engine = await untilEnded(hold(), ends)
       const { lane, closed } = engine.context
-      if (lane.holds.any) await lifted(engine, stops)
+      if (lane.holds.any) await lifted(engine, ends)
       const nonces = await lane.exclusive(() =>
         signal?.aborted || lane.holds.any || closed ? [] : take(engine, amount),
       )
-      if (nonces.length === amount) return given(engine, nonces, stops)
+      if (nonces.length === amount) return given(engine, nonces, ends)
       if (signal?.aborted) throw abortedError()
     }
   }
@@ -45,14 +45,10 @@ export function createReserving({
   }
 
   /** Waits for the store before a caller gets the nonces: after a crash they must not be handed out again. */
-  async function given(
-    engine: Engine,
-    nonces: number[],
-    stops: readonly StopSignal[],
-  ): Promise<Reservation<number>[]> {
+  async function given(engine: Engine, nonces: number[], ends: Ends): Promise<Reservation<number>[]> {
     const { externalNonces } = engine
     try {
-      await raceStop(externalNonces.written(), stops)
+      await untilEnded(externalNonces.written(), ends)
     } catch (error) {
       for (const nonce of nonces) externalNonces.release(nonce)
       throw error
@@ -61,15 +57,15 @@ export function createReserving({
   }
 
   /** Resolves when a new try makes sense: a hold was lifted, or this process has lost the lane. */
-  async function lifted({ context }: Engine, stops: readonly StopSignal[]): Promise<void> {
+  async function lifted({ context }: Engine, ends: Ends): Promise<void> {
     let off = () => {}
     const next = new Promise<void>((resolve) => {
-      const offs = [context.events.on('released', () => resolve()), context.closing.listen(resolve)]
+      const offs = [context.events.on('released', () => resolve()), onAbort(context.closing, resolve)]
       off = () => {
         for (const each of offs) each()
       }
     })
-    await raceStop(next, stops).finally(off)
+    await untilEnded(next, ends).finally(off)
   }
 
   function reservationOf(engine: Engine, nonce: number): Reservation<number> {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../store/memory.js'
 import type { SendOptions, Tx, TxRequest } from '../../types/index.js'
 import { onSend, swallows } from '../sender/simLane.fixture.js'
-import { nearestTo } from './affinity.js'
+import { nearestTo } from './members.js'
 import { KEYS, ONE_ETHER, openPools, type Pools, transfer } from './poolRelief.fixture.js'
 
 const markers = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index)

@@ -3,7 +3,7 @@ import { TxlaneError } from '../../errors/base.js'
 import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import { withChange } from '../../lane/session/feeSettings.js'
-import { raceStop, stopOfSignal } from '../../platform/stopSignal.js'
+import { raceAbort } from '../../platform/onAbort.js'
 import type { FeeChange, Sender, SenderEvents } from '../../types/index.js'
 import { ownFees } from '../../validate/own.js'
 import { address as checkAddress, checkSignal, object } from '../../validate/validate.js'
@@ -151,7 +151,7 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
       if (members.taking.every((other) => other === member))
         throw invalid('address', address, 'an account beside which the pool has another')
       const retired = retirementOf(member).then(() => sweepTo && sweepOf(member, sweepTo))
-      await raceStop(retired, [stopOfSignal(signal, () => aborted(address))])
+      await raceAbort(retired, [signal], () => aborted(address))
     },
     pause(address) {
       allPaused ||= address === undefined

@@ -3,7 +3,6 @@ import { invalid } from '../../errors/invalid.js'
 import type { FindFundedLane } from '../../lane/session/laneSession.js'
 import type { HoldReason } from '../../types/index.js'
 import type { Member } from '../sender/member.js'
-import { nearestTo } from './affinity.js'
 
 /** The accounts of a pool, and the choice between them for each transaction. */
 export type Members = {
@@ -162,4 +161,25 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
   }
   for (const member of given) members.add(member)
   return members
+}
+
+/**
+ * Chooses the address for a string, by rendezvous hashing: every process chooses the same one. If an address is
+ * missing, only its own strings go to another address.
+ */
+export function nearestTo<T extends string>(word: string, addresses: readonly T[]): T | undefined {
+  const scores = addresses.map((address) => ({ address, score: scoreOf(`${word}@${address.toLowerCase()}`) }))
+  return scores.reduce<(typeof scores)[number] | undefined>(
+    (best, one) => (best !== undefined && best.score >= one.score ? best : one),
+    undefined,
+  )?.address
+}
+
+/** FNV-1a with one more mix of its bits. The same text has the same number in every process. */
+function scoreOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  return (hash ^ (hash >>> 13)) >>> 0
 }

@@ -20,11 +20,10 @@ import { createMemberIn } from '../sender/sender.js'
 import { sendMany } from '../sender/sendMany.js'
 import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { createMembers } from './members.js'
-import { createPayments } from './payments.js'
+import { checkTreasury, createPayments, type TreasuryOptions, type TreasuryPolicy } from './payments.js'
 import { poolRuntime } from './poolRuntime.js'
 import { createPoolSends } from './poolSends.js'
 import { accountOf, createRouting } from './routing.js'
-import { checkTreasury, type TreasuryOptions, type TreasuryPolicy } from './treasuryOptions.js'
 
 /**
  * Several accounts behind one sender. Each transaction goes to the account with the fewest transactions in flight. The

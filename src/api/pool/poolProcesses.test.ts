@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../store/memory.js'
 import type { Sender, Tx } from '../../types/index.js'
 import type { LaneReport, Store } from '../../types/store.js'
-import { nearestTo } from './affinity.js'
+import { nearestTo } from './members.js'
 import type { SenderPool } from './pool.js'
 import { KEYS, ONE_ETHER, openPools, type Pools, TRANSFER_WEI, transfer } from './poolRelief.fixture.js'
 

@@ -15,8 +15,8 @@ import {
   type SimLaneOptions,
   withoutLane,
 } from '../sender/simLane.fixture.js'
+import type { TreasuryPolicy } from './payments.js'
 import { createPool, type SenderPool } from './pool.js'
-import type { TreasuryPolicy } from './treasuryOptions.js'
 
 const GWEI = 10n ** 9n
 export const ONE_ETHER = 10n ** 18n

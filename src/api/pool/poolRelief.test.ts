@@ -6,7 +6,7 @@ import { memoryStore } from '../../store/memory.js'
 import type { Tx, TxRequest } from '../../types/index.js'
 import type { LaneWrite, Lease, Store } from '../../types/store.js'
 import { onSend, refuses, swallows } from '../sender/simLane.fixture.js'
-import { nearestTo } from './affinity.js'
+import { nearestTo } from './members.js'
 import { KEYS, ONE_ETHER, openPools, type Pools, TRANSFER_WEI, transfer } from './poolRelief.fixture.js'
 
 const markers = (count: number) => Array.from({ length: count }, (_, index) => index)

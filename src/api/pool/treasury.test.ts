@@ -3,9 +3,9 @@ import { memoryStore } from '../../store/memory.js'
 import type { Sender, Tx } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
 import { onSend, swallows } from '../sender/simLane.fixture.js'
+import { checkTreasury } from './payments.js'
 import type { SenderPool } from './pool.js'
 import { KEYS, ONE_ETHER, openPools, type Pools, transfer } from './poolRelief.fixture.js'
-import { checkTreasury } from './treasuryOptions.js'
 
 const TREASURY = 2
 const POLICY = { key: TREASURY, below: ONE_ETHER / 10n, upTo: ONE_ETHER, everyMs: 2_000 }

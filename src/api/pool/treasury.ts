@@ -10,7 +10,7 @@ import { decodeHeader, headerCall } from '../../rpc/codec.js'
 import { hasEndedUnexecuted } from '../../store/ended.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { Member } from '../sender/member.js'
-import type { TreasuryPolicy } from './treasuryOptions.js'
+import type { TreasuryPolicy } from './payments.js'
 
 /** Reads the balances of the accounts, at once and then periodically, and pays the accounts that have too little. */
 export type Treasury = {

@@ -48,7 +48,7 @@ async function findEmpty(lanes: readonly OpenLane[], { endpointPool, limits }: O
 /** The cost of a transfer at the price that its first attempt would offer now, in wei. */
 function transferWei(lanes: readonly OpenLane[]): bigint | undefined {
   for (const { ownership } of lanes) {
-    const fees = ownership.leader?.engine.context.fees.last()
+    const fees = ownership.engine?.context.fees.last()
     if (fees) return TRANSFER_GAS * feeCap(fees)
   }
   return undefined

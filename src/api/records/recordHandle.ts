@@ -3,7 +3,7 @@ import { isTxlaneError } from '../../errors/base.js'
 import { attemptsOf } from '../../lane/transaction/attempts.js'
 import { assertChangeable, endedResult } from '../../lane/transaction/cancelOutcome.js'
 import { refresh } from '../../lane/transaction/changes.js'
-import { interruptOf } from '../../lane/transaction/interrupt.js'
+import { interruptible } from '../../lane/transaction/interrupt.js'
 import { INSPECT, printedTx } from '../../lane/transaction/printed.js'
 import { recordOf } from '../../lane/transaction/record.js'
 import { fromStored } from '../../lane/transaction/stored.js'
@@ -102,18 +102,17 @@ export class RecordHandle implements Tx {
   ): Promise<{ readonly live: Tx; readonly left: options }> {
     const { clock } = this.#parts
     const startedMs = clock.now()
-    const interrupt = interruptOf(clock, this.#transaction, options)
+    const transaction = this.#transaction
     let isOver = false
-    try {
-      const live = await Promise.race([open(() => isOver), interrupt.promise])
-      const { timeoutMs } = options
-      if (timeoutMs === undefined) return { live, left: options }
-      const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs))
-      return { live, left: { ...options, timeoutMs: leftMs } }
-    } finally {
+    const live = await interruptible({ clock, transaction, options }, (interrupted) =>
+      Promise.race([open(() => isOver), interrupted]),
+    ).finally(() => {
       isOver = true
-      interrupt.clear()
-    }
+    })
+    const { timeoutMs } = options
+    if (timeoutMs === undefined) return { live, left: options }
+    const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs))
+    return { live, left: { ...options, timeoutMs: leftMs } }
   }
 
   async cancel(options: CancelOptions = {}): Promise<CancelResult> {

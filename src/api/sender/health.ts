@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { quoteOf } from '../../errors/quote.js'
-import type { LaneHealth, LaneReason } from '../../ownership/health.js'
+import type { LaneHealth, LaneReason } from '../../lane/engine/health.js'
 import type { OpenOnce } from '../../ownership/openOnce.js'
 import type { Health, HealthReason } from '../../types/index.js'
 

@@ -3,7 +3,7 @@ import type { Environment } from '../../chain/environment.js'
 import { checkNames } from '../../errors/checkNames.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
 import type { OpenLane } from '../../ownership/open.js'
-import { raceStop, stopOfSignal } from '../../platform/stopSignal.js'
+import { raceAbort } from '../../platform/onAbort.js'
 import type {
   Item,
   LaneOptions,
@@ -177,7 +177,7 @@ function createPublicSender(parts: {
       const { signal } = object('options', drainOptions) as typeof drainOptions
       checkNames('options', drainOptions, { signal: true })
       checkSignal('signal', signal)
-      await raceStop(drained(await lane.open()), [stopOfSignal(signal, drainAborted)])
+      await raceAbort(drained(await lane.open()), [signal], drainAborted)
     },
     close: lane.close,
     [Symbol.asyncDispose]: () => sender.close(),

@@ -41,16 +41,13 @@ export type SenderLane = {
 /** `closed` is called once the lane is closed for this sender. */
 export function createSenderLane(parts: {
   readonly environment: Environment
-  readonly options: Omit<OpenOptions, 'isClosing' | 'waiting'>
+  readonly options: Omit<OpenOptions, 'closing' | 'waiting'>
   readonly closed: (() => void) | undefined
 }): SenderLane {
   const { environment } = parts
   const arriving = new Map<TxRequest, SendOptions>()
-  const options: OpenOptions = {
-    ...parts.options,
-    isClosing: () => closing !== undefined,
-    waiting: () => arriving,
-  }
+  const closing = new AbortController()
+  const options: OpenOptions = { ...parts.options, closing: closing.signal, waiting: () => arriving }
   const early = createEarlyListeners()
   const opening = createOpenOnce(
     () =>
@@ -60,7 +57,7 @@ export function createSenderLane(parts: {
     environment.clock,
   )
   let opened: OpenLane | undefined
-  let closing: Promise<void> | undefined
+  let closed: Promise<void> | undefined
   // These settings wait for the lane, which may take more than one try to open.
   let paused = false
   let feeChange: FeeChange | undefined
@@ -68,7 +65,7 @@ export function createSenderLane(parts: {
   let records: Records | undefined
 
   function open(): Promise<OpenLane> {
-    return closing ? Promise.reject(closedError()) : opening.open()
+    return closing.signal.aborted ? Promise.reject(closedError()) : opening.open()
   }
 
   function attach(lane: OpenLane): OpenLane {
@@ -97,7 +94,7 @@ export function createSenderLane(parts: {
       return opened
     },
     get isClosed() {
-      return closing !== undefined
+      return closing.signal.aborted
     },
     opening,
     arriving,
@@ -141,8 +138,9 @@ export function createSenderLane(parts: {
       if (opened) opened.session.rebalancing = by
     },
     close() {
-      closing ??= close()
-      return closing
+      closing.abort()
+      closed ??= close()
+      return closed
     },
   }
 }

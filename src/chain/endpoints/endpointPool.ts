@@ -104,10 +104,10 @@ export async function openEndpointPool(options: {
   endpoints: readonly Endpoint[]
   limits: Limits
   environment: Environment
-  /** True once no caller waits for the pool any more. It ends the wait for first answers. */
-  isClosing?: (() => boolean) | undefined
+  /** Aborted once no caller waits for the pool any more. It ends the wait for first answers. */
+  closing?: AbortSignal | undefined
 }): Promise<EndpointPool> {
-  const { client, limits, environment, isClosing = () => false } = options
+  const { client, limits, environment, closing } = options
   const { clock } = environment
   const listeners = new Set<OnEndpoint>()
   const tell: OnEndpoint = (endpoint, change, reason) => {
@@ -123,7 +123,7 @@ export async function openEndpointPool(options: {
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
   const { chain } = client
-  const prober = createProber({ endpoints, chain, limits, clock, isClosing, answered, isRead })
+  const prober = createProber({ endpoints, chain, limits, clock, closing, answered, isRead })
   await prober.first()
   const selector = createEndpointSelector({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
   if (selector === undefined) throw noReader(endpoints)

@@ -17,11 +17,12 @@ export function firstAnswers(parts: {
   readonly probe: (endpoint: PoolEndpoint, port: Port) => Promise<void>
   /** The name of the lane contains the genesis hash: it must not depend on which endpoint happens to answer. */
   readonly knowsGenesis: () => boolean
-  readonly isClosing: () => boolean
+  /** Aborted once no caller waits for the first answers any more. */
+  readonly closing: AbortSignal | undefined
   /** Called once no answer is awaited any more. */
   readonly ended: () => void
 }): Promise<void> {
-  const { readers, patience, isClosing } = parts
+  const { readers, patience, closing } = parts
   const asked = readers.filter(({ probed }) => !probed)
   // The last failure of each endpoint that has not answered yet.
   const failures = new Map<PoolEndpoint, unknown>()
@@ -41,7 +42,7 @@ export function firstAnswers(parts: {
       const isEnough = failed.length < readers.length && (parts.knowsGenesis() || failed.length === 0)
       if (isEnough && readers.every(isKnown)) return end(resolve)
       if (settled.size < asked.length) return
-      end(() => reject(isClosing() ? closedWhileOpening() : unreachable(failed, failures)))
+      end(() => reject(closing?.aborted ? closedWhileOpening() : unreachable(failed, failures)))
     }
     async function ask(endpoint: PoolEndpoint): Promise<void> {
       const port = patientPort(endpoint.port, patience, {
@@ -86,7 +87,7 @@ function wordsOf(said: unknown): string {
   return quoteOf(said instanceof Error ? said : typeof message === 'string' ? message : 'nothing')
 }
 
-export function closedWhileOpening(): TxlaneError {
+function closedWhileOpening(): TxlaneError {
   return new TxlaneError('It was closed before an endpoint answered.', {
     code: 'CLOSED',
     fate: 'notExecuted',

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
+import { onAbort } from '../../platform/onAbort.js'
 import { isRateLimit } from '../../rpc/errors.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
@@ -9,7 +9,7 @@ export type Patience = {
   readonly clock: Clock
   /** In clock milliseconds. */
   readonly untilMs: number
-  readonly stop: Pick<StopSignal, 'stopped' | 'listen'>
+  readonly stop: AbortSignal
 }
 
 const PAUSE_MS = 250
@@ -52,9 +52,9 @@ export function patientPort(
       const failures = open.flatMap((index) => passingFailure(replies[index]) ?? [])
       for (const failure of failures) onFailure(failure)
       const leftMs = untilMs - clock.now()
-      if (failures.length === 0 || leftMs <= 0 || stop.stopped()) return replies as RpcReply[]
+      if (failures.length === 0 || leftMs <= 0 || stop.aborted) return replies as RpcReply[]
       await pause(patience, Math.min(pauseAfter(inVain, failures), leftMs))
-      if (stop.stopped()) return replies as RpcReply[]
+      if (stop.aborted) return replies as RpcReply[]
     }
   })
 }
@@ -62,9 +62,9 @@ export function patientPort(
 /** A stop of the patience ends the pause, so that no timer outlives its purpose. */
 export function pause({ clock, stop }: Patience, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    if (stop.stopped()) return resolve()
+    if (stop.aborted) return resolve()
     const cancel = clock.setTimer(end, ms)
-    const off = stop.listen(end)
+    const off = onAbort(stop, end)
     function end(): void {
       cancel()
       off()

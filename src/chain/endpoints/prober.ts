@@ -1,13 +1,13 @@
 import type { Chain, Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
-import { createStopSignal } from '../../platform/stopSignal.js'
+import { onAbort } from '../../platform/onAbort.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types/index.js'
 import type { PoolEndpoint } from './endpointPool.js'
-import { closedWhileOpening, firstAnswers } from './firstAnswers.js'
+import { firstAnswers } from './firstAnswers.js'
 import type { Patience } from './patientPort.js'
 
 /** Compares endpoints with the wanted chain, and with each other. */
@@ -44,14 +44,14 @@ export function createProber(parts: {
   readonly chain: Chain
   readonly limits: Limits
   readonly clock: Clock
-  /** No caller waits for the first answers any more. */
-  readonly isClosing: () => boolean
+  /** Aborted once no caller waits for the first answers any more. */
+  readonly closing: AbortSignal | undefined
   /** An endpoint that was left out answers with the right chain. */
   readonly answered: (endpoint: PoolEndpoint) => void
   /** The endpoint is the reader, and no other took its place. */
   readonly isRead: (endpoint: PoolEndpoint) => boolean
 }): Prober {
-  const { endpoints, chain, limits, clock, isClosing, isRead } = parts
+  const { endpoints, chain, limits, clock, closing, isRead } = parts
   const newest = new Map<PoolEndpoint, LightHeader>()
   let genesis: Hash | undefined
   let cancel: CancelTimer | undefined
@@ -84,15 +84,15 @@ export function createProber(parts: {
     const readers = endpoints.filter(({ role }) => role !== 'send')
     if (readers.length === 0) return
     // The pauses between repeated reads end at once when no answer is awaited any more.
-    const enough = createStopSignal(closedWhileOpening)
-    endFirst = enough.stop
-    const patience: Patience = {
-      clock,
-      untilMs: clock.now() + limits.readyTimeoutMs,
-      stop: { stopped: () => enough.stopped() || isClosing(), listen: enough.listen },
-    }
+    const enough = new AbortController()
+    const ended = () => enough.abort()
+    endFirst = ended
+    const offClosing = closing && onAbort(closing, ended)
+    if (closing?.aborted) ended()
+    const untilMs = clock.now() + limits.readyTimeoutMs
+    const patience: Patience = { clock, untilMs, stop: enough.signal }
     const knowsGenesis = () => genesis !== undefined
-    await firstAnswers({ readers, patience, probe, knowsGenesis, isClosing, ended: enough.stop })
+    await firstAnswers({ readers, patience, probe, knowsGenesis, closing, ended }).finally(offClosing)
   }
 
   /** Runs after the readers, which show the chain that these endpoints are compared with. */

@@ -15,7 +15,7 @@ export async function retryRead<t>(read: () => Promise<t>, patience: Patience): 
     try {
       return await read()
     } catch (error) {
-      if (tried === TRIES || stop.stopped() || clock.now() >= untilMs || !isWorthAsking(error)) throw error
+      if (tried === TRIES || stop.aborted || clock.now() >= untilMs || !isWorthAsking(error)) throw error
       await pause(patience, PAUSE_MS * tried)
     }
   }

@@ -3,7 +3,6 @@ import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { createPauses } from '../../platform/pauses.js'
-import { createPoller } from '../../platform/poller.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Limits } from '../../types/index.js'
@@ -14,6 +13,7 @@ import { hasFailed, hasReached, type Transaction } from '../transaction/transact
 import { txError } from '../transaction/txError.js'
 import { unresolvedError } from '../transaction/unresolved.js'
 import { rejectWaiters } from '../transaction/waiters.js'
+import { createStoreSubscription } from './storedById.js'
 
 type FollowStoredContext = {
   readonly lane: Lane
@@ -30,10 +30,6 @@ export type Followed = {
   stop(): void
 }
 
-/** Interval of reads from the store without a notification. */
-const LOOK_MS = 1_000
-/** Shortest interval with notifications: an active lane is written many times a second. */
-const REST_MS = 100
 /** Longest pause between two checks whether it is pre-confirmed. */
 const PENDING_LOOK_MS_MAX = 4_000
 
@@ -44,8 +40,7 @@ const PENDING_LOOK_MS_MAX = 4_000
  */
 export async function followStored(context: FollowStoredContext, id: string): Promise<Followed> {
   const { store, endpointPool, clock, limits, lane } = context
-  const find = () => store.find(lane.key, { id })
-  const first = await find()
+  const first = await store.find(lane.key, { id })
   if (first === undefined) throw new Error(`No transaction has the id ${JSON.stringify(id)}.`)
   const transaction = fromStored(first)
   let stopped = false
@@ -57,19 +52,15 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
     else if (transaction.unresolved) rejectWaiters(transaction, unresolvedError(transaction))
   }
 
-  async function read(): Promise<void> {
-    const stored = await find()
-    if (!stopped) learn(stored)
-  }
-
-  const poller = createPoller({
-    clock: () => clock,
-    everyMs: () => LOOK_MS,
-    restMs: REST_MS,
-    read,
+  const subscription = createStoreSubscription({
+    store,
+    chain: lane.key,
+    clock,
+    ids: () => [id],
+    learn,
     failed: (error) => reportError(context, error),
   })
-  const unwatch = store.watch(first.lane, () => poller.pollNow())
+  const unwatch = store.watch(first.lane, () => subscription.pollNow())
 
   const pauses = createPauses({
     paceMs: () => endpointPool.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
@@ -106,14 +97,14 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
     if (!hasReached(transaction, 'preconfirmed')) moveTo(transaction, 'preconfirmed', clock)
   }
 
-  poller.pollNow()
+  subscription.pollNow()
   watchPending()
   return {
     transaction,
     stop() {
       stopped = true
       unwatch()
-      poller.stop()
+      subscription.stop()
     },
   }
 }

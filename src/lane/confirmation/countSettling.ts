@@ -5,8 +5,6 @@ import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
-import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Limits } from '../../types/index.js'
 import { countsElsewhere } from './countsElsewhere.js'
 
@@ -16,7 +14,7 @@ export type CountSettlingContext = {
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly closed: boolean
 }
 
@@ -73,10 +71,10 @@ export function createCountSettling(parts: CountSettlingParts): CountSettling {
    * transactions above the true count leave a gap, and transactions below it are sent in vain. The same
    * endpoint is also asked for the count at the block itself, because a cache may answer for `latest`.
    */
-  async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
+  async function settleUnlessContradicted(reading: CountReading): Promise<void> {
     const [others, own] = await Promise.all([
       countsElsewhere(endpointPool, lane.key.address, limits.readTimeoutMs),
-      countAtBlock(reading.head, signal),
+      countAtBlock(reading.head),
     ])
     if (context.closed || !isOpen) return
     contradiction = undefined
@@ -90,10 +88,11 @@ export function createCountSettling(parts: CountSettlingParts): CountSettling {
     if (latest === reading.latest && pending === reading.pending) settle(newest())
   }
 
-  async function countAtBlock(to: number, signal: AbortSignal): Promise<number | undefined> {
+  async function countAtBlock(to: number): Promise<number | undefined> {
     const hash = endpointPool.tracker.hashAt(to)
     if (hash === undefined) return undefined
     const { chainId, reader } = endpointPool
+    const signal = context.closing
     return readCountAtHead(reader.port, { address: lane.key.address, to, hash, chainId, signal })
   }
 
@@ -117,10 +116,7 @@ export function createCountSettling(parts: CountSettlingParts): CountSettling {
       // No source could contradict the reading.
       else if (endpointPool.others().length === 0 && endpointPool.tracker.hashAt(reading.head) === undefined)
         settle(reading)
-      else
-        asking.run(() =>
-          withStopSignal(context.closing, (signal) => settleUnlessContradicted(reading, signal)),
-        )
+      else asking.run(() => settleUnlessContradicted(reading))
     },
     end() {
       cancel?.()

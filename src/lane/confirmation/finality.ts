@@ -3,7 +3,6 @@ import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
 import { createDeepReorgs } from './deepReorgs.js'
@@ -23,7 +22,7 @@ export type FinalityContext = {
   readonly errors: Repeats<Error>
   readonly lossDepth: 'child' | 'safe' | number
   readonly signatures: Signatures
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly closed: boolean
 }
 

@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import type { Follower, Look, Pace, SealedBlock } from '../../chain/blocks/follower.js'
 import { newestAttempt } from '../../ledger/slot.js'
+import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfWords } from '../../platform/repeats.js'
 import type { Logger } from '../../types/index.js'
 import type { AuthorizationBarrier } from '../admission/authorizationBarrier.js'
@@ -70,7 +71,7 @@ export function createFollower(options: FollowOptions): Follower {
     kindOf: ({ endpoint, why }) => kindOfWords(endpoint, why),
     report: (said, times) => context.logger.warn?.({ ...said, times }, 'the endpoint did not answer'),
   })
-  context.closing.listen(silence.stop)
+  onAbort(context.closing, silence.stop)
 
   async function sealed(block: SealedBlock, own: readonly Hash[]): Promise<void> {
     const ref = { number: block.number, hash: block.hash }

@@ -5,8 +5,6 @@ import { isBound } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
-import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Limits } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
 import { countsElsewhere } from './countsElsewhere.js'
@@ -19,7 +17,7 @@ type NonceRegressionContext = {
   readonly limits: Limits
   readonly events: Emitter
   readonly errors: Repeats<Error>
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly closed: boolean
 }
 
@@ -75,14 +73,15 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
     const nowMs = clock.now()
     since ??= { head, atMs: nowMs }
     const stands = head > since.head || nowMs - since.atMs >= STANDS_MS
-    if (stands) asking.run(() => withStopSignal(context.closing, (signal) => read(head, signal)))
+    if (stands) asking.run(() => read(head))
   }
 
-  async function read(head: number, signal: AbortSignal): Promise<void> {
+  async function read(head: number): Promise<void> {
     const hash = tracker.hashAt(head)
     if (hash === undefined) return
     const { chainId, reader } = endpointPool
     const { address } = lane.key
+    const signal = context.closing
     const found = await readCountAtHead(reader.port, { address, to: head, hash, chainId, signal })
     since = undefined
     if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return

@@ -2,7 +2,6 @@ import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
 import { simSignatures } from '../../../test/sim/signatures.js'
 import { ACCOUNT, openLane, type SimLane } from '../../api/sender/simLane.fixture.js'
-import { createStopSignal } from '../../platform/stopSignal.js'
 import type { Port } from '../../rpc/port.js'
 import type { LaneContext } from '../engine/context.js'
 import { createNonceUsage } from './nonceUsage.js'
@@ -63,7 +62,7 @@ function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
     clock,
     signatures: simSignatures,
     limits: { readTimeoutMs: 1_000, evidencePatienceMs: 1_000 },
-    closing: createStopSignal(() => new Error('closed')),
+    closing: new AbortController().signal,
     closed: false,
   } as unknown as LaneContext
   return { seeker: createNonceUsage(context, new Set(), () => undefined), applied }

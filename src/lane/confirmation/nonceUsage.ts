@@ -8,8 +8,6 @@ import type { Clock } from '../../platform/clock.js'
 import { createDoneWaiters } from '../../platform/doneWaiters.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
-import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
@@ -31,7 +29,7 @@ type NonceUsageContext = {
   readonly errors: Repeats<Error>
   readonly lossDepth: 'child' | 'safe' | number
   readonly signatures: Signatures
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly closed: boolean
   readonly history: Seed['history']
 }
@@ -103,11 +101,7 @@ export function createNonceUsage(
   async function seek(latest: number, head: number): Promise<void> {
     seeking = true
     try {
-      // A search sends several requests and the endpoint may be shared, so the end of the lane aborts
-      // it.
-      await withStopSignal(context.closing, async (signal) => {
-        while (!context.closed && (await step(latest, head, signal))) {}
-      })
+      while (!context.closed && (await step(latest, head))) {}
     } catch (error) {
       reportError(context, error)
     } finally {
@@ -120,7 +114,7 @@ export function createNonceUsage(
    * Searches for the use of one nonce, or of all nonces that one body explains. Returns true while there is
    * more to explain.
    */
-  async function step(latest: number, head: number, signal: AbortSignal): Promise<boolean> {
+  async function step(latest: number, head: number): Promise<boolean> {
     const nonce = book.floor
     if (nonce >= latest) return false
     // Above all bound nonces one witness explains the whole range, because nonces are used in order.
@@ -140,7 +134,8 @@ export function createNonceUsage(
       carriedIn: carriedIn(target),
       isFirst: attempts === 0,
       chainId: endpointPool.chainId,
-      signal,
+      // A search sends several requests and the endpoint may be shared, so the end of the lane aborts it.
+      signal: context.closing,
     })
     // If the walk has advanced meanwhile, nonces that it explained need no evidence.
     if (nonce !== book.floor) return book.floor < book.cursor && book.floor < latest

@@ -9,7 +9,6 @@ import {
 import { type Book, createBook } from '../../ledger/book.js'
 import type { SlotEvent } from '../../ledger/event.js'
 import { attempt, block } from '../../ledger/samples.fixture.js'
-import { createStopSignal } from '../../platform/stopSignal.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../engine/context.js'
 
@@ -144,7 +143,7 @@ export function scriptedLane(options: {
       authorityOf: async () => undefined,
     },
     limits: { readTimeoutMs: 1_000, evidencePatienceMs: patienceMs, reorgHorizon: 64 },
-    closing: createStopSignal(() => new Error('closed')),
+    closing: new AbortController().signal,
     closed: false,
   }
   return Object.assign(lane, { context: context as unknown as LaneContext })

@@ -6,8 +6,6 @@ import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
-import { withStopSignal } from '../../platform/stopSignal.js'
 import { headerCall } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
@@ -19,7 +17,7 @@ type StoreCheckContext = {
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly signatures: Signatures
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly closed: boolean
 }
 
@@ -121,22 +119,20 @@ export function createStoreCheck(
 
   /** Without a record of the nonce, its use is searched for as if that block were the newest one. */
   async function isShownAt({ number: to, hash }: BlockRef, nonce: number): Promise<boolean> {
-    const { kind } = await withStopSignal(context.closing, (signal) =>
-      readEvidence(endpointPool.reader.port, {
-        address: lane.key.address,
-        chainId: endpointPool.chainId,
-        nonce,
-        own: () => new Set(),
-        isOwn: (one) => lane.book.nonceOf(one) !== undefined,
-        carriedIn: undefined,
-        signatures: context.signatures,
-        from: to - LOOK_BACK_BLOCKS,
-        to,
-        hashAt: (number) => (number === to ? hash : undefined),
-        isFirst: true,
-        signal,
-      }),
-    )
+    const { kind } = await readEvidence(endpointPool.reader.port, {
+      address: lane.key.address,
+      chainId: endpointPool.chainId,
+      nonce,
+      own: () => new Set(),
+      isOwn: (one) => lane.book.nonceOf(one) !== undefined,
+      carriedIn: undefined,
+      signatures: context.signatures,
+      from: to - LOOK_BACK_BLOCKS,
+      to,
+      hashAt: (number) => (number === to ? hash : undefined),
+      isFirst: true,
+      signal: context.closing,
+    })
     return kind === 'other' || kind === 'own'
   }
 

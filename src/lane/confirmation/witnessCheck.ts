@@ -5,8 +5,6 @@ import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
-import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 
 type WitnessCheckContext = {
@@ -15,7 +13,7 @@ type WitnessCheckContext = {
   readonly clock: Clock
   readonly errors: Repeats<Error>
   readonly signatures: Signatures
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly closed: boolean
 }
 
@@ -70,17 +68,15 @@ export function createWitnessCheck(context: WitnessCheckContext): WitnessCheck {
     try {
       const all = [...endpointPool.others(), endpointPool.reader]
       const endpoint = all[check.tries % all.length] ?? endpointPool.reader
-      const found = await withStopSignal(context.closing, (signal) =>
-        readWitness(endpoint.port, {
-          address: lane.key.address,
-          chainId: endpointPool.chainId,
-          isOwn: (other) => book.nonceOf(other) !== undefined,
-          signatures: context.signatures,
-          block,
-          witness: { nonce, hash },
-          signal,
-        }),
-      )
+      const found = await readWitness(endpoint.port, {
+        address: lane.key.address,
+        chainId: endpointPool.chainId,
+        isOwn: (other) => book.nonceOf(other) !== undefined,
+        signatures: context.signatures,
+        block,
+        witness: { nonce, hash },
+        signal: context.closing,
+      })
       if (context.closed) return
       check.stands = found === 'stands'
       if (found === 'missing') refuted(nonce, { block, hash }, endpoint.port.name)

@@ -3,7 +3,6 @@ import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock, Random } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits, Logger, Tx } from '../../types/index.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
@@ -44,8 +43,8 @@ export type LaneContext = {
   txOf(transaction: Transaction): Tx
   readonly session: LaneSession
   readonly admission: Admission
-  /** Once stopped, this process neither signs, sends nor follows the chain for the lane. Another process may. */
-  readonly closing: StopSignal
+  /** Once aborted, this process neither signs, sends nor follows the chain for the lane. Another process may. */
+  readonly closing: AbortSignal
   readonly closed: boolean
   /** The account's use of nonces before the first record of this lane. */
   readonly history: Seed['history']

@@ -1,11 +1,9 @@
 import { createLane } from '../../allocator/lane.js'
 import { stoppableClock } from '../../platform/clock.js'
 import { reportError } from '../../platform/reportError.js'
-import { createStopSignal } from '../../platform/stopSignal.js'
 import { takeChanged } from '../confirmation/stages.js'
 import { shareOf } from '../queue/groups.js'
 import { createPendingQueue } from '../queue/pendingQueue.js'
-import { closedLaneError } from '../session/closedLaneError.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { createContext } from './createContext.js'
 import type { EngineOptions } from './engineTypes.js'
@@ -21,7 +19,7 @@ export function createCore(options: EngineOptions) {
   const signals = createSignals()
   const weightOf = (group: string | undefined) => shareOf(groups, group).weight
   const queue = createPendingQueue<Transaction>(weightOf)
-  const closing = createStopSignal(closedLaneError)
+  const closing = new AbortController()
   const broken = (error: unknown) => reportError(session, error)
   // The inbox counts the commands of other processes that are done, for the next write of the journal.
   const commands = { doneUpTo: 0 }
@@ -43,7 +41,7 @@ export function createCore(options: EngineOptions) {
       took: environment.probe?.row,
     },
   })
-  const context = createContext(options, { lane, closing })
+  const context = createContext(options, { lane, closing: closing.signal })
   const background = stoppableClock(environment.background ?? environment.clock)
   return { context, lane, queue, signals, closing, clock, background, commands, estimator, weightOf, broken }
 }

@@ -1,5 +1,4 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
 import { signatures } from '../../rpc/signatures.js'
 import type { LaneContext } from './context.js'
 import type { EngineOptions } from './engineTypes.js'
@@ -7,7 +6,7 @@ import type { EngineOptions } from './engineTypes.js'
 /** What the parts of this engine share. */
 export function createContext(
   options: EngineOptions,
-  { lane, closing }: { readonly lane: Lane; readonly closing: StopSignal },
+  { lane, closing }: { readonly lane: Lane; readonly closing: AbortSignal },
 ): LaneContext {
   const { environment, session, ahead } = options
   return {
@@ -34,7 +33,7 @@ export function createContext(
     admission: options.admission,
     closing,
     get closed() {
-      return closing.stopped()
+      return closing.aborted
     },
     history: options.seed.history,
     blockedAt: -1,

@@ -1,20 +1,23 @@
 import { liftedByResume } from '../../allocator/holds.js'
 import { createDoneWaiters } from '../../platform/doneWaiters.js'
-import { raceStop } from '../../platform/stopSignal.js'
 import { createInbox, type Inbox } from '../admission/inbox.js'
+import { closedLaneError } from '../session/laneSession.js'
 import { reportUnresolved } from '../transaction/unresolved.js'
 import { type Admitting, createAdmitting } from './admitting.js'
 import { isAllDone } from './allDone.js'
 import { attachParts } from './attachParts.js'
 import { type Core, createCore } from './core.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
+import { finishWork } from './finish.js'
 import { createFollowing } from './following.js'
 import { createRemoteCommands } from './remoteCommands.js'
 import { createActionRunner } from './runActions.js'
 import { createSending, type Sending } from './sending.js'
+import { snapshotOf } from './snapshot.js'
 import { watchSurroundings } from './surroundings.js'
 import { createLeaderOperations } from './txOperations.js'
-import { createWaitReasons } from './waitReasons.js'
+import { createWaitReasons, type WaitReasons } from './waitReasons.js'
+import { createLeaderWorker } from './worker.js'
 
 /** Constructs the parts of a lane in the order of a transaction's way, and attaches them to the signals of the lane. */
 export function createEngine(options: EngineOptions): Engine {
@@ -73,7 +76,7 @@ function attachActions({ context, signals }: Core, sending: Sending, { intake, r
 }
 
 type EngineParts = {
-  readonly reasons: Engine['reasons']
+  readonly reasons: WaitReasons
   readonly follower: ReturnType<typeof createFollowing>
   readonly operations: ReturnType<typeof createLeaderOperations>
   readonly commands: ReturnType<typeof createRemoteCommands>
@@ -125,18 +128,16 @@ function engineOf(
   const { context, lane, signals, closing, clock, background } = core
   const { session, endpointPool } = options
   const { tracker } = endpointPool
-  const { funds, bounds, budget, code, seeding, signing, broadcaster, stages, usage, regression } = sending
+  const { funds, budget, code, seeding, stages, usage, regression } = sending
   const { intake, externalNonces, nonceAssigner } = admitting
-  const { follower, drains, inbox, commands } = parts
+  const { follower, inbox, reasons } = parts
+  const worker = createLeaderWorker(core, options, sending, admitting, parts)
   let unfollow: (() => void) | undefined
 
   return {
     context,
-    intake,
-    signing,
+    worker,
     externalNonces,
-    broadcaster,
-    reasons: parts.reasons,
     restore({ open, final }) {
       stages.follow(follower)
       for (const transaction of [...open, ...final]) intake.restore(transaction)
@@ -161,26 +162,7 @@ function engineOf(
       budget.accept()
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },
-    observe: (blockNumber, hashes) =>
-      tracker.observe(blockNumber > 0 ? blockNumber : (tracker.head?.number ?? 0) + 1, hashes),
-    resolve: commands.resolve,
     accountIs: code.is,
-    get account() {
-      return code.account
-    },
-    async quiet() {
-      await signing.idle()
-      await lane.journal.flushed()
-      await broadcaster.idle()
-    },
-    get waiting() {
-      return intake.open
-    },
-    counts: bounds,
-    async drained() {
-      // A caller waits, so the poller looks at every refresh, not once a block.
-      await session.whileWaiting(() => raceStop(drains.add(), [closing]))
-    },
     get idle() {
       const slots = [...lane.book.slots.values()]
       const settled = !seeding.isOpen && slots.every((slot) => slot.state === 'used' && slot.settled)
@@ -190,22 +172,19 @@ function engineOf(
     get following() {
       return follower.pace() !== 'idle'
     },
-    get balanceWei() {
-      return funds.balanceWei
-    },
-    get feeBudget() {
-      return budget.windows
-    },
-    get owedWei() {
-      return funds.owedWei
-    },
-    get spareWei() {
-      return funds.spareWei
-    },
-    requestBalance: funds.requestBalance,
     setBalance: funds.balance,
+    snapshot: () => snapshotOf(core, sending, admitting, reasons),
+    report() {
+      const holds = lane.holds.list()
+      const { rebalancing } = session
+      if (rebalancing === undefined) return { holds }
+      const room = rebalancing.isLeaving ? 0 : worker.room
+      const owedWei = room > 0 ? funds.owedWei : undefined
+      return { holds, room, load: worker.load, owedWei }
+    },
+    finish: () => finishWork(core, sending, admitting),
     stop() {
-      closing.stop()
+      closing.abort(closedLaneError())
       unfollow?.()
       inbox.opened?.stop()
       parts.offSurroundings()

@@ -1,23 +1,19 @@
-import type { Hash, LocalAccount } from 'viem'
+import type { LocalAccount } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Environment } from '../../chain/environment.js'
 import type { Book } from '../../ledger/book.js'
 import type { AccountKind } from '../../rpc/methods/accountKind.js'
 import type { GroupPolicy, LaneSnapshot, Limits, Logger } from '../../types/index.js'
-import type { LaneKey, Lease, Store } from '../../types/store.js'
+import type { LaneKey, LaneReport, Lease, Store } from '../../types/store.js'
 import type { Admission } from '../admission/admission.js'
-import type { Intake } from '../admission/intake.js'
-import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { Seed } from '../confirmation/seeding.js'
-import type { GroupCounts } from '../queue/groups.js'
 import type { LaneSession } from '../session/laneSession.js'
 import type { SpentBefore } from '../signing/feeBudget.js'
-import type { Signing } from '../signing/signing.js'
 import type { Ahead } from './ahead.js'
 import type { LaneContext } from './context.js'
 import type { ExternalNonces } from './externalNonces.js'
+import type { LaneWorker } from './laneWorker.js'
 import type { Restored } from './restore.js'
-import type { WaitReasons } from './waitReasons.js'
 
 export type EngineOptions = {
   readonly environment: Environment
@@ -54,11 +50,9 @@ export type EngineOptions = {
 /** One lane at work. Each of its parts has its own file and names what it uses of the context. */
 export type Engine = {
   readonly context: LaneContext
-  readonly intake: Intake
-  readonly signing: Signing
+  /** Serves callers. */
+  readonly worker: LaneWorker
   readonly externalNonces: ExternalNonces
-  readonly broadcaster: Pick<Broadcaster, 'room' | 'window'>
-  readonly reasons: WaitReasons
   /** Continues with the transactions that an earlier process life left in the store. */
   restore(restored: Restored): void
   /** Resolves when the counts that the lane read first have settled, or when their time is over. */
@@ -68,34 +62,19 @@ export type Engine = {
   /** Options or states outside the engine have changed, so waiting transactions are checked again. */
   kick(): void
   resume(): void
-  /** A feed of the caller reports these hashes as pre-confirmed. Block 0 is the block that is being built. */
-  observe(blockNumber: number, hashes: readonly Hash[]): void
-  /** Ends an unresolved transaction as the operator decides. False if the transaction is not unresolved. */
-  resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
   /** The lane follows the chain, so its endpoint is polled. */
   readonly following: boolean
   /** Sets the kind of the account, as read from its code. A delegated account may have few transactions in flight. */
   accountIs(account: AccountKind): void
-  /** The kind of the account, as read last. */
-  readonly account: LaneSnapshot['account']
-  /** Resolves when no transaction is being signed, committed or sent. */
-  quiet(): Promise<void>
-  /** The number of transactions that are queued, prepared or being prepared. */
-  readonly waiting: number
-  readonly counts: GroupCounts
-  /** Resolves when no transaction is queued, all are sealed and no gap is left. Rejects if the engine stops before that. */
-  drained(): Promise<void>
   /** The lane has no transaction to send or to watch, and no caller waits: another process could own it. */
   readonly idle: boolean
-  readonly balanceWei: bigint | undefined
-  readonly feeBudget: LaneSnapshot['feeBudget']
-  /** The maximum cost of all transactions that are in flight or wait for a nonce, in wei. */
-  readonly owedWei: bigint
-  /** The balance minus `owedWei`, in wei. Undefined until the balance was read. */
-  readonly spareWei: bigint | undefined
-  /** Requests a read of the balance with the next tick if the last one may be out of date; true if so. */
-  requestBalance(): boolean
   setBalance(wei: bigint): void
+  /** The state of the lane now, from its own books. */
+  snapshot(): LaneSnapshot
+  /** The report about the lane for other processes. */
+  report(): LaneReport
+  /** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
+  finish(): Promise<void>
   /** Ends the engine: from now on it signs and writes nothing, and ignores answers that still arrive. */
   stop(): void
 }

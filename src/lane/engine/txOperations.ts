@@ -68,7 +68,7 @@ export function createLeaderOperations(parts: {
     cancel,
     async replace(transaction, request, options) {
       await transaction.enqueuing?.catch(() => {})
-      const isMoved = context.closed && !session.closing.stopped()
+      const isMoved = context.closed && !session.closing.aborted
       if (isMoved) return session.operations!.replace(transaction, request, options)
       return added(intake.add, request, options, { replaces: transaction })
     },

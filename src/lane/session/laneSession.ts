@@ -1,10 +1,12 @@
 import type { Address, Chain, TransactionReceipt } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { quoteOf } from '../../errors/quote.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfError, type Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import { createStopSignal, type StopSignal } from '../../platform/stopSignal.js'
+import { isReplaced } from '../../store/replaced.js'
 import type { FeePolicy, Limits, Tx } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
@@ -12,9 +14,7 @@ import type { GroupCounts } from '../queue/groups.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxHandles, type TxOperations } from '../transaction/tx.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
-import { closedLaneError } from './closedLaneError.js'
 import { createFeeSettings, type FeeSettings } from './feeSettings.js'
-import { createStoreTrouble, type StoreTrouble } from './storeTrouble.js'
 
 /**
  * The part of a lane that outlives its worker (leader or standby): the `Tx` objects of callers in this
@@ -64,8 +64,9 @@ export type LaneSession = {
   left: ((transaction: Transaction) => void) | undefined
   /** Set by a sender pool. */
   rebalancing: Rebalancing | undefined
-  /** Once stopped, this process neither works the lane nor waits for it. */
-  readonly closing: StopSignal & { stop(): void }
+  /** Aborted by `close`: from then on this process neither works the lane nor waits for it. */
+  readonly closing: AbortSignal
+  close(): void
   /** Called with each valid receipt that was read. Set by the worker of the lane. */
   receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** The lane must not reserve nonces in this process. */
@@ -122,13 +123,14 @@ export function createLaneSession(options: {
   readonly beside: (address: Address) => LaneSession | undefined
 }): LaneSession {
   const { key, events, endpointPool, clock, limits } = options
-  const closing = createStopSignal(closedLaneError)
+  const closer = new AbortController()
+  const closing = closer.signal
   const errors = createRepeats<Error>({
     clock: options.background,
     kindOf: kindOfError,
     report: (error, times) => events.emit('error', { error, times }),
   })
-  closing.listen(errors.stop)
+  onAbort(closing, errors.stop)
   const operations = () => session.operations as TxOperations
   const handlesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
     createTxHandles({ chain: endpointPool.chain, address: key.address, clock, closing, ...by })
@@ -188,7 +190,7 @@ export function createLaneSession(options: {
       if (signals.get(transaction)?.aborted) abortBy(transaction, operations())
       if (transaction.cancelWaiters === undefined) return
       void transaction.handle?.cancel().catch((error: unknown) => {
-        if (!closing.stopped()) reportError(session, error)
+        if (!closing.aborted) reportError(session, error)
       })
     },
     rebindTx: (transaction, by) =>
@@ -211,9 +213,48 @@ export function createLaneSession(options: {
     left: undefined,
     rebalancing: undefined,
     closing,
+    close: () => closer.abort(closedLaneError()),
     receipt: undefined,
     paused: false,
     operations: undefined,
   }
   return session
+}
+
+/** The error for every wait on a closed lane. Transactions that the lane had in flight may still execute. */
+export function closedLaneError(): TxlaneError {
+  return new TxlaneError('The sender was closed. Journaled transactions may still execute.', {
+    code: 'CLOSED',
+    fate: 'inFlight',
+  })
+}
+
+/** The current failure of the store, if it does not read or write. */
+type StoreTrouble = {
+  readonly current:
+    | { readonly sinceMs: number; readonly said: string; readonly isReplaced: boolean }
+    | undefined
+  /** Records a failure. Ignores errors with a code other than `STORE`. */
+  failed(error: unknown): void
+  works(): void
+}
+
+function createStoreTrouble(clock: Pick<Clock, 'wallNow'>): StoreTrouble {
+  let current: StoreTrouble['current']
+  return {
+    get current() {
+      return current
+    },
+    failed(error) {
+      if (!isTxlaneError(error) || error.code !== 'STORE') return
+      current = {
+        sinceMs: current?.sinceMs ?? clock.wallNow(),
+        said: quoteOf(error.shortMessage),
+        isReplaced: isReplaced(error),
+      }
+    },
+    works() {
+      current = undefined
+    },
+  }
 }

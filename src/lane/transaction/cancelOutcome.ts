@@ -1,4 +1,3 @@
-import type { StopSignal } from '../../platform/stopSignal.js'
 import type { CancelResult } from '../../types/index.js'
 import { fateOf, hasReached, type Transaction } from './transaction.js'
 import { txError } from './txError.js'
@@ -15,14 +14,14 @@ export type CancelOutcome = {
 }
 
 export function createCancelOutcome(session: {
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   readonly waiting: Waiting
   readonly whileWaiting: <T>(work: () => Promise<T>) => Promise<T>
 }): CancelOutcome {
   const { closing } = session
 
   function verdict(transaction: Transaction): Promise<void> {
-    if (transaction.endPersisted || transaction.settled || closing.stopped()) return Promise.resolve()
+    if (transaction.endPersisted || transaction.settled || closing.aborted) return Promise.resolve()
     return session.whileWaiting(
       () =>
         new Promise<void>((resolve) => {
@@ -51,8 +50,8 @@ export function endedResult({ failure, hash, notes }: Transaction): CancelResult
 }
 
 /** After close this process neither signs nor sends, and does not follow the chain. */
-export function assertLaneOpen(transaction: Transaction, closing: StopSignal): void {
-  if (closing.stopped()) throw closedError(transaction)
+export function assertLaneOpen(transaction: Transaction, closing: AbortSignal): void {
+  if (closing.aborted) throw closedError(transaction)
 }
 
 /** A transaction that has landed or ended cannot be changed. */

@@ -6,18 +6,24 @@ import type { Transaction } from './transaction.js'
 import { txError } from './txError.js'
 import { fateNow, timeoutError } from './waitErrors.js'
 
-/** Rejects when a wait is interrupted. */
-export type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
-
-/** Ends a wait by the timeout or the signal of its caller. */
-export function interruptOf(
-  clock: Clock,
-  transaction: Transaction,
-  { timeoutMs, signal }: Pick<WaitOptions, 'timeoutMs' | 'signal'>,
-  missing: () => MissingReceipt | undefined = () => undefined,
-): Interrupt {
+/**
+ * Runs the wait of a caller, who may end it by a timeout or a signal: then `interrupted` rejects, against which the work
+ * races its steps. This costs no AbortController for each wait.
+ */
+export async function interruptible<T>(
+  parts: {
+    readonly clock: Clock
+    readonly transaction: Transaction
+    readonly options: Pick<WaitOptions, 'timeoutMs' | 'signal'>
+    /** The receipt that the wait lacks, for the error of the timeout. */
+    readonly missing?: () => MissingReceipt | undefined
+  },
+  work: (interrupted: Promise<never>) => Promise<T>,
+): Promise<T> {
+  const { clock, transaction, options, missing = () => undefined } = parts
+  const { timeoutMs, signal } = options
   const clears: (() => void)[] = []
-  const promise = new Promise<never>((_, reject) => {
+  const interrupted = new Promise<never>((_, reject) => {
     if (timeoutMs !== undefined) {
       const late = () => reject(timeoutError(transaction, timeoutMs, missing()))
       clears.push(clock.setTimer(late, timeoutMs))
@@ -29,7 +35,11 @@ export function interruptOf(
       clears.push(onAbort(signal, abort))
     }
   })
-  // It may reject after the race has ended.
-  promise.catch(() => {})
-  return { promise, clear: () => clears.forEach((clear) => void clear()) }
+  // It may reject when the work awaits nothing of it.
+  interrupted.catch(() => {})
+  try {
+    return await work(interrupted)
+  } finally {
+    for (const clear of clears) clear()
+  }
 }

@@ -3,11 +3,10 @@ import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
 import { replay } from '../../chain/endpoints/replay.js'
 import type { Clock } from '../../platform/clock.js'
-import { raceStop, type StopSignal } from '../../platform/stopSignal.js'
+import { raceAbort } from '../../platform/onAbort.js'
 import type { Landed } from '../../types/index.js'
 import { update } from './changes.js'
 import { noteReceipt } from './costs.js'
-import type { Interrupt } from './interrupt.js'
 import type { Transaction } from './transaction.js'
 import { txError } from './txError.js'
 import { closedError } from './waitErrors.js'
@@ -17,7 +16,7 @@ export type LandedReceiptsParts = {
   readonly clock: Clock
   readonly receiptPatienceMs: number
   readonly readTimeoutMs: number
-  readonly closing: StopSignal
+  readonly closing: AbortSignal
   /** The transaction reverted in its block. */
   readonly reverted: (transaction: Transaction) => void
   /** The receipt added data to the transaction's record. */
@@ -39,7 +38,7 @@ export type LandedReceipts = {
    * Resolves when the receipt may be requested again. It does not make the poller faster, because the block
    * has proven the execution.
    */
-  due(transaction: Transaction, interrupt: Interrupt): Promise<void>
+  due(transaction: Transaction, interrupted: Promise<never>): Promise<void>
   /** Determines the revert data, once for all callers. Only callers that want the error wait for it. */
   whyReverted(transaction: Transaction, block: bigint): Promise<void>
 }
@@ -110,14 +109,14 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
       const isFinal = stage === 'finalized' || (settled && walkedBlock === undefined)
       return isFinal && misfits >= FINAL_MISFITS && waitedMs >= FINAL_PATIENCE_MS
     },
-    async due(transaction, interrupt) {
-      const closed: StopSignal = { ...closing, error: () => closedError(transaction) }
+    async due(transaction, interrupted) {
       const { hash, walkedBlock: block } = transaction
       const { promise, drop } =
         hash === undefined
           ? { promise: endpointPool.tracker.nextTick(), drop() {} }
           : receipts.due(hash, block)
-      await Promise.race([raceStop(promise, [closed]), interrupt.promise]).finally(drop)
+      const unlessClosed = raceAbort(promise, [closing], () => closedError(transaction))
+      await Promise.race([unlessClosed, interrupted]).finally(drop)
     },
   }
 }

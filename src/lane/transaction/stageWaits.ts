@@ -1,7 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
 import type { Tx, WaitStage } from '../../types/index.js'
-import type { Interrupt } from './interrupt.js'
 import { hasReached, type Transaction } from './transaction.js'
 import { txError } from './txError.js'
 import { unresolvedError } from './unresolved.js'
@@ -10,7 +8,7 @@ import { addWaiter, dropWaiter, type Waiter } from './waiters.js'
 
 type StageWaitsParts = {
   readonly clock: Pick<Clock, 'now' | 'setTimer'>
-  readonly closing: Pick<StopSignal, 'stopped'>
+  readonly closing: AbortSignal
   /** A caller waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
   readonly txOf: (transaction: Transaction) => Tx
@@ -22,7 +20,7 @@ export type StageCallbacks = Pick<Waiter, 'reached' | 'failed'>
 /** The callers that wait for a stage of a transaction. */
 export type StageWaits = {
   /** Resolves when the transaction has reached the stage. */
-  reach(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<void>
+  reach(transaction: Transaction, stage: WaitStage, interrupted: Promise<never>): Promise<void>
   /** `untilMs`: in clock milliseconds. */
   whenAccepted(transaction: Transaction, callbacks: StageCallbacks, untilMs?: number): void
   /** A caller waits for this stage. The cost does not depend on the number of transactions. */
@@ -45,7 +43,7 @@ export function createStageWaits({ clock, closing, waits, txOf }: StageWaitsPart
     if (failure && transaction.endPersisted) failed(failure)
     else if (transaction.unresolved) failed(unresolvedError(transaction))
     else if (hasReached(transaction, stage)) reached(tx)
-    else if (closing.stopped()) failed(closedError(transaction))
+    else if (closing.aborted) failed(closedError(transaction))
     else {
       const waiter: Waiter = { stage, reached, failed, tx, over }
       waits.begin()
@@ -62,12 +60,12 @@ export function createStageWaits({ clock, closing, waits, txOf }: StageWaitsPart
   }
 
   return {
-    async reach(transaction, stage, interrupt) {
+    async reach(transaction, stage, interrupted) {
       let waiter: Waiter | undefined
       const reached = new Promise<Tx>((resolve, failed) => {
         waiter = whenReached(transaction, stage, { reached: resolve, failed })
       })
-      await Promise.race([reached, interrupt.promise]).finally(() => {
+      await Promise.race([reached, interrupted]).finally(() => {
         if (waiter && dropWaiter(transaction, waiter)) over(stage)
       })
     },

@@ -1,7 +1,6 @@
 import type { Address, Chain, FeeValues, Hex } from 'viem'
 import { checkNames } from '../../errors/checkNames.js'
 import type { Clock } from '../../platform/clock.js'
-import type { StopSignal } from '../../platform/stopSignal.js'
 import type {
   CancelOptions,
   CancelResult,
@@ -60,8 +59,8 @@ type Parts = {
   readonly chain: Chain
   readonly address: Address
   readonly clock: Clock
-  /** After it this process does nothing more for a transaction. */
-  readonly closing: StopSignal
+  /** Once aborted, this process does nothing more for a transaction. */
+  readonly closing: AbortSignal
   readonly operations: () => TxOperations
   readonly waiting: () => Waiting
 }

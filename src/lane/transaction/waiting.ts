@@ -1,6 +1,6 @@
 import type { Chain } from 'viem'
 import type { CancelOptions, Landed, Tx, WaitOptions, WaitStage } from '../../types/index.js'
-import { type Interrupt, interruptOf } from './interrupt.js'
+import { interruptible } from './interrupt.js'
 import { createLandedReceipts, type LandedReceiptsParts } from './landedReceipts.js'
 import { createStageWaits, type StageCallbacks } from './stageWaits.js'
 import { hasReached, type Transaction } from './transaction.js'
@@ -38,19 +38,23 @@ export function createWaiting(parts: WaitingParts): Waiting {
   const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, txOf })
   const receipts = createLandedReceipts(parts)
 
-  async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
+  async function land(
+    transaction: Transaction,
+    stage: WaitStage,
+    interrupted: Promise<never>,
+  ): Promise<Landed> {
     for (;;) {
-      await reach(transaction, stage, interrupt)
+      await reach(transaction, stage, interrupted)
       if (!hasReached(transaction, 'sealed')) return receipts.preconfirmed(transaction)
       // If an earlier read of another caller found no receipt, this caller waits until the next read is due.
-      if (receipts.missing(transaction)) await receipts.due(transaction, interrupt)
+      if (receipts.missing(transaction)) await receipts.due(transaction, interrupted)
       const landed = await receipts.sealed(transaction)
       const missing = landed ? undefined : receipts.missing(transaction)
       transaction.missingReceipt = missing
       if (landed) return landed
       if (missing && receipts.isHopeless(transaction, missing)) throw noReceipt(transaction, missing)
       // The receipt is not available yet, or its block left the chain during the request.
-      await receipts.due(transaction, interrupt)
+      await receipts.due(transaction, interrupted)
     }
   }
 
@@ -60,23 +64,21 @@ export function createWaiting(parts: WaitingParts): Waiting {
   }
 
   return {
-    async wait<stage extends WaitStage>(transaction: Transaction, stage: stage, options: WaitOptions) {
-      const interrupt = interruptOf(clock, transaction, options, () => receipts.missing(transaction))
-      try {
+    wait<stage extends WaitStage>(transaction: Transaction, stage: stage, options: WaitOptions) {
+      const missing = () => receipts.missing(transaction)
+      return interruptible({ clock, transaction, options, missing }, async (interrupted) => {
         checkTag(transaction, stage)
-        const landed = await land(transaction, stage, interrupt)
+        const landed = await land(transaction, stage, interrupted)
         if (options.throwOnRevert && landed.status === 'reverted') {
           // A block that is being built has no state on which the transaction could be replayed.
           if (landed.stage !== 'preconfirmed') {
             const { blockNumber } = landed.receipt
-            await Promise.race([receipts.whyReverted(transaction, blockNumber), interrupt.promise])
+            await Promise.race([receipts.whyReverted(transaction, blockNumber), interrupted])
           }
           throw revertedError(transaction)
         }
         return landed as Landed<Chain, stage>
-      } finally {
-        interrupt.clear()
-      }
+      })
     },
     accepted: (transaction, untilMs) =>
       new Promise((reached, failed) => whenAccepted(transaction, { reached, failed }, untilMs)),
@@ -84,12 +86,9 @@ export function createWaiting(parts: WaitingParts): Waiting {
     async within(transaction, options, work) {
       const { timeoutMs, signal } = options
       if (timeoutMs === undefined && signal === undefined) return work()
-      const interrupt = interruptOf(clock, transaction, options)
-      try {
-        return await Promise.race([work(), interrupt.promise])
-      } finally {
-        interrupt.clear()
-      }
+      return interruptible({ clock, transaction, options }, (interrupted) =>
+        Promise.race([work(), interrupted]),
+      )
     },
     waitsFor,
   }

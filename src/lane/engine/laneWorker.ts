@@ -1,9 +1,9 @@
 import type { Hash } from 'viem'
-import type { TxlaneError } from '../errors/base.js'
-import type { GroupCounts } from '../lane/queue/groups.js'
-import type { AdmissionTarget, Caller } from '../lane/transaction/caller.js'
-import type { Transaction } from '../lane/transaction/transaction.js'
-import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../types/index.js'
+import type { TxlaneError } from '../../errors/base.js'
+import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../../types/index.js'
+import type { GroupCounts } from '../queue/groups.js'
+import type { AdmissionTarget, Caller } from '../transaction/caller.js'
+import type { Transaction } from '../transaction/transaction.js'
 import type { LaneHealth } from './health.js'
 
 /**

@@ -1,12 +1,11 @@
-import type { EndpointPool, PoolEndpoint } from '../chain/endpoints/endpointPool.js'
-import type { Engine } from '../lane/engine/engineTypes.js'
-import { reasonOf } from '../lane/reasons/sentence.js'
-import type { LaneSession } from '../lane/session/laneSession.js'
-import { keptReason } from '../lane/transaction/waitingFor.js'
-import type { HealthCause, HealthReason, HoldReason, Limits } from '../types/index.js'
-import type { WaitReason } from '../types/wait.js'
-import { countInFlight, isInFlightByStage } from './inFlight.js'
-import { type OptionDifference, sayDifferences } from './reportedOptions.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { HealthCause, HealthReason, HoldReason, Limits } from '../../types/index.js'
+import type { WaitReason } from '../../types/wait.js'
+import { reasonOf } from '../reasons/sentence.js'
+import type { LaneSession } from '../session/laneSession.js'
+import { keptReason } from '../transaction/waitingFor.js'
+import type { LaneContext } from './context.js'
+import { countInFlight, isInFlightByStage } from './snapshot.js'
 
 /** A reason without the account, which the holder of the sender knows. */
 export type LaneReason = HealthCause & Omit<HealthReason, 'address' | keyof HealthCause>
@@ -19,16 +18,16 @@ export type LaneHealth = {
 }
 
 /** The health from the books of the process that owns the lane. */
-export function healthOfLeader(engine: Engine, limits: Pick<Limits, 'queueMax'>): LaneHealth {
-  const { lane, endpointPool, session } = engine.context
+export function healthOfLeader(context: LaneContext, queued: number): LaneHealth {
+  const { lane, endpointPool, limits, session } = context
   return {
     inFlight: countInFlight(lane.book),
-    queued: engine.waiting,
+    queued,
     reasons: [
       ...lane.holds.standing().map(({ reason, detail, sinceMs }) => holdReason(reason, detail, sinceMs)),
       ...storeReasons(session),
       ...endpointReasons(endpointPool, true),
-      ...queueReasons(engine.waiting, limits),
+      ...queueReasons(queued, limits),
     ],
   }
 }
@@ -38,9 +37,10 @@ export function healthOfStandby(parts: {
   readonly session: LaneSession
   readonly endpointPool: Pick<EndpointPool, 'endpoints'>
   readonly limits: Pick<Limits, 'queueMax'>
-  readonly differences: readonly OptionDifference[]
+  /** The reasons that the process itself adds. */
+  readonly more: readonly LaneReason[]
 }): LaneHealth {
-  const { session, endpointPool, limits, differences } = parts
+  const { session, endpointPool, limits, more } = parts
   const own = [...session.transactions.values()]
   const queued = own.filter(({ stage }) => stage === 'queued').length
   return {
@@ -52,7 +52,7 @@ export function healthOfStandby(parts: {
       // The owner of the lane has its own endpoints.
       ...endpointReasons(endpointPool, false),
       ...queueReasons(own.length, limits),
-      ...optionReasons(differences),
+      ...more,
     ],
   }
 }
@@ -110,12 +110,6 @@ function endpointReasons({ endpoints }: Pick<EndpointPool, 'endpoints'>, isNeede
         ...(stops ? { stops: 'ready' } : {}),
       }
     })
-}
-
-function optionReasons(differences: readonly OptionDifference[]): LaneReason[] {
-  if (differences.length === 0) return []
-  const options = differences.map(({ option }) => option)
-  return [{ for: 'options', options, sentence: sayDifferences(differences), operator: true }]
 }
 
 function queueReasons(queued: number, { queueMax }: Pick<Limits, 'queueMax'>): LaneReason[] {

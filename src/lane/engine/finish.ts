@@ -1,13 +1,16 @@
-import type { Engine } from '../lane/engine/engineTypes.js'
-import type { Limits } from '../types/index.js'
+import { onAbort } from '../../platform/onAbort.js'
+import type { Admitting } from './admitting.js'
+import type { Core } from './core.js'
+import type { Sending } from './sending.js'
 
 /** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
-export async function closeLeader(engine: Engine, limits: Limits): Promise<void> {
+export async function finishWork(core: Core, sending: Sending, { intake }: Admitting): Promise<void> {
+  const { context } = core
   // A second round serves transactions that arrived, or lost their nonce, during the first one.
-  for (let rounds = 0; rounds < 2 && !engine.context.closed; rounds++) {
-    engine.intake.close()
-    await finish(engine, limits.closeTimeoutMs)
-    if (engine.waiting === 0) break
+  for (let rounds = 0; rounds < 2 && !context.closed; rounds++) {
+    intake.close()
+    await finish(core, sending, context.limits.closeTimeoutMs)
+    if (intake.open === 0) break
   }
 }
 
@@ -15,15 +18,18 @@ export async function closeLeader(engine: Engine, limits: Limits): Promise<void>
 const LOOK_AGAIN_MS = 50
 
 /** Resolves when nothing is being signed or sent and no gap is left, or the time is up. */
-async function finish(engine: Engine, timeoutMs: number): Promise<void> {
-  const { context } = engine
-  const { book } = context.lane
+async function finish(
+  { context }: Core,
+  { signing, broadcaster }: Sending,
+  timeoutMs: number,
+): Promise<void> {
+  const { book, journal } = context.lane
   let late = false
   let off = () => {}
   let cancelLook = () => {}
   const timeUp = new Promise<void>((resolve) => {
     // Another owner finishes the lane then, and the clock of this engine stands still.
-    off = context.closing.listen(resolve)
+    off = onAbort(context.closing, resolve)
     const cancel = context.clock.setTimer(() => {
       late = true
       resolve()
@@ -39,7 +45,9 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
 
   async function settled(): Promise<void> {
     for (;;) {
-      await engine.quiet()
+      await signing.idle()
+      await journal.flushed()
+      await broadcaster.idle()
       // Without a signer a gap stays.
       if (late || context.signer === undefined || book.lowestHole() === undefined) return
       await new Promise<void>((resolve) => {
