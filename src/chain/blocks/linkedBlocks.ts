@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import { upwards } from '../../ledger/evidenceSearch.js'
+import { upwards } from '../../ledger/evidence.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { SealedBlock } from './follower.js'
 

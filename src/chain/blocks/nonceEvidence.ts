@@ -2,22 +2,20 @@ import type { Hash } from 'viem'
 import {
   type Body,
   type BodyFinding,
+  type BodyRun,
   type CountReading,
   type Counts,
   countAfter,
-  judgeBody,
-  type Witness,
-} from '../../ledger/evidence.js'
-import {
-  type BodyRun,
   createSearch,
   endOf,
+  judgeBody,
   narrow,
   nextCounts,
   type Search,
   type SearchEnd,
   upwards,
-} from '../../ledger/evidenceSearch.js'
+  type Witness,
+} from '../../ledger/evidence.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { countCall, headerCall } from '../../rpc/codec.js'
 import type { Port } from '../../rpc/port.js'

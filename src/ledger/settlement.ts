@@ -1,13 +1,21 @@
-import type { SlotAction, SlotEvent } from './event.js'
-import { live } from './fromFree.js'
-import { outsideCommitted } from './fromLive.js'
-import { sentOnceMore, withAttempt } from './fromOutcome.js'
-import { missing, resendNewest } from './fromStuck.js'
-import { ignored, noted, type Transition } from './result.js'
-import type { Attempt, Live, Slot, Used, UsedBy } from './slot.js'
-import { slotWith } from './slotWith.js'
-import { boundBefore, reclaims, toldOf, whose } from './used.js'
-import { resolve, settle } from './verdict.js'
+import { type EndAs, ignored, noted, type SlotAction, type SlotEvent, type Transition } from './event.js'
+import { missing, resendNewest, sentOnceMore, withAttempt } from './sendOutcome.js'
+import {
+  type Attempt,
+  concernsCaller,
+  type End,
+  type Hole,
+  type Live,
+  live,
+  type Outside,
+  type Reserved,
+  type Slot,
+  slotWith,
+  type Used,
+  type UsedBy,
+  wantedClaim,
+  withLast,
+} from './slot.js'
 
 /**
  * Rows that start from `used`: block contents showed which transaction used the nonce. The verdict waits for
@@ -158,6 +166,18 @@ function lookedForAgain(slot: Used, attempt: Attempt): Transition {
   return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'findEvidence' }] }
 }
 
+/**
+ * Row 9, late: the nonce was voided in the meantime, or the outside code sent another version of its bytes.
+ */
+export function outsideCommitted(slot: Live, attempt: Attempt): Transition {
+  if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
+  const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
+  const next: Live = slotWith(slot, { claims })
+  const newest = slot.end === undefined && attempt.claim === wantedClaim(next)
+  const attempts = newest ? withLast(slot.attempts, attempt) : [attempt, ...slot.attempts]
+  return { row: 9, slot: slotWith(next, { attempts }), actions: [] }
+}
+
 /** Row 28: no conclusion was drawn yet, so nothing has to be taken back. */
 function left(slot: Used, token: number): Transition {
   const { nonce, attempts } = slot
@@ -212,3 +232,162 @@ function again(row: number, slot: Live, told: Transition['actions']): Transition
   const lacking = missing(slot)
   return { row, slot, actions: [...told, ...(lacking === undefined ? resendNewest(slot) : [lacking])] }
 }
+
+type Sealed = Extract<SlotEvent, { type: 'sealed' }>
+type Evidence = Extract<SlotEvent, { type: 'evidence' }>
+type Unused = Hole | Outside | Reserved | Live
+
+/** Row 24: one of our own attempts is in a sealed block. */
+export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
+  const bound = slot.state === 'live' ? boundBefore(slot, event.hash) : slot
+  const by = whose(bound, event.hash)
+  const told: SlotAction = { do: 'emit', event: by.kind === 'other' ? 'foreign' : 'sealed' }
+  const next = used(bound, by, event.block)
+  if (bound === slot) return { row, slot: next, actions: [told] }
+  return { row, slot: next, actions: [{ do: 'emit', event: 'corrected' }, ...reclaims(next.claims)] }
+}
+
+/**
+ * The slot with the claims that were bound to it before a verdict was taken back (rows 27 and 32), or before
+ * a block showed that one of them had executed elsewhere (row 35), if an attempt of one of these claims used
+ * the nonce. The claims may be queued or bound elsewhere by now, and must not execute in addition to that
+ * attempt.
+ */
+function boundBefore<slot extends Live | Used>(slot: slot, hash: Attempt['hash']): slot {
+  const isVoid = slot.claims.length === 0 || slot.end !== undefined
+  if (!slot.settledBefore || !isVoid || whose(slot, hash).kind === 'claim') return slot
+  const claims = [...new Set([...slot.attempts.flatMap(({ claim }) => claim ?? []), ...slot.claims])]
+  const bound = slotWith<Live | Used>(slot, { claims }) as slot
+  return whose(bound, hash).kind === 'claim' ? bound : slot
+}
+
+/** Ends these claims wherever they are queued or bound now. */
+const reclaims = (claims: readonly string[]): SlotAction[] =>
+  claims.map((claim) => ({ do: 'reclaim', claim }))
+
+/** Row 25: a witness shows that none of our transactions used the nonce. */
+export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {
+  const by: UsedBy = { kind: 'other', hash: event.hash }
+  return { row, slot: used(slot, by, event.block), actions: toldOf(event) }
+}
+
+/** An authorization of our own uses a nonce that was reserved for it: no event is emitted. */
+export function toldOf(event: Evidence): readonly SlotAction[] {
+  return event.authorized ? [] : [{ do: 'emit', event: 'foreign' }]
+}
+
+/**
+ * Row 26: the nonce is used, and the transaction that used it can no longer be determined. No conclusion is
+ * drawn from that. If no caller is concerned, none is needed.
+ */
+export function usedUnproven(slot: Outside | Live): Transition {
+  return {
+    row: 26,
+    slot: used(slot, { kind: 'unproven' }, undefined),
+    actions: concernsCaller(slot) ? [{ do: 'emit', event: 'unresolved' }] : [],
+  }
+}
+
+/**
+ * The owner of the attempt. If its transaction is no longer claimed here, it had ended or was rebound. The
+ * slot treats such an attempt as foreign, since the present claim has not executed.
+ */
+export function whose(slot: Slot, hash: Used['attempts'][number]['hash']): UsedBy {
+  const attempt = slot.attempts.find((known) => known.hash === hash)
+  if (attempt === undefined) return { kind: 'other', hash }
+  if (attempt.claim === undefined) return { kind: 'noop', hash }
+  const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
+  return claims.includes(attempt.claim)
+    ? { kind: 'claim', claim: attempt.claim, hash }
+    : { kind: 'other', hash }
+}
+
+/** The claim of a reserved nonce is dropped: nothing of it was journaled, so it moves to another nonce. */
+export function used(slot: Unused, by: UsedBy, at: Used['at']): Used {
+  const { nonce, attempts } = slot
+  const live = slot.state === 'live' ? slot : undefined
+  return {
+    state: 'used',
+    nonce,
+    attempts,
+    claims: live?.claims ?? [],
+    end: live?.end,
+    by,
+    at,
+    settledBefore: live?.settledBefore ?? false,
+    settled: false,
+    committing: live?.committing ?? 0,
+  }
+}
+
+/** Rows 29 to 31: the verdict, once the block that used the nonce is too deep for a reorg. */
+function settle(slot: Used, event: SlotEvent): Transition {
+  const settled: Used = slotWith(slot, { settled: true })
+  switch (slot.by.kind) {
+    case 'unproven':
+      return ignored(slot, event)
+    case 'claim':
+      return { row: 29, slot: settled, actions: landed(slot, slot.by.claim, slot.by.hash) }
+    case 'noop': {
+      const told: SlotAction[] = slot.end === 'void' ? [{ do: 'emit', event: 'gapFilled' }] : []
+      // A claim moves to another nonce only if another transaction took this one. After a no-op of ours the
+      // claim ends.
+      return { row: 30, slot: settled, actions: [...told, ...ended(slot, slot.end ?? 'void')] }
+    }
+    case 'other':
+      return { row: 31, slot: settled, actions: ended(slot, slot.end) }
+    default: {
+      const impossible: never = slot.by
+      throw new Error(`unknown use ${JSON.stringify(impossible)}`)
+    }
+  }
+}
+
+/**
+ * Row 27: an operator who checked elsewhere (an explorer, the recipient) reports the fate of a claim.
+ * `notExecuted` does not concern the other claims that were bound here: the slot stays unproven until one has
+ * executed or none is left.
+ */
+function resolve(slot: Used, event: Extract<SlotEvent, { type: 'resolve' }>): Transition {
+  const { claim, fate } = event
+  const index = slot.claims.indexOf(claim)
+  if (slot.by.kind !== 'unproven' || index < 0) return ignored(slot, event)
+  if (fate === 'executed') {
+    return { ...settle(slotWith(slot, { by: { kind: 'claim', claim, hash: undefined } }), event), row: 27 }
+  }
+  if (slot.claims.length === 1) {
+    return { ...settle(slotWith(slot, { by: { kind: 'other', hash: undefined } }), event), row: 27 }
+  }
+  const claims = slot.claims.filter((other) => other !== claim)
+  if (index < slot.claims.length - 1) {
+    return { row: 27, slot: slotWith(slot, { claims }), actions: [{ do: 'end', claim, as: 'superseded' }] }
+  }
+  // The replaced transaction is not wanted either, although no caller cancelled it: if it did not execute, it
+  // is voided.
+  const as = slot.end === undefined ? 'tooLate' : endAs[slot.end]
+  return { row: 27, slot: slotWith(slot, { claims, end: 'void' }), actions: [{ do: 'end', claim, as }] }
+}
+
+/** Row 29. A claim that was asked to end and landed nevertheless has executed, and is reported as landed. */
+function landed(slot: Used, claim: string, hash: Used['attempts'][number]['hash'] | undefined): SlotAction[] {
+  const index = slot.claims.indexOf(claim)
+  return slot.claims.map((other, i): SlotAction => {
+    if (i === index) return { do: 'landed', claim, hash }
+    return { do: 'end', claim: other, as: i < index ? 'superseded' : 'tooLate' }
+  })
+}
+
+/** Rows 30 and 31: no claim of this slot executed. */
+function ended(slot: Used, end: End | undefined): SlotAction[] {
+  const last = slot.claims[slot.claims.length - 1]
+  const earlier = slot.claims
+    .slice(0, -1)
+    .map((claim): SlotAction => ({ do: 'end', claim, as: 'superseded' }))
+  if (last === undefined) return earlier
+  return [
+    ...earlier,
+    end === undefined ? { do: 'queueAgain', claim: last } : { do: 'end', claim: last, as: endAs[end] },
+  ]
+}
+
+const endAs: Readonly<Record<End, EndAs>> = { cancel: 'cancelled', void: 'voided' }

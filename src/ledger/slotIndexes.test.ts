@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import { block } from './samples.fixture.js'
+import { createBlockIndex, createNumberIndex } from './slotIndexes.js'
 
 const FAR = 2 ** 40
 
