@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SendOutcome, SendReason } from '../rpc/outcome.js'
-import { answerOf, type SendAnswer } from './answer.js'
+import { byHand, SEQUENCER } from './byHand.fixture.js'
+import { answerOf, type SendAnswer } from './settle.js'
 
 const refused = (reason: SendReason, more: Partial<SendOutcome> = {}): SendOutcome => ({
   outcome: 'refused',
@@ -56,5 +57,21 @@ describe('the meaning of an answer for delivery', () => {
   it('passes on the nonce that the endpoint expects, and its maximum distance', () => {
     const answer = answerOf(refused('nonceTooHigh', { expectedNonce: 4, nonceMax: 24 }))
     expect(answer).toEqual({ kind: 'gapped', expected: 4, nonceMax: 24 })
+  })
+})
+
+const TAKEN: SendAnswer = { kind: 'taken' }
+
+describe('the range of nonces that an endpoint accepts', () => {
+  it.each([
+    ['starts at the nonce that the endpoint expects', 10, 12, 3],
+    ['may be that nonce alone', 10, 10, 1],
+    ['bounds nothing if its end lies below that nonce', 13, 12, 4_000],
+  ])('%s', (_, expected, nonceMax, pool) => {
+    const lane = byHand(SEQUENCER, { floor: 10 })
+    lane.offer(10, 14)
+    const answers: SendAnswer[] = [TAKEN, TAKEN, TAKEN, { kind: 'gapped', expected, nonceMax }]
+    lane.end(lane.sends().request, { end: 'answers', answers })
+    expect(lane.delivery.status.pool).toBe(pool)
   })
 })
