@@ -1,5 +1,5 @@
 import { TxlaneError } from '../errors/base.js'
-import { retryAfterMs } from '../rpc/transports/retryAfter.js'
+import { retryAfterMs } from '../rpc/transports/httpMessage.js'
 import type { KmsEnvironment } from './environment.js'
 import type { ServiceSettings } from './options.js'
 import { signerError, wordsOf } from './signerError.js'

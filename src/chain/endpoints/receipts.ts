@@ -6,7 +6,7 @@ import {
 } from 'viem'
 import type { Clock } from '../../platform/clock.js'
 import { createTurnBatch } from '../../platform/microtask.js'
-import { type FoundReceipt, isReceiptError, readReceipts } from '../../rpc/methods/readReceipts.js'
+import { type FoundReceipt, isReceiptError, readReceipts } from '../../rpc/methods/receipts.js'
 import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
 import {
   type AskedAt,

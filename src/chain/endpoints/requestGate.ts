@@ -1,4 +1,10 @@
-import { type BudgetLimits, type BudgetStatus, createRequestBudget, type RequestEnded, type Ticket } from '../../delivery/requestBudget.js'
+import {
+  type BudgetLimits,
+  type BudgetStatus,
+  createRequestBudget,
+  type RequestEnded,
+  type Ticket,
+} from '../../delivery/requestBudget.js'
 import { redactText } from '../../errors/redact.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 

@@ -1,16 +1,25 @@
 import type { Address, Hex } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
-import { type Clock, systemClock } from '../../platform/clock.js'
+import { type CancelTimer, type Clock, systemClock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
-import { type BlockSelectorTag, decodeHash, encodeBlock } from '../codec.js'
-import { aborted, waitTimeout } from '../errors.js'
+import {
+  type BlockSelectorTag,
+  decodeHash,
+  decodeHeader,
+  encodeBlock,
+  headerCall,
+  type LightHeader,
+  sameContents,
+} from '../codec.js'
+import { aborted, rpcError, waitTimeout } from '../errors.js'
+import { call } from '../port.js'
 import { checkMs, encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
-import { poll } from './poll.js'
-import type { ReadSource } from './source.js'
+import { type Block, decodeBlock } from './getBlockByNumber.js'
+import { firstAnswer, type ReadSource, readPorts } from './source.js'
 import { getCode, getStorageAt } from './state.js'
 
-export type WaitForOptions = {
+type WaitForOptions = {
   /** The block tag to read. @default 'pending' */
   readonly block?: BlockSelectorTag | undefined
   /** Milliseconds after which the wait rejects with `WAIT_TIMEOUT`. @default 30,000 */
@@ -107,4 +116,80 @@ function waitFor(
 
 function mayPass(error: unknown): boolean {
   return isTxlaneError(error) && error.code !== 'INVALID' && error.code !== 'UNSUPPORTED'
+}
+
+export type WatchPendingParameters = {
+  /** Called with the pending block, with transactions as hashes, each time its contents changed. */
+  readonly onBlock: (block: Block<false>) => void
+  /**
+   * Called for each failed poll, and with each error of `onBlock`. The polling continues. @default ignored
+   */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Milliseconds from the start of one poll to the start of the next. @default 200 */
+  readonly intervalMs?: number | undefined
+  /** Stops the polling, as the returned function does. */
+  readonly signal?: AbortSignal | undefined
+  /** @default the machine's clock */
+  readonly clock?: Clock | undefined
+}
+
+const METHOD = 'eth_getBlockByNumber'
+
+/** Documented in `public.ts`. */
+export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
+  const { onBlock, onError, intervalMs = 200, signal, clock = systemClock } = parameters
+  checkMs(intervalMs, 'intervalMs')
+  const ports = readPorts(source, { clock })
+  let last: LightHeader | undefined
+
+  async function tick(stopped: AbortSignal): Promise<void> {
+    try {
+      const result = await firstAnswer(ports, stopped, async (port) => {
+        const { method, params } = headerCall('pending')
+        const reply = await call(port, method, params, { signal: stopped })
+        if (!reply.ok) throw rpcError(METHOD, reply.failure)
+        return { header: decodeHeader(reply.result), raw: reply.result }
+      })
+      if (stopped.aborted || result.header === null) return
+      if (last !== undefined && sameContents(last, result.header)) return
+      last = result.header
+      onBlock(decodeBlock(result.raw, METHOD, false))
+    } catch (error) {
+      if (!stopped.aborted) onError?.(error)
+    }
+  }
+
+  if (signal?.aborted) return () => {}
+  const stopPolling = poll(clock, intervalMs, tick)
+  const stop = () => {
+    stopPolling()
+    off?.()
+  }
+  const off = signal && onAbort(signal, stop)
+  return stop
+}
+
+/**
+ * Runs `tick` now and then every `intervalMs`, measured from start to start, and never twice at once. A tick
+ * that takes longer is followed by the next one at once. `tick` must not reject. The returned function stops
+ * the polling, and aborts the running tick.
+ */
+function poll(clock: Clock, intervalMs: number, tick: (signal: AbortSignal) => Promise<void>): () => void {
+  const controller = new AbortController()
+  let cancelTimer: CancelTimer | undefined
+
+  async function run(): Promise<void> {
+    const startedAtMs = clock.now()
+    await tick(controller.signal)
+    if (controller.signal.aborted) return
+    // The clock may be the wall clock, which may jump either way.
+    const elapsedMs = Math.min(Math.max(0, clock.now() - startedAtMs), intervalMs)
+    cancelTimer = clock.setTimer(() => void run(), intervalMs - elapsedMs)
+  }
+
+  void run()
+  return () => {
+    controller.abort()
+    cancelTimer?.()
+  }
 }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createCallPort, createStubPort, hashOf, type StubAnswer } from '../../../test/contract/stubPort.js'
-import { profileOf } from '../profileOf.js'
-import { getBlockReceipts } from './getBlockReceipts.js'
-import { isReceiptError, readReceipts } from './readReceipts.js'
+import { profileOf } from '../profile.js'
+import { getBlockReceipts, isReceiptError, readReceipts } from './receipts.js'
 
 const hashes = ['1', '2', '3', '4'].map(hashOf)
 const wanted = hashes.map((hash) => ({ hash, block: 7 }))
