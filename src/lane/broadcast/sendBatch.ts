@@ -1,4 +1,4 @@
-import { readCount } from '../../chain/blocks/evidenceReplies.js'
+import { readCount } from '../../chain/blocks/evidenceReads.js'
 import { answerOf, type RequestEnd, type SendAnswer } from '../../delivery/settle.js'
 import type { Attempt } from '../../ledger/slot.js'
 import { type BatchAnswer, readBatchAnswer } from '../../rpc/batchAnswer.js'

@@ -1,5 +1,5 @@
 import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
-import { DATA_CHARS_MAX } from '../../chain/endpoints/replay.js'
+import { DATA_CHARS_MAX } from '../../chain/endpoints/calls.js'
 import type { ErrorTx } from '../../errors/base.js'
 import { TxlaneError } from '../../errors/base.js'
 import type { StoredFailure } from '../../types/store.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tipsCall, tipsOf } from './tips.js'
+import { tipsCall, tipsOf } from './feeHistory.js'
 
 const hex = (wei: bigint) => `0x${wei.toString(16)}`
 const answer = (blocks: readonly (readonly bigint[])[]) => ({ reward: blocks.map((block) => block.map(hex)) })

@@ -1,8 +1,20 @@
-import { type Hex, isHex, numberToHex } from 'viem'
+import { type Chain, type Hex, isHex, numberToHex, type TransactionRequest } from 'viem'
+import { formatTransactionRequest } from 'viem/utils'
 import { rpcErrorOf } from '../../rpc/errors.js'
 import type { TxRequest } from '../../types/index.js'
-import { formatted } from './callForm.js'
 import type { EndpointPool } from './endpointPool.js'
+
+/** The request in the wire form of the chain. It has no fees, because with fees nodes also check the balance. */
+export function formatted(chain: Chain, request: TxRequest, from: Hex): object {
+  const { gas, ...rest } = request as TxRequest & Record<string, unknown>
+  const fields = { ...rest, from } as Record<string, unknown>
+  for (const key of ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'account', 'authorize', 'chain']) {
+    delete fields[key]
+  }
+  const format = chain.formatters?.transactionRequest?.format ?? formatTransactionRequest
+  const wire = format(fields as TransactionRequest, 'estimateGas') as Record<string, unknown>
+  return gas === undefined ? wire : { ...wire, gas: numberToHex(gas) }
+}
 
 /** The length of a custom error with thirty words. Longer data is dropped: its beginning cannot be decoded. */
 export const DATA_CHARS_MAX = 2_048
