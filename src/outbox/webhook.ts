@@ -1,6 +1,6 @@
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import { redactUrl } from '../errors/redact.js'
+import { redactUrl } from '../errors/redactUrl.js'
 import { type Clock, systemClock } from '../platform/clock.js'
 import { retryAfterMs, withoutCredentials } from '../rpc/transports/httpMessage.js'
 import { MS_MAX, object, whole } from '../validate/validate.js'

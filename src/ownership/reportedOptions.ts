@@ -1,5 +1,5 @@
 import { keccak256, stringToHex } from 'viem'
-import { defaultLimits } from '../validate/limits.js'
+import { defaultLimits } from '../validate/validateLane.js'
 import { behaviourDefaults, laneBehaviour } from './laneBehaviour.js'
 import type { OpenOptions } from './open.js'
 

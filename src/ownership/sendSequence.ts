@@ -5,8 +5,8 @@ import { added, DEFAULT_TARGET } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import type { Random } from '../platform/clock.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types/index.js'
-import { feesAbove } from '../validate/feeBounds.js'
 import { excessGas } from '../validate/validate.js'
+import { feesAbove } from '../validate/validateFees.js'
 import type { OpenLane } from './open.js'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import { defaultLimits } from '../../validate/limits.js'
+import { defaultLimits } from '../../validate/validateLane.js'
 import { createShared } from '../environment.js'
 import { createRequestGate, type Denial, type Grant, holdGate } from './requestGate.js'
 

@@ -1,4 +1,5 @@
-import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
+import { redactForeign, redactText } from '../../errors/redact.js'
+import { redactUrl } from '../../errors/redactUrl.js'
 import type { Clock } from '../../platform/clock.js'
 import { decodeAnswers, encodeCalls, errorObject, takeCallIds } from '../envelope.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTurns, NO_GROUP, type Turn, type Turns } from './turns.js'
+import { createTurns, NO_GROUP, type Turn, type Turns } from './tasks.js'
 
 /** Adds `count` waiting deliveries of a group, each with its number. */
 function waiting(turns: Turns<string>, group: string, count: number, isAgain = false): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openLane, transfer } from '../api/sender/simLane.fixture.js'
 import type { TxRequest } from '../types/index.js'
-import { checkCost } from './feeBounds.js'
+import { checkCost } from './validateFees.js'
 
 const MOST = 2n ** 256n - 1n
 const named = (fees: object) => ({ ...transfer(1), ...fees }) as TxRequest

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { TxlaneError } from '../errors/base.js'
-import type { Enqueued, LaneKey, StoredTransaction } from '../types/store.js'
-import { transactionIn } from './contract/samples.js'
-import { gathered } from './gathered.js'
-import { memoryStore } from './memory.js'
+import { TxlaneError } from '../../errors/base.js'
+import type { Enqueued, LaneKey, StoredTransaction } from '../../types/store.js'
+import { transactionIn } from '../contract/samples.js'
+import { memoryStore } from '../memory.js'
+import { gathered } from './intake.js'
 
 const laneOf = (index: number): LaneKey => ({
   chainId: 1,
