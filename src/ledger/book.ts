@@ -3,8 +3,9 @@ import type { SlotEvent, Transition } from './event.js'
 import { createMinHeap } from './heap.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
 import { createNonceRange, lowestIn } from './nonceRange.js'
-import { awaitsCommit, isOpen, isSameRecord, isUnsent, type Slot, slotWith } from './slot.js'
+import { awaitsCommit, isOpen, isSameRecord, isUnsent, type Slot } from './slot.js'
 import { createSlotIndexes } from './slotIndexes.js'
+import { slotWith } from './slotWith.js'
 import { transition } from './transition.js'
 
 /**

@@ -16,7 +16,8 @@ import {
   unproven,
   usedSlot,
 } from './samples.fixture.js'
-import { type Live, type Slot, slotWith, type Used } from './slot.js'
+import type { Live, Slot, Used } from './slot.js'
+import { slotWith } from './slotWith.js'
 
 const left = { type: 'left', block: block(10), token: 6 } as const
 const unresolved = (over: Partial<Used> = {}) => usedSlot(unproven, { at: undefined, ...over })

@@ -1,15 +1,7 @@
 import type { Hash } from 'viem'
 import type { SlotEvent, Transition } from './event.js'
-import {
-  type Attempt,
-  type BlockRef,
-  type Live,
-  live,
-  type Reserved,
-  type Slot,
-  type Used,
-  type UsedBy,
-} from './slot.js'
+import type { Attempt, BlockRef, Live, Reserved, Slot, Used, UsedBy } from './slot.js'
+import { live } from './slotWith.js'
 import { transition } from './transition.js'
 
 /** Slots, attempts and events for the tests of the ledger. */

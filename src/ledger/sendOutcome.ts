@@ -1,13 +1,6 @@
 import { ignored, type SlotAction, type SlotEvent, type Transition } from './event.js'
-import {
-  type Attempt,
-  attemptWith,
-  isRefusedForGood,
-  type Live,
-  newestAttempt,
-  slotWith,
-  wantedClaim,
-} from './slot.js'
+import { type Attempt, isRefusedForGood, type Live, newestAttempt, wantedClaim } from './slot.js'
+import { attemptWith, slotWith } from './slotWith.js'
 
 type Outcome = Extract<SlotEvent, { type: 'outcome' }>
 

@@ -6,16 +6,15 @@ import {
   type End,
   type Hole,
   type Live,
-  live,
   type Outside,
   type Reserved,
   type Slot,
-  slotWith,
   type Used,
   type UsedBy,
   wantedClaim,
   withLast,
 } from './slot.js'
+import { live, slotWith } from './slotWith.js'
 
 /**
  * Rows that start from `used`: block contents showed which transaction used the nonce. The verdict waits for

@@ -14,15 +14,14 @@ import {
   type Attempt,
   type Hole,
   type Live,
-  live,
   type Outside,
   type Reserved,
   type Slot,
-  slotWith,
   wantedClaim,
   withLast,
   withNewest,
 } from './slot.js'
+import { live, slotWith } from './slotWith.js'
 
 /**
  * The state machine of one nonce: no I/O, no clock, no randomness. `slot` is undefined for a nonce without a
