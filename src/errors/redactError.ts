@@ -2,6 +2,18 @@ import { redactForeign, redactText } from './redact.js'
 import { redactUrl } from './redactUrl.js'
 import { isHarmless, isHashName, isSecretName, isUrlName, nameOf } from './secretWords.js'
 
+/**
+ * Wraps an error of an account's own code as the cause. That code knows the key, and may give its error the
+ * name of ours.
+ */
+export class AccountFailure extends Error {
+  override name = 'AccountFailure'
+
+  constructor(cause: unknown) {
+    super('The account could not sign.', { cause })
+  }
+}
+
 // Sufficient for viem's longest chain (ContractFunctionExecutionError → … → HttpRequestError → cause), with a
 // margin.
 const DEPTH_MAX = 12
@@ -159,16 +171,4 @@ function copyObject(value: object, { depth }: Place, copying: Copying): object {
     })
   }
   return result
-}
-
-/**
- * Wraps an error of an account's own code as the cause. That code knows the key, and may give its error the
- * name of ours.
- */
-export class AccountFailure extends Error {
-  override name = 'AccountFailure'
-
-  constructor(cause: unknown) {
-    super('The account could not sign.', { cause })
-  }
 }

@@ -2,7 +2,7 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { systemClock } from '../platform/clock.js'
 import { type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
 import { hasEnded, UNSEALED } from './ended.js'
-import { isHeld, isOwner, takeLease } from './lease.js'
+import { isHeld, isOwner, takeLease } from './leaseTime.js'
 import { createMemoryOutboxes } from './memoryOutbox.js'
 import {
   createMemoryLanes,

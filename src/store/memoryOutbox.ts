@@ -1,6 +1,7 @@
 import type { DeliveriesBy, OutboxLease, OutboxVerbs, StoredDelivery } from '../types/outbox.js'
 import { type ChainKey, type LaneKey, laneName, transactionName } from '../types/store.js'
-import { isHeld, isOwner, type LeaseState, outboxLost, takeLease } from './lease.js'
+import { outboxLost } from './leaseLost.js'
+import { isHeld, isOwner, type LeaseState, takeLease } from './leaseTime.js'
 
 type Outbox = LeaseState & {
   isKnown: boolean

@@ -13,7 +13,8 @@ import {
   type StoredTransaction,
 } from '../types/store.js'
 import { hasEnded, isGone, mayRestart } from './ended.js'
-import { isOwner, type LeaseState, laneLost } from './lease.js'
+import { laneLost } from './leaseLost.js'
+import { isOwner, type LeaseState } from './leaseTime.js'
 
 /** Changes the transactions and slots of a memory store. */
 export type MemoryRecords = {

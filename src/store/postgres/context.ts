@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import { decodeTransaction } from '../codec.js'
-import { LEASES_AHEAD_MAX } from '../lease.js'
+import { LEASES_AHEAD_MAX } from '../leaseTime.js'
 import type { Database } from './database.js'
 import type { Row } from './driver.js'
 
@@ -60,7 +60,7 @@ export const lined = (parameter: string) => `string_to_array(${parameter}::text,
 /**
  * Conditions on the columns `holder`, `epoch`, `expires_at` and `lease_ms` of the row `of`, a lane or an
  * outbox. The server's clock may have been set back, and after a failover it is a different clock, so a lease
- * that ends too far in the future counts as expired (`lease.ts`).
+ * that ends too far in the future counts as expired (`leaseTime.ts`).
  */
 const tooFarAhead = (of: string) =>
   `clock_timestamp() + ${LEASES_AHEAD_MAX} * ${of}.lease_ms * interval '1 millisecond'`

@@ -2,7 +2,7 @@ import type { Address, Hash } from 'viem'
 import type { OutboxLease, OutboxVerbs, StoredDelivery } from '../../types/outbox.js'
 import { transactionName } from '../../types/store.js'
 import { decodeDelivery, encodeBody } from '../codec.js'
-import { outboxLost } from '../lease.js'
+import { outboxLost } from '../leaseLost.js'
 import { type Context, isHeld, lined, lines, mayTake, taken } from './context.js'
 
 /** The outbox methods. Each is one statement, unless the name is new. */

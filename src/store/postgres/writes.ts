@@ -11,7 +11,7 @@ import {
 } from '../../types/store.js'
 import { decodeSlot, encodeBody } from '../codec.js'
 import { hasEnded, isGone } from '../ended.js'
-import { laneLost } from '../lease.js'
+import { laneLost } from '../leaseLost.js'
 import { arrivedUpTo } from '../page.js'
 import { type Context, lined, lines, list, listed, listedValuesOf, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { LaneKey, Lease, ReportedLane, Store } from '../../types/store.js'
 import { decodeReport, encodeBody } from '../codec.js'
-import { laneLost } from '../lease.js'
+import { laneLost } from '../leaseLost.js'
 import type { Prepared } from './connection.js'
 import { type HeldRow, type Keys, type LaneRow, laneOf } from './keys.js'
 

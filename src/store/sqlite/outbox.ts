@@ -9,7 +9,7 @@ import type {
   StoredDelivery,
 } from '../../types/outbox.js'
 import { decodeDelivery, encodeBody } from '../codec.js'
-import { outboxLost } from '../lease.js'
+import { outboxLost } from '../leaseLost.js'
 import type { Connection, Prepared } from './connection.js'
 import { type Keys, textOf } from './keys.js'
 

@@ -1,5 +1,5 @@
 import { UNSEALED } from '../ended.js'
-import { LEASES_AHEAD_MAX } from '../lease.js'
+import { LEASES_AHEAD_MAX } from '../leaseTime.js'
 import { NOW_MS } from './schema.js'
 
 const INSERT_TX = `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body, created_ms, arrival, group_name)
@@ -12,7 +12,7 @@ function listOf(group: string): string {
 }
 
 // Takes a lease of a lane or an outbox for the owner `?1` and for `?2` ms. A lease that ends too far in the
-// future counts as expired (`lease.ts`).
+// future counts as expired (`leaseTime.ts`).
 const TAKE = `epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
       until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)`
 const MAY_TAKE = `(holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}

@@ -1,5 +1,3 @@
-import { TxlaneError } from '../errors/base.js'
-
 /**
  * A lease that ends more than this many times its own length in the future counts as expired. Its owner took
  * it by a clock that was set back since, or by the clock of another machine, and would otherwise block every
@@ -39,20 +37,4 @@ export function takeLease(lease: LeaseState, holder: string, ttlMs: number, nowM
   lease.untilMs = nowMs + ttlMs
   lease.leaseMs = ttlMs
   return true
-}
-
-/** P7: another process may have sent the transactions that the refused write was about. */
-export function laneLost(): TxlaneError {
-  return new TxlaneError('This process does not own the lease of the lane.', {
-    code: 'LEASE_LOST',
-    fate: 'inFlight',
-  })
-}
-
-/** P7, for outboxes. */
-export function outboxLost(): TxlaneError {
-  return new TxlaneError('This process does not own the lease of the outbox.', {
-    code: 'LEASE_LOST',
-    fate: 'notExecuted',
-  })
 }
