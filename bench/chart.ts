@@ -2,9 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, View } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
-import type { Figure } from './claim.js'
-import { curvesOf } from './curves.js'
-import { COLOURS, namesUs, pictureOf, WIDTH } from './picture.js'
+import type { Curves, Figure } from './claim.js'
 import { checkLine, measuredOn, numberText } from './report.js'
 import { isMeasured, type Measured, type Results } from './result.js'
 
@@ -101,4 +99,114 @@ export async function renderChart(spec: TopLevelSpec): Promise<string> {
   } finally {
     view.finalize()
   }
+}
+
+const HEIGHT = 300
+// Distinguishable without red or green vision (Okabe and Ito), and none of them is txlane's colour.
+const OTHERS = ['#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#6b7280']
+
+/** A step line for each subject, extended to the right end of the chart. */
+export function curvesOf(curves: Curves, result: Measured): TopLevelSpec {
+  // Leaves room after the last step of the longest line.
+  const end = 1.03 * Math.max(1, ...curves.series.flatMap(({ points }) => points.map(([x]) => x)))
+  const named = curves.series.map(({ subject, points }, place) => ({
+    name: `${subject}: ${endText(points, curves.unit)}`,
+    ours: namesUs(subject),
+    colour: namesUs(subject) ? COLOURS.ours : OTHERS[place % OTHERS.length],
+    points: [...points, [end, points.at(-1)?.[1] ?? 0] as const],
+  }))
+  const values = named.flatMap(({ name, ours, points }) => points.map(([x, y]) => ({ name, ours, x, y })))
+  return {
+    $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
+    ...pictureOf({
+      title: curves.title,
+      lines: [`The median round of each subject. ${measuredOn(result)}`],
+    }),
+    width: WIDTH,
+    height: HEIGHT,
+    data: { values },
+    mark: { type: 'line', interpolate: 'step-after' },
+    encoding: {
+      x: {
+        field: 'x',
+        type: 'quantitative',
+        title: curves.x,
+        scale: { domain: [0, end], nice: false },
+        axis: { grid: false },
+      },
+      y: { field: 'y', type: 'quantitative', title: curves.y, axis: { grid: false } },
+      color: {
+        field: 'name',
+        type: 'nominal',
+        sort: null,
+        title: null,
+        scale: { domain: named.map(({ name }) => name), range: named.map(({ colour }) => colour) },
+        legend: { orient: 'bottom', columns: 1, labelLimit: 0, symbolType: 'stroke', symbolStrokeWidth: 3 },
+      },
+      strokeWidth: { condition: { test: 'datum.ours', value: 3 }, value: 1.75 },
+    },
+  } as TopLevelSpec
+}
+
+/** `10,000 after 3.97 s`. */
+function endText(points: readonly (readonly [x: number, y: number])[], unit: string): string {
+  const [x, y] = points.at(-1) ?? [0, 0]
+  return y === 0 ? 'none' : `${numberText(y)} after ${numberText(x)}${unit}`
+}
+
+// Common style of all charts of the benchmarks.
+
+const WIDTH = 520
+// A white background: GitHub also shows the charts on dark pages.
+const COLOURS = {
+  ours: '#2563eb',
+  others: '#9ca3af',
+  spread: '#111827',
+  text: '#111827',
+  quiet: '#4b5563',
+}
+// In characters. Without a canvas Vega overestimates the width of text, and with it the width of the chart.
+const [TITLE_LINE, LINE] = [60, 84]
+const FONT = 'Helvetica, Arial, sans-serif'
+
+const namesUs = (subject: string) => subject.startsWith('txlane')
+
+/** The title, the lines below it, the background and the fonts. */
+function pictureOf({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
+  return {
+    title: {
+      text: [...wrapped(title, TITLE_LINE)],
+      subtitle: lines.flatMap((line) => wrapped(line, LINE)),
+      anchor: 'start',
+      frame: 'bounds',
+      fontSize: 15,
+      subtitleFontSize: 11,
+      subtitleColor: COLOURS.quiet,
+      subtitlePadding: 6,
+      offset: 16,
+    },
+    background: 'white',
+    padding: 16,
+    config: {
+      font: FONT,
+      view: { stroke: null },
+      axis: {
+        labelColor: COLOURS.text,
+        titleColor: COLOURS.quiet,
+        titleFontWeight: 'normal',
+        labelFontSize: 11,
+      },
+    },
+  }
+}
+
+/** Charts do not wrap lines by themselves. */
+function wrapped(text: string, length: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + word.length < length) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }

@@ -1,7 +1,6 @@
 import { systemClock } from '../../src/platform/clock.js'
 import { within } from '../../test/demo/within.js'
-import { atLeast, ratioOf } from '../check.js'
-import type { Claim, Context } from '../claim.js'
+import { atLeast, type Claim, type Context, ratioOf } from '../claim.js'
 import { bareLoop } from '../subjects/bare.js'
 import { BURST_SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'

@@ -7,8 +7,7 @@ import { answerOf, meaningOf, type Said } from '../../src/rpc/corpus/corpus.fixt
 import { ALL } from '../../src/rpc/corpus/index.fixture.js'
 import { PROVIDERS } from '../../src/rpc/corpus/providers.fixture.js'
 import type { SendOutcome } from '../../src/rpc/outcome.js'
-import { atLeast, medianOf } from '../check.js'
-import type { Claim } from '../claim.js'
+import { atLeast, type Claim, medianOf } from '../claim.js'
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
 

@@ -2,17 +2,24 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import type { Hex, LocalAccount } from 'viem'
 import { memoryStore, type Sender, type Store } from '../../src/index.js'
 import { nativeAccount } from '../../src/signer/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { startPostgres } from '../../test/support/postgres.js'
-import { atLeast, medianOf, ratioOf } from '../check.js'
-import type { Claim, Context } from '../claim.js'
+import { atLeast, type Claim, type Context, medianOf, ratioOf } from '../claim.js'
 import { openSender } from '../subjects/txlane.js'
 import { burstWith } from '../support/durableBurst.js'
-import { chainOf, freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
-import { presigned } from '../support/presigned.js'
+import {
+  CHAIN_ID,
+  chainOf,
+  freshAccount,
+  givenTransfer,
+  type Node,
+  requireOnce,
+  startNode,
+} from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
 import { startTwo } from '../support/twoProcesses.js'
@@ -152,4 +159,23 @@ async function twoProcesses(
   const perSecond = (half * 2 * 1_000) / (performance.now() - begun)
   await requireOnce(node, fresh, 2 * (warmUp + half))
   return { perSecond, cpuMs: 0 }
+}
+
+/**
+ * An account with all transactions of the burst signed in advance: in such a burst the transfer number and
+ * the nonce advance together. Other transactions are signed on request.
+ */
+export async function presigned(account: LocalAccount, count: number): Promise<LocalAccount> {
+  const made = new Map<number, Hex>()
+  for (let nonce = 0; nonce < count; nonce++) {
+    const content = { type: 'eip1559', chainId: CHAIN_ID, nonce, ...givenTransfer(nonce + 1) } as const
+    made.set(nonce, await account.signTransaction(content))
+  }
+  const signTransaction = async (asked: { nonce?: number; value?: bigint }) => {
+    const nonce = asked.nonce ?? -1
+    const known = asked.value === BigInt(nonce + 1) ? made.get(nonce) : undefined
+    return known ?? account.signTransaction(asked as never)
+  }
+  const { signEnvelope: _, ...plain } = account as LocalAccount & { signEnvelope?: unknown }
+  return { ...plain, signTransaction } as LocalAccount
 }

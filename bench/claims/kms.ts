@@ -5,8 +5,7 @@ import type { AwsKmsClient } from '../../src/kms/index.js'
 import { awsKmsAccount } from '../../src/kms/index.js'
 import { loadNative } from '../../src/signer/engine.js'
 import { pause } from '../../test/support/pause.js'
-import { atLeast, atMost, medianOf } from '../check.js'
-import type { Claim } from '../claim.js'
+import { atLeast, atMost, type Claim, medianOf } from '../claim.js'
 import { openSender } from '../subjects/txlane.js'
 import {
   chainOf,

@@ -2,13 +2,11 @@ import { createClient, http, padHex, toHex } from 'viem'
 import { createLanes, memoryStore } from '../../src/index.js'
 import { createStubAccount } from '../../test/sim/stubAccount.js'
 import { startNodeProxy } from '../../test/support/nodeProxy.js'
-import { atMost, medianOf } from '../check.js'
-import type { Claim } from '../claim.js'
+import { atMost, type Claim, medianOf } from '../claim.js'
 import { heapBytes } from '../support/heap.js'
 import { chainOf } from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
-import { watchTimers } from '../support/timers.js'
 
 const HEAP = 'heap for each idle lane'
 const SUBJECT = 'txlane'
@@ -67,4 +65,34 @@ async function openAll(accounts: readonly ReturnType<typeof createStubAccount>[]
   const idle = { bytes, timers: timers.set(), requests: proxy.take().requests }
   await lanes.close()
   return idle
+}
+
+type Globals = Pick<typeof globalThis, 'setTimeout' | 'setInterval' | 'setImmediate'>
+
+/** Counts every timer that is set, including unreferenced ones, until it is disposed. */
+export function watchTimers(): Disposable & {
+  set(): number
+  /** A pause whose timer is not counted. */
+  pause(timeMs: number): Promise<void>
+} {
+  const { setTimeout, setInterval, setImmediate } = globalThis
+  const real: Globals = { setTimeout, setInterval, setImmediate }
+  let set = 0
+  function counted<t extends (...args: never[]) => unknown>(timer: t): t {
+    const wrapped = (...args: Parameters<t>) => {
+      set++
+      return timer(...args)
+    }
+    return Object.assign(wrapped, timer) as unknown as t
+  }
+  Object.assign(globalThis, {
+    setTimeout: counted(setTimeout),
+    setInterval: counted(setInterval),
+    setImmediate: counted(setImmediate),
+  })
+  return {
+    set: () => set,
+    pause: (timeMs) => new Promise((resolve) => void real.setTimeout(resolve, timeMs)),
+    [Symbol.dispose]: () => void Object.assign(globalThis, real),
+  }
 }

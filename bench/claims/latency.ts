@@ -1,5 +1,4 @@
-import { atMost, ratioOf } from '../check.js'
-import type { Claim } from '../claim.js'
+import { atMost, type Claim, ratioOf } from '../claim.js'
 import { ONE_BY_ONE, type OneByOne, txlaneNative, txlaneViemKey, viemOneByOne } from '../subjects/oneByOne.js'
 import { type Child, disposeAll, startChild } from '../support/children.js'
 import type { Order, Sample } from '../support/latencyProcess.js'

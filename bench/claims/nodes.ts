@@ -1,7 +1,6 @@
 import { findGeth, NO_GETH } from '../../test/nodes/find/geth.js'
 import { startNodeProxy } from '../../test/support/nodeProxy.js'
-import { atLeast, atMost, medianOf, ratioOf } from '../check.js'
-import type { Claim, Context, Curves } from '../claim.js'
+import { atLeast, atMost, type Claim, type Context, type Curves, medianOf, ratioOf } from '../claim.js'
 import { bareLoop } from '../subjects/bare.js'
 import { careful } from '../subjects/careful.js'
 import { ethersGiven } from '../subjects/ethers.js'

@@ -1,6 +1,5 @@
 import { type NodeProxy, startNodeProxy } from '../../test/support/nodeProxy.js'
-import { atMost, medianOf } from '../check.js'
-import type { Claim, Context } from '../claim.js'
+import { atMost, type Claim, type Context, medianOf } from '../claim.js'
 import { ethersDefault } from '../subjects/ethers.js'
 import { mudDefault } from '../subjects/mud.js'
 import { txlaneDefault, txlaneGiven } from '../subjects/txlane.js'

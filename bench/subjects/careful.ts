@@ -3,8 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { nativeAccount } from '../../src/signer/index.js'
 import { createPlainRpc } from '../../test/demo/plainRpc.js'
 import { pause } from '../../test/support/pause.js'
-import { signerOf } from './bare.js'
-import { postBatch } from './postBatch.js'
+import { postBatch, signerOf } from './bare.js'
 import type { Driver, Subject } from './types.js'
 
 // geth silently truncates an account once the pool holds 5,120 executable transactions.

@@ -1,7 +1,7 @@
 import { type Hex, toHex } from 'viem'
 import { gethCommand } from '../../test/nodes/find/geth.js'
 import { startNodeProcess } from '../../test/nodes/run/nodeProcess.js'
-import { hasReceipt } from '../../test/nodes/tools/hasReceipt.js'
+import { hasReceipt } from '../../test/nodes/tools/accounts.js'
 import { pause } from '../../test/support/pause.js'
 import { type ChainFacts, type Fresh, headOf, keyOf, type Node } from './node.js'
 

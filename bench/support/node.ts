@@ -2,8 +2,7 @@ import { type Address, type Chain, defineChain, type Hex, hexToNumber, keccak256
 import { privateKeyToAddress } from 'viem/accounts'
 import { createPlainRpc, type PlainRpc } from '../../test/demo/plainRpc.js'
 import { pause } from '../../test/support/pause.js'
-import { findAnvil } from '../../tools/devnet/anvilPath.js'
-import { startAnvil } from '../../tools/devnet/anvilProcess.js'
+import { findAnvil, startAnvil } from '../../tools/devnet/anvilProcess.js'
 
 export type Node = AsyncDisposable & {
   readonly url: string

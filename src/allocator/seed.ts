@@ -1,4 +1,5 @@
-import { type Book, createBook, HOLES_MAX } from '../ledger/book.js'
+import { type Book, createBook } from '../ledger/book.js'
+import { HOLES_MAX } from '../ledger/nonceRange.js'
 import { isUsed } from '../ledger/slot.js'
 import type { LaneState } from '../types/store.js'
 

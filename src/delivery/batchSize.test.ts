@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type BatchSize, createBatchSize } from './batchSize.js'
+import { type BatchSize, createBatchSize } from './endpointLimits.js'
 
 const fill = (batch: BatchSize, requests: number) => {
   for (let request = 0; request < requests; request++) batch.answered(batch.size)

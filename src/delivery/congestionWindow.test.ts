@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CongestionWindow, createCongestionWindow } from './congestionWindow.js'
+import { type CongestionWindow, createCongestionWindow } from './endpointLimits.js'
 
 const BATCH = 10
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLastSecond } from './lastSecond.js'
+import { createLastSecond } from './learntRate.js'
 
 test('removes units from the moment at which they were added', () => {
   const last = createLastSecond()

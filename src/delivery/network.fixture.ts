@@ -1,7 +1,7 @@
-import type { SendAnswer } from './answer.js'
 import { createChance } from './chance.fixture.js'
 import type { NetworkOptions } from './networkOptions.fixture.js'
 import { createNode } from './node.fixture.js'
+import type { SendAnswer } from './settle.js'
 import { createVirtualTime } from './virtualTime.fixture.js'
 
 export { type Faults, type NetworkOptions, NO_FAULTS } from './networkOptions.fixture.js'

@@ -1,7 +1,7 @@
-import type { SendAnswer } from './answer.js'
 import type { Chance } from './chance.fixture.js'
 import { createGethPool, GETH_LIMITS } from './gethPool.fixture.js'
 import type { NetworkOptions } from './networkOptions.fixture.js'
+import type { SendAnswer } from './settle.js'
 import type { VirtualTime } from './virtualTime.fixture.js'
 
 /** A refresh as the follower sees it. */

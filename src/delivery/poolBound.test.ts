@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPoolBound, type PoolBound } from './poolBound.js'
+import { createPoolBound, type PoolBound } from './endpointLimits.js'
 
 const blocks = (pool: PoolBound, count: number, isBound = true, batch = 100) => {
   for (let block = 0; block < count; block++) pool.sealed(isBound, batch)

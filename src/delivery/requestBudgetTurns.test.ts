@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { createRequestBudget, type Priority, type RequestBudget } from './requestBudget.js'
+import { describe, expect, it, test } from 'vitest'
+import { createRequestBudget, type Priority, type RequestBudget, type Ticket } from './requestBudget.js'
 
 /** The order in which tickets for one call each are granted at once. */
 function orderOf(
@@ -94,4 +94,22 @@ describe('the rate of a request budget', () => {
     either.ended({ calls: 1, denied: 1, sentAtMs: 50, atMs: 100 })
     expect(either.status(100)).toMatchObject({ callsPerSecond: 5, requestsPerSecond: 2 })
   })
+})
+
+test('polls and receipts take turns, since callers wait for receipts, and polls never end', () => {
+  const budget = createRequestBudget({ callsPerSecond: 4 })
+  const tickets = new Map<number, Priority>()
+  const ask = (priority: Priority) => {
+    const ticket: Ticket = { id: tickets.size, priority, calls: 1 }
+    tickets.set(ticket.id, priority)
+    budget.ask(ticket)
+  }
+  for (let index = 0; index < 8; index++) ask('receipt')
+  const order: (Priority | undefined)[] = []
+  for (let nowMs = 0; nowMs < 6_000; nowMs += 250) {
+    ask('poll')
+    order.push(...budget.grants(nowMs).granted.map(({ id }) => tickets.get(id)))
+  }
+  expect(order.slice(0, 17).filter((priority) => priority === 'receipt').length).toBeGreaterThanOrEqual(7)
+  expect(order.filter((priority) => priority === 'receipt')).toHaveLength(8)
 })

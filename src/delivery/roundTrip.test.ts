@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRoundTrip } from './roundTrip.js'
+import { createRoundTrip } from './endpointLimits.js'
 
 describe('the round trip', () => {
   it('is a second until the first measurement', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SendAnswer } from './answer.js'
 import { byHand, GETH, NEVER, range, SEQUENCER, SIZE } from './byHand.fixture.js'
+import type { SendAnswer } from './settle.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 const LIMITED: SendAnswer = { kind: 'limited' }

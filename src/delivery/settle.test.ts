@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SendAnswer } from './answer.js'
 import { type ByHand, byHand, GETH, range, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
+import type { SendAnswer } from './settle.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SendAnswer } from './answer.js'
 import { type ByHand, byHand, GETH, SEQUENCER, SIZE } from './byHand.fixture.js'
-import type { RequestEnd } from './settle.js'
+import type { RequestEnd, SendAnswer } from './settle.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SendAnswer } from './answer.js'
 import { byHand, NEVER, range } from './byHand.fixture.js'
+import type { SendAnswer } from './settle.js'
 import type { EndpointTraits } from './state.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }

@@ -1,7 +1,14 @@
-import { BATCH_START, type BatchSize, createBatchSize } from './batchSize.js'
-import { type CongestionWindow, createCongestionWindow } from './congestionWindow.js'
-import { createPoolBound, type PoolBound } from './poolBound.js'
-import { createRoundTrip, type RoundTrip } from './roundTrip.js'
+import {
+  BATCH_START,
+  type BatchSize,
+  type CongestionWindow,
+  createBatchSize,
+  createCongestionWindow,
+  createPoolBound,
+  createRoundTrip,
+  type PoolBound,
+  type RoundTrip,
+} from './endpointLimits.js'
 import { createSequence, type Segment, type Sequence } from './sequence.js'
 
 /** The endpoint's profile, and the limits of the account there. `undefined`: not known. */

@@ -1,5 +1,4 @@
-import { createLastSecond } from './lastSecond.js'
-import { createLearntRate, type LearntRate } from './learntRate.js'
+import { createLastSecond, createLearntRate, type LearntRate } from './learntRate.js'
 
 /**
  * One meter of an endpoint: it decides how many units may leave together, and when, at the known rate of the

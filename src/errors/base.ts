@@ -1,5 +1,4 @@
 import { BaseError } from 'viem'
-import { PACKAGE_VERSION } from './packageVersion.js'
 import { redactForeign, redactText } from './redact.js'
 import { redactError } from './redactError.js'
 
@@ -165,6 +164,8 @@ export type TxlaneErrorParameters = {
   readonly isRedacted?: boolean | undefined
 }
 
+/** The version in each error and each recording. A test compares it with package.json. */
+export const PACKAGE_VERSION = '0.1.0'
 const VERSION = `txlane@${PACKAGE_VERSION}`
 
 /**

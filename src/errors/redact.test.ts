@@ -2,11 +2,10 @@ import fc from 'fast-check'
 import { english, generateMnemonic } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { runsOf } from '../../test/support/runsOf.js'
-import { REDACTED_CHARS_MAX, redactForeign, redactText, redactUrl } from './redact.js'
-import { redactRuns } from './redactRuns.js'
-import { redactTokens } from './redactTokens.js'
+import { REDACTED_CHARS_MAX, redactForeign, redactRuns, redactText } from './redact.js'
+import { redactTokens, textOf, tokensOf } from './redactTokens.js'
+import { redactUrl } from './redactUrl.js'
 import { PROSE } from './secretWords.js'
-import { textOf, tokensOf } from './tokens.js'
 
 const KEY = `0x${'4f'.repeat(31)}a1`
 const HASH = `0x${'c0ffee'.repeat(10)}abcd`

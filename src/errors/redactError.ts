@@ -1,6 +1,18 @@
-import { AccountFailure } from './accountFailure.js'
-import { redactForeign, redactText, redactUrl } from './redact.js'
+import { redactForeign, redactText } from './redact.js'
+import { redactUrl } from './redactUrl.js'
 import { isHarmless, isHashName, isSecretName, isUrlName, nameOf } from './secretWords.js'
+
+/**
+ * Wraps an error of an account's own code as the cause. That code knows the key, and may give its error the
+ * name of ours.
+ */
+export class AccountFailure extends Error {
+  override name = 'AccountFailure'
+
+  constructor(cause: unknown) {
+    super('The account could not sign.', { cause })
+  }
+}
 
 // Sufficient for viem's longest chain (ContractFunctionExecutionError → … → HttpRequestError → cause), with a
 // margin.

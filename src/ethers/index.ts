@@ -1,3 +1,3 @@
 export { fateOf } from './errors.js'
+export type { LaneSendOptions } from './laneSigner.js'
 export { type LaneSigner, type LaneSignerOptions, laneSigner } from './laneSigner.js'
-export type { LaneSendOptions } from './options.js'

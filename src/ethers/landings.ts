@@ -1,17 +1,23 @@
-import type { TransactionReceipt, TransactionResponse } from 'ethers'
+import {
+  EventPayload,
+  type Listener,
+  type Provider,
+  type TransactionReceipt,
+  type TransactionResponse,
+} from 'ethers'
 import { isHash } from 'viem'
 import { isTxlaneError } from '../errors/base.js'
 import type { Landed, Sender, Tx } from '../types/index.js'
 import { endError, movedError } from './errors.js'
 
 /** viem's receipt of a sealed block. */
-export type SealedReceipt = Extract<Landed, { stage: 'sealed' | 'safe' | 'finalized' }>['receipt']
+type SealedReceipt = Extract<Landed, { stage: 'sealed' | 'safe' | 'finalized' }>['receipt']
 
 /**
  * The end of a transaction that was requested by one of its hashes. The receipt may be that of another
  * attempt.
  */
-export type Landing = { readonly receipt: TransactionReceipt } | { readonly error: unknown }
+type Landing = { readonly receipt: TransactionReceipt } | { readonly error: unknown }
 
 /** Looks up the lane's transactions by hash. */
 export type Landings = {
@@ -91,3 +97,123 @@ export function createLandings(sender: Sender): Landings {
 }
 
 const SEALED: ReadonlySet<string> = new Set(['sealed', 'safe', 'finalized'])
+
+/** Listeners for hashes. The lane calls those for its own transactions, the provider calls the others. */
+type Followers = {
+  on(hash: string, listener: Listener, once: boolean): void
+  /** Without a listener: removes all listeners of the hash. */
+  off(hash: string, listener?: Listener): void
+}
+
+type Follower = {
+  readonly hash: string
+  readonly listener: Listener
+  readonly once: boolean
+  readonly stopping: AbortController
+}
+
+/**
+ * ethers' `wait` uses these listeners, and has no channel for a transaction that ended without a receipt. It
+ * reads the status of the receipt that it gets, and passes on errors thrown by that. So the end of a
+ * transaction is reported as a receipt whose every field throws the reason.
+ */
+export function createFollowers(parts: {
+  readonly provider: Provider
+  readonly landings: Landings
+  readonly receiptOf: (receipt: SealedReceipt) => TransactionReceipt
+  /** The provider that listeners see. */
+  readonly view: () => Provider
+}): Followers {
+  const { provider, landings, receiptOf } = parts
+  const followers = new Map<string, Set<Follower>>()
+
+  async function follow(follower: Follower): Promise<void> {
+    let tx: Tx | undefined
+    try {
+      tx = await landings.find(follower.hash)
+    } catch (error) {
+      return end(follower, error)
+    }
+    if (follower.stopping.signal.aborted) return
+    if (tx === undefined) {
+      // Not the lane's transaction: ethers calls the listener as usual.
+      const { hash, listener, once } = follower
+      const { signal } = follower.stopping
+      await (once ? provider.once(hash, listener) : provider.on(hash, listener))
+      const stop = () => void provider.off(hash, listener)
+      if (signal.aborted) return stop()
+      signal.addEventListener('abort', stop, { once: true })
+      return
+    }
+    if (await tell(follower, tx)) again(follower, tx)
+  }
+
+  /**
+   * Returns true if the listener needs further calls: `wait` counts confirmations by a call for each block.
+   */
+  async function tell(follower: Follower, tx: Tx): Promise<boolean> {
+    const { signal } = follower.stopping
+    const landing = await landings.await(tx, signal, receiptOf)
+    if (signal.aborted) return false
+    if ('error' in landing) await end(follower, landing.error)
+    else {
+      if (follower.once) drop(follower)
+      await call(follower, landing.receipt)
+    }
+    return !signal.aborted
+  }
+
+  async function end(follower: Follower, error: unknown): Promise<void> {
+    if (follower.stopping.signal.aborted) return
+    drop(follower)
+    // A listener without a parameter would take the call for a success.
+    if (follower.listener.length > 0) await call(follower, ended(error))
+  }
+
+  function again(follower: Follower, tx: Tx): void {
+    const { signal } = follower.stopping
+    const next = () => void tell(follower, tx).catch(() => {})
+    signal.addEventListener('abort', () => void provider.off('block', next), { once: true })
+    void provider.on('block', next)
+  }
+
+  /** Calls a listener as ethers does: its errors are its own. */
+  async function call({ hash, listener, once }: Follower, receipt: unknown): Promise<void> {
+    const view = parts.view()
+    try {
+      await listener.call(view, receipt, new EventPayload(view as never, once ? null : listener, hash))
+    } catch {}
+  }
+
+  function drop(follower: Follower): void {
+    follower.stopping.abort()
+    const others = followers.get(follower.hash)
+    others?.delete(follower)
+    if (others?.size === 0) followers.delete(follower.hash)
+  }
+
+  return {
+    on(hash, listener, once) {
+      const follower: Follower = { hash, listener, once, stopping: new AbortController() }
+      followers.set(hash, (followers.get(hash) ?? new Set()).add(follower))
+      // The follower ends with the listener's own `off`.
+      follow(follower).catch(() => {})
+    },
+    off(hash, listener) {
+      for (const follower of [...(followers.get(hash) ?? [])])
+        if (listener === undefined || follower.listener === listener) drop(follower)
+    },
+  }
+}
+
+function ended(error: unknown): object {
+  return new Proxy(
+    {},
+    {
+      get(_, name) {
+        if (name === 'confirmations') return async () => Number.POSITIVE_INFINITY
+        throw error
+      },
+    },
+  )
+}

@@ -1,16 +1,18 @@
 import {
+  getAddress,
   isCallException,
   type Listener,
+  type LogParams,
   type Provider,
   type ProviderEvent,
-  type TransactionReceipt,
+  TransactionReceipt,
   TransactionResponse,
   type TransactionResponseParams,
 } from 'ethers'
-import { isHash } from 'viem'
-import { createFollowers } from './followers.js'
-import type { Landings } from './landings.js'
-import { LaneReceipt } from './receipt.js'
+import { isHash, type TransactionReceipt as ViemReceipt } from 'viem'
+import type { Sender } from '../types/index.js'
+import { createFollowers, type Landings } from './landings.js'
+import { checkChain } from './request.js'
 
 type Overrides = Pick<
   Provider,
@@ -113,4 +115,104 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
 
 function namesHash(event: ProviderEvent): event is string {
   return typeof event === 'string' && isHash(event)
+}
+
+/** State per provider, shared by all signers of the lane that use it. */
+export type Providers = {
+  /** The view of a provider that a signer shows. */
+  viewOf(provider: Provider): Provider
+  /**
+   * Checks the chain of a provider, because a provider on another chain would not see the lane's
+   * transactions. If it does not answer, it is asked again with the next transaction. It delays none, because
+   * the lane has its own endpoints.
+   *
+   * @throws TxlaneError `CHAIN_MISMATCH`
+   */
+  check(view: Provider): Promise<void>
+}
+
+export function createProviders({ chain }: Sender, landings: Landings): Providers {
+  const views = new WeakMap<Provider, Provider>()
+  const checked = new WeakMap<Provider, Promise<void>>()
+  return {
+    viewOf(provider) {
+      const view = views.get(provider) ?? laneProvider(provider, landings)
+      views.set(provider, view)
+      // The view of a view is the view itself.
+      views.set(view, view)
+      return view
+    },
+    check(view) {
+      const known = checked.get(view)
+      if (known !== undefined) return known
+      const asked = view.getNetwork().then(
+        ({ chainId }) => checkChain('provider', chainId, chain),
+        () => void checked.delete(view),
+      )
+      checked.set(view, asked)
+      return asked
+    },
+  }
+}
+
+/**
+ * The receipt of a sealed block, from the lane's own data. The provider is not asked, because it may be a
+ * block behind.
+ */
+class LaneReceipt extends TransactionReceipt {
+  constructor(receipt: ViemReceipt, provider: Provider) {
+    super(
+      {
+        to: addressOf(receipt.to),
+        from: getAddress(receipt.from),
+        contractAddress: addressOf(receipt.contractAddress),
+        hash: receipt.transactionHash,
+        index: receipt.transactionIndex,
+        blockHash: receipt.blockHash,
+        blockNumber: Number(receipt.blockNumber),
+        logsBloom: receipt.logsBloom,
+        logs: receipt.logs.map((log) => logOf(log, receipt)),
+        gasUsed: receipt.gasUsed,
+        blobGasUsed: receipt.blobGasUsed ?? null,
+        cumulativeGasUsed: receipt.cumulativeGasUsed,
+        effectiveGasPrice: receipt.effectiveGasPrice ?? null,
+        blobGasPrice: receipt.blobGasPrice ?? null,
+        type: typeOf(receipt.type),
+        status: receipt.status === 'success' ? 1 : 0,
+        root: receipt.root ?? null,
+      },
+      provider,
+    )
+  }
+
+  /** At least 1, because the transaction is in a sealed block that a lagging provider may not have yet. */
+  override async confirmations(): Promise<number> {
+    return Math.max(1, await super.confirmations())
+  }
+}
+
+const TYPES: readonly string[] = ['legacy', 'eip2930', 'eip1559', 'eip4844', 'eip7702']
+
+/** A type unknown to viem remains the node's hex value. */
+function typeOf(type: string): number {
+  const known = TYPES.indexOf(type)
+  return known < 0 ? Number(type) : known
+}
+
+function addressOf(address: string | null | undefined): string | null {
+  return address ? getAddress(address) : null
+}
+
+function logOf(log: ViemReceipt['logs'][number], receipt: ViemReceipt): LogParams {
+  return {
+    transactionHash: receipt.transactionHash,
+    transactionIndex: receipt.transactionIndex,
+    blockHash: receipt.blockHash,
+    blockNumber: Number(receipt.blockNumber),
+    removed: log.removed,
+    address: getAddress(log.address),
+    data: log.data,
+    topics: log.topics,
+    index: log.logIndex,
+  }
 }

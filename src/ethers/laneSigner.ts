@@ -16,12 +16,11 @@ import {
 } from 'ethers'
 import type { Chain, LocalAccount } from 'viem'
 import { invalid } from '../errors/invalid.js'
-import type { Sender } from '../types/index.js'
+import type { Sender, SendOptions } from '../types/index.js'
 import { unsupported } from '../validate/validate.js'
 import { sendError } from './errors.js'
 import { createLandings, type Landings } from './landings.js'
-import { checkOptions, type LaneSendOptions, optionsOf } from './options.js'
-import { createProviders, type Providers } from './providers.js'
+import { createProviders, type Providers } from './laneProvider.js'
 import { requestOf } from './request.js'
 import { responseOf } from './response.js'
 import { createSigning, type Signing } from './signing.js'
@@ -212,4 +211,29 @@ export class LaneSigner extends AbstractSigner {
     assert(this.provider, 'missing provider', 'UNSUPPORTED_OPERATION', { operation })
     return this.provider
   }
+}
+
+/**
+ * The send options of a transaction: `SendOptions` without `until`, because a `TransactionResponse` needs a
+ * hash, which does not exist before the transaction is signed.
+ */
+export type LaneSendOptions = Omit<SendOptions, 'until'>
+
+/**
+ * The lane's options in a request. ethers passes `customData` on unchanged, also from the overrides of a
+ * call.
+ */
+function optionsOf(customData: unknown): LaneSendOptions {
+  const given = (customData as { txlane?: unknown } | null | undefined)?.txlane
+  return given === undefined ? {} : checkOptions('tx.customData.txlane', given)
+}
+
+/** Checks only the form. Each send checks the fields. */
+function checkOptions(argument: string, options: unknown): LaneSendOptions {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw invalid(argument, options, 'an object')
+  const { until } = options as { until?: unknown }
+  if (until !== undefined && until !== 'accepted')
+    throw invalid(`${argument}.until`, until, 'nothing: ethers resolves with a hash')
+  return options as LaneSendOptions
 }

@@ -1,9 +1,16 @@
-import { copyRequest, resolveAddress, type Signer, type TransactionRequest } from 'ethers'
-import type { Address, Chain } from 'viem'
+import {
+  type AuthorizationLike,
+  copyRequest,
+  resolveAddress,
+  type Signature,
+  type Signer,
+  type TransactionRequest,
+} from 'ethers'
+import type { Address, Chain, Hex, LocalAccount, SignedAuthorization } from 'viem'
+import { recoverAuthorizationAddress } from 'viem/utils'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { TxRequest } from '../types/index.js'
-import { delegationsOf } from './delegations.js'
 
 // By ethers' type numbers. The lane refuses a type that it does not support, by its name.
 const TYPES = ['legacy', 'eip2930', 'eip1559', 'eip4844', 'eip7702']
@@ -58,4 +65,52 @@ export function checkChain(argument: string, given: unknown, { id }: Chain): voi
     fate: 'notExecuted',
     metaMessages: [`Argument: ${argument}`],
   })
+}
+
+type Delegations = NonNullable<TxRequest['authorize']>
+
+/**
+ * Converts signed authorizations (EIP-7702) for a lane. An authorization by the lane's own account is signed
+ * again once the nonce is known, because it was signed for a guess. An authorization of another account is
+ * used as it is, if that account still has the nonce that it was signed for; otherwise the chain would
+ * silently skip it.
+ *
+ * @throws TxlaneError `INVALID` for an authorization for another chain, or for every chain
+ */
+async function delegationsOf(
+  tuples: readonly AuthorizationLike[],
+  lane: { readonly chain: Chain; readonly address: Address },
+): Promise<Delegations> {
+  return Promise.all(
+    tuples.map(async (tuple, index) => {
+      const signed = viemTuple(tuple)
+      if (signed.chainId !== lane.chain.id)
+        throw invalid(`tx.authorizationList[${index}].chainId`, tuple.chainId, `chain ${lane.chain.id}`)
+      const contractAddress = signed.address
+      const authority = await recoverAuthorizationAddress({ authorization: signed })
+      if (authority.toLowerCase() === lane.address.toLowerCase()) return { contractAddress }
+      return { contractAddress, account: signedBefore(authority, signed) }
+    }),
+  )
+}
+
+function viemTuple({ address, chainId, nonce, signature }: AuthorizationLike): SignedAuthorization {
+  const { r, s, yParity } = signature as Signature
+  return {
+    address: address as Address,
+    chainId: Number(chainId),
+    nonce: Number(nonce),
+    r: r as Hex,
+    s: s as Hex,
+    yParity,
+  }
+}
+
+/** An account that returns this signed tuple, and signs nothing else. */
+function signedBefore(address: Address, signed: SignedAuthorization): LocalAccount {
+  const signAuthorization = async ({ nonce }: { nonce: number }): Promise<SignedAuthorization> => {
+    if (nonce === signed.nonce) return signed
+    throw new Error(`It was signed for nonce ${signed.nonce}, and the account has the nonce ${nonce}.`)
+  }
+  return { address, type: 'local', signAuthorization } as unknown as LocalAccount
 }

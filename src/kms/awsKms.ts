@@ -1,9 +1,14 @@
-import { type KmsEnvironment, systemEnvironment } from './environment.js'
-import { checkClient, checkText, type ServiceOptions, serviceSettings } from './options.js'
+import {
+  checkClient,
+  checkText,
+  type KmsEnvironment,
+  type ServiceOptions,
+  serviceSettings,
+  systemEnvironment,
+} from './options.js'
 import { fromSpki } from './publicKey.js'
-import { createService } from './service.js'
+import { createService, signerError } from './service.js'
 import { type ServiceAccount, serviceAccountOf } from './serviceAccount.js'
-import { signerError } from './signerError.js'
 
 type AwsCall = { readonly abortSignal?: AbortSignal }
 

@@ -5,7 +5,7 @@ import { createRandom } from '../../test/sim/random.js'
 import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
 import { sharedEngine } from '../signer/engine.js'
 import type { AwsKmsClient } from './awsKms.js'
-import type { KmsEnvironment } from './environment.js'
+import type { KmsEnvironment } from './options.js'
 
 export const KEY: Hex = `0x${'3b'.repeat(32)}`
 

@@ -1,5 +1,6 @@
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
+import { type Clock, type Random, systemClock, systemRandom } from '../platform/clock.js'
 import type { Logger } from '../types/index.js'
 
 /** Options of every service account for its requests. */
@@ -78,3 +79,8 @@ export function checkClient(value: unknown, methods: readonly string[], expected
   if (!isClient || methods.some((method) => typeof client[method] !== 'function'))
     throw invalid('client', value, expected)
 }
+
+/** The external dependencies of a service account. */
+export type KmsEnvironment = { readonly clock: Clock; readonly random: Random }
+
+export const systemEnvironment: KmsEnvironment = { clock: systemClock, random: systemRandom }

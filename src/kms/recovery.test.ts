@@ -4,11 +4,10 @@ import { type Hex, hexToBytes, numberToHex, recoverAddress } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { runsOf } from '../../test/support/runsOf.js'
-import { loadNative, loadWasm, type SigningEngine } from '../signer/engine.js'
+import { compact, fieldsOf, loadNative, loadWasm, type SigningEngine } from '../signer/engine.js'
 import { hexOf } from '../signer/hex.js'
-import { compact, fieldsOf } from '../signer/signature.js'
 import { derOf, KEY } from './kms.fixture.js'
-import { signatureFrom } from './recovery.js'
+import { signatureFrom } from './serviceAccount.js'
 
 const RUNS = runsOf(40)
 const { n: ORDER } = secp256k1.CURVE

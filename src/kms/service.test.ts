@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { TxlaneError } from '../errors/base.js'
 import { awsError, virtualEnvironment } from './kms.fixture.js'
-import { createService } from './service.js'
-import { HttpFailure } from './transient.js'
+import { createService, HttpFailure } from './service.js'
 
 const THROTTLED = awsError('ThrottlingException', 'Rate exceeded')
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { awsError } from './kms.fixture.js'
-import { HttpFailure, isTransient, NoAnswer, retryAfterOf } from './transient.js'
+import { HttpFailure, isTransient, NoAnswer, retryAfterOf } from './service.js'
 
 const withFields = (fields: object): Error => Object.assign(new Error('said'), fields)
 

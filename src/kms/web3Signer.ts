@@ -3,15 +3,12 @@ import { publicKeyToAddress } from 'viem/accounts'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import { responseText } from '../rpc/transports/boundedText.js'
-import { withoutCredentials } from '../rpc/transports/credentials.js'
+import { withoutCredentials } from '../rpc/transports/httpMessage.js'
 import { bytesOf, hexOf } from '../signer/hex.js'
-import { systemEnvironment } from './environment.js'
-import { checkText, type ServiceOptions, serviceSettings } from './options.js'
+import { checkText, type ServiceOptions, serviceSettings, systemEnvironment } from './options.js'
 import { fromPoint, type PublicKey } from './publicKey.js'
-import { createService } from './service.js'
+import { createService, HttpFailure, signerError } from './service.js'
 import { type ServiceAccount, serviceAccountOf } from './serviceAccount.js'
-import { signerError } from './signerError.js'
-import { HttpFailure } from './transient.js'
 
 /** The parameters of `web3SignerAccount`. */
 export type Web3SignerParameters = ServiceOptions & {

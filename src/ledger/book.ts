@@ -1,15 +1,12 @@
 import type { Hash } from 'viem'
-import type { SlotEvent } from './event.js'
+import type { SlotEvent, Transition } from './event.js'
 import { createMinHeap } from './heap.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
 import { createNonceRange, lowestIn } from './nonceRange.js'
-import { createPreviews, type Journaled } from './previews.js'
 import { awaitsCommit, isOpen, isSameRecord, isUnsent, type Slot } from './slot.js'
 import { createSlotIndexes } from './slotIndexes.js'
 import { slotWith } from './slotWith.js'
-import { type Transition, transition } from './transition.js'
-
-export { HOLES_MAX } from './nonceRange.js'
+import { transition } from './transition.js'
 
 /**
  * The slots of one lane, and every value that is derived from them. The book is mutable for speed, but
@@ -232,4 +229,35 @@ export function createBook(seed: { floor: number }): Book {
 /** The record of a nonce without a slot. */
 function absentSlot(nonce: number, base: number): Slot {
   return { state: nonce < base ? 'final' : 'hole', nonce, attempts: [] }
+}
+
+type Journaled = Extract<SlotEvent, { type: 'journaled' }>
+
+type Preview = { readonly event: Journaled; readonly result: Transition }
+
+/** Transitions of `journaled` events that were computed before the commit, one per nonce. */
+type Previews = {
+  keep(nonce: number, event: Journaled, result: Transition): void
+  /**
+   * The preview of this very event. The table is a pure function: the same slot and the same bytes give the
+   * same result. Every other event for the nonce discards the preview.
+   */
+  take(nonce: number, event: SlotEvent): Transition | undefined
+}
+
+function createPreviews(): Previews {
+  const previews = new NonceMap<Preview>()
+  return {
+    keep(nonce, event, result) {
+      previews.set(nonce, { event, result })
+    },
+    take(nonce, event) {
+      const known = previews.get(nonce)
+      if (known === undefined) return undefined
+      previews.delete(nonce)
+      if (event.type !== 'journaled') return undefined
+      const { attempt, token } = known.event
+      return attempt === event.attempt && token === event.token ? known.result : undefined
+    },
+  }
 }

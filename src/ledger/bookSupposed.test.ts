@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createBook, HOLES_MAX } from './book.js'
+import { createBook } from './book.js'
 import { finish, reserve, seal, started } from './books.fixture.js'
+import { HOLES_MAX } from './nonceRange.js'
 import { a1, attempt, liveSlot } from './samples.fixture.js'
 
 describe('nonces that other senders are supposed to have used', () => {

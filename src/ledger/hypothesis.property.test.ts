@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runsOf } from '../../test/support/runsOf.js'
-import { type Book, createBook, HOLES_MAX } from './book.js'
+import { type Book, createBook } from './book.js'
 import type { SlotEvent } from './event.js'
+import { HOLES_MAX } from './nonceRange.js'
 import { block } from './samples.fixture.js'
 
 const FLOOR = 3

@@ -1,7 +1,6 @@
 import { createMinHeap, type MinHeap } from './heap.js'
-import { createHypothesis } from './hypothesis.js'
 import type { NonceMap, ReadonlyNonceMap } from './nonceMap.js'
-import { isBound, isUsed, type Slot } from './slot.js'
+import { isBound, isUsed, NOTHING, type Outside, type Slot } from './slot.js'
 
 /**
  * A lane can skip at most this many nonces at once by its own sends. A larger jump comes from an invented
@@ -14,7 +13,7 @@ export const HOLES_MAX = 65_536
  * have no slot of their own. It adds holes to the slots, and removes holes and final slots that no position
  * needs.
  */
-export type NonceRange = {
+type NonceRange = {
   /** The positions as in `Book`. */
   readonly base: number
   readonly floor: number
@@ -202,4 +201,26 @@ function endOfBound(slots: ReadonlyNonceMap<Slot>, base: number): number {
   let end = base
   for (const slot of slots.values()) if (isBound(slot)) end = Math.max(end, slot.nonce + 1)
   return end
+}
+
+/**
+ * Nonces that another sender may have used according to a count, with no other information: one range, never
+ * a slot for each nonce. The count is a number from a node, so memory and time must not grow in proportion to
+ * it.
+ */
+type Hypothesis = {
+  /** Unused nonces without a slot below this one belong to the range. */
+  to: number
+  /** The slot of a nonce in the range until its first event: row 8. */
+  slotAt(nonce: number): Outside | undefined
+}
+
+function createHypothesis(): Hypothesis {
+  return {
+    to: 0,
+    slotAt(nonce) {
+      if (nonce >= this.to) return undefined
+      return { state: 'outside', nonce, attempts: NOTHING, origin: 'seeded' }
+    },
+  }
 }

@@ -1,8 +1,8 @@
 import type { Hash } from 'viem'
-import type { SlotEvent } from './event.js'
-import { live } from './fromFree.js'
+import type { SlotEvent, Transition } from './event.js'
 import type { Attempt, BlockRef, Live, Reserved, Slot, Used, UsedBy } from './slot.js'
-import { type Transition, transition } from './transition.js'
+import { live } from './slotWith.js'
+import { transition } from './transition.js'
 
 /** Slots, attempts and events for the tests of the ledger. */
 export const hash = (name: string): Hash => `0x${name}`

@@ -150,7 +150,7 @@ export type Used = Common &
   }
 
 /** Beyond every reorg: only the nonce is kept. */
-export type Final = Common & { readonly state: 'final' }
+type Final = Common & { readonly state: 'final' }
 
 /**
  * The state of one nonce in a lane. A nonce without a slot is *new* at or above the cursor, and used below

@@ -1,4 +1,4 @@
-import type { Attempt, Live, Reserved, Used } from './slot.js'
+import { type Attempt, type Live, NOTHING, type Reserved, type Used } from './slot.js'
 
 // Do not use object spread for slots. V8 gives each spread site its own hidden class. The class dies with the
 // last object that has it, and takes the compiled code of every function that reads slots with it. The
@@ -6,6 +6,29 @@ import type { Attempt, Live, Reserved, Used } from './slot.js'
 // that first creates such a slot.
 
 type Changing = Reserved | Live | Used
+
+/** A live slot with these fields, and defaults for all others. */
+export function live(
+  nonce: number,
+  token: number,
+  known: Partial<Pick<Live, 'attempts' | 'claims' | 'end' | 'settledBefore' | 'committing'>> = {},
+): Live {
+  return {
+    state: 'live',
+    nonce,
+    attempts: known.attempts ?? NOTHING,
+    claims: known.claims ?? NOTHING,
+    end: known.end,
+    token,
+    preconfirmed: undefined,
+    displaced: false,
+    settledBefore: known.settledBefore ?? false,
+    refusals: 0,
+    replacementRejections: 0,
+    resentSinceSigned: false,
+    committing: known.committing ?? 0,
+  }
+}
 
 /** A copy of the slot with some fields changed. The slot stays in its state. */
 export function slotWith<slot extends Changing>(slot: slot, change: Partial<Omit<slot, 'state'>>): slot {

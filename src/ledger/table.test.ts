@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { OutcomeKind, SlotAction, SlotEvent } from './event.js'
+import type { OutcomeKind, SlotAction, SlotEvent, Transition } from './event.js'
 import * as sample from './samples.fixture.js'
 import type { Attempt, End, Slot, UsedBy } from './slot.js'
 import { TABLE } from './table.js'
-import { type Transition, transition } from './transition.js'
+import { transition } from './transition.js'
 
 const { a1, a2, b1, noop, block, hash } = sample
 const inherited = sample.attempt('a', 'a0', { epoch: 0, sends: 0 })

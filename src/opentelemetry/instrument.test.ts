@@ -7,8 +7,7 @@ import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { createEmitter, eventNames } from '../lane/emitter.js'
 import type { Clock } from '../platform/clock.js'
 import type { Health, SenderEvents, Stage, Tx } from '../types/index.js'
-import { type InstrumentOptions, instrumentIn } from './instrument.js'
-import type { Watched } from './lane.js'
+import { type InstrumentOptions, instrumentIn, type Watched } from './instrument.js'
 
 const ADDRESS = '0x00000000000000000000000000000000000000aa'
 const CHAIN = { 'txlane.chain.id': 31337, 'txlane.address': ADDRESS }

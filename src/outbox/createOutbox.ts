@@ -2,11 +2,9 @@ import { TxlaneError } from '../errors/base.js'
 import { randomId } from '../lane/admission/randomId.js'
 import type { CancelTimer } from '../platform/clock.js'
 import type { StoredDelivery } from '../types/outbox.js'
-import { type OutboxEnvironment, systemEnvironment } from './environment.js'
-import { LEASE_MS } from './leaseKeeper.js'
 import { createLog } from './log.js'
-import { settingsOf } from './options.js'
-import { createSession, type Session } from './session.js'
+import { type OutboxEnvironment, settingsOf, systemEnvironment } from './options.js'
+import { createSession, LEASE_MS, type Session } from './session.js'
 import type { DeliveryStage, FailingDelivery, Outbox, OutboxOptions } from './types.js'
 
 /**

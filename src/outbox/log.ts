@@ -2,8 +2,7 @@ import { isTxlaneError } from '../errors/base.js'
 import { redactForeign } from '../errors/redact.js'
 import { createRepeats, kindOfWords } from '../platform/repeats.js'
 import type { OutboxLease, StoredDelivery } from '../types/outbox.js'
-import type { OutboxEnvironment } from './environment.js'
-import type { OutboxSettings } from './options.js'
+import type { OutboxEnvironment, OutboxSettings } from './options.js'
 
 /** Reports for operators. */
 export type OutboxLog = {

@@ -1,5 +1,6 @@
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
+import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../platform/clock.js'
 import type { Logger } from '../types/index.js'
 import type { OutboxVerbs } from '../types/outbox.js'
 import type { Store } from '../types/store.js'
@@ -108,4 +109,21 @@ function bounds({ concurrency, timeoutMs, retryMinMs, retryMaxMs, triesMax }: Ou
     retryMaxMs: retryMaxMs ?? Math.max(minMs, RETRY_MAX_MS),
     triesMax: triesMax ?? Number.POSITIVE_INFINITY,
   }
+}
+
+/** The external dependencies of an outbox. */
+export type OutboxEnvironment = {
+  readonly clock: Clock
+  /** A clock for background work: its timers do not keep the process alive. */
+  readonly background: Clock
+  readonly random: Random
+  /** Prints a line for operators. */
+  readonly warn: (line: string) => void
+}
+
+export const systemEnvironment: OutboxEnvironment = {
+  clock: systemClock,
+  background: backgroundClock,
+  random: systemRandom,
+  warn: (line) => console.warn(line),
 }

@@ -2,7 +2,7 @@ import { mainnet } from 'viem/chains'
 import { expect, test, vi } from 'vitest'
 import { openProcesses } from '../api/sender/processes.fixture.js'
 import { transfer } from '../api/sender/simLane.fixture.js'
-import { defaultLimits } from '../validate/limits.js'
+import { defaultLimits } from '../validate/validateLane.js'
 import { differencesOf, reportedOptions } from './sharedOptions.js'
 
 const GWEI = 10n ** 9n

@@ -8,8 +8,8 @@ import type { Transaction } from '../lane/transaction/transaction.js'
 import type { Random } from '../platform/clock.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types/index.js'
 import type { Store } from '../types/store.js'
-import { feesAbove } from '../validate/feeBounds.js'
 import { excessGas } from '../validate/validate.js'
+import { feesAbove } from '../validate/validateFees.js'
 import type { LaneOwnership } from './laneOwnership.js'
 
 /** The part of an open lane that takes a sequence. */

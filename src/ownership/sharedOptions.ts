@@ -4,7 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { show } from '../errors/invalid.js'
 import type { LaneReason } from '../lane/engine/health.js'
 import type { LaneOptions } from '../types/index.js'
-import { defaultLimits } from '../validate/limits.js'
+import { defaultLimits } from '../validate/validateLane.js'
 import type { OpenOptions } from './open.js'
 import { defaultLossDepth } from './recoverLane.js'
 

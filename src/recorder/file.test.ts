@@ -2,10 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TxlaneError } from '../errors/base.js'
-import { PACKAGE_VERSION } from '../errors/packageVersion.js'
+import { PACKAGE_VERSION, TxlaneError } from '../errors/base.js'
 import { createStubSender, parse } from './recorder.fixture.js'
-import { recordTo } from './recordTo.js'
+import { recordTo } from './recorder.js'
 
 let folder: string
 let path: string

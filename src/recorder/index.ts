@@ -1,3 +1,3 @@
-export type { RecordToOptions } from './options.js'
-export { type Recorder, recordTo } from './recordTo.js'
+export type { RecordToOptions } from './recorder.js'
+export { type Recorder, recordTo } from './recorder.js'
 export type { EventLine, RecordedAttempt, RecordedError, RecorderLine, RecordingLine } from './schema.js'

@@ -4,10 +4,8 @@ import { createEmitter } from '../lane/emitter.js'
 import { reasonOf } from '../lane/reasons/sentence.js'
 import type { LaneEvents } from '../types/events.js'
 import type { Sender, Tx } from '../types/index.js'
-import type { AppendFile } from './file.js'
-import { type RecordToOptions, settingsOf } from './options.js'
-import { createRecorderIn } from './recorder.js'
-import type { Recorder } from './recordTo.js'
+import type { AppendFile } from './lineWriter.js'
+import { createRecorderIn, type Recorder, type RecordToOptions, settingsOf } from './recorder.js'
 
 /** A file in memory that can be made slow or broken. */
 export type StubFile = AppendFile & {

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { malformed } from './errors.js'
 import type { RpcCall } from './port.js'
@@ -227,4 +227,23 @@ export function sameContents(a: LightHeader, b: LightHeader): boolean {
   if (a.number !== b.number || a.hash !== b.hash || a.parentHash !== b.parentHash) return false
   if (a.gasUsed !== b.gasUsed || a.hashes.length !== b.hashes.length) return false
   return a.hash !== null || a.hashes.every((hash, index) => hash === b.hashes[index])
+}
+
+/**
+ * The kind of code at an address. A delegated account (EIP-7702) runs the code of `to`, and node pools accept
+ * few transactions of it.
+ */
+export type AccountKind =
+  | { readonly kind: 'plain' }
+  | { readonly kind: 'contract' }
+  | { readonly kind: 'delegated'; readonly to: Address }
+
+// EIP-7702: the designator is 0xef0100 and the address; no contract's code may begin with 0xef (EIP-3541).
+const DELEGATION = /^0xef0100([0-9a-f]{40})$/i
+
+/** Reads the answer of `eth_getCode`. */
+export function accountKind(code: Hex): AccountKind {
+  if (code === '0x') return { kind: 'plain' }
+  const to = DELEGATION.exec(code)?.[1]
+  return to === undefined ? { kind: 'contract' } : { kind: 'delegated', to: `0x${to}` }
 }

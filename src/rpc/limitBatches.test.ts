@@ -3,7 +3,7 @@ import { createStubPort, type StubAnswer } from '../../test/contract/stubPort.js
 import type { BatchRefusal } from './envelope.js'
 import { limitBatches } from './limitBatches.js'
 import type { RpcCall, RpcFailure, RpcReply } from './port.js'
-import { profileOf } from './profileOf.js'
+import { profileOf } from './profile.js'
 
 const callsOf = (count: number): RpcCall[] =>
   Array.from({ length: count }, (_, index) => ({ method: 'eth_getCode', params: [index] }))

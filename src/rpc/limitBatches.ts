@@ -1,7 +1,6 @@
 import { isSameFailure, readBatchAnswer, readSingleAnswer } from './batchAnswer.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
-import type { ProfileWatch } from './profile.js'
-import { profileOf, setProfile } from './profileOf.js'
+import { type ProfileWatch, profileOf, setProfile } from './profile.js'
 
 /**
  * Maximum number of calls in one batch of reads, even if the endpoint accepts larger batches of transactions:

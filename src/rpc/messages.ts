@@ -1,6 +1,5 @@
 import { GAS_TOO_LOW, INTRINSIC, TOO_LARGE } from './intrinsicRules.js'
 import type { SendOutcome, SendReason } from './outcome.js'
-import { WRONG_CHAIN } from './wrongChain.js'
 
 /** Messages with the same meaning. */
 export type MessageGroup = {
@@ -198,7 +197,23 @@ export const MESSAGES: readonly MessageGroup[] = [
       'total blob gas too high',
     ],
   },
-  WRONG_CHAIN,
+  // A lane signs for the chain that its endpoints showed. A node that sends this message is on another chain
+  // now, and the bytes are valid on their own chain.
+  {
+    outcome: 'refused',
+    reason: 'wrongChain',
+    rows: [
+      'invalid chain id for signer',
+      'invalid chain id',
+      'invalidtxchainid',
+      'wrong chainid',
+      'invalid chainid … provided, expected…',
+      'invalid chain id (…) for chain with id …',
+      'trying to send a raw transaction with an invalid chainid…',
+      'incompatible eip-155 transaction, signed for another chain',
+      'trying to send an incompatible eip-155 transaction, signed for another chain',
+    ],
+  },
   INTRINSIC,
   TOO_LARGE,
   {

@@ -4,8 +4,7 @@ import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
 import { isBlockGone } from './history.js'
 import { limitBatches } from './limitBatches.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
-import type { ProfileWatch } from './profile.js'
-import { profileOf } from './profileOf.js'
+import { type ProfileWatch, profileOf } from './profile.js'
 import { seenPendingBlock } from './profileRules.js'
 
 export type ProbeOptions = {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createProfile, type GivenProfile, type ProfileObservation } from './profile.js'
+import { createProfile, type GivenProfile } from './profile.js'
+import type { ProfileObservation } from './profileRules.js'
 
 function seen(observations: readonly ProfileObservation[], given?: GivenProfile) {
   const profile = createProfile(given)

@@ -1,7 +1,6 @@
 import type { Hex } from 'viem'
+import type { Port } from './port.js'
 import { type Evidence, noEvidence, type ProfileObservation, reduceProfile } from './profileRules.js'
-
-export type { ProfileObservation } from './profileRules.js'
 
 /**
  * The semantics of the endpoint's `pending` tag. `mempool`: the count includes pooled transactions.
@@ -9,7 +8,7 @@ export type { ProfileObservation } from './profileRules.js'
  * `latest`. `absent`: the tag is refused or has no answer. `unknown`: not observed yet; to be treated as not
  * `mempool`.
  */
-export type PendingSemantics = 'mempool' | 'preconfirmed' | 'latest' | 'absent' | 'unknown'
+type PendingSemantics = 'mempool' | 'preconfirmed' | 'latest' | 'absent' | 'unknown'
 
 /** The actual behaviour of one RPC endpoint, as observed. `undefined`: not observed yet. */
 export type EndpointProfile = {
@@ -58,7 +57,7 @@ export type EndpointProfile = {
 /** The fields that a user may set. Observations never change them. */
 export type GivenProfile = { readonly [key in keyof EndpointProfile]?: EndpointProfile[key] | undefined }
 
-export type ProfileChange = { readonly before: EndpointProfile; readonly now: EndpointProfile }
+type ProfileChange = { readonly before: EndpointProfile; readonly now: EndpointProfile }
 
 /** An endpoint's profile, and the functions that update and watch it. */
 export type ProfileWatch = {
@@ -130,4 +129,21 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 
 function sameFields(one: Fields, other: Fields): boolean {
   return Object.keys({ ...one, ...other }).every((key) => one[key] === other[key])
+}
+
+const profiles = new WeakMap<Port, ProfileWatch>()
+
+/** The profile of a port, shared by all users of the port and created on first use. */
+export function profileOf(port: Port): ProfileWatch {
+  let profile = profiles.get(port)
+  if (profile === undefined) {
+    profile = createProfile()
+    profiles.set(port, profile)
+  }
+  return profile
+}
+
+/** Replaces the profile of a port, for example by one with fields set by the user. */
+export function setProfile(port: Port, profile: ProfileWatch): void {
+  profiles.set(port, profile)
 }

@@ -1,6 +1,6 @@
-import { bytesToHex, hexToBytes, keccak256 } from 'viem'
+import { bytesToHex, type Hex, hexToBytes, keccak256 } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
-import { newBytes } from './hex.js'
+import { bytesOf, hexOf, newBytes } from './hex.js'
 
 /** The functions that sign and hash bytes. */
 export type SigningEngine = {
@@ -22,7 +22,7 @@ export type Signature = {
   readonly yParity: number
 }
 
-export type Loader = () => Promise<SigningEngine>
+type Loader = () => Promise<SigningEngine>
 
 // Prebuilt binaries exist for linux-x64 (glibc and musl), darwin and win32-x64 in secp256k1 5.0.2 and keccak
 // 3.0.4; on other platforms a compiler may have built them. WebAssembly runs wherever Node does.
@@ -127,4 +127,25 @@ async function agrees(engine: SigningEngine): Promise<boolean> {
     bytesToHex(key) === privateKeyToAccount(privateKey).publicKey &&
     bytesToHex(engine.keccak(hexToBytes('0x'))) === keccak256('0x')
   )
+}
+
+/** r, s and v in 65 bytes, the form of message signatures. */
+export function compact({ rs, yParity }: Signature): Hex {
+  return `${hexOf(rs)}${yParity === 0 ? '1b' : '1c'}`
+}
+
+/** Parses a signature that `compact` wrote. */
+export function parse(signature: Hex): Signature {
+  return { rs: bytesOf(signature.slice(0, 130) as Hex), yParity: signature.endsWith('1c') ? 1 : 0 }
+}
+
+/** The signature as the fields of viem's serializers and authorizations. */
+export function fieldsOf({ rs, yParity }: Signature) {
+  const hex = hexOf(rs)
+  return {
+    r: hex.slice(0, 66) as Hex,
+    s: `0x${hex.slice(66)}` as Hex,
+    v: BigInt(27 + yParity),
+    yParity,
+  }
 }

@@ -18,9 +18,8 @@ import {
 import { toAccount } from 'viem/accounts'
 import { hashAuthorization } from 'viem/utils'
 import type { EnvelopeSigner } from '../types/index.js'
-import type { Signature } from './engine.js'
-import type { Serializer } from './plainSerializers.js'
-import { compact, fieldsOf } from './signature.js'
+import { compact, fieldsOf, type Signature } from './engine.js'
+import type { Serializer } from './envelope.js'
 
 /** A key, and the function that signs with it. */
 export type Key<source extends string> = {

@@ -2,12 +2,10 @@ import { type Hex, hexToBytes, keccak256, type TransactionSerializable } from 'v
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { TxlaneError } from '../errors/base.js'
 import type { EnvelopeSigner } from '../types/index.js'
-import { type SigningEngine, sharedEngine } from './engine.js'
-import { plainUnsigned, signedEnvelope, unsignedEnvelope } from './envelope.js'
+import { parse, type SigningEngine, sharedEngine } from './engine.js'
+import { plainUnsigned, type Serializer, signedEnvelope, unsignedEnvelope } from './envelope.js'
 import { bytesOf, hexOf } from './hex.js'
 import { localAccountOf } from './localAccount.js'
-import type { Serializer } from './plainSerializers.js'
-import { parse } from './signature.js'
 
 /** A private key that signs with native code. It can be used wherever viem takes a local account. */
 export type NativeAccount = PrivateKeyAccount & EnvelopeSigner

@@ -3,17 +3,18 @@ import { systemClock } from '../platform/clock.js'
 import { type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
 import { hasEnded, UNSEALED } from './ended.js'
 import { isHeld, isOwner, takeLease } from './leaseTime.js'
+import { createMemoryOutboxes } from './memoryOutbox.js'
 import {
   createMemoryLanes,
+  createMemoryRecords,
   fencedLane,
   type KeptTransaction,
   type MemoryLane,
   type MemoryLanes,
+  type MemoryRecords,
   notifyWatchers,
   transactionsIn,
-} from './memoryLanes.js'
-import { createMemoryOutboxes } from './memoryOutbox.js'
-import { createMemoryRecords, type MemoryRecords } from './memoryRecords.js'
+} from './memoryRecords.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 
 export type MemoryStoreOptions = {

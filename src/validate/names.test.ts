@@ -12,8 +12,8 @@ import {
 } from '../index.js'
 import { postgresStore } from '../store/postgres/index.js'
 import { sqliteStore } from '../store/sqlite/index.js'
-import { defaultLimits } from './limits.js'
 import { FEES, LANE_OPTIONS, SEND_OPTIONS, SENDER_OPTIONS } from './names.js'
+import { defaultLimits } from './validateLane.js'
 
 const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
 const chain = defineChain({

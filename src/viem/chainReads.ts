@@ -1,8 +1,11 @@
 import type { Hex } from 'viem'
-import type { Block } from '../rpc/methods/decodeBlock.js'
 import { readWith } from '../rpc/methods/fetchFns.js'
-import type { GetBlockByNumberParameters } from '../rpc/methods/getBlockByNumber.js'
-import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/methods/getBlockReceipts.js'
+import type { Block, GetBlockByNumberParameters } from '../rpc/methods/getBlockByNumber.js'
+import type {
+  WaitForCodeParameters,
+  WaitForStorageParameters,
+  WatchPendingParameters,
+} from '../rpc/methods/polls.js'
 import {
   getBlockByNumber,
   getBlockReceipts,
@@ -15,13 +18,12 @@ import {
   watchPending,
 } from '../rpc/methods/public.js'
 import type { LaneReading, ReadLaneParameters } from '../rpc/methods/readLane.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/methods/receipts.js'
 import type {
   GetCodeParameters,
   GetStorageAtParameters,
   GetTransactionCountParameters,
 } from '../rpc/methods/state.js'
-import type { WaitForCodeParameters, WaitForStorageParameters } from '../rpc/methods/waitFor.js'
-import type { WatchPendingParameters } from '../rpc/methods/watchPending.js'
 import type { AnyClient } from '../rpc/transports/fromClient.js'
 
 /** The reads, bound to a client. Each is also exported, and documented, as a plain function. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chartOf, renderChart } from '../../bench/chart.js'
-import { atLeast } from '../../bench/check.js'
-import { curvesOf } from '../../bench/curves.js'
+import { chartOf, curvesOf, renderChart } from '../../bench/chart.js'
+import { atLeast } from '../../bench/claim.js'
 import type { Measured } from '../../bench/result.js'
 import { figuresOf } from '../../bench/support/spread.js'
 

@@ -1,7 +1,6 @@
 import { type Address, toHex } from 'viem'
 import { createAccounts } from '../../tools/devnet/accounts.js'
-import { findAnvil } from '../../tools/devnet/anvilPath.js'
-import { startAnvil } from '../../tools/devnet/anvilProcess.js'
+import { findAnvil, startAnvil } from '../../tools/devnet/anvilProcess.js'
 import { startDevnet } from '../../tools/devnet/index.js'
 import { createPlainRpc, type PlainRpc } from '../demo/plainRpc.js'
 import { type Waiting, waitingIn } from '../sweep/chain.js'

@@ -2,7 +2,16 @@ import { loadavg } from 'node:os'
 import { percentile, rounded } from '../support/statistics.js'
 import { isAnswer, kindOf } from '../sweep/answers.js'
 import type { Counts, Verdict } from '../sweep/check.js'
-import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'
+import {
+  type Colors,
+  columns,
+  countsOf,
+  tellingsOf,
+  totalOf,
+  transactionsOf,
+  verdictOf,
+  withoutNumbers,
+} from '../sweep/report.js'
 import type { Tell } from './asks.js'
 import type { Lanes, Loss } from './lanes.js'
 import type { LanesOptions } from './options.js'
@@ -25,7 +34,7 @@ export function rateOf(acceptedAtMs: readonly (number | undefined)[], sinceMs: n
 }
 
 /** From the kill, the stop or the release of the lease to the first request of the next owner. */
-export type TakeoverTimes = {
+type TakeoverTimes = {
   readonly count: number
   readonly medianMs: number | null
   readonly maxMs: number | null
@@ -125,4 +134,48 @@ export function resultOf(run: {
 function tellingOf(tell: Tell): string | undefined {
   if (tell.tell === 'accepted') return tell.tell
   return isAnswer(tell) ? kindOf(tell) : undefined
+}
+
+/** The report for people. */
+export function renderReport(result: ClusterResult, colors: Colors): string {
+  const { processes, keys, seed, seconds, load } = result
+  const { killed, stopped, closed } = result.takeovers
+  const rows = [
+    ['transactions', transactionsOf(result)],
+    ['accepted', rate(result.accepted)],
+    ['without faults', rate(result.acceptedWithoutFaults)],
+    [
+      'faults',
+      `${result.kills} kills, ${result.stops} stops, ${result.closes} closes, ${databaseOf(result)}`,
+    ],
+    ['holders', `${result.epochs} times a lane was given to one, ${result.leasesLost} leases lost`],
+    ['taken over', `${times(killed)} after a kill`],
+    ['', `${times(stopped)} after a stop`],
+    ['', `${times(closed)} after a clean close`],
+    ...tellingsOf(result),
+  ]
+  const lines = [
+    colors.bold(
+      `${processes} processes with the same ${keys} keys, seed ${seed}, ${seconds} s, load ${load}`,
+    ),
+    '',
+    ...columns(rows),
+    '',
+    ...verdictOf(result, `failures ${result.failures}`, result.problems, colors),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function rate({ transactions, seconds, perSecond }: Rate): string {
+  return `${perSecond} a second (${transactions} in ${seconds} s)`
+}
+
+function databaseOf({ databaseRestarts }: ClusterResult): string {
+  return databaseRestarts > 0
+    ? `${databaseRestarts} restart of the database`
+    : 'and the database was not restarted'
+}
+
+function times({ count, medianMs, maxMs }: TakeoverTimes): string {
+  return count === 0 ? '0 times' : `${count} times, median ${medianMs} ms, at most ${maxMs} ms`
 }

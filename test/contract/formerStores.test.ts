@@ -11,8 +11,7 @@ import {
   transactionIn,
 } from '../../src/store/contract/samples.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
-import { migrate } from '../../src/store/postgres/migrate.js'
-import { migrations } from '../../src/store/postgres/migrations/index.js'
+import { migrate, migrations } from '../../src/store/postgres/migrations.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { loadDriver } from '../../src/store/sqlite/open.js'
 import type { Lease, Store } from '../../src/types/store.js'

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockTags } from '../../src/rpc/codec.js'
 import { getBlockByNumber } from '../../src/rpc/methods/getBlockByNumber.js'
-import { getBlockReceipts } from '../../src/rpc/methods/getBlockReceipts.js'
+import { waitForCode, waitForStorage, watchPending } from '../../src/rpc/methods/polls.js'
 import { readLane } from '../../src/rpc/methods/readLane.js'
+import { getBlockReceipts } from '../../src/rpc/methods/receipts.js'
 import { getCode, getStorageAt, getTransactionCount } from '../../src/rpc/methods/state.js'
-import { waitForCode, waitForStorage } from '../../src/rpc/methods/waitFor.js'
-import { watchPending } from '../../src/rpc/methods/watchPending.js'
 import { anvilWorld, devnetWorld, type ReadWorld, scriptedWorld } from './readWorlds.js'
 
 const worlds: Record<string, () => Promise<ReadWorld>> = {

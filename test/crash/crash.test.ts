@@ -6,7 +6,7 @@ import { waitingIn } from '../sweep/chain.js'
 import { HELD } from '../sweep/held.js'
 import type { LifeOrder } from './asks.js'
 import { runLife } from './life.js'
-import { POINT_NAMES } from './points.js'
+import { POINT_NAMES } from './plan.js'
 import type { CrashResult } from './result.js'
 
 const CHILD = new URL('child/main.ts', import.meta.url)

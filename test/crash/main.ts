@@ -2,7 +2,7 @@ import { colors } from '../../tools/cli/shared/output.js'
 import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
 import { endAfter } from '../support/endAfter.js'
 import { type CrashOptions, parseOptions } from './options.js'
-import { renderReport } from './report.js'
+import { renderReport } from './result.js'
 import { type Progress, runCrash } from './run.js'
 
 // Timeouts: for starting and checking, and for each kill in addition. They are a few times the usual duration

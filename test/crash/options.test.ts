@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseOptions } from './options.js'
-import { planSweep } from './plan.js'
-import { POINT_NAMES } from './points.js'
+import { POINT_NAMES, planSweep } from './plan.js'
 
 const parse = (text: string) => parseOptions(text.split(' ').filter(Boolean))
 

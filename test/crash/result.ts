@@ -1,10 +1,18 @@
 import { percentile, rounded } from '../support/statistics.js'
 import type { Counts } from '../sweep/check.js'
-import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'
+import {
+  type Colors,
+  columns,
+  countsOf,
+  tellingsOf,
+  totalOf,
+  transactionsOf,
+  verdictOf,
+  withoutNumbers,
+} from '../sweep/report.js'
 import type { GroupResult } from './group.js'
 import type { CrashOptions } from './options.js'
-import { GROUP_KILLS } from './plan.js'
-import { POINT_NAMES } from './points.js'
+import { GROUP_KILLS, POINT_NAMES } from './plan.js'
 
 /** The output of `--json`. */
 export type CrashResult = Counts & {
@@ -33,7 +41,7 @@ export type CrashResult = Counts & {
   readonly problems: readonly Problem[]
 }
 
-export type Problem = { readonly group: number; readonly what: string; readonly replay: string }
+type Problem = { readonly group: number; readonly what: string; readonly replay: string }
 
 export type Ran = { readonly number: number; readonly result: GroupResult }
 
@@ -82,4 +90,41 @@ function replayOf(options: CrashOptions, group: number): string {
   const url = postgres === undefined ? '' : ' --postgres URL'
   const kills = Math.min(options.kills, (group + 1) * GROUP_KILLS)
   return `npm run crash -- --store ${store} --seed ${seed} --kills ${kills} --group ${group}${url}`
+}
+
+/** The report for people. */
+export function renderReport(result: CrashResult, colors: Colors): string {
+  const { kills, store, seed, seconds, lanes, restarts, byPoint, randomKills } = result
+  const rows = [
+    ...Object.entries(byPoint).map(([point, count]) => [point, String(count)]),
+    ['at random', String(randomKills)],
+  ]
+  const rest = [
+    ['transactions', transactionsOf(result)],
+    ['restarts', `${restarts}, ${result.leasesRunOut} of them after the lease had run out by itself`],
+    ['to the first acceptance', spread(result)],
+    ...tellingsOf(result),
+  ]
+  const lines = [
+    colors.bold(`${kills} kills of a sender on ${store}, in ${lanes} lanes, seed ${seed}, ${seconds} s`),
+    '',
+    ...columns(rows),
+    '',
+    ...columns(rest),
+    '',
+    ...verdict(result, colors),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function verdict(result: CrashResult, colors: Colors): string[] {
+  const { failures, problems } = result
+  const shown = problems.map(({ group, what }) => `group ${group}: ${what}`)
+  const lines = verdictOf(result, `failed lives ${failures}`, shown, colors)
+  for (const replay of new Set(problems.map((problem) => problem.replay))) lines.push(`  again: ${replay}`)
+  return lines
+}
+
+function spread({ restartToAcceptedMsMedian: median, restartToAcceptedMsP99: p99 }: CrashResult): string {
+  return median === null ? 'not seen' : `median ${median} ms, p99 ${p99} ms from the start of the process`
 }

@@ -3,7 +3,7 @@ import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
 import { createProgress } from '../../tools/cli/shared/progress.js'
 import { endAfter } from '../support/endAfter.js'
 import { type DemoOptions, parseOptions } from './options.js'
-import { renderReport } from './report.js'
+import { renderReport } from './result.js'
 import { burstTimeMs, runDemo } from './run.js'
 
 // Time for start, deployment, settling and check, in addition to the burst.

@@ -1,4 +1,5 @@
-import { redactText, redactUrl } from '../../src/errors/redact.js'
+import { redactText } from '../../src/errors/redact.js'
+import { redactUrl } from '../../src/errors/redactUrl.js'
 
 export type PlainCall = readonly [method: string, ...parameters: unknown[]]
 

@@ -1,7 +1,6 @@
 import { createColors } from 'picocolors'
 import { expect, test } from 'vitest'
-import { renderReport } from './report.js'
-import type { DemoResult } from './result.js'
+import { type DemoResult, renderReport } from './result.js'
 
 const RESULT: DemoResult = {
   requested: 1_000,

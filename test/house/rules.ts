@@ -104,7 +104,6 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/lane/transaction/attempts.ts',
   'src/lane/transaction/changes.ts',
   'src/outbox/deliveryWorker.ts',
-  'src/outbox/taskRunner.ts',
   'src/outbox/verifyWebhook.ts',
   'src/outbox/webhook.ts',
   'src/recorder/recorder.ts',

@@ -16,8 +16,6 @@ const FLOORS: readonly string[] = [
   'rpc/methods',
   'store',
   'store/contract',
-  'store/postgres/migrations',
-  'store/postgres/sql',
   'store/postgres',
   'store/sqlite',
   'delivery',

@@ -1,6 +1,6 @@
-import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
+import type { SlotAction, SlotEvent, Transition } from '../../src/ledger/event.js'
 import { lastClaim, type Slot, type Used } from '../../src/ledger/slot.js'
-import { type Transition, transition } from '../../src/ledger/transition.js'
+import { transition } from '../../src/ledger/transition.js'
 import type { SCOPES } from './scopes.js'
 import type { Machine } from './shell.js'
 

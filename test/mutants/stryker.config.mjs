@@ -7,7 +7,7 @@ const PARTS = {
   evidence: ['src/chain/blocks/{nonceEvidence,evidence*}.ts'],
   // The classifier of a node's answers to a raw transaction.
   classifier: [
-    'src/rpc/{batchAnswer,classify,explicitRefusal,intrinsicRules,matchMessage,messagePatterns,outcome,priceHints,statements,wrongChain}.ts',
+    'src/rpc/{batchAnswer,classify,explicitRefusal,intrinsicRules,matchMessage,outcome,priceHints,statements}.ts',
   ],
 }
 const { TXLANE_MUTANTS } = process.env

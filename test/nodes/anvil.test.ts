@@ -3,8 +3,7 @@ import { payouts } from './cases/payouts.js'
 import { presets } from './cases/presets.js'
 import { quickStart } from './cases/quickStart.js'
 import { anvil } from './nodes/anvil.js'
-import { openSetting } from './run/openSetting.js'
-import { runCase } from './run/runCase.js'
+import { openSetting, runCase } from './run/runCase.js'
 
 // The first steps of a newcomer, on a node as a newcomer starts it: it makes no empty blocks.
 describe('anvil without options', () => {

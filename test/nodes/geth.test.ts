@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { cases } from './cases/index.js'
 import { geth, gethNoLocals } from './nodes/geth.js'
 import { REFUSAL_NAMES } from './refusals/names.js'
-import { openSetting } from './run/openSetting.js'
-import { leftOut, runCase } from './run/runCase.js'
+import { leftOut, openSetting, runCase } from './run/runCase.js'
 
 // test/support/gethFound.ts searches for it once for the whole run, and prints one line if there is none.
 const found = inject('geth')

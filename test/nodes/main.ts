@@ -2,8 +2,7 @@ import { optionsOrEnd } from '../support/optionsOrEnd.js'
 import { cases } from './cases/index.js'
 import { nodes } from './nodes/index.js'
 import { parseOptions } from './options.js'
-import { openSetting } from './run/openSetting.js'
-import { isCovered, leftOut, runCase } from './run/runCase.js'
+import { isCovered, leftOut, openSetting, runCase } from './run/runCase.js'
 import { firstLine } from './tools/firstLine.js'
 
 const options = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run nodes')

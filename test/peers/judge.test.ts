@@ -2,8 +2,7 @@ import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { carriedBy, type Evidence } from './evidence.js'
 import { judge } from './judge.js'
-import { resultOf } from './result.js'
-import { renderTable } from './table.js'
+import { renderTable, resultOf } from './result.js'
 import type { Asked, Told } from './types.js'
 
 const plain = new Proxy({}, { get: () => (text: string) => text }) as Parameters<typeof renderTable>[1]

@@ -2,11 +2,10 @@ import { colors } from '../../tools/cli/shared/output.js'
 import { answer, EXIT, endWith, write } from '../../tools/cli/shared/program.js'
 import { endAfter } from '../support/endAfter.js'
 import { type PeersOptions, parseOptions } from './options.js'
-import { resultOf } from './result.js'
+import { renderTable, resultOf } from './result.js'
 import { runAll } from './runner.js'
 import { scenarios } from './scenarios/index.js'
 import { subjects } from './subjects/index.js'
-import { renderTable } from './table.js'
 
 const LIMIT_MS = 300_000
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { runtimesFolder } from './runtimesFolder.js'
+import { nodesFolder } from '../nodes/find/nodesFolder.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PROGRAMS = fileURLToPath(new URL('./programs/', import.meta.url))
@@ -83,4 +83,9 @@ export async function installPackage(): Promise<string> {
   })
   await cp(PROGRAMS, folder, { recursive: true })
   return folder
+}
+
+/** Cache folder of the runtimes: outside `node_modules`, which `npm ci` deletes, because they have 300 MB. */
+function runtimesFolder(env?: NodeJS.ProcessEnv, platform?: NodeJS.Platform): string {
+  return join(nodesFolder(env, platform), '..', 'txlane-runtimes')
 }

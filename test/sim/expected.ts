@@ -4,7 +4,7 @@ import { type Coverage, missing } from './coverage.js'
 import type { Disturbance } from './disturbances.js'
 import { WORST, WORST_STORE } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
-import { TIMED_STRIKES } from './port/drawTimedFaults.js'
+import { TIMED_STRIKES } from './port/timedFault.js'
 
 /**
  * The operator of these worlds states the truth; src/lane/confirmation/corrected.test.ts covers wrong

@@ -17,8 +17,8 @@ import {
   withDependents,
 } from './items.js'
 import { drawLocals, drawPool, type PoolPlan } from './poolOptions.js'
-import { drawTimedFaults, type NamedFault } from './port/drawTimedFaults.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
+import { drawTimedFaults, type NamedFault } from './port/timedFault.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
 

@@ -16,8 +16,7 @@ import { createSimPort } from './port/simPort.js'
 import { type Process, startProcess } from './process.js'
 import { programRequest } from './program.js'
 import { between, chance, deriveRandom, pick } from './random.js'
-import { simSignatures } from './signatures.js'
-import { createSimClient } from './simClient.js'
+import { createSimClient, simSignatures } from './simClient.js'
 import {
   createSimStore,
   NO_STORE_FAULTS,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { built } from '../support/built.js'
 import { drawPlan, faultsOf, type Keep } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
-import { TIMED_NAMES } from './port/drawTimedFaults.js'
+import { TIMED_NAMES } from './port/timedFault.js'
 
 const { createCounter, createSubject, runWorld, unexercised } = await built<typeof import('./worlds.js')>(
   new URL('worlds.ts', import.meta.url),

@@ -3,8 +3,7 @@ import { createNonceAllocatorIn, type NonceAllocator } from '../../src/api/alloc
 import * as runtime from '../../src/api/runtime.js'
 import { createSenderIn } from '../../src/api/sender/sender.js'
 import { createShared, type Environment } from '../../src/chain/environment.js'
-import { simSignatures } from './signatures.js'
-import { createSimClient } from './simClient.js'
+import { createSimClient, simSignatures } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
 
 // Worlds are short, so limits for humans and operators are reduced to fit into one.

@@ -4,12 +4,9 @@ import { memberId } from './ids.js'
 import type { Item, Member } from './items.js'
 import type { Telling } from './oracle.js'
 import type { Subject, SubjectStage } from './subjectTypes.js'
-import { createCalls, failed } from './workload/calls.js'
-import { createChanges } from './workload/changes.js'
-import { createInquiries } from './workload/inquiries.js'
-import { createOutsideCode } from './workload/outsideCode.js'
+import { createCalls, createInquiries, failed } from './workload/calls.js'
+import { createChanges, createOutsideCode, createWork } from './workload/changes.js'
 import { asSent, requestOf } from './workload/requests.js'
-import { createWork } from './workload/work.js'
 
 /** The reports to the caller, and its open promises. */
 export type Journal = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createNaiveSubject } from './naiveSubject.js'
 import { drawPlan } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
-import { TIMED_NAMES } from './port/drawTimedFaults.js'
+import { TIMED_NAMES } from './port/timedFault.js'
 import { runWorld } from './world.js'
 
 const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1)

@@ -2,8 +2,7 @@ import { type Address, defineChain, type Hash, type Hex } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
 import { call, type Port } from '../../src/rpc/port.js'
 import { createHttpPort } from '../../src/rpc/transports/http.js'
-import { findAnvil } from '../../tools/devnet/anvilPath.js'
-import { startAnvil as startProcess } from '../../tools/devnet/anvilProcess.js'
+import { findAnvil, startAnvil as startProcess } from '../../tools/devnet/anvilProcess.js'
 
 /**
  * The chain of an anvil without options. It is not imported from `viem/chains`: importing one definition

@@ -1,4 +1,4 @@
-import { percentileOfSorted } from '../../tools/report/model/percentile.js'
+import { percentileOfSorted } from '../../tools/report/model/latency.js'
 
 /**
  * The smallest value at or below which the given share of the values lies (nearest rank), so that the result

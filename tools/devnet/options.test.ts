@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findAnvil } from './anvilPath.js'
+import { findAnvil } from './anvilProcess.js'
 import { type DevnetOptions, settingsOf } from './options.js'
 
 describe('the options of the devnet', () => {

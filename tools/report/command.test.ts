@@ -2,9 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { parseReport, runReport } from './command.js'
+import { checkWritable, parseReport, runReport, writeReport } from './command.js'
 import { REPORT_MARK } from './html.js'
-import { checkWritable, writeReport } from './write.js'
 
 let folder: string
 beforeEach(() => {

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
-import { resolve } from 'node:path'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
 import { Command } from 'commander'
 import { badOption, readCommandLine } from '../cli/shared/commandLine.js'
 import { answer, EXIT, type Parsed, write } from '../cli/shared/program.js'
-import { renderPage } from './html.js'
+import { REPORT_MARK, renderPage } from './html.js'
 import { buildModel, type Model } from './model/model.js'
 import { pageScript } from './pageScript.js'
 import { readRecording } from './read/recording.js'
-import { checkWritable, nameOf, writeReport } from './write.js'
 
 export type ReportOptions = {
   /** Path of the recording. */
@@ -76,4 +76,52 @@ async function modelOf(input: string): Promise<Model> {
 /** `txlane report`: makes a page of a recording. */
 export function report(argv: readonly string[]): Promise<number> {
   return answer(parseReport(argv), 'txlane report', runReport)
+}
+
+export function nameOf(path: string): string {
+  return basename(path)
+}
+
+// The mark stands near the top of a page.
+const HEAD_BYTES = 512
+
+/** @throws Error if the file exists, is not a report, and `force` is not given. */
+export async function checkWritable({
+  out,
+  force,
+}: {
+  readonly out: string
+  readonly force: boolean
+}): Promise<void> {
+  if (force) return
+  const head = await headOf(out)
+  if (head !== undefined && !head.includes(REPORT_MARK))
+    throw new Error(`${out} exists and is not a report: --force overwrites it.`)
+}
+
+/** The first bytes of a file; undefined if it does not exist. */
+async function headOf(path: string): Promise<string | undefined> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (file === undefined) return undefined
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Writes the page atomically. Only the owner can read it, like the recording. */
+export async function writeReport(out: string, page: string): Promise<void> {
+  const half = `${out}.${process.pid}.part`
+  try {
+    await writeFile(half, page, { mode: 0o600 })
+    await rename(half, out)
+  } catch (error) {
+    await rm(half, { force: true })
+    throw error
+  }
 }

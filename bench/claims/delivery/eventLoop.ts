@@ -1,5 +1,4 @@
-import { atMost, medianOf } from '../../check.js'
-import type { Outcome } from '../../claim.js'
+import { atMost, medianOf, type Outcome } from '../../claim.js'
 import { careful } from '../../subjects/careful.js'
 import { txlaneGiven } from '../../subjects/txlane.js'
 import type { Subject } from '../../subjects/types.js'

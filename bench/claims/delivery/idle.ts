@@ -1,7 +1,6 @@
 import { type NodeProxy, startNodeProxy } from '../../../test/support/nodeProxy.js'
 import { pause } from '../../../test/support/pause.js'
-import { atMost } from '../../check.js'
-import type { Outcome } from '../../claim.js'
+import { atMost, type Outcome } from '../../claim.js'
 import { openSender } from '../../subjects/txlane.js'
 import {
   CHAIN_ID,

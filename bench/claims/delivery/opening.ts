@@ -1,7 +1,6 @@
 import { startNodeProxy } from '../../../test/support/nodeProxy.js'
 import { pause } from '../../../test/support/pause.js'
-import { atMost, medianOf } from '../../check.js'
-import type { Outcome } from '../../claim.js'
+import { atMost, medianOf, type Outcome } from '../../claim.js'
 import { ethersDefault } from '../../subjects/ethers.js'
 import { txlaneDefault } from '../../subjects/txlane.js'
 import type { Subject } from '../../subjects/types.js'

@@ -1,5 +1,4 @@
-import { atLeast, medianOf } from '../../check.js'
-import type { Figure, Outcome } from '../../claim.js'
+import { atLeast, type Figure, medianOf, type Outcome } from '../../claim.js'
 import { CAREFUL } from '../../subjects/careful.js'
 import { txlaneGiven } from '../../subjects/txlane.js'
 import type { Subject } from '../../subjects/types.js'

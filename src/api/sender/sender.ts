@@ -15,12 +15,11 @@ import type {
   Tx,
 } from '../../types/index.js'
 import { type ContractCall, contractCall, deployCall } from '../../validate/contracts.js'
-import { defaultLimits } from '../../validate/limits.js'
 import { ownFees } from '../../validate/own.js'
 import { checkSignal, object } from '../../validate/validate.js'
 import { checkKey, checkList, checkResolve, checkSeen } from '../../validate/validateCalls.js'
 import { checkFeeChange } from '../../validate/validateFees.js'
-import { checkAccount, checkLaneOptions, checkLimits } from '../../validate/validateLane.js'
+import { checkAccount, checkLaneOptions, checkLimits, defaultLimits } from '../../validate/validateLane.js'
 import { healthOf } from './health.js'
 import type { Member } from './member.js'
 import { drainAborted, unknownOf } from './senderErrors.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createBlockPhase } from './blockPhase.js'
+import { createBlockPhase } from './phase.js'
 
 const PERIOD_S = 12
 const PERIOD_MS = PERIOD_S * 1_000

@@ -2,7 +2,7 @@ import type { Address, Hash } from 'viem'
 import { expect, test } from 'vitest'
 import { hashOf, scriptedChain } from '../../../test/support/scriptedChain.js'
 import type { Signatures } from '../../rpc/signatures.js'
-import { bodyCall, readBody } from './bodies.js'
+import { bodyCall, readBody } from './evidenceReads.js'
 
 const ADDRESS: Address = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 const FOREIGN = hashOf('foreign', 0)

@@ -1,7 +1,7 @@
 import type { Address, Hash } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Signatures } from '../../rpc/signatures.js'
-import { bodyCall, readBody } from './bodies.js'
+import { bodyCall, readBody } from './evidenceReads.js'
 
 const ADDRESS: Address = '0xABcdEFABcdEFabcdEfAbCdefabcdeFABcDEFabCD'
 const LOWER = ADDRESS.toLowerCase()

@@ -1,14 +1,13 @@
 import type { Hash } from 'viem'
+import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
-import type { LightHeader } from '../../rpc/codec.js'
+import { decodeHeader, headerCall, type LightHeader } from '../../rpc/codec.js'
 import type { Port } from '../../rpc/port.js'
 import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
-import { createBeginning } from './beginning.js'
-import { type Advance, createWalk, type FetchBlocks } from './chainWalk.js'
+import { type Advance, createWalk, type FetchBlocks, type Walk } from './chainWalk.js'
 import type { SealedBlock } from './follower.js'
-import { standingAt } from './shown.js'
 import { createTags, type TagWanted } from './tags.js'
-import type { Part } from './tickParts.js'
+import { decoded, type Part, sealedOf } from './tickParts.js'
 
 export type ChainViewOptions = ArrivalsOptions & {
   readonly clock: Clock
@@ -121,4 +120,92 @@ export function createChainView(
       arrivals.elsewhere()
     },
   }
+}
+
+/**
+ * The start of a walk. A block that was shown as the newest before the first tick is requested by its number
+ * with that tick. One request shows it as the newest and another under its number, so no third request is
+ * needed.
+ */
+type Beginning = {
+  /** Reports a block that was shown as the newest before the walk began. */
+  onNewestBlock(block: LightHeader): void
+  readonly block: SealedBlock | undefined
+  /**
+   * The calls to send next to the head. `isFirst`: the endpoint has not failed, and its answer shows that it
+   * is on our chain. After a failure the request stays as small as possible.
+   */
+  parts(isFirst: boolean): readonly Part[]
+  /**
+   * Joins `latest` to the known blocks. If the block that was seen before is shown again now, the walk starts
+   * from it.
+   */
+  advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
+}
+
+export function createBeginning(walk: Walk): Beginning {
+  let block: SealedBlock | undefined
+  /** The block that the present tick requests, and the block that the answer shows under its number. */
+  let asked: SealedBlock | undefined
+  let shown: SealedBlock | undefined
+
+  async function advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
+    const again = shown
+    if (walk.tip !== undefined || asked === undefined || again?.number !== asked.number)
+      return walk.advance(latest, fetch)
+    const began = await walk.advance(asked, async (numbers, how) =>
+      how === 'shown' && numbers.length === 1 && numbers[0] === again.number ? [again] : fetch(numbers, how),
+    )
+    if (began === undefined) return walk.advance(latest, fetch)
+    // Blocks between the two are fetched with the next tick.
+    const moved = await walk.advance(latest, async () => undefined)
+    return { ...began, came: [...began.came, ...(moved?.came ?? [])] }
+  }
+
+  return {
+    onNewestBlock(header) {
+      block = sealedOf(header) ?? block
+    },
+    get block() {
+      return block
+    },
+    parts(isFirst) {
+      asked = isFirst && walk.tip === undefined ? block : undefined
+      shown = undefined
+      if (asked === undefined) return []
+      return [
+        {
+          call: headerCall(asked.number),
+          take(reply) {
+            shown = sealedOf(decoded(reply, decodeHeader))
+          },
+        },
+      ]
+    },
+    advance,
+  }
+}
+
+/** The block itself, no block, or another block. Undefined if that is unknown. */
+type Standing = 'same' | 'none' | SealedBlock | undefined
+
+/**
+ * The block at the given block's number: the block itself if any of these endpoints has it, otherwise the
+ * answer of the first endpoint.
+ */
+export async function standingAt(
+  ports: readonly Port[],
+  block: BlockRef,
+  timeoutMs: number,
+): Promise<Standing> {
+  const shown = await Promise.all(ports.map((port) => standingOn(port, block, timeoutMs)))
+  return shown.includes('same') ? 'same' : shown[0]
+}
+
+async function standingOn(port: Port, block: BlockRef, timeoutMs: number): Promise<Standing> {
+  const [reply] = await port.batch([headerCall(block.number)], { timeoutMs })
+  if (!reply?.ok) return undefined
+  if (reply.result === null) return 'none'
+  const other = sealedOf(decoded(reply, decodeHeader))
+  return other?.hash === block.hash ? 'same' : other
 }

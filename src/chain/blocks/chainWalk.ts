@@ -1,10 +1,7 @@
 import type { Hash } from 'viem'
+import { upwards } from '../../ledger/evidence.js'
 import type { BlockRef } from '../../ledger/slot.js'
-import { createCatchUp, FETCH_AT_ONCE, type FetchBlocks } from './catchUp.js'
 import type { SealedBlock } from './follower.js'
-import { createLinkedBlocks, isChain, isSame, numbersFrom } from './linkedBlocks.js'
-
-export type { FetchBlocks } from './catchUp.js'
 
 /**
  * The walked part of the chain: blocks linked by parent hashes, the newest `length` of them. It is pure
@@ -132,4 +129,222 @@ export function createWalk({ length }: { length: number }): Walk {
       return moved
     },
   }
+}
+
+/**
+ * Fetches blocks by number. `undefined` if one of them was not available. A block that links to one of ours
+ * is ours, whichever endpoint shows it. Any other block has to be `shown` by an endpoint that proves that it
+ * is on our chain.
+ */
+export type FetchBlocks = (
+  numbers: readonly number[],
+  how: 'linked' | 'shown',
+) => Promise<readonly SealedBlock[] | undefined>
+
+/** The missed blocks that link to walked ones, or the fetched blocks of another fork. */
+type Climbed = { readonly came: readonly SealedBlock[]; readonly fork: readonly SealedBlock[] }
+
+/** Fetches the blocks between the walked ones and a new head. */
+type CatchUp = {
+  /**
+   * The missed blocks from the tip upwards, with `latest` on top. If a block is not available, the blocks
+   * fetched before it are kept: otherwise the walk would never catch up with an endpoint that loses every
+   * other request. If the tip has left the chain, `came` is empty, and `fork` contains the fetched blocks of
+   * the other fork below `latest`. Undefined if no block was available.
+   */
+  climb(from: SealedBlock, latest: SealedBlock, fetch: FetchBlocks): Promise<Climbed | undefined>
+  /** Extends `came` downwards until one of its blocks follows a walked one. */
+  link(came: SealedBlock[], fetch: FetchBlocks): Promise<'linked' | 'unknown' | 'lost'>
+  /**
+   * The number above the newest walked block that is still on the chain, searched from the tip downwards.
+   * Nothing links `latest` to the walked blocks, so the same answer has to show both `latest` and those
+   * blocks. Undefined if an answer does not.
+   */
+  forkBelow(latest: SealedBlock, fetch: FetchBlocks): Promise<number | undefined>
+  /** The number of the newest walked block that is on the chain of `latest`; -1 if there is none. */
+  ancestorOf(latest: SealedBlock, fetch: FetchBlocks): Promise<number | undefined>
+  /** An advance has ended. After a failure the next one begins with single blocks. */
+  ended(hasMoved: boolean): void
+}
+
+const FETCH_AT_ONCE = 32
+
+function createCatchUp(blocks: LinkedBlocks): CatchUp {
+  // How many blocks are fetched at once. A head that does not join is shown at each poll, and most of its
+  // blocks may not exist.
+  let atOnce = FETCH_AT_ONCE
+
+  function growStep(): void {
+    atOnce = Math.min(2 * atOnce, FETCH_AT_ONCE)
+  }
+
+  async function climb(
+    from: SealedBlock,
+    latest: SealedBlock,
+    fetch: FetchBlocks,
+  ): Promise<Climbed | undefined> {
+    const came: SealedBlock[] = []
+    const part = { came, fork: [] }
+    let below = from
+    while (below.number + 1 < latest.number) {
+      const first = below.number + 1
+      const fetched = await fetch(numbersFrom(first, Math.min(latest.number, first + atOnce)), 'linked')
+      if (fetched === undefined) return came.length === 0 ? undefined : part
+      if (!isChain([below, ...fetched])) return isChain([...fetched, latest]) ? { came, fork: fetched } : part
+      came.push(...fetched)
+      below = fetched.at(-1) ?? below
+      growStep()
+    }
+    return isChain([below, latest]) ? { came: [...came, latest], fork: [] } : part
+  }
+
+  async function link(came: SealedBlock[], fetch: FetchBlocks): Promise<'linked' | 'unknown' | 'lost'> {
+    for (;;) {
+      const lowest = came[0]
+      if (lowest === undefined) return 'unknown'
+      if (came.some(blocks.isLinked)) return 'linked'
+      if (lowest.number <= blocks.oldest) return 'lost'
+      // A gap is fetched many blocks at a time; below the tip, a fork is walked down in growing steps.
+      const missing = lowest.number - 1 - (blocks.tip?.number ?? 0)
+      const step = missing > 0 ? Math.min(missing, atOnce) : Math.min(came.length, FETCH_AT_ONCE)
+      const first = Math.max(0, lowest.number - Math.max(1, step))
+      const fetched = await fetch(numbersFrom(first, lowest.number), 'linked')
+      if (fetched === undefined || !isChain([...fetched, lowest])) return 'unknown'
+      came.unshift(...fetched)
+      growStep()
+    }
+  }
+
+  return {
+    climb,
+    link,
+    async forkBelow(latest, fetch) {
+      let fork = (blocks.tip?.number ?? 0) + 1
+      while (fork > blocks.oldest) {
+        const first = Math.max(blocks.oldest, fork - atOnce)
+        const fetched = await fetch([...numbersFrom(first, fork), latest.number], 'shown')
+        if (fetched === undefined || !isSame(fetched.at(-1), latest)) return undefined
+        growStep()
+        const same = fetched.findLastIndex(blocks.has)
+        fork = first + same + 1
+        if (same >= 0) break
+      }
+      return fork
+    },
+    async ancestorOf(latest, fetch) {
+      const { oldest } = blocks
+      for (let end = latest.number + 1; end > oldest; end = Math.max(oldest, end - FETCH_AT_ONCE)) {
+        const first = Math.max(oldest, end - FETCH_AT_ONCE)
+        const fetched = await fetch(numbersFrom(first, end), 'shown')
+        if (fetched === undefined) return undefined
+        const same = fetched.findLastIndex(blocks.has)
+        if (same >= 0) return first + same
+      }
+      return -1
+    },
+    ended(hasMoved) {
+      atOnce = hasMoved ? FETCH_AT_ONCE : 1
+    },
+  }
+}
+
+/** The newest walked blocks, without their transactions, each linked to its predecessor. */
+type LinkedBlocks = {
+  /** The newest block that joined. It stays until another one joins, even if it has left. */
+  readonly tip: SealedBlock | undefined
+  /** The number of the lowest block; 0 if there is none. */
+  readonly oldest: number
+  at(number: number): SealedBlock | undefined
+  hashAt(number: number): Hash | undefined
+  has(block: BlockRef): boolean
+  /** The block follows one of these blocks. */
+  isLinked(block: SealedBlock): boolean
+  /** Adds blocks at the top, and drops those that are too old. */
+  join(came: readonly SealedBlock[]): void
+  /** Removes the blocks from this number upwards, and returns them from the tip downwards. */
+  leave(from: number): BlockRef[]
+  /** Removes the blocks above this number, and makes its block the tip. */
+  cutBack(number: number): BlockRef[]
+  /** Replaces all blocks by this one. */
+  restart(block: SealedBlock): void
+  /** Adds blocks below the lowest one. */
+  extend(lower: readonly SealedBlock[]): void
+}
+
+function createLinkedBlocks(length: number): LinkedBlocks {
+  const blocks = new Map<number, SealedBlock>()
+  let tip: SealedBlock | undefined
+
+  const add = (block: SealedBlock): void => void blocks.set(block.number, { ...block, hashes: [] })
+
+  function join(came: readonly SealedBlock[]): void {
+    for (const block of came) {
+      add(block)
+      tip = block
+    }
+    if (tip === undefined) return
+    for (const number of blocks.keys()) {
+      if (number > tip.number - length) break
+      blocks.delete(number)
+    }
+  }
+
+  function leave(from: number): BlockRef[] {
+    const left: BlockRef[] = []
+    for (let number = tip?.number ?? -1; number >= from; number--) {
+      const block = blocks.get(number)
+      if (block) left.push({ number, hash: block.hash })
+      blocks.delete(number)
+    }
+    return left
+  }
+
+  return {
+    get tip() {
+      return tip
+    },
+    get oldest() {
+      for (const number of blocks.keys()) return number
+      return 0
+    },
+    at: (number) => blocks.get(number),
+    hashAt: (number) => blocks.get(number)?.hash,
+    has: ({ number, hash }) => blocks.get(number)?.hash === hash,
+    isLinked: ({ number, parentHash }) => blocks.get(number - 1)?.hash === parentHash,
+    join,
+    leave,
+    cutBack(number) {
+      const left = leave(number + 1)
+      tip = blocks.get(number)
+      return left
+    },
+    restart(block) {
+      blocks.clear()
+      join([block])
+    },
+    extend(lower) {
+      const known = [...blocks]
+      blocks.clear()
+      for (const block of lower) add(block)
+      for (const [number, block] of known) blocks.set(number, block)
+    },
+  }
+}
+
+/** Whether each block follows the one before it. */
+function isChain(blocks: readonly SealedBlock[]): boolean {
+  return blocks.every((block, index) => {
+    const below = blocks[index - 1]
+    return below === undefined || (block.parentHash === below.hash && block.number === below.number + 1)
+  })
+}
+
+/** The parent is compared too: no block above has confirmed it, and it links the blocks below. */
+function isSame(shown: SealedBlock | undefined, latest: SealedBlock): boolean {
+  return shown?.hash === latest.hash && shown.parentHash === latest.parentHash
+}
+
+/** The numbers from `first` (inclusive) to `end` (exclusive). */
+function numbersFrom(first: number, end: number): readonly number[] {
+  return upwards(first, end - first)
 }

@@ -2,15 +2,15 @@ import type { Hash } from 'viem'
 import type { Body, EvidenceQuery } from '../../ledger/evidence.js'
 import { countCall, encodeBlock, headerCall } from '../../rpc/codec.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
-import type { BodyParts } from './evidenceAsk.js'
 import {
+  type BodyParts,
   countAtHash,
   readBlock,
   readCount,
   readCountAtHash,
   readDelegated,
   unlessRefused,
-} from './evidenceReplies.js'
+} from './evidenceReads.js'
 
 export type ReadEvidenceQuery = BodyParts &
   Pick<EvidenceQuery, 'own' | 'carriedIn'> & {

@@ -2,27 +2,23 @@ import type { Hash } from 'viem'
 import {
   type Body,
   type BodyFinding,
+  type BodyRun,
   type CountReading,
   type Counts,
   countAfter,
-  judgeBody,
-  type Witness,
-} from '../../ledger/evidence.js'
-import {
-  type BodyRun,
   createSearch,
   endOf,
+  judgeBody,
   narrow,
   nextCounts,
   type Search,
   type SearchEnd,
   upwards,
-} from '../../ledger/evidenceSearch.js'
+  type Witness,
+} from '../../ledger/evidence.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { countCall, headerCall } from '../../rpc/codec.js'
 import type { Port } from '../../rpc/port.js'
-import { type BodyReply, bodyCall } from './bodies.js'
-import { type AskedWith, ask, type BodyParts, bodyOf } from './evidenceAsk.js'
 import {
   crosses,
   isCreated,
@@ -31,7 +27,19 @@ import {
   readDelegation,
   stands,
 } from './evidenceConfirm.js'
-import { countAtHash, readBlock, readCount, readCountAtHash, unlessRefused } from './evidenceReplies.js'
+import {
+  type AskedWith,
+  ask,
+  type BodyParts,
+  type BodyReply,
+  bodyCall,
+  countAtHash,
+  readBlock,
+  readBody,
+  readCount,
+  readCountAtHash,
+  unlessRefused,
+} from './evidenceReads.js'
 
 export type { ReadEvidenceQuery } from './evidenceConfirm.js'
 
@@ -135,7 +143,7 @@ export async function readWitness(
 ): Promise<'stands' | 'missing' | undefined> {
   const { block, witness } = query
   const [reply] = await ask(port, query, [bodyCall(block.number, block.hash)])
-  const body = await bodyOf(reply, query)
+  const body = await readBody(reply, query)
   if (typeof body !== 'object' || body.hash !== block.hash) return undefined
   // One transaction may carry several tuples of the account.
   const isThere = body.uses.some(
@@ -202,7 +210,7 @@ async function examine(reader: Reader, number: number, before: CountReading): Pr
   const calls = [bodyCall(number, hashAt?.(number)), countCall(address, number)]
   const ofParent = before === undefined ? [countCall(address, number - 1)] : []
   const [reply, after, parentCount] = await ask([...calls, ...ofParent])
-  const body = await bodyOf(reply, query)
+  const body = await readBody(reply, query)
   if (typeof body !== 'object') return unreadable(body, number)
   const counts = { before: before ?? readCount(parentCount), after: readCount(after) }
   return conclude(reader, body, counts)
@@ -314,12 +322,12 @@ function isPassed({ kind }: BodyFinding, { passedBy }: BodyRun): boolean {
 async function readBodies({ query, ask }: Reader, numbers: readonly number[]): Promise<readonly BodyReply[]> {
   const callOf = (number: number) => bodyCall(number, query.hashAt?.(number))
   const replies = await ask(numbers.map(callOf))
-  const together = await Promise.all(replies.map((reply) => bodyOf(reply, query)))
+  const together = await Promise.all(replies.map((reply) => readBody(reply, query)))
   if (together.length > 0 && !together.includes(undefined)) return together
   const bodies: BodyReply[] = []
   for (const number of numbers) {
     const [reply] = await ask([callOf(number)])
-    const body = await bodyOf(reply, query)
+    const body = await readBody(reply, query)
     if (body === undefined) break
     bodies.push(body)
   }

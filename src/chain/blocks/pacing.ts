@@ -1,9 +1,8 @@
 import type { Clock } from '../../platform/clock.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import type { Arrivals } from './arrivals.js'
-import { createBlockPhase } from './blockPhase.js'
 import { fastestOf, type Pace, type SealedBlock } from './follower.js'
-import { createPhase } from './phase.js'
+import { createBlockPhase, createPhase } from './phase.js'
 
 /** Decides when the block poller polls next. */
 export type Pacing = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { rpcFailure, scriptedChain, scriptedPort } from '../../../test/support/scriptedChain.js'
 import type { Port, RpcReply } from '../../rpc/port.js'
-import { standingAt } from './shown.js'
+import { standingAt } from './chainView.js'
 
 const ADDRESS = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 const [ours, fork] = [0, 1].map((id) => scriptedChain(ADDRESS, [[], [], []], { id, forkedAt: 2 })) as [

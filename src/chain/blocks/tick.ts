@@ -1,14 +1,13 @@
+import type { Hash } from 'viem'
 import { type Clock, type Moment, momentOf } from '../../platform/clock.js'
 import { decodeHeader, headerCall, type LightHeader } from '../../rpc/codec.js'
 import type { Port, RpcReply } from '../../rpc/port.js'
 import type { ChainReader } from './chainReader.js'
 import type { ChainView } from './chainView.js'
 import type { Counting } from './counting.js'
-import type { SealedBlock } from './follower.js'
-import type { FollowerSet } from './followerSet.js'
+import type { FollowerSet, SealedBlock } from './follower.js'
 import type { Loop } from './loop.js'
 import type { Missed, Pacing } from './pacing.js'
-import { type Added, createPendingView } from './pendingView.js'
 import { decoded, isUnanswered, type Part, sealedOf } from './tickParts.js'
 
 export type TickOptions = {
@@ -29,7 +28,7 @@ export type TickOptions = {
 }
 
 /** One request to the endpoint, and the reports of its answer to the followers. */
-export type Tick = Missed & {
+type Tick = Missed & {
   run(loop: LoopState): Promise<void>
   /** When a tick last brought a head. */
   readonly tickedAt: Moment | undefined
@@ -199,4 +198,36 @@ function blockParts(answer: Answer, withPending: boolean): readonly Part[] {
     },
   }
   return [latest, pending]
+}
+
+/**
+ * A pending block's hashes. Those from the index `from` on were added since the last poll of the same block.
+ */
+type Added = { readonly number: number; readonly hashes: readonly Hash[]; readonly from: number }
+
+/** The pending block as polls have shown it, so that each of its hashes is looked up once. */
+type PendingView = {
+  /** Undefined if the block is not above the head: it is a stale answer, and pre-confirms nothing. */
+  added(block: LightHeader, head: number): Added | undefined
+  /** The next poll reports all hashes again. */
+  forget(): void
+}
+
+const NOTHING_SEEN = { number: -1, count: 0, last: undefined as Hash | undefined }
+
+function createPendingView(): PendingView {
+  let seen = NOTHING_SEEN
+  return {
+    added({ number: named, hashes }, head) {
+      const number = named ?? head + 1
+      if (number <= head) return undefined
+      const isSame = number === seen.number && hashes[seen.count - 1] === seen.last && seen.count > 0
+      const from = isSame ? seen.count : 0
+      seen = { number, count: hashes.length, last: hashes[hashes.length - 1] }
+      return { number, hashes, from }
+    },
+    forget() {
+      seen = NOTHING_SEEN
+    },
+  }
 }

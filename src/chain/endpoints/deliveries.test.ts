@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createProfile } from '../../rpc/profile.js'
 import { createShared } from '../environment.js'
-import { shareDeliveries } from './deliveries.js'
+import { shareDeliveries } from './endpointPool.js'
 
 const delivered = (window: number) => ({ window, pool: 4_000, batch: 100 })
 

@@ -1,27 +1,24 @@
 import type { Address, Chain, Client, Hash, Transport } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
+import type { BlockRef } from '../../ledger/slot.js'
 import { stoppableClock } from '../../platform/clock.js'
 import { createTurns, type Turns } from '../../platform/turns.js'
 import { limitBatches, READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import { type LaneReading, readLane } from '../../rpc/methods/readLane.js'
 import type { Port } from '../../rpc/port.js'
-import { createProfile, type ProfileWatch } from '../../rpc/profile.js'
-import { setProfile } from '../../rpc/profileOf.js'
+import { createProfile, type EndpointProfile, type ProfileWatch, setProfile } from '../../rpc/profile.js'
 import { seenPendingBlock } from '../../rpc/profileRules.js'
 import type { Endpoint, EndpointEvent, Limits } from '../../types/index.js'
 import { createTracker, type Tracker } from '../blocks/blockPoller.js'
-import type { Environment } from '../environment.js'
+import type { Environment, Shared } from '../environment.js'
 import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
 import { createDataFees, type DataFees } from './dataFees.js'
-import { shareDeliveries } from './deliveries.js'
 import { createEndpointSelector } from './endpointSelector.js'
 import { createFeeHistory, type FeeHistory } from './feeHistory.js'
-import { type HeldGate, holdGate } from './gates.js'
 import { createProber } from './prober.js'
 import { createReceipts, type Receipts } from './receipts.js'
-import type { RequestGate } from './requestGate.js'
-import { hasSingleSequencer } from './singleSequencer.js'
+import { type HeldGate, holdGate, type RequestGate } from './requestGate.js'
 import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and its state. */
@@ -289,4 +286,54 @@ function noReader(endpoints: readonly PoolEndpoint[]): TxlaneError {
     fate: 'notExecuted',
     metaMessages: endpoints.map((endpoint) => `${endpoint.port.name}: role ${endpoint.role}`),
   })
+}
+
+type Delivery = EndpointProfile['delivery']
+
+const URLS_MAX = 256
+
+/**
+ * A lane at a URL begins with the profile that deliveries of this process have learned there, even if their sender is
+ * closed. A transport without a URL cannot be recognised.
+ */
+export function shareDeliveries(
+  { deliveries }: Shared,
+  url: string | undefined,
+  profile: ProfileWatch,
+): void {
+  if (url === undefined) return
+  const known = deliveries.get(url) as Delivery | undefined
+  if (known !== undefined) profile.observe({ kind: 'delivered', delivery: known })
+  profile.onChange(({ before, now }) => {
+    // The known properties of a client are not kept: another client may answer at this URL next time.
+    if (now.delivery === before.delivery || now.client !== before.client) return
+    deliveries.delete(url)
+    deliveries.set(url, now.delivery)
+    const [oldest = url] = deliveries.keys()
+    if (deliveries.size > URLS_MAX) deliveries.delete(oldest)
+  })
+}
+
+/** One reference for all attempts that were made at a block, because there may be thousands of them. */
+const blockRefs = new WeakMap<BlockRef, BlockRef>()
+
+/** The newest block, for `Attempt.madeAt`. */
+export function newestBlock({
+  endpointPool,
+}: {
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
+}): BlockRef | undefined {
+  const { head } = endpointPool.tracker
+  if (head === undefined) return undefined
+  const ref = blockRefs.get(head) ?? { number: head.number, hash: head.hash }
+  blockRefs.set(head, ref)
+  return ref
+}
+
+/**
+ * True if one sequencer orders all transactions of the chain. The OP-stack definitions of viem have a fee oracle; any other
+ * chain states it in its definition as `custom: { singleSequencer: true }`.
+ */
+export function hasSingleSequencer({ custom, contracts }: Chain): boolean {
+  return custom?.singleSequencer === true || contracts?.gasPriceOracle !== undefined
 }

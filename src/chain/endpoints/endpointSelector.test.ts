@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { liar, openSeveral, otherChain, type Several } from '../../api/sender/severalEndpoints.fixture.js'
 import { transfer } from '../../api/sender/simLane.fixture.js'
-import { profileOf } from '../../rpc/profileOf.js'
+import { profileOf } from '../../rpc/profile.js'
 
 /** Something waits, so that the poller looks all the time. */
 async function busy(several: Several): Promise<void> {

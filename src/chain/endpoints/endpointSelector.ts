@@ -1,7 +1,10 @@
 import type { Clock } from '../../platform/clock.js'
+import { batchReads } from '../../rpc/batchReads.js'
+import { headerCall } from '../../rpc/codec.js'
+import type { RpcCall } from '../../rpc/port.js'
 import type { EndpointEvent, Limits } from '../../types/index.js'
 import type { Tracker } from '../blocks/blockPoller.js'
-import { createEndpointHealth, type Health } from './endpointHealth.js'
+import { readBlock } from '../blocks/evidenceReads.js'
 import type { PoolEndpoint } from './endpointPool.js'
 import type { Prober } from './prober.js'
 
@@ -10,7 +13,7 @@ import type { Prober } from './prober.js'
  * walked blocks, and it does not change back as soon as the former one is well again. The endpoints are compared during
  * ticks, with one request each now and then. There is no timer: without ticks there are no requests.
  */
-export type EndpointSelector = {
+type EndpointSelector = {
   readonly current: PoolEndpoint
   /** A tick of the current endpoint is over. */
   ticked(brought: boolean, tookMs: number): void
@@ -206,3 +209,79 @@ function rank({ profile }: PoolEndpoint): number {
 }
 
 const byRank = (endpoints: PoolEndpoint[]) => endpoints.sort((a, b) => rank(b) - rank(a))
+
+/** The state of an endpoint at the last look. */
+type Health = {
+  /** The last look brought an answer. */
+  answers: boolean
+  /**
+   * Whether the endpoint has the newest block that was walked (`same`), or a longer chain that stands on an older walked block
+   * (`forked`). Undefined for an endpoint that is behind, or shows other blocks altogether.
+   */
+  tip: 'same' | 'forked' | undefined
+  /** The number of its newest block. */
+  head: number
+  /** It shows a block on top of the newest walked one. */
+  above: boolean
+  tookMs: number
+  /** The endpoint is not read before this time, in clock milliseconds, unless there is no other. */
+  shunnedUntilMs: number
+}
+
+const LOOK_TIMEOUT_MS = 2_000
+
+/** Compares endpoints with the chain as it was walked. */
+function createEndpointHealth(parts: {
+  readonly endpoints: readonly PoolEndpoint[]
+  readonly tracker: () => Tracker
+  readonly prober: Prober
+  readonly clock: Clock
+  readonly limits: Limits
+}) {
+  const { tracker, prober, clock, limits } = parts
+  const healths = new Map(parts.endpoints.map((endpoint) => [endpoint, newHealth()]))
+  const of = (endpoint: PoolEndpoint) => healths.get(endpoint) as Health
+
+  async function look(endpoint: PoolEndpoint, onOtherChain: (endpoint: PoolEndpoint) => void): Promise<void> {
+    const health = of(endpoint)
+    const tip = tracker().head
+    const startedMs = clock.now()
+    const base = tip && baseOf(tip.number)
+    const beside = tip && base ? [tip.number, tip.number + 1, base.number].map(headerCall) : []
+    const calls: RpcCall[] = [...prober.identity.calls, headerCall('latest'), ...beside]
+    const timeoutMs = Math.min(LOOK_TIMEOUT_MS, limits.readTimeoutMs)
+    const replies = await batchReads(endpoint.port, calls, { timeoutMs })
+    const holds = prober.identity.holds(replies)
+    if (holds === false) return onOtherChain(endpoint)
+    const [latest, at, above, below] = replies.slice(prober.identity.calls.length).map(readBlock)
+    health.answers = holds === true && typeof latest?.number === 'number'
+    health.head = latest?.number ?? 0
+    health.tookMs = clock.now() - startedMs
+    health.above = above?.parentHash === tip?.hash
+    const longer = tip && health.head > tip.number && below !== undefined && below.hash === base?.hash
+    // An endpoint that claims more blocks than ours has to show that they stand on ours, since every endpoint of the
+    // chain shows its first blocks.
+    const same = at?.hash === tip?.hash && (health.above || health.head <= (tip?.number ?? 0))
+    health.tip = !tip || same ? 'same' : longer ? 'forked' : undefined
+  }
+
+  /** The oldest walked block that a reorg may leave in place: an endpoint that shows it is on our chain. */
+  function baseOf(tip: number) {
+    let number = Math.max(1, tip - limits.reorgHorizon)
+    while (number < tip && tracker().hashAt(number) === undefined) number++
+    return { number, hash: tracker().hashAt(number) }
+  }
+
+  return { of, look }
+}
+
+function newHealth(): Health {
+  return {
+    answers: false,
+    tip: undefined,
+    head: 0,
+    above: false,
+    tookMs: 0,
+    shunnedUntilMs: 0,
+  }
+}

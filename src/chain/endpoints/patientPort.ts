@@ -1,6 +1,7 @@
+import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
-import { isRateLimit } from '../../rpc/errors.js'
+import { isRateLimit, type RpcError } from '../../rpc/errors.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 
@@ -60,7 +61,7 @@ export function patientPort(
 }
 
 /** A stop of the patience ends the pause, so that no timer outlives its purpose. */
-export function pause({ clock, stop }: Patience, ms: number): Promise<void> {
+function pause({ clock, stop }: Patience, ms: number): Promise<void> {
   return new Promise((resolve) => {
     if (stop.aborted) return resolve()
     const cancel = clock.setTimer(end, ms)
@@ -106,6 +107,37 @@ function passingFailure(reply: RpcReply | undefined): RpcFailure | undefined {
   }
 }
 
-export function isPassingStatus(status: number): boolean {
+function isPassingStatus(status: number): boolean {
   return status < 400 || status >= 500 || PASSING_STATUSES.has(status)
+}
+
+const TRIES = 3
+
+/**
+ * Makes a read up to three times if an endpoint refuses it in words, which may be temporary ("header not found").
+ * `patientPort` repeats calls without an answer.
+ */
+export async function retryRead<t>(read: () => Promise<t>, patience: Patience): Promise<t> {
+  const { clock, untilMs, stop } = patience
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await read()
+    } catch (error) {
+      if (tried === TRIES || stop.aborted || clock.now() >= untilMs || !isWorthAsking(error)) throw error
+      await pause(patience, PAUSE_MS * tried)
+    }
+  }
+}
+
+/** A retry does not help against a wrong chain or a refused key. */
+export function isWorthAsking(error: unknown): boolean {
+  if (!isTxlaneError(error) || (error.code !== 'REJECTED' && error.code !== 'UNREACHABLE')) return false
+  const { status } = wordOf(error)
+  return status === undefined || isPassingStatus(status)
+}
+
+/** The words of the endpoint, in the error or in its cause. */
+function wordOf(error: unknown): Partial<RpcError> {
+  const { cause } = error as TxlaneError
+  return isTxlaneError(cause) ? wordOf(cause) : (error as Partial<RpcError>)
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import { defaultLimits } from '../../validate/limits.js'
+import { defaultLimits } from '../../validate/validateLane.js'
 import { createShared } from '../environment.js'
-import { holdGate } from './gates.js'
-import { createRequestGate, type Denial, type Grant } from './requestGate.js'
+import { createRequestGate, type Denial, type Grant, holdGate } from './requestGate.js'
 
 function open(limits: { requestsPerSecond?: number; callsPerSecond?: number } = {}) {
   const clock = createVirtualClock()

@@ -7,6 +7,8 @@ import {
 } from '../../delivery/requestBudget.js'
 import { redactText } from '../../errors/redact.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
+import type { Limits } from '../../types/index.js'
+import type { Environment } from '../environment.js'
 
 /** The number of calls that may leave now. `atMs` identifies the request when its end is reported. */
 export type Grant = { readonly calls: number; readonly atMs: number }
@@ -19,7 +21,7 @@ export type Denial = {
   readonly said: string
 }
 
-export type GateEnded = Omit<RequestEnded, 'atMs' | 'denied' | 'retryAfterMs'> & {
+type GateEnded = Omit<RequestEnded, 'atMs' | 'denied' | 'retryAfterMs'> & {
   readonly denial: Denial | undefined
 }
 
@@ -157,3 +159,32 @@ export function createRequestGate(parts: {
 
 const nothing = () => {}
 const seconds = (ms: number) => `${Math.ceil(ms) / 1_000} s`
+
+/** A reference to the request budget of a URL. */
+export type HeldGate = { readonly gate: RequestGate; release(): void }
+
+type Entry = { readonly gate: RequestGate; holders: number }
+
+/**
+ * The request budget of a URL, which all users of the URL in this process share if they have the same limits. A transport
+ * without a URL has its own budget.
+ */
+export function holdGate(
+  { clock, shared }: Environment,
+  { requestsPerSecond, callsPerSecond, restMsMax }: Limits,
+  url: string | undefined,
+): HeldGate {
+  const create = () => createRequestGate({ clock, limits: { requestsPerSecond, callsPerSecond }, restMsMax })
+  if (url === undefined) return { gate: create(), release() {} }
+  const key = [url, requestsPerSecond, callsPerSecond, restMsMax].join('|')
+  const entry = (shared.gates.get(key) as Entry | undefined) ?? { gate: create(), holders: 0 }
+  shared.gates.set(key, entry)
+  entry.holders++
+  return {
+    gate: entry.gate,
+    release() {
+      entry.holders--
+      if (entry.holders === 0 && shared.gates.get(key) === entry) shared.gates.delete(key)
+    },
+  }
+}

@@ -1,7 +1,7 @@
 import type { Lane } from '../../allocator/lane.js'
 import { createApart, type Moment } from '../../chain/endpoints/apart.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import type { SendAnswer } from '../../delivery/answer.js'
+import type { SendAnswer } from '../../delivery/settle.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Attempt } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'

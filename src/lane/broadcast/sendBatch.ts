@@ -1,6 +1,5 @@
-import { readCount } from '../../chain/blocks/evidenceReplies.js'
-import { answerOf, type SendAnswer } from '../../delivery/answer.js'
-import type { RequestEnd } from '../../delivery/settle.js'
+import { readCount } from '../../chain/blocks/evidenceReads.js'
+import { answerOf, type RequestEnd, type SendAnswer } from '../../delivery/settle.js'
 import type { Attempt } from '../../ledger/slot.js'
 import { type BatchAnswer, readBatchAnswer } from '../../rpc/batchAnswer.js'
 import { classifyReply } from '../../rpc/classify.js'

@@ -2,7 +2,7 @@ import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
-import { type AccountKind, accountKind } from '../../rpc/methods/accountKind.js'
+import { type AccountKind, accountKind } from '../../rpc/codec.js'
 import { getCode } from '../../rpc/methods/state.js'
 import type { Limits } from '../../types/index.js'
 

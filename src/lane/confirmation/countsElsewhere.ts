@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { readCount } from '../../chain/blocks/evidenceReplies.js'
+import { readCount } from '../../chain/blocks/evidenceReads.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { countCall } from '../../rpc/codec.js'
 

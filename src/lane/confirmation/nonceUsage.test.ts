@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
-import { simSignatures } from '../../../test/sim/signatures.js'
+import { simSignatures } from '../../../test/sim/simClient.js'
 import { ACCOUNT, openLane, type SimLane } from '../../api/sender/simLane.fixture.js'
 import type { Port } from '../../rpc/port.js'
 import type { LaneContext } from '../engine/context.js'

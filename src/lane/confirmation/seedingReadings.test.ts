@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import { createBook, HOLES_MAX } from '../../ledger/book.js'
+import { createBook } from '../../ledger/book.js'
+import { HOLES_MAX } from '../../ledger/nonceRange.js'
 import type { LaneContext } from '../engine/context.js'
 import { createSeeding, type Seed } from './seeding.js'
 

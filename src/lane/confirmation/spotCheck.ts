@@ -1,4 +1,4 @@
-import { readBlock } from '../../chain/blocks/evidenceReplies.js'
+import { readBlock } from '../../chain/blocks/evidenceReads.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { queueMicro } from '../../platform/microtask.js'

@@ -1,6 +1,6 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { Bounds } from '../../allocator/readings.js'
-import { readBlock } from '../../chain/blocks/evidenceReplies.js'
+import { readBlock } from '../../chain/blocks/evidenceReads.js'
 import { readEvidence } from '../../chain/blocks/nonceEvidence.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'

@@ -1,5 +1,5 @@
 import { concatHex, type Hex, isAddressEqual, RpcRequestError, zeroAddress } from 'viem'
-import { formatted } from '../../chain/endpoints/callForm.js'
+import { formatted } from '../../chain/endpoints/calls.js'
 import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { createTurnBatch } from '../../platform/microtask.js'

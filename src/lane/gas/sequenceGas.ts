@@ -1,6 +1,6 @@
 import { type Chain, type Hex, numberToHex } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import { formatted } from '../../chain/endpoints/callForm.js'
+import { formatted } from '../../chain/endpoints/calls.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { createTurnBatch } from '../../platform/microtask.js'
 import { decodeQuantity } from '../../rpc/codec.js'

@@ -1,6 +1,5 @@
 import { feeCap } from '../../ledger/fees.js'
-import type { Slot } from '../../ledger/slot.js'
-import { lastClaim, newestAttempt } from '../../ledger/slot.js'
+import { lastClaim, newestAttempt, type Slot } from '../../ledger/slot.js'
 import type { HoldReason, Stage } from '../../types/index.js'
 import type { WaitCause } from '../../types/wait.js'
 

@@ -7,8 +7,8 @@ import {
   type SerializeTransactionFn,
   type TransactionSerializable,
 } from 'viem'
-import { AccountFailure } from '../../errors/accountFailure.js'
 import { TxlaneError } from '../../errors/base.js'
+import { AccountFailure } from '../../errors/redactError.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { EnvelopeSigner, TxRequest } from '../../types/index.js'
 

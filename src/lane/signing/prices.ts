@@ -1,7 +1,7 @@
 import type { Chain, Client, FeeValues, Transport } from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import type { Tips } from '../../chain/endpoints/tips.js'
+import type { Tips } from '../../chain/endpoints/feeHistory.js'
 import { type Fees, feeCap } from '../../ledger/fees.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'

@@ -1,6 +1,6 @@
 import type { Lane } from '../../allocator/lane.js'
-import { AccountFailure } from '../../errors/accountFailure.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
+import { AccountFailure } from '../../errors/redactError.js'
 import { lastClaim } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'

@@ -1,7 +1,6 @@
 import type { LocalAccount } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
-import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { newestBlock } from '../../chain/endpoints/newestBlock.js'
+import { type EndpointPool, newestBlock } from '../../chain/endpoints/endpointPool.js'
 import type { Attempt } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
 import type { GasEstimator } from '../gas/gas.js'

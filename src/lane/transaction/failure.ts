@@ -1,7 +1,6 @@
 import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
-import { DATA_CHARS_MAX } from '../../chain/endpoints/replay.js'
-import type { ErrorTx } from '../../errors/base.js'
-import { TxlaneError } from '../../errors/base.js'
+import { DATA_CHARS_MAX } from '../../chain/endpoints/calls.js'
+import { type ErrorTx, TxlaneError } from '../../errors/base.js'
 import type { StoredFailure } from '../../types/store.js'
 
 const DETAILS_CHARS_MAX = 1_000

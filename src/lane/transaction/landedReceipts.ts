@@ -1,7 +1,7 @@
 import type { TransactionReceipt } from 'viem'
+import { replay } from '../../chain/endpoints/calls.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
-import { replay } from '../../chain/endpoints/replay.js'
 import type { Clock } from '../../platform/clock.js'
 import { raceAbort } from '../../platform/onAbort.js'
 import type { Landed } from '../../types/index.js'

@@ -12,7 +12,6 @@ import type {
   WaitReason,
   WaitStage,
 } from '../../types/index.js'
-import { checkCost } from '../../validate/feeBounds.js'
 import { FEES } from '../../validate/names.js'
 import { ownOptions, ownRequest } from '../../validate/own.js'
 import { isOutsideId, TRANSACTION } from '../../validate/stageOrder.js'
@@ -25,6 +24,7 @@ import {
   checkWait,
   unsupported,
 } from '../../validate/validate.js'
+import { checkCost } from '../../validate/validateFees.js'
 import { attemptsOf } from './attempts.js'
 import { assertChangeable, assertLaneOpen } from './cancelOutcome.js'
 import { INSPECT, printedTx } from './printed.js'

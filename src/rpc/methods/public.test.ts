@@ -3,8 +3,8 @@ import { createStubPort, hashOf, rawBlock } from '../../../test/contract/stubPor
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import * as index from '../../index.js'
 import { createLoader } from '../../platform/lazy.js'
+import { watchWhenLoaded } from './public.js'
 import * as reads from './reads.js'
-import { watchWhenLoaded } from './watchWhenLoaded.js'
 
 const address = '0x1111111111111111111111111111111111111111'
 

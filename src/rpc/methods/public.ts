@@ -1,14 +1,13 @@
 import type { Hex } from 'viem'
+import { systemClock } from '../../platform/clock.js'
 import { createLoader, whenLoaded } from '../../platform/lazy.js'
-import type { Block } from './decodeBlock.js'
-import type { GetBlockByNumberParameters } from './getBlockByNumber.js'
-import type { BlockReceipt, GetBlockReceiptsParameters } from './getBlockReceipts.js'
+import { checkMs } from './arguments.js'
+import type { Block, GetBlockByNumberParameters } from './getBlockByNumber.js'
+import type { WaitForCodeParameters, WaitForStorageParameters, WatchPendingParameters } from './polls.js'
 import type { LaneReading, ReadLaneParameters } from './readLane.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from './receipts.js'
 import type { ReadSource } from './source.js'
 import type { GetCodeParameters, GetStorageAtParameters, GetTransactionCountParameters } from './state.js'
-import type { WaitForCodeParameters, WaitForStorageParameters } from './waitFor.js'
-import type { WatchPendingParameters } from './watchPending.js'
-import { type Reads, watchWhenLoaded } from './watchWhenLoaded.js'
 
 // The public reads. The first call loads their implementation: most users of the root export only send, and
 // read nothing themselves.
@@ -143,4 +142,39 @@ export function watchPending(source: ReadSource, parameters: WatchPendingParamet
 
 function read<T>(use: (reads: Reads) => Promise<T>): Promise<T> {
   return whenLoaded(loadReads(), use)
+}
+
+type Reads = typeof import('./reads.js')
+
+/** `watchPending` with code that may have to be loaded first. A failure to load counts as a failed poll. */
+export function watchWhenLoaded(
+  load: () => Reads | Promise<Reads>,
+  source: ReadSource,
+  parameters: WatchPendingParameters,
+): () => void {
+  const { intervalMs = 200, signal, onError, clock = systemClock } = parameters
+  checkMs(intervalMs, 'intervalMs')
+  let stopped = false
+  let stop = () => {}
+
+  const over = () => stopped || signal?.aborted === true
+
+  async function begin(): Promise<void> {
+    if (over()) return
+    try {
+      await whenLoaded(load(), async ({ watchPending }) => {
+        if (!over()) stop = watchPending(source, parameters)
+      })
+    } catch (error) {
+      if (over()) return
+      stop = clock.setTimer(() => void begin(), intervalMs)
+      onError?.(error)
+    }
+  }
+
+  void begin()
+  return () => {
+    stopped = true
+    stop()
+  }
 }

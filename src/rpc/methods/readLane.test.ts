@@ -7,7 +7,7 @@ import {
   type StubAnswer,
 } from '../../../test/contract/stubPort.js'
 import type { RpcCall } from '../port.js'
-import { profileOf } from '../profileOf.js'
+import { profileOf } from '../profile.js'
 import { readLane } from './readLane.js'
 
 const address = '0x1111111111111111111111111111111111111111'

@@ -2,6 +2,8 @@ import type { Address, Hex } from 'viem'
 import { invalid } from '../../errors/invalid.js'
 import { batchReads } from '../batchReads.js'
 import {
+  type AccountKind,
+  accountKind,
   countCall,
   decodeCode,
   decodeHeader,
@@ -13,9 +15,8 @@ import {
 } from '../codec.js'
 import { isRateLimit, malformed, resultOf } from '../errors.js'
 import type { Port, RpcCall, RpcReply } from '../port.js'
-import { profileOf } from '../profileOf.js'
+import { profileOf } from '../profile.js'
 import { seenPendingBlock } from '../profileRules.js'
-import { type AccountKind, accountKind } from './accountKind.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
 import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './source.js'
 

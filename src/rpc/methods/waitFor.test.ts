@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createStubPort, type StubAnswer } from '../../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import { waitForCode, waitForStorage } from './waitFor.js'
+import { waitForCode, waitForStorage } from './polls.js'
 
 const address = '0x1111111111111111111111111111111111111111'
 const word = (digit: string) => `0x${digit.padStart(64, '0')}` as const

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createStubPort, hashOf, rawBlock, type StubAnswer } from '../../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import { watchPending } from './watchPending.js'
+import { watchPending } from './polls.js'
 
 const block = (digit: string): StubAnswer => ({ result: rawBlock({ hash: hashOf(digit) }) })
 const failed: StubAnswer = { failure: { kind: 'network', message: 'reset' } }

@@ -1,5 +1,5 @@
 import { boundedText, OversizedAnswer } from './boundedText.js'
-import type { HttpResponse } from './httpResponse.js'
+import type { HttpResponse } from './httpMessage.js'
 
 /** The target of a request, in the terms of an undici dispatcher. */
 export type Route = {

@@ -1,13 +1,12 @@
 import type { Chain, Client, Transport } from 'viem'
 import { invalid } from '../../errors/invalid.js'
 import { type Clock, systemClock } from '../../platform/clock.js'
-import type { EndpointRole, Port } from '../port.js'
+import type { BatchOptions, EndpointRole, Port, RpcCall, RpcReply } from '../port.js'
 import { type CustomRequest, createCustomPort } from './custom.js'
 import { createHttpPort } from './http.js'
-import { type MethodFilter, mayCall, withMethods } from './methodFilter.js'
 import { createWebSocketPort, type SocketClientLike } from './webSocket.js'
 
-export type PortsOfClientOptions = {
+type PortsOfClientOptions = {
   /** @default the machine's clock */
   readonly clock?: Clock | undefined
   /**
@@ -26,7 +25,7 @@ export type PortsOfClientOptions = {
  * A port with the role that the transport's `methods` option leaves it: `both`, unless the option excludes
  * sends or reads.
  */
-export type ClientPort = {
+type ClientPort = {
   readonly port: Port
   readonly role: EndpointRole
   /** The URL of an `http` transport. It may contain secrets. */
@@ -125,4 +124,44 @@ function roleOf(filter: MethodFilter | undefined): EndpointRole {
   const reads = mayCall(filter, 'eth_getBlockByNumber') && mayCall(filter, 'eth_getTransactionCount')
   if (!mayCall(filter, 'eth_sendRawTransaction')) return 'read'
   return reads ? 'both' : 'send'
+}
+
+/** viem's `methods` option of a transport. */
+type MethodFilter = {
+  readonly include?: readonly string[] | undefined
+  readonly exclude?: readonly string[] | undefined
+}
+
+/** True if viem's transport would allow the method. */
+function mayCall(filter: MethodFilter | undefined, method: string): boolean {
+  if (filter?.exclude?.includes(method)) return false
+  return filter?.include?.includes(method) ?? true
+}
+
+/** The port with viem's method filter in front: an excluded method is answered here, as unsupported. */
+function withMethods(port: Port, filter: MethodFilter | undefined): Port {
+  if (filter?.include === undefined && filter?.exclude === undefined) return port
+
+  async function batch(calls: readonly RpcCall[], options?: BatchOptions): Promise<readonly RpcReply[]> {
+    const allowed = calls.filter(({ method }) => mayCall(filter, method))
+    const replies = allowed.length === 0 ? [] : await port.batch(allowed, options)
+    let next = 0
+    return calls.map((each) => (mayCall(filter, each.method) ? replies[next++]! : excluded(each.method)))
+  }
+
+  return {
+    get name() {
+      return port.name
+    },
+    kind: port.kind,
+    stats: port.stats,
+    batch,
+    close: () => port.close(),
+  }
+}
+
+function excluded(method: string): RpcReply {
+  // The code of the error that viem's own filter throws (MethodNotSupportedRpcError).
+  const message = `the method ${method} is excluded by the transport's "methods" option`
+  return { ok: false, failure: { kind: 'rpc', code: -32004, message } }
 }

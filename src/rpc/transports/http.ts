@@ -1,14 +1,12 @@
-import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
+import { redactForeign, redactText } from '../../errors/redact.js'
+import { redactUrl } from '../../errors/redactUrl.js'
 import type { Clock } from '../../platform/clock.js'
-import { decodeAnswers, encodeCalls, errorObject } from '../envelope.js'
+import { decodeAnswers, encodeCalls, errorObject, takeCallIds } from '../envelope.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { OversizedAnswer, RESPONSE_BYTES_MAX, responseText } from './boundedText.js'
-import { takeCallIds } from './callIds.js'
-import { withoutCredentials } from './credentials.js'
 import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
-import type { HttpResponse } from './httpResponse.js'
+import { type HttpResponse, retryAfterMs, withoutCredentials } from './httpMessage.js'
 import { createRequestTimeouts, type RequestTimeout } from './requestTimeout.js'
-import { retryAfterMs } from './retryAfter.js'
 
 export type HttpPortOptions = {
   /** The URL to post to. User and password in it become a Basic `Authorization` header, as in viem. */

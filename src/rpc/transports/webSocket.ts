@@ -1,10 +1,9 @@
-import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
+import { redactForeign, redactText } from '../../errors/redact.js'
+import { redactUrl } from '../../errors/redactUrl.js'
 import type { Clock } from '../../platform/clock.js'
-import { encodeCalls } from '../envelope.js'
+import { decodeAnswers, encodeCalls, errorObject, takeCallIds } from '../envelope.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
-import { RESPONSE_BYTES_MAX } from './boundedText.js'
-import { takeCallIds } from './callIds.js'
-import { createFrames, type Frames } from './frames.js'
+import { OversizedAnswer, RESPONSE_BYTES_MAX } from './boundedText.js'
 import { createRequestTimeouts } from './requestTimeout.js'
 
 /** The part of viem's socket that the port uses. */
@@ -17,7 +16,7 @@ export type SocketLike = {
 /** The part of viem's socket client that the port uses. The client connects, pings, and reconnects. */
 export type SocketClientLike = { readonly socket: SocketLike; readonly url: string; close(): void }
 
-export type WebSocketPortOptions = {
+type WebSocketPortOptions = {
   /** `client.transport.getRpcClient` of a viem `webSocket` client. */
   readonly getRpcClient: () => Promise<SocketClientLike>
   /** The transport's name. It is the port's name until the URL is known, after the first connection. */
@@ -157,5 +156,103 @@ function failureOf(
   return {
     kind: 'network',
     message: error instanceof Error ? redactForeign(error.message) : 'the socket failed',
+  }
+}
+
+/** The open batches on one socket, by the id of their first call. */
+type Frames = {
+  /** Resolves when frames have answered the batch, or when `fail` ends it. Never rejects. */
+  expect(firstId: number, count: number): Promise<readonly RpcReply[]>
+  /** Handles a raw frame. Frames of other users (subscriptions, viem's own requests) are ignored. */
+  receive(data: unknown): void
+  /** Ends all open batches. */
+  fail(failure: RpcFailure): void
+  forget(firstId: number): void
+}
+
+type Open = {
+  readonly count: number
+  readonly replies: (RpcReply | undefined)[]
+  readonly resolve: (replies: readonly RpcReply[]) => void
+}
+
+/**
+ * Matches frames to batches. A batch may be answered by one array, by several arrays, or by one object per
+ * call. A frame of more than `charsMax` is not read; its batch is unknown, so it ends all open batches.
+ */
+export function createFrames(charsMax: number): Frames {
+  const open = new Map<number, Open>()
+
+  function fail(failure: RpcFailure): void {
+    const reply: RpcReply = { ok: false, failure }
+    for (const batch of open.values()) batch.resolve(batch.replies.map((own) => own ?? reply))
+    open.clear()
+  }
+
+  function receive(data: unknown): void {
+    if (typeof data === 'string' && data.length > charsMax) {
+      const { message } = new OversizedAnswer(charsMax)
+      return fail({ kind: 'malformed', message, cut: true })
+    }
+    const frame = typeof data === 'string' ? parse(data) : undefined
+    // One frame may answer calls of several batches, although no known server does so.
+    for (const [firstId, batch] of open) {
+      if (!concerns(frame, firstId, batch.count, open.size)) continue
+      const replies = decodeAnswers(frame, firstId, batch.count)
+      const whole = Array.isArray(frame) || !hasOwnId(frame, firstId, batch.count)
+      settle(firstId, batch, replies, whole)
+    }
+  }
+
+  function settle(firstId: number, batch: Open, replies: readonly RpcReply[], whole: boolean): void {
+    let missing = false
+    for (let index = 0; index < batch.count; index++) {
+      const reply = replies[index]
+      // If an array answers the batch, a missing part will not come. Beside single objects it may still come.
+      if (batch.replies[index] === undefined && (whole || isOwn(reply))) batch.replies[index] = reply
+      missing ||= batch.replies[index] === undefined
+    }
+    if (missing) return
+    open.delete(firstId)
+    batch.resolve(batch.replies as RpcReply[])
+  }
+
+  return {
+    expect: (firstId, count) =>
+      new Promise((resolve) => {
+        open.set(firstId, { count, replies: new Array(count).fill(undefined), resolve })
+      }),
+    receive,
+    fail,
+    forget: (firstId) => void open.delete(firstId),
+  }
+}
+
+function isOwn(reply: RpcReply | undefined): boolean {
+  return reply !== undefined && (reply.ok || reply.failure.kind !== 'malformed')
+}
+
+/** True if any part of the frame belongs to this batch. */
+function concerns(frame: unknown, firstId: number, count: number, openBatches: number): boolean {
+  if (Array.isArray(frame)) return frame.some((item) => hasOwnId(item, firstId, count))
+  if (hasOwnId(frame, firstId, count)) return true
+  // An error for a whole request has no id. It can only be assigned if a single batch is open.
+  return openBatches === 1 && errorObject(frame) !== undefined && idOf(frame) === null
+}
+
+function hasOwnId(item: unknown, firstId: number, count: number): boolean {
+  const id = Number(idOf(item) ?? Number.NaN)
+  return id >= firstId && id < firstId + count
+}
+
+function idOf(item: unknown): unknown {
+  return typeof item === 'object' && item !== null ? ((item as { id?: unknown }).id ?? null) : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

@@ -1,6 +1,6 @@
 import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
-import { risingAbove } from './enqueue.js'
+import { risingAbove } from './intake.js'
 import { transactionIn } from './samples.js'
 import { type Case, sleep } from './world.js'
 

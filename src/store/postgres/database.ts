@@ -2,7 +2,7 @@ import { TxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import { openPool, type PgClient, type PgPool, type PgStatement, type Row } from './driver.js'
 import { isConflict, isRefused, secretsOf, storeFailure } from './failure.js'
-import { migrate } from './migrate.js'
+import { migrate } from './migrations.js'
 import type { Settings } from './options.js'
 
 /** Runs statements on a connection pool, and classifies their failures. */

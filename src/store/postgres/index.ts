@@ -6,8 +6,7 @@ import { leaseVerbs } from './leases.js'
 import { type PostgresStoreOptions, settingsOf } from './options.js'
 import { outboxVerbs } from './outbox.js'
 import { createPruner } from './prune.js'
-import { readVerbs } from './readers.js'
-import { statementsOf } from './sql/index.js'
+import { readVerbs } from './reads.js'
 import { createWatchers } from './watchers.js'
 import { holderVerbs } from './writes.js'
 
@@ -31,7 +30,7 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const { schema, retentionMs, background, random } = settings
   const database = openDatabase(settings)
   const channel = `txlane:${schema}`
-  const context: Context = { database, sql: statementsOf(schema), channel, retentionMs }
+  const context: Context = { database, schema: `"${schema}"`, channel, retentionMs }
   const pruner = createPruner(context)
   const watchers = createWatchers({ database, channel, clock: background, random })
 

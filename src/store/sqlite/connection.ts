@@ -2,9 +2,17 @@ import type Libsql from 'libsql'
 import { isTxlaneError } from '../../errors/base.js'
 import { type Clock, systemClock } from '../../platform/clock.js'
 import { fromSqlite, isBusy, storeError } from './errors.js'
-import { loadDriver, type OpenDatabase, type OpenOptions, openDatabase, replacedError } from './open.js'
+import {
+  type Begin,
+  loadDriver,
+  type OpenDatabase,
+  type OpenOptions,
+  openDatabase,
+  type Part,
+  replacedError,
+  transact,
+} from './open.js'
 import { SQL } from './statements.js'
-import { type Begin, type Part, transact } from './transact.js'
 
 type Statement = Libsql.Statement<unknown[]>
 

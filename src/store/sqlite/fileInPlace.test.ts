@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { LaneKey, Lease, Store } from '../../types/store.js'
 import { liveIn, transactionIn } from '../contract/samples.js'
 import { isReplaced } from '../replaced.js'
-import { isSame } from './fileInPlace.js'
+import { isSame } from './open.js'
 import { sqliteStore } from './sqliteStore.js'
 
 const root = mkdtempSync(join(tmpdir(), 'txlane-in-place-'))

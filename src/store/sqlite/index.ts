@@ -1,2 +1,2 @@
-export type { SqliteStoreOptions } from './options.js'
+export type { SqliteStoreOptions } from './sqliteStore.js'
 export { sqliteStore } from './sqliteStore.js'

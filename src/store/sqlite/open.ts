@@ -1,13 +1,11 @@
-import { closeSync, openSync, statSync } from 'node:fs'
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type Libsql from 'libsql'
 import { TxlaneError } from '../../errors/base.js'
 import { storeError } from './errors.js'
-import { type FileInPlace, fileInPlace, identityOf, isSame } from './fileInPlace.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
-import { transact } from './transact.js'
 
-export type Database = Libsql.Database
+type Database = Libsql.Database
 type Driver = new (path: string) => Database
 
 export type OpenOptions = {
@@ -159,4 +157,90 @@ function migrate(database: Database, path: string): void {
 function read(database: Database, sql: string): number {
   const [value] = database.prepare(sql).raw().get() as [number]
   return value
+}
+
+export type Begin = 'BEGIN' | 'BEGIN IMMEDIATE'
+/** The part that failed: the work, or the COMMIT after it. */
+export type Part = 'work' | 'commit'
+
+/**
+ * Runs `work` in one transaction, which is committed as a whole or not at all. Throws the error of SQLite or
+ * `work`, or the result of `failed` if the transaction had begun. A COMMIT that fails may have succeeded
+ * nevertheless.
+ */
+export function transact<T>(
+  database: Libsql.Database,
+  begin: Begin,
+  work: () => T,
+  failed: (error: unknown, part: Part) => unknown = (error) => error,
+): T {
+  database.exec(begin)
+  let part: Part = 'work'
+  try {
+    const result = work()
+    part = 'commit'
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    const thrown = failed(error, part)
+    rollBack(database)
+    throw thrown
+  }
+}
+
+function rollBack(database: Libsql.Database): void {
+  try {
+    if (database.inTransaction) database.exec('ROLLBACK')
+  } catch {
+    // SQLite has rolled back by itself, for example after a full disk.
+  }
+}
+
+/** Returns true if the files of an open database are still those at its path. */
+type FileInPlace = () => boolean
+
+type Identity = { readonly dev: bigint; readonly ino: bigint; readonly size: bigint }
+
+/**
+ * Remembers the files of an open database, to detect that they were deleted, moved or replaced. An open file
+ * keeps its inode, so that no other file gets the same number meanwhile. SQLite continues to write to a file
+ * that has no name any more, while the next process that opens the path creates a new one and leads on it
+ * (https://www.sqlite.org/howtocorrupt.html, 2.4). The same applies to the write-ahead log and its index,
+ * whose locks belong to the database; they are beside the file that a link at the path leads to.
+ *
+ * Windows refuses to delete or rename the files while SQLite has them open. A file system without file
+ * numbers (FAT there, some network ones) reports 0: then only a missing file is detected.
+ */
+function fileInPlace(path: string): FileInPlace {
+  const beside = realOf(path)
+  const files = [path, `${beside}-wal`, `${beside}-shm`]
+  const opened = files.map(identityOf)
+  return () => files.every((file, index) => isSame(opened[index], identityOf(file)))
+}
+
+/**
+ * The identity of the file at a path, as far as the system distinguishes files; undefined if there is none.
+ */
+function identityOf(path: string): Identity | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    // The folder cannot be read, or no longer exists.
+    return undefined
+  }
+}
+
+export function isSame(opened: Identity | undefined, now: Identity | undefined): boolean {
+  // SQLite has not created the log yet, so there is nothing to compare.
+  if (opened === undefined) return true
+  if (now === undefined) return false
+  return opened.ino === 0n || (opened.ino === now.ino && opened.dev === now.dev)
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
 }

@@ -10,9 +10,8 @@ import { storeContract } from '../contract/storeContract.js'
 import { createConnection } from './connection.js'
 import { isBusy } from './errors.js'
 import { loadDriver, openDatabase } from './open.js'
-import { settingsOf } from './options.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
-import { sqliteStore } from './sqliteStore.js'
+import { settingsOf, sqliteStore } from './sqliteStore.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

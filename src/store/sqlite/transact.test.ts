@@ -5,8 +5,8 @@ import Libsql from 'libsql'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { LaneKey, Lease } from '../../types/store.js'
 import { hashIn, liveIn, transactionIn } from '../contract/samples.js'
+import { type Part, transact } from './open.js'
 import { sqliteStore } from './sqliteStore.js'
-import { type Part, transact } from './transact.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-transact-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { type CancelTimer, systemClock } from '../../../src/platform/clock.js'
 import { responseTo } from '../../sweep/responses.js'
-import type { Held } from './tellingStore.js'
+import type { Held } from './tells.js'
 
 /** Watches each request of this process by replacing `fetch`. */
 export type WatchedRequests = {

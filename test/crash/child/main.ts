@@ -6,10 +6,8 @@ import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { pause } from '../../support/pause.js'
 import { chainOf, openStore } from '../../sweep/opening.js'
 import type { LifeOrder } from '../asks.js'
-import { createCrashingFetch } from './crashingFetch.js'
-import { createCrashingStore } from './crashingStore.js'
+import { createCrashingFetch, createCrashingStore, createTrigger } from './crashes.js'
 import { tell } from './tells.js'
-import { createTrigger } from './trigger.js'
 import { createUser } from './user.js'
 
 // One life of the user's process: it opens the store of earlier lives, requests all open asks, and closes.

@@ -1,8 +1,7 @@
 import { KMS } from '@aws-sdk/client-kms'
 import { awsKmsAccount } from '../../../src/kms/index.js'
 import { derOf, keyPair, spkiOf } from '../../../src/kms/kms.fixture.js'
-import { type HttpAnswer, startHttpService } from './httpService.js'
-import { createScript, type StartService } from './service.js'
+import { createScript, type HttpAnswer, type StartService, startHttpService } from './service.js'
 
 const ARN = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
 const OTHER = `0x${'4d'.repeat(32)}` as const

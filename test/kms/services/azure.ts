@@ -3,8 +3,13 @@ import { KeyClient } from '@azure/keyvault-keys'
 import { secp256k1 } from '@noble/curves/secp256k1'
 import { azureKeyVaultAccount } from '../../../src/kms/index.js'
 import { derOf, spkiOf } from '../../../src/kms/kms.fixture.js'
-import { type HttpAnswer, type HttpRequest, startHttpService } from './httpService.js'
-import { createScript, type StartService } from './service.js'
+import {
+  createScript,
+  type HttpAnswer,
+  type HttpRequest,
+  type StartService,
+  startHttpService,
+} from './service.js'
 
 const VAULT = 'https://relayers.vault.azure.net'
 const VERSION = '78deebed173b48e48f55abf87ed4cf71'

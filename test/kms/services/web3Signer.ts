@@ -3,8 +3,7 @@ import { type Hex, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { web3SignerAccount } from '../../../src/kms/index.js'
 import { derOf } from '../../../src/kms/kms.fixture.js'
-import { type HttpAnswer, startHttpService } from './httpService.js'
-import { createScript, type StartService } from './service.js'
+import { createScript, type HttpAnswer, type StartService, startHttpService } from './service.js'
 
 const OTHER = `0x${'4d'.repeat(32)}` as const
 

@@ -1,19 +1,17 @@
 import { bursts, plainBurst, smallPoolBurst } from './bursts.js'
-import { cancel } from './cancel.js'
 import { delegated } from './delegated.js'
 import { foreign } from './foreign.js'
 import type { NodeCase } from './nodeCase.js'
 import { payouts } from './payouts.js'
+import { cancel, replace, speedUp } from './pooled.js'
 import { poolModel } from './poolModel.js'
 import { presets } from './presets.js'
 import { quickStart } from './quickStart.js'
 import { reads } from './reads.js'
 import { refusedCases } from './refused.js'
-import { replace } from './replace.js'
 import { reserved } from './reserved.js'
 import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
-import { speedUp } from './speedUp.js'
 
 /** The suite: every client runs all cases. */
 export const cases: readonly NodeCase[] = [

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { toHex } from 'viem'
-import { findAnvil } from '../../../tools/devnet/anvilPath.js'
+import { findAnvil } from '../../../tools/devnet/anvilProcess.js'
 import { counted, dropped, INTRINSIC, MINED, POOLED, refused } from '../refusals/names.js'
-import type { NodeDescription } from './description.js'
-import { markBySnapshot } from './snapshots.js'
+import { markBySnapshot, type NodeDescription } from './description.js'
 
 const AT_THE_BLOCK = 'it finds out when it makes the block'
 

@@ -33,7 +33,7 @@ export type Ability =
   | 'poolLimits'
 
 /** Resets the chain to its state at the time when this function was made. */
-export type Rewind = () => Promise<void>
+type Rewind = () => Promise<void>
 
 /** The properties of one client that the cases need. */
 export type NodeDescription = {
@@ -83,4 +83,12 @@ export type NodeDescription = {
   readonly burstLimitMs: number
   /** Its answer to each transaction that some node refuses, and the later state of the bytes. */
   readonly refusals: Readonly<Record<RefusalName, Expected>>
+}
+
+/** `evm_snapshot` and `evm_revert`, which anvil, Hardhat and Ganache have in common. */
+export async function markBySnapshot(rpc: PlainRpc): Promise<Rewind> {
+  const snapshot = await rpc.call('evm_snapshot')
+  return async () => {
+    if ((await rpc.call('evm_revert', snapshot)) !== true) throw new Error('evm_revert did not go back')
+  }
 }

@@ -1,8 +1,7 @@
 import { toHex } from 'viem'
 import { nodeFromNpm } from '../find/fromNpm.js'
 import { counted, dropped, INTRINSIC, MINED, POOLED, refused } from '../refusals/names.js'
-import type { NodeDescription } from './description.js'
-import { markBySnapshot } from './snapshots.js'
+import { markBySnapshot, type NodeDescription } from './description.js'
 
 /** At nonce 0 it executes every transaction, repeatedly, until a block is made. */
 const FIRST_NONCE = 1

@@ -1,8 +1,7 @@
 import { toHex } from 'viem'
 import { nodeFromNpm } from '../find/fromNpm.js'
 import { counted, INTRINSIC, MINED, POOLED, refused } from '../refusals/names.js'
-import type { NodeDescription } from './description.js'
-import { markBySnapshot } from './snapshots.js'
+import { markBySnapshot, type NodeDescription } from './description.js'
 
 export const hardhat: NodeDescription = {
   name: 'hardhat',

@@ -1,15 +1,29 @@
-import { anotherChain, unprotected } from './chains.js'
-import { gapped, reserved, second } from './delegated.js'
-import { belowBaseFee, costsMuch, noTip } from './fees.js'
-import { fullPool } from './fullPool.js'
-import { noFunds, noFundsForSecond } from './funds.js'
-import { gas } from './gas.js'
-import { invalid } from './malformed.js'
-import { gap, gapBehindOthers, tooLow } from './nonces.js'
+import {
+  fullPool,
+  gap,
+  gapBehindOthers,
+  gapped,
+  replacements,
+  reserved,
+  sameMined,
+  samePending,
+  second,
+  tooLow,
+} from './ofPool.js'
+import {
+  anotherChain,
+  belowBaseFee,
+  costsMuch,
+  data,
+  gas,
+  initCode,
+  invalid,
+  noFunds,
+  noFundsForSecond,
+  noTip,
+  unprotected,
+} from './ofTransaction.js'
 import type { Refusal } from './refusal.js'
-import { replacements } from './replacements.js'
-import { sameMined, samePending } from './sameBytes.js'
-import { data, initCode } from './sizes.js'
 
 export const refusals: readonly Refusal[] = [
   samePending,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasReceipt } from './hasReceipt.js'
+import { hasReceipt } from './accounts.js'
 
 const answering = (answer: () => unknown) => ({ call: async () => answer() })
 const failing = (words: string) =>

@@ -14,8 +14,7 @@ import { createHttpPort } from '../../../src/rpc/transports/http.js'
 import { pause } from '../../support/pause.js'
 import type { Fate } from '../refusals/names.js'
 import type { RunningNode } from '../run/startNode.js'
-import { freshAccount, mined } from './accounts.js'
-import { hasReceipt } from './hasReceipt.js'
+import { freshAccount, hasReceipt, mined } from './accounts.js'
 
 type Fields = Partial<TransactionSerializableEIP1559>
 export type Signed = { readonly raw: Hex; readonly hash: Hex }

@@ -1,16 +1,15 @@
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { Clock } from '../../../src/platform/clock.js'
 import { chance } from '../random.js'
 import { decodeTransaction, type SimTransaction } from '../transaction.js'
-import { refusal } from './admission.js'
-import { createBlockNames, type SimBlock } from './block.js'
+import { type AdmissionLimits, refusal } from './admission.js'
+import { createBlockNames, type SimBlock, type View } from './block.js'
 import { createBlockInProgress, type Lost } from './blockInProgress.js'
-import { genesisBlock } from './genesis.js'
-import { type ChainOptions, chainSettings } from './options.js'
-import type { Admission, Pool } from './pool.js'
-import { createPoolOf } from './poolOf.js'
+import { createGethSimPool } from './gethPool.js'
+import { type ChainOptions, type ChainSettings, chainSettings } from './options.js'
+import { type Admission, createPool, type Pool } from './pool.js'
 import type { ReorgOptions, SimChain } from './simChain.js'
-import { createViews } from './views.js'
+import type { State } from './state.js'
 
 export function createChain(options: ChainOptions): SimChain {
   const settings = chainSettings(options)
@@ -161,4 +160,91 @@ function createBeat(setTimer: Clock['setTimer'], intervalMs: number, tick: () =>
     },
     stop: () => cancel(),
   }
+}
+
+/** Block 0. Its hash and its chain id distinguish chains. */
+function genesisBlock(settings: ChainSettings, hash: Hash): SimBlock {
+  const { accounts, baseFeeWei, clock } = settings
+  const withCode = accounts.filter((account) => account.code !== undefined)
+  return {
+    number: 0,
+    hash: `0x${settings.chainId.toString(16).padStart(8, '0')}${hash.slice(10)}`,
+    parent: undefined,
+    sealed: true,
+    timestampS: Math.floor(clock.now() / 1_000),
+    baseFeeWei,
+    executed: [],
+    adjustments: [],
+    gasUsed: 0,
+    words: {},
+    state: {
+      accounts: new Map(
+        accounts.map(({ address, nonce = 0, balanceWei }) => [lower(address), { nonce, balanceWei }]),
+      ),
+      storage: new Map(),
+      code: new Map(withCode.map(({ address, code }) => [lower(address), code as `0x${string}`])),
+    },
+  }
+}
+
+function lower(address: Address): Address {
+  return address.toLowerCase() as Address
+}
+
+/** The views of the chain so far, for replicas that lag. */
+type Views = {
+  publish(head: SimBlock, pending: SimBlock | undefined): void
+  /** The view of a replica that is `lagMs` behind. */
+  at(lagMs: number): View
+}
+
+// The largest lag of a replica, in changes of the view.
+const VIEWS_MAX = 1_024
+
+function createViews({ clock, onView }: Pick<ChainSettings, 'clock' | 'onView'>): Views {
+  const views: View[] = []
+  return {
+    publish(head, pending) {
+      const view = { atMs: clock.now(), head, pending }
+      views.push(view)
+      onView(view)
+      if (views.length > VIEWS_MAX) views.splice(0, VIEWS_MAX / 2)
+    },
+    at(lagMs) {
+      const atMs = clock.now() - lagMs
+      let index = views.length - 1
+      if (lagMs > 0) while (index > 0 && (views[index] as View).atMs > atMs) index--
+      return views[index] as View
+    },
+  }
+}
+
+// geth accepts 128 KiB (core/txpool, txMaxSize). Smaller here, so that oversized data is quickly made.
+const BYTES_MAX = 4_096
+const DELEGATED_MAX_BASE = 4
+
+/** geth's pool if no rule of another client is requested; else one modelled on reth's. */
+function createPoolOf(settings: ChainSettings, state: State, baseFeeWei: () => bigint): Pool {
+  const { rules, gasLimit, replacement, nonceAheadMax, tipStated } = settings
+  const { chainId, transactionGasMax, tipWeiMin } = settings
+  const limits: AdmissionLimits = {
+    chainId,
+    transactionGasMax,
+    gasLimitMax: gasLimit,
+    tipWeiMin,
+    tipStated,
+    bytesMax: BYTES_MAX,
+  }
+  const isOther = replacement !== 'bothFees' || nonceAheadMax !== Number.POSITIVE_INFINITY || !tipStated
+  if ((rules === 'geth' || rules === 'latest') && !isOther) {
+    return createGethSimPool({ ...settings, limits, state })
+  }
+  return createPool({
+    ...limits,
+    nonceAheadMax,
+    executableMax: settings.executableMax,
+    gappedMax: settings.gappedMax,
+    delegatedMax: rules === 'base' ? DELEGATED_MAX_BASE : 1,
+    priceAt: replacement === 'effectivePrice' ? baseFeeWei : undefined,
+  })
 }

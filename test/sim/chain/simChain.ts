@@ -1,7 +1,7 @@
 import type { Address, Hash } from 'viem'
 import type { SimTransaction } from '../transaction.js'
 import type { Adjustment, SimBlock, View } from './block.js'
-import type { Forced } from './builder.js'
+import type { Forced } from './blockInProgress.js'
 import type { ChainSettings } from './options.js'
 import type { Admission, Pool } from './pool.js'
 

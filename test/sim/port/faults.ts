@@ -23,7 +23,7 @@ export type Faults = {
   /** Per call: a count at a tag is answered from an older view than the rest. */
   countBackwards: number
   /**
-   * A count at a tag is answered too high, by 1 to 5. Longer errors are timed faults (`drawTimedFaults.ts`).
+   * A count at a tag is answered too high, by 1 to 5. Longer errors are timed faults (`timedFault.ts`).
    */
   poisonedCount: number
   /** A call's result has the wrong shape. */

@@ -24,12 +24,12 @@ export type ReplicaOptions = {
 }
 
 /** Draws whether a fault strikes now. */
-export type Strikes = (fault: keyof Faults) => boolean
+type Strikes = (fault: keyof Faults) => boolean
 
 /** Answers one call as this replica, whose view is older by `staleMs`. */
-export type AnswerCall = (call: RpcCall, staleMs: number) => RpcReply
+type AnswerCall = (call: RpcCall, staleMs: number) => RpcReply
 
-export const STALE_MS_MAX = 6_000
+const STALE_MS_MAX = 6_000
 const TAGS: ReadonlySet<unknown> = new Set(['latest', 'pending', 'safe', 'finalized'])
 const POISON_APART_MS = 2_000
 
@@ -104,3 +104,57 @@ const MOODS: readonly RpcReply[] = [
 ]
 // Shapes that no decoder may accept as a value.
 const MALFORMED: readonly unknown[] = [undefined, 7, '0xzz', [], { unexpected: true }, 'internal']
+
+/** Executes the calls of a request that has arrived at a node. */
+type Execute = (calls: readonly RpcCall[], done: (replies: readonly RpcReply[]) => void) => void
+
+const TORN_MS_MAX = 400
+// The largest number of parts of a request, and the longest time between two.
+const PARTS_MAX = 3
+const APART_MS_MAX = 4
+
+export function createExecute(options: {
+  readonly clock: Clock
+  readonly random: Random
+  /** The node executes the calls of a request in parts if it has several transactions. */
+  readonly isInterleaving: boolean
+  readonly strikes: Strikes
+  readonly answerCall: AnswerCall
+}): Execute {
+  const { clock, random, isInterleaving, strikes, answerCall } = options
+
+  function partsOf(calls: readonly RpcCall[]): (readonly RpcCall[])[] {
+    const cuts = Array.from({ length: between(random, 0, PARTS_MAX - 1) }, () =>
+      between(random, 1, calls.length - 1),
+    ).sort((a, b) => a - b)
+    return [0, ...cuts].map((from, index) => calls.slice(from, cuts[index])).filter((part) => part.length > 0)
+  }
+
+  function runApart(
+    parts: readonly (readonly RpcCall[])[],
+    apartMsMax: number,
+    run: (part: readonly RpcCall[]) => readonly RpcReply[],
+    done: (replies: readonly RpcReply[]) => void,
+  ): void {
+    const [part = [], ...rest] = parts
+    const replies = run(part)
+    if (rest.length === 0) return done(replies)
+    clock.setTimer(
+      () => runApart(rest, apartMsMax, run, (more) => done([...replies, ...more])),
+      between(random, Math.min(20, apartMsMax >> 1), apartMsMax),
+    )
+  }
+
+  /** The calls in order, against one view, or in parts between which the world changes. */
+  return (calls, done) => {
+    const staleMs = strikes('staleRead') ? between(random, 200, STALE_MS_MAX) : 0
+    const run = (part: readonly RpcCall[]) => part.map((call) => answerCall(call, staleMs))
+    if (calls.length > 1 && strikes('torn')) {
+      runApart([calls.slice(0, calls.length >> 1), calls.slice(calls.length >> 1)], TORN_MS_MAX, run, done)
+    } else if (isInterleaving && calls.filter(isSend).length > 1)
+      runApart(partsOf(calls), APART_MS_MAX, run, done)
+    else done(run(calls))
+  }
+}
+
+const isSend = ({ method }: RpcCall) => method === 'eth_sendRawTransaction'

@@ -6,10 +6,10 @@ import type { View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
 import type { PortPlan } from '../plan.js'
 import { deriveRandom } from '../random.js'
-import { strikeOf } from './drawTimedFaults.js'
 import { type Faults, NO_FAULTS } from './faults.js'
 import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
+import { strikeOf } from './timedFault.js'
 import { createUntruth } from './untrue.js'
 
 /** The request budget of a sender spares an objecting endpoint for about this time. */

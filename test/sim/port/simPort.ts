@@ -2,9 +2,8 @@ import type { Hex } from 'viem'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
 import type { SimChain } from '../chain/simChain.js'
 import { between, chance } from '../random.js'
-import { createExecute } from './execute.js'
 import { type Faults, NO_FAULTS } from './faults.js'
-import { createReplica, type ReplicaOptions } from './replica.js'
+import { createExecute, createReplica, type ReplicaOptions } from './replica.js'
 
 export type SimPortOptions = ReplicaOptions & {
   /** Read at each request: later changes apply from then on. @default none */

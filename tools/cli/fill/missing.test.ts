@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { holesOf } from '../inspect/look.js'
-import type { Waiting } from '../inspect/pool.js'
+import { holesOf, type Waiting } from '../inspect/look.js'
 import { LISTED_MAX, missingIn, missingText } from '../shared/missing.js'
 import { Refusal } from '../shared/program.js'
 import { missingBelow } from './command.js'

@@ -1,9 +1,8 @@
 import { createColors } from 'picocolors'
 import { expect, test } from 'vitest'
 import type { EndpointProfile } from '../../../src/rpc/profile.js'
-import { holesOf, type Look } from './look.js'
-import { drawLane } from './picture.js'
-import type { Waiting } from './pool.js'
+import { drawLane } from './command.js'
+import { holesOf, type Look, type Waiting } from './look.js'
 
 const waitingAt = (...nonces: readonly number[]) => nonces.map((nonce) => ({ nonce }) as Waiting)
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Chain, type Client, createClient, defineChain, type HttpTransport, http } from 'viem'
 import { getChainId } from 'viem/actions'
-import { redactUrl } from '../../../src/errors/redact.js'
+import { redactUrl } from '../../../src/errors/redactUrl.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
 

@@ -1,11 +1,10 @@
+import { readFile, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type Hex, isHex, type LocalAccount } from 'viem'
 import { nativeAccount } from '../../../src/signer/index.js'
 import { badOption } from './commandLine.js'
-import { type KeystorePlace, openKeystore } from './keystore.js'
-import { HD_PATH, keyOfMnemonic } from './mnemonic.js'
 import { Refusal } from './program.js'
-import { readSecret } from './secretFile.js'
+import { askSecret } from './terminal.js'
 
 /**
  * Source of the key. The key itself is never an argument, because other users of the machine can read command
@@ -141,4 +140,95 @@ export function keyOf(text: string | undefined): Hex | undefined {
   const digits = text?.trim().replace(/^0x/i, '') ?? ''
   const key = `0x${digits}`
   return digits.length === 64 && isHex(key, { strict: true }) ? key : undefined
+}
+
+type KeystorePlace = { readonly path: string; readonly passwordFile: string | undefined }
+
+/** Decrypts the key of a keystore file (Web3 Secret Storage, version 3; scrypt or PBKDF2). @throws Refusal */
+async function openKeystore({ path, passwordFile }: KeystorePlace): Promise<Hex> {
+  const { decryptKeystoreJson, isKeystoreJson } = await import('ethers')
+  const text = await readPublic('--keystore', path)
+  if (!isKeystoreJson(text))
+    throw new Refusal(`${path} is no keystore (version 3, the format of geth and foundry).`)
+  const password =
+    passwordFile === undefined
+      ? await askSecret(`Password of ${path}: `, '--password-file')
+      : withoutNewline(await readSecret('--password-file', passwordFile))
+  try {
+    return (await decryptKeystoreJson(text, password)).privateKey as Hex
+  } catch (error) {
+    throw new Refusal(whyClosed(path, error))
+  }
+}
+
+/** An editor ends a file with a newline; a space may be part of the password. */
+const withoutNewline = (text: string): string => text.replace(/[\r\n]+$/, '')
+
+/** ethers names the invalid argument. Its short messages are fixed texts without secrets. */
+function whyClosed(path: string, error: unknown): string {
+  const { argument, shortMessage } = error as { argument?: unknown; shortMessage?: unknown }
+  if (argument === 'password') return `The password does not open ${path}.`
+  const why = typeof shortMessage === 'string' ? `: ${shortMessage}` : ''
+  return `${path} is a keystore that cannot be opened${why}.`
+}
+
+/** The derivation path of a mnemonic's first account (BIP-44, coin 60), as used by wallets and devnets. */
+const HD_PATH = "m/44'/60'/0'/0/0"
+
+/**
+ * Derives the key of a mnemonic at a path: 12 to 24 words of the English BIP-39 list, without a passphrase.
+ *
+ * @param place name of the source for error messages; no error shows a word of the mnemonic
+ * @throws Refusal
+ */
+async function keyOfMnemonic(words: string, hdPath: string, place: string): Promise<Hex> {
+  const { HDNodeWallet, Mnemonic } = await import('ethers')
+  const phrase = words.trim().toLowerCase().split(/\s+/).join(' ')
+  try {
+    return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(phrase), hdPath).privateKey as Hex
+  } catch (error) {
+    // ethers reports the violated rule, and the position of an invalid word instead of the word.
+    const { shortMessage } = error as { shortMessage?: unknown }
+    const why = typeof shortMessage === 'string' ? shortMessage : 'it cannot be read'
+    throw new Refusal(`${place} holds no mnemonic (12 to 24 English words, BIP-39): ${why}.`)
+  }
+}
+
+/** The option that names the file. */
+type FileOption = '--key-file' | '--keystore' | '--mnemonic-file' | '--password-file'
+
+/**
+ * Reads a secret, and refuses a file that other users may read. Windows has no file modes.
+ * @throws Refusal
+ */
+async function readSecret(option: FileOption, path: string): Promise<string> {
+  const mode = await fileMode(option, path)
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    const shown = (mode & 0o777).toString(8).padStart(4, '0')
+    throw new Refusal(`${path} has the mode ${shown}: others may read it. Run: chmod 600 ${path}`)
+  }
+  return contents(path)
+}
+
+/** Reads a file that other users may read. @throws Refusal */
+async function readPublic(option: FileOption, path: string): Promise<string> {
+  await fileMode(option, path)
+  return contents(path)
+}
+
+/**
+ * @throws Refusal if the path is not a file. The path is not shown then, because it may be the secret itself
+ */
+async function fileMode(option: FileOption, path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isFile()) return found.mode
+  throw new Refusal(
+    `${option} expects the path of a file, and found none. The given value is not shown: it may be a secret.`,
+  )
+}
+
+function contents(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => {
+    throw new Refusal(`${path} cannot be read.`)
+  })
 }

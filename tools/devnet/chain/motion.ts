@@ -1,7 +1,6 @@
 import { invalid } from '../../../src/errors/invalid.js'
 import type { FaultEngine } from '../faults/faults.js'
 import type { ChainView, SealedBlock } from './chainView.js'
-import type { Queue } from './queue.js'
 import type { ReorgOptions, Steps } from './steps.js'
 
 /** Advances the chain, by timer or by hand. One movement runs at a time, in the order of the calls. */
@@ -50,6 +49,24 @@ export function createMotion(options: {
         }
         await steps.reorg(depth, reorgOptions)
       })
+    },
+  }
+}
+
+/** Runs one task at a time, in the order of the calls. A failed task does not stop the next ones. */
+export type Queue = { run<t>(task: () => Promise<t>): Promise<t> }
+
+/**
+ * Steps, seals, reorganisations and direct writes to anvil share one queue, so that a flashblock never starts
+ * while the previous one is still being built.
+ */
+export function createQueue(): Queue {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    run(task) {
+      const result = last.then(task, task)
+      last = result.catch(() => undefined)
+      return result
     },
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/platform/clock.js'
 import { createGate } from './gate.js'
-import { createQueue } from './queue.js'
+import { createQueue } from './motion.js'
 import { startTicker } from './ticker.js'
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,7 +1,6 @@
 import type { NonceList } from './nonceList.js'
-import { createNoncer } from './noncer.js'
 import { createPoolAdmission } from './poolAdmission.js'
-import { createPoolContents } from './poolContents.js'
+import { createNoncer, createPoolContents } from './poolContents.js'
 import { createPoolPromotion } from './poolPromotion.js'
 import {
   GETH_LIMITS,

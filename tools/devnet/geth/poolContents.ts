@@ -1,7 +1,5 @@
 import { createFutureQueue, type FutureQueue } from './futureQueue.js'
-import { createLookup } from './lookup.js'
 import type { NonceList } from './nonceList.js'
-import type { Noncer } from './noncer.js'
 import type { GethLimits, PoolTransaction } from './poolTypes.js'
 import { createPricedList, type PricedList } from './pricedList.js'
 
@@ -80,5 +78,69 @@ export function createPoolContents<T extends PoolTransaction>(
     moved() {
       version++
     },
+  }
+}
+
+/** All transactions of the pool by hash: `lookup` of geth's `legacypool.go`. */
+type Lookup<T> = {
+  readonly byHash: ReadonlyMap<string, T>
+  readonly slots: number
+  add(tx: T): void
+  remove(hash: string): void
+  /** Whether a pooled transaction carries an authorization of the account. */
+  hasAuthorization(address: string): boolean
+}
+
+function createLookup<T extends PoolTransaction>(): Lookup<T> {
+  const byHash = new Map<string, T>()
+  const authorizations = new Map<string, Set<string>>()
+  let slots = 0
+
+  return {
+    byHash,
+    get slots() {
+      return slots
+    },
+    add(tx) {
+      byHash.set(tx.hash, tx)
+      slots += tx.slots
+      for (const authority of tx.authorities) {
+        const hashes = authorizations.get(authority) ?? new Set()
+        authorizations.set(authority, hashes.add(tx.hash))
+      }
+    },
+    remove(hash) {
+      const tx = byHash.get(hash)
+      if (tx === undefined) return
+      byHash.delete(hash)
+      slots -= tx.slots
+      for (const authority of tx.authorities) {
+        const hashes = authorizations.get(authority)
+        hashes?.delete(hash)
+        if (hashes?.size === 0) authorizations.delete(authority)
+      }
+    },
+    hasAuthorization: (address) => authorizations.has(address),
+  }
+}
+
+/** geth's `noncer`: the next nonce of each account, which falls back to the nonce in the head's state. */
+type Noncer = {
+  get(address: string): number
+  set(address: string, nonce: number): void
+  setIfLower(address: string, nonce: number): void
+  clear(): void
+}
+
+export function createNoncer(stateNonce: (address: string) => number): Noncer {
+  const nonces = new Map<string, number>()
+  const get = (address: string) => nonces.get(address) ?? stateNonce(address)
+  return {
+    get,
+    set: (address, nonce) => void nonces.set(address, nonce),
+    setIfLower(address, nonce) {
+      if (get(address) > nonce) nonces.set(address, nonce)
+    },
+    clear: () => nonces.clear(),
   }
 }

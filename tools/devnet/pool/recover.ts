@@ -1,6 +1,25 @@
 import type { Address, Hex } from 'viem'
 import type { AnvilRpc } from '../rpc/anvilRpc.js'
-import type { SignatureRow } from '../rpc/decode.js'
+import type { DecodedTx, SignatureRow } from '../rpc/decode.js'
+import type { Offer } from './poolBook.js'
+
+/** Recovers senders and authorities; undefined if the sender's signature is invalid. */
+export async function recoverOffers(
+  rpc: AnvilRpc,
+  txs: readonly DecodedTx[],
+): Promise<readonly (Offer | undefined)[]> {
+  const signers = await recoverAll(
+    rpc,
+    txs.flatMap(({ signature, authorizations }) => [signature, ...authorizations]),
+  )
+  let at = 0
+  return txs.map((tx) => {
+    const [from, ...authorities] = signers.slice(at, at + 1 + tx.authorizations.length)
+    at += 1 + tx.authorizations.length
+    if (from === undefined) return undefined
+    return { tx, from, authorities: [...new Set(authorities)].filter((address) => address !== undefined) }
+  })
+}
 
 // A loop around the ecrecover precompile: it calls address 1 for each 128-byte row of the calldata, and packs
 // the results. In mnemonic form: i = 0; while (i != calldatasize) { calldatacopy(0, i, 128); staticcall(gas,

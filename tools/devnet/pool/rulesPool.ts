@@ -1,18 +1,16 @@
 import type { Address, Hex } from 'viem'
-import type { Clock, Random } from '../../../src/platform/clock.js'
+import { type Clock, nextTurn, type Random } from '../../../src/platform/clock.js'
 import type { AnvilRpc } from '../rpc/anvilRpc.js'
-import { decodeTx } from '../rpc/decode.js'
-import { fail, ok, type RpcReply, SERVER_ERROR } from '../rpc/rpcTypes.js'
+import { type DecodedTx, decodeTx } from '../rpc/decode.js'
+import { fail, hexOf, ok, type RpcObject, type RpcReply, SERVER_ERROR } from '../rpc/rpcTypes.js'
+import { createStateCache } from './accountStates.js'
 import { type Arrival, createIntake, NODE_GONE } from './intake.js'
-import { createParallelServing } from './parallelServing.js'
 import type { Pool, SignForeign } from './pool.js'
 import type { Offer, PoolBook, PooledTx } from './poolBook.js'
-import { recoverOffers } from './recoverOffers.js'
+import { recoverOffers } from './recover.js'
 import { createStaging } from './staging.js'
-import { createStateCache } from './stateCache.js'
-import { waitingTx } from './waitingTx.js'
 
-export type RulesPoolOptions = {
+type RulesPoolOptions = {
   readonly rpc: AnvilRpc
   readonly book: PoolBook
   /** Serves requests in parallel, as geth does; undefined serves them one after the other. */
@@ -139,4 +137,84 @@ function viewsOf(book: PoolBook): Pick<Pool, 'waiting' | 'contentFrom' | 'runEnd
     runEnd: (from) => book.runEnd(from.toLowerCase() as Address),
     list: async () => [...book.entries()].map(({ tx, from }) => ({ hash: tx.hash, from, nonce: tx.nonce })),
   }
+}
+
+/** One call of a request that is being served. */
+type Served = { readonly request: object }
+
+// Maximum calls of one request that geth executes before another request gets its turn.
+const STEP_CALLS_MAX = 16
+
+/**
+ * Serves requests in parallel, with the calls of each request in order, as geth serves the requests of one
+ * client. The next request is drawn at random, so that batches interleave, and a later request may end before
+ * an earlier one.
+ */
+function createParallelServing<T extends Served>(options: {
+  readonly clock: Clock
+  readonly random: Random
+  readonly work: (calls: readonly T[]) => Promise<void>
+}): (calls: readonly T[]) => void {
+  const { clock, random } = options
+  const open = new Map<object, T[]>()
+  let isRunning = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    while (open.size > 0) {
+      const requests = [...open.keys()]
+      const request = requests[Math.floor(random() * requests.length)] as object
+      const calls = open.get(request) as T[]
+      const step = calls.splice(0, 1 + Math.floor(random() * STEP_CALLS_MAX))
+      if (calls.length === 0) open.delete(request)
+      await options.work(step)
+      // Other requests arrive in the meantime.
+      await nextTurn(clock)
+    }
+    isRunning = false
+  }
+
+  return (calls) => {
+    for (const call of calls) {
+      const waiting = open.get(call.request)
+      if (waiting === undefined) open.set(call.request, [call])
+      else waiting.push(call)
+    }
+    if (!isRunning) void run()
+  }
+}
+
+const TYPES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip7702: '0x4' }
+
+/** A waiting transaction in the format of `eth_getTransactionByHash`. */
+function waitingTx({ tx, from }: PooledTx): RpcObject {
+  return {
+    type: TYPES[tx.type],
+    ...(tx.chainId === undefined ? {} : { chainId: hexOf(tx.chainId) }),
+    hash: tx.hash,
+    nonce: hexOf(tx.nonce),
+    blockHash: null,
+    blockNumber: null,
+    transactionIndex: null,
+    from,
+    to: tx.to ?? null,
+    value: hexOf(tx.value),
+    gas: hexOf(tx.gas),
+    gasPrice: hexOf(tx.gasPrice ?? tx.maxFeePerGas),
+    ...feesOf(tx),
+    input: tx.data,
+    ...(tx.type === 'legacy' ? {} : { accessList: tx.accessList, yParity: hexOf(tx.signature.yParity) }),
+    v: hexOf(tx.type === 'legacy' ? legacyV(tx) : tx.signature.yParity),
+    r: tx.signature.r,
+    s: tx.signature.s,
+  }
+}
+
+function feesOf(tx: DecodedTx): RpcObject {
+  if (tx.gasPrice !== undefined) return {}
+  return { maxFeePerGas: hexOf(tx.maxFeePerGas), maxPriorityFeePerGas: hexOf(tx.maxPriorityFeePerGas) }
+}
+
+function legacyV({ chainId, signature }: DecodedTx): number {
+  return chainId === undefined ? 27 + signature.yParity : chainId * 2 + 35 + signature.yParity
 }

@@ -1,4 +1,4 @@
-import type { Queue } from '../chain/queue.js'
+import type { Queue } from '../chain/motion.js'
 import type { AnvilRpc } from '../rpc/anvilRpc.js'
 import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
 

@@ -1,12 +1,11 @@
 import type { EventName } from '../read/event.js'
 import { firstAt, type History } from './history.js'
-import { percentileOfSorted } from './percentile.js'
 
 /** Stages whose latency is measured: from the admission by `send` to the first event of the stage. */
 export const LATENCY_STAGES = ['accepted', 'preconfirmed', 'sealed'] as const
-export type LatencyStage = (typeof LATENCY_STAGES)[number]
+type LatencyStage = (typeof LATENCY_STAGES)[number]
 
-export type Spread = { readonly count: number } & Readonly<Record<'p50' | 'p90' | 'p99' | 'max', number>>
+type Spread = { readonly count: number } & Readonly<Record<'p50' | 'p90' | 'p99' | 'max', number>>
 
 export type Latency = {
   /** Absent if no transaction reached the stage. */
@@ -79,4 +78,9 @@ function binOf(ms: number): number {
 
 function edge(bin: number): number {
   return bin === 0 ? 0 : FACTOR ** bin
+}
+
+/** The smallest value at or below which the given share of the sorted values lies. Undefined without values. */
+export function percentileOfSorted(sorted: readonly number[], share: number): number | undefined {
+  return sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1]
 }

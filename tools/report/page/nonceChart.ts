@@ -2,9 +2,8 @@ import { number } from '../model/words.js'
 import { axis, baseOption, type Chart, createChart, legend } from './charts.js'
 import type { Colours } from './colours.js'
 import { type Data, nonceOf, type Problem, type Transaction } from './data.js'
-import { LEGEND, nonceSeries } from './nonceSeries.js'
+import { LEGEND, nonceSeries, rowsInView } from './nonceSeries.js'
 import { followPointer } from './pointer.js'
-import { rowsInView } from './view.js'
 
 export type NonceChart = {
   draw(colours: Colours): void

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { START } from '../report.fixture.js'
 import type { Data, Transaction } from './data.js'
 import { gwei } from './history.js'
-import { phasesOf } from './phases.js'
+import { phasesOf, rowsInView } from './nonceSeries.js'
 import { after } from './time.js'
 import { find } from './tools.js'
-import { rowsInView } from './view.js'
 
 const END = START + 10_000
 
