@@ -1,5 +1,6 @@
 import type { Attempt } from '../ledger/slot.js'
 import { queueMicro } from '../platform/microtask.js'
+import type { Turns } from '../platform/turns.js'
 import { createReread, isLeaseLost, type RereadOptions } from './journalReread.js'
 import { type Commit, createJournalWrite, type WriteSources } from './journalWrite.js'
 
@@ -33,6 +34,8 @@ type Then = { readonly done: () => void; readonly begun: (() => void) | undefine
 
 export type JournalOptions = WriteSources &
   RereadOptions & {
+    /** A write shares the turns of the event loop with the signatures before it. */
+    readonly turns: Pick<Turns, 'isSpent' | 'room'>
     /** A commit begins (event `committing`). Returns false if the slot does not want the bytes any more. */
     readonly begin: (nonce: number, token: number, claim: string | undefined) => boolean
     /** The bytes are known not to be in the store (event `notCommitted`). */
@@ -46,7 +49,7 @@ export type JournalOptions = WriteSources &
   }
 
 export function createJournal(options: JournalOptions): Journal {
-  const { store, lease } = options
+  const { store, lease, turns } = options
   const write = createJournalWrite(options)
   const reread = createReread(options)
   let items: Item[] = []
@@ -66,7 +69,10 @@ export function createJournal(options: JournalOptions): Journal {
   }
 
   async function drain(): Promise<void> {
-    while (!stopped && (items.length > 0 || touched)) await writeOnce()
+    while (!stopped && (items.length > 0 || touched)) {
+      if (turns.isSpent()) await turns.room()
+      await writeOnce()
+    }
     running = false
     for (const done of idle.splice(0)) done()
   }

@@ -4,6 +4,7 @@ import type { SlotAction, SlotEvent } from '../ledger/event.js'
 import type { Slot } from '../ledger/slot.js'
 import type { Transition } from '../ledger/transition.js'
 import type { Clock } from '../platform/clock.js'
+import type { Turns } from '../platform/turns.js'
 import { isReplaced } from '../store/replaced.js'
 import type { HoldReason } from '../types/index.js'
 import type { LaneKey, Lease, Store, StoredTransaction } from '../types/store.js'
@@ -65,6 +66,7 @@ export function createLane(options: {
   book: Book
   store: Store
   clock: Clock
+  turns: Pick<Turns, 'isSpent' | 'room'>
   duties: LaneDuties
   /** Tokens start above it: tokens of an earlier process must not be taken for ours. */
   tokenAbove: number
@@ -82,6 +84,7 @@ export function createLane(options: {
     lease,
     book,
     clock,
+    turns: options.turns,
     begin: (nonce, token, claim) => apply(nonce, { type: 'committing', token, claim }).row === 4,
     notCommitted: (nonce) => void apply(nonce, { type: 'notCommitted' }),
     changedTransactions: duties.changedTransactions,
