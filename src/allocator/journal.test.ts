@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
 import { TxlaneError } from '../errors/base.js'
 import { createBook } from '../ledger/book.js'
+import { createTurns } from '../platform/turns.js'
 import { attemptIn } from '../store/contract/samples.js'
 import { memoryStore } from '../store/memory.js'
 import type { LaneWrite, Lease, Store } from '../types/store.js'
@@ -33,6 +34,7 @@ test('P6: bytes of a failed write are not carried into the next one if they are 
     lease,
     book,
     clock,
+    turns: createTurns(clock),
     begin: (nonce, token, claim) =>
       wanted && book.apply(nonce, { type: 'committing', token, claim }).row === 4,
     notCommitted(nonce) {

@@ -4,6 +4,7 @@ import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
 import type { Clock } from '../platform/clock.js'
 import { queueMicro } from '../platform/microtask.js'
+import type { Turns } from '../platform/turns.js'
 import type { LaneWrite, Lease, Store, StoredTransaction } from '../types/store.js'
 
 /**
@@ -36,6 +37,8 @@ type Then = { readonly done: () => void; readonly begun: (() => void) | undefine
 
 export type JournalOptions = WriteSources &
   RereadOptions & {
+    /** A write shares the turns of the event loop with the signatures before it. */
+    readonly turns: Pick<Turns, 'isSpent' | 'room'>
     /** A commit begins (event `committing`). Returns false if the slot does not want the bytes any more. */
     readonly begin: (nonce: number, token: number, claim: string | undefined) => boolean
     /** The bytes are known not to be in the store (event `notCommitted`). */
@@ -49,7 +52,7 @@ export type JournalOptions = WriteSources &
   }
 
 export function createJournal(options: JournalOptions): Journal {
-  const { store, lease } = options
+  const { store, lease, turns } = options
   const write = createJournalWrite(options)
   const reread = createReread(options)
   let items: Item[] = []
@@ -69,7 +72,10 @@ export function createJournal(options: JournalOptions): Journal {
   }
 
   async function drain(): Promise<void> {
-    while (!stopped && (items.length > 0 || touched)) await writeOnce()
+    while (!stopped && (items.length > 0 || touched)) {
+      if (turns.isSpent()) await turns.room()
+      await writeOnce()
+    }
     running = false
     for (const done of idle.splice(0)) done()
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBook } from '../ledger/book.js'
 import { systemClock } from '../platform/clock.js'
+import { createTurns } from '../platform/turns.js'
 import { memoryStore } from '../store/memory.js'
 import type { Lease } from '../types/store.js'
 import { createLane } from './lane.js'
@@ -16,6 +17,7 @@ test('reports newly covered nonces with each count of a pool, without waiting fo
     book: createBook({ floor: 0 }),
     store,
     clock: systemClock,
+    turns: createTurns(systemClock),
     duties: {
       perform() {},
       moved() {},

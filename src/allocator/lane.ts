@@ -3,6 +3,7 @@ import type { Book } from '../ledger/book.js'
 import type { SlotAction, SlotEvent, Transition } from '../ledger/event.js'
 import type { Slot } from '../ledger/slot.js'
 import type { Clock } from '../platform/clock.js'
+import type { Turns } from '../platform/turns.js'
 import { isReplaced } from '../store/replaced.js'
 import type { HoldReason } from '../types/index.js'
 import type { LaneKey, Lease, Store, StoredTransaction } from '../types/store.js'
@@ -64,6 +65,7 @@ export function createLane(options: {
   book: Book
   store: Store
   clock: Clock
+  turns: Pick<Turns, 'isSpent' | 'room'>
   duties: LaneDuties
   /** Tokens start above it: tokens of an earlier process must not be taken for ours. */
   tokenAbove: number
@@ -81,6 +83,7 @@ export function createLane(options: {
     lease,
     book,
     clock,
+    turns: options.turns,
     begin: (nonce, token, claim) => apply(nonce, { type: 'committing', token, claim }).row === 4,
     notCommitted: (nonce) => void apply(nonce, { type: 'notCommitted' }),
     changedTransactions: duties.changedTransactions,

@@ -6,6 +6,7 @@ import { createLane, type Lane } from '../../src/allocator/lane.js'
 import { createBook } from '../../src/ledger/book.js'
 import type { Attempt } from '../../src/ledger/slot.js'
 import { stoppableClock } from '../../src/platform/clock.js'
+import { createTurns } from '../../src/platform/turns.js'
 import type { Lease } from '../../src/types/store.js'
 import { decodeTransaction } from '../sim/transaction.js'
 import { createVirtualClock } from '../sim/virtualClock.js'
@@ -58,6 +59,7 @@ async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]
     book: createBook({ floor: 0 }),
     store: { ...store, write: counted },
     clock,
+    turns: createTurns(clock),
     duties: {
       perform: () => {},
       moved: () => {},

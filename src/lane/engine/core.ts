@@ -26,6 +26,7 @@ export function createCore(options: EngineOptions) {
   const lane = createLane({
     ...options,
     clock,
+    turns: options.endpointPool.turns,
     duties: {
       perform: signals.perform,
       moved: signals.moved,

@@ -1,4 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { queueMicro } from '../../platform/microtask.js'
 import type { GroupBounds } from '../queue/groupBounds.js'
@@ -17,7 +18,8 @@ import {
 } from './reservationGate.js'
 import type { Signing } from './signing.js'
 
-type NonceAssignerContext = MarketReadsContext & ReservationGateContext & { readonly lane: Lane }
+type NonceAssignerContext = MarketReadsContext &
+  ReservationGateContext & { readonly lane: Lane; readonly endpointPool: Pick<EndpointPool, 'turns'> }
 
 /** Assigns nonces to queued transactions, as fast as the window, the money and the signer allow. */
 export type NonceAssigner = {
@@ -47,6 +49,7 @@ type NonceAssignerOptions = ReservationGateParts & {
 export function createNonceAssigner(options: NonceAssignerOptions): NonceAssigner {
   const { context, queue, signing, funds, bounds, budget } = options
   const { lane } = context
+  const { turns } = context.endpointPool
   const mayReserve = createReservationGate(context, options)
   const market = createMarketReads(context, run)
   let scheduled = false
@@ -74,6 +77,7 @@ export function createNonceAssigner(options: NonceAssignerOptions): NonceAssigne
     if (next === undefined || !mayReserve(next)) return
     // The current signatures leave, and answers are processed, before more are signed.
     if (signing.whole) await signing.whole
+    if (turns.isSpent()) await turns.room()
     // Known values are not awaited, so that an idle lane sends at once.
     const looking = options.fresh()
     if (looking) await looking
