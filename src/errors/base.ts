@@ -166,7 +166,6 @@ export type TxlaneErrorParameters = {
 
 /** The version in each error and each recording. A test compares it with package.json. */
 export const PACKAGE_VERSION = '0.1.0'
-const VERSION = `txlane@${PACKAGE_VERSION}`
 
 /**
  * The class of every error that txlane throws. Extends viem's `BaseError`, so `walk` finds the causes (for
@@ -192,7 +191,7 @@ export class TxlaneError extends BaseError {
   /**
    * The version of txlane that created the error, as `txlane@0.1.0`. The message names viem's version too.
    */
-  override readonly version: string = VERSION
+  override readonly version: string = `txlane@${PACKAGE_VERSION}`
 
   constructor(shortMessage: string, parameters: TxlaneErrorParameters) {
     // The account's own code knows the private key.
@@ -213,7 +212,7 @@ export class TxlaneError extends BaseError {
     this.fate = parameters.fate
     if (parameters.tx) this.tx = parameters.tx
     // Loggers print the stack, which is formatted when it is first read, so that it contains this line.
-    this.message += `\nVersion: ${VERSION}`
+    this.message += `\nVersion: ${this.version}`
   }
 }
 

@@ -18,7 +18,22 @@ const ROWS = 2_000
  * is repeated later; nothing depends on it.
  */
 export function createPruner({ database, schema, retentionMs }: Context): Pruner {
-  const text = pruneStatement(schema)
+  // Deletes a limited number of transactions that ended long ago, with their hashes. Rows that another
+  // process is deleting are skipped.
+  const text = `
+    WITH old AS (
+      SELECT t.chain, t.id FROM ${schema}.transactions t
+      WHERE t.ended_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
+      ORDER BY t.ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    ),
+    forgotten AS (
+      DELETE FROM ${schema}.transactions t USING old WHERE t.chain = old.chain AND t.id = old.id
+      RETURNING t.chain, t.id
+    ),
+    hashes_gone AS (
+      DELETE FROM ${schema}.hashes h USING forgotten f WHERE h.chain = f.chain AND h.id = f.id
+    )
+    SELECT count(*) AS count FROM forgotten`
   // The first write of a process prunes, because a process that is restarted often may never reach the next
   // time.
   let since = WRITES
@@ -45,22 +60,3 @@ export function createPruner({ database, schema, retentionMs }: Context): Pruner
     idle: () => running ?? Promise.resolve(),
   }
 }
-
-/**
- * Deletes a limited number of transactions that ended long ago, with their hashes. Rows that another
- * process is deleting are skipped.
- */
-const pruneStatement = (schema: string) => `
-  WITH old AS (
-    SELECT t.chain, t.id FROM ${schema}.transactions t
-    WHERE t.ended_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
-    ORDER BY t.ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
-  ),
-  forgotten AS (
-    DELETE FROM ${schema}.transactions t USING old WHERE t.chain = old.chain AND t.id = old.id
-    RETURNING t.chain, t.id
-  ),
-  hashes_gone AS (
-    DELETE FROM ${schema}.hashes h USING forgotten f WHERE h.chain = f.chain AND h.id = f.id
-  )
-  SELECT count(*) AS count FROM forgotten`
