@@ -50,7 +50,7 @@ const FLOORS: readonly string[] = [
   'outbox',
 ]
 
-/** `lane/queue` for src/lane/queue/rank.ts; undefined outside the library. */
+/** `lane/queue` for src/lane/queue/order.ts; undefined outside the library. */
 function floorOf(path: string): string | undefined {
   for (let folder = folderOf(path); folder !== ''; folder = folderOf(folder))
     if (FLOORS.includes(folder.replace(/^src\//, ''))) return folder.replace(/^src\//, '')

@@ -1,8 +1,11 @@
 import { createHeap } from '../../ledger/heap.js'
-import { before, type QueueEntry, SMALL } from './rank.js'
-import { createTiers } from './tiers.js'
 
-export type { QueueEntry } from './rank.js'
+/** An entry of a `PendingQueue`. */
+export type QueueEntry = {
+  readonly priority: number
+  readonly sequence: number
+  readonly group?: string | undefined
+}
 
 /**
  * Decides which transaction takes the next nonce. The highest priority goes first. Within a priority the
@@ -165,4 +168,174 @@ function goesBefore<T extends QueueEntry>(a: Candidate<T>, b: Candidate<T>): boo
   const [one, other] = [a.entry, b.entry]
   if (one.priority !== other.priority) return one.priority > other.priority
   return a.turn === b.turn ? before(one, other) : a.turn < b.turn
+}
+
+/** The groups of one priority. */
+type Tier<T> = {
+  readonly ranks: Map<string | undefined, Rank<T>>
+  /** The turn of the last entry that went. */
+  turn: number
+  size: number
+  /** With more ranks than this, the unneeded ones are removed. */
+  pruneAt: number
+}
+
+/** The entries of a queue by priority and group. */
+type Tiers<T extends QueueEntry> = {
+  readonly byPriority: ReadonlyMap<number, Tier<T>>
+  readonly rankCount: number
+  /** The tier of the priority, created if it does not exist. */
+  tierOf(priority: number): Tier<T>
+  /**
+   * The rank of the group, created if it does not exist. A group that starts anew begins at the current turn.
+   */
+  rankIn(tier: Tier<T>, group: string | undefined): Rank<T>
+  rankOf(entry: T): Rank<T> | undefined
+  /** The turn of the entry's group, or the turn that a new group would get. */
+  turnOf(entry: T): number
+  /** Resets an empty tier, so that the next entry of any group starts at the first turn. */
+  clear(priority: number, tier: Tier<T>): void
+  /** Forgets the empty groups whose turn has passed. A new rank would get the same turn. */
+  prune(tier: Tier<T>): void
+}
+
+/**
+ * This many empty tiers and ranks are kept, so that an idle lane does not create them again for each
+ * transaction.
+ */
+const EMPTY_MAX = 8
+
+function createTiers<T extends QueueEntry>(): Tiers<T> {
+  const byPriority = new Map<number, Tier<T>>()
+  let rankCount = 0
+
+  return {
+    byPriority,
+    get rankCount() {
+      return rankCount
+    },
+    tierOf(priority) {
+      let tier = byPriority.get(priority)
+      if (tier === undefined) {
+        tier = { ranks: new Map(), turn: 0, size: 0, pruneAt: SMALL }
+        byPriority.set(priority, tier)
+      }
+      return tier
+    },
+    rankIn(tier, group) {
+      let rank = tier.ranks.get(group)
+      if (rank === undefined) {
+        rank = createRank<T>(tier.turn)
+        tier.ranks.set(group, rank)
+        rankCount++
+      } else if (rank.members.size === 0 && rank.turn < tier.turn) rank.turn = tier.turn
+      return rank
+    },
+    rankOf: ({ priority, group }) => byPriority.get(priority)?.ranks.get(group),
+    turnOf({ priority, group }) {
+      const tier = byPriority.get(priority)
+      const rank = tier?.ranks.get(group)
+      return rank === undefined || rank.members.size === 0
+        ? Math.max(rank?.turn ?? 0, tier?.turn ?? 0)
+        : rank.turn
+    },
+    clear(priority, tier) {
+      tier.turn = 0
+      if (byPriority.size > EMPTY_MAX || tier.ranks.size > EMPTY_MAX) {
+        rankCount -= tier.ranks.size
+        byPriority.delete(priority)
+      } else for (const rank of tier.ranks.values()) rank.turn = 0
+    },
+    prune(tier) {
+      for (const [group, rank] of tier.ranks) {
+        if (rank.members.size > 0 || rank.turn > tier.turn) continue
+        tier.ranks.delete(group)
+        rankCount--
+      }
+      tier.pruneAt = Math.max(SMALL, 2 * tier.ranks.size)
+    },
+  }
+}
+
+/**
+ * The entries of one priority and one group, in order of arrival. Removed entries are skipped when they come
+ * to the front.
+ */
+type Rank<T> = {
+  /** Maps each entry to whether it may go. */
+  readonly members: Map<T, boolean>
+  /** The turn in which the next entry goes, among the groups of its priority (see `PendingQueue`). */
+  turn: number
+  put(entry: T, mayGo: boolean): void
+  remove(entry: T): void
+  first(): T | undefined
+}
+
+/** With fewer entries a rebuild is not worth its cost. */
+const SMALL = 64
+
+function createRank<T extends QueueEntry>(turn: number): Rank<T> {
+  // Nearly all entries arrive in the order in which they go; they are in `inOrder`, from index `at` on. Only
+  // an entry that arrives out of order pays for the comparisons of a heap.
+  let inOrder: T[] = []
+  let at = 0
+  let others = createHeap<T>(before)
+  const members = new Map<T, boolean>()
+
+  function skip(): void {
+    at++
+    if (at === inOrder.length || (at > SMALL && at * 2 > inOrder.length)) {
+      inOrder = inOrder.slice(at)
+      at = 0
+    }
+  }
+
+  function firstInOrder(): T | undefined {
+    for (let top = inOrder[at]; top !== undefined; top = inOrder[at]) {
+      if (members.has(top)) return top
+      skip()
+    }
+    return undefined
+  }
+
+  function firstOfOthers(): T | undefined {
+    for (let top = others.peek(); top !== undefined; top = others.peek()) {
+      if (members.has(top)) return top
+      others.pop()
+    }
+    return undefined
+  }
+
+  function rebuild(): void {
+    inOrder = [...members.keys()].sort((a, b) => a.sequence - b.sequence)
+    at = 0
+    others = createHeap<T>(before)
+  }
+
+  return {
+    members,
+    turn,
+    put(entry, mayGo) {
+      const isNew = !members.has(entry)
+      members.set(entry, mayGo)
+      if (!isNew) return
+      const last = inOrder[inOrder.length - 1]
+      if (last === undefined || before(last, entry)) inOrder.push(entry)
+      else others.push(entry)
+    },
+    remove(entry) {
+      members.delete(entry)
+      const stored = inOrder.length - at + others.size
+      if (stored > SMALL && members.size * 2 < stored) rebuild()
+    },
+    first() {
+      const a = firstInOrder()
+      const b = firstOfOthers()
+      return a === undefined || (b !== undefined && before(b, a)) ? b : a
+    },
+  }
+}
+
+function before(a: QueueEntry, b: QueueEntry): boolean {
+  return a.sequence < b.sequence
 }

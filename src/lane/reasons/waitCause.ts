@@ -1,7 +1,7 @@
 import { feeCap } from '../../ledger/fees.js'
 import { lastClaim, newestAttempt, type Slot } from '../../ledger/slot.js'
 import type { HoldReason, Stage } from '../../types/index.js'
-import type { WaitCause } from '../../types/wait.js'
+import type { WaitCause, WaitReason } from '../../types/wait.js'
 
 /** The known facts about one transaction. */
 export type TxFacts = {
@@ -10,10 +10,10 @@ export type TxFacts = {
   readonly nonce: number | undefined
   readonly hash: string | undefined
   /**
-   * Whether it ended without execution. `untold`: the store has not confirmed the end yet, so callers do not
+   * Whether it ended without execution. `unreported`: the store has not confirmed the end yet, so callers do not
    * see it.
    */
-  readonly ended: 'no' | 'told' | 'untold'
+  readonly ended: 'no' | 'reported' | 'unreported'
   readonly unresolved: boolean
   /** The store has it, and it is not being handed to another lane. */
   readonly kept: boolean
@@ -58,11 +58,11 @@ export type LaneFacts = {
   readonly sender: EndpointFacts
 }
 
-export type EndpointFacts = { readonly name: string; readonly said: string | undefined }
+type EndpointFacts = { readonly name: string; readonly said: string | undefined }
 
 /** Derives the cause of the wait from the facts. Undefined if the transaction waits for nothing. */
 export function waitCauseOf(tx: TxFacts, lane: LaneFacts): WaitCause | undefined {
-  if (tx.ended !== 'no') return tx.ended === 'untold' ? { for: 'journal' } : undefined
+  if (tx.ended !== 'no') return tx.ended === 'unreported' ? { for: 'journal' } : undefined
   if (tx.unresolved) return { for: 'evidence', nonce: undefined }
   if (!tx.kept) return { for: 'journal' }
   if (tx.nonce === undefined) return queuedCause(tx, lane)
@@ -131,7 +131,7 @@ export function waitCauseByStage({
 }: Pick<TxFacts, 'stage' | 'ended' | 'unresolved' | 'wanted' | 'hash' | 'receiptSaid'>):
   | WaitCause
   | undefined {
-  if (ended !== 'no') return ended === 'untold' ? { for: 'journal' } : undefined
+  if (ended !== 'no') return ended === 'unreported' ? { for: 'journal' } : undefined
   if (unresolved) return { for: 'evidence', nonce: undefined }
   switch (stage) {
     case 'queued':
@@ -154,4 +154,28 @@ function sealedCause({
   if (wanted === undefined) return undefined
   if (wanted === 'receipt') return { for: 'receipt', hash, said: receiptSaid }
   return { for: 'finality', stage: wanted }
+}
+
+const IN_QUEUE: ReadonlySet<WaitReason['for']> = new Set([
+  'estimate',
+  'condition',
+  'order',
+  'funds',
+  'hold',
+  'window',
+])
+const UNTIL_ACCEPTED: ReadonlySet<WaitReason['for']> = new Set(['endpoint', 'signature', 'journal'])
+const UNACCEPTED: ReadonlySet<Stage> = new Set(['queued', 'signed'])
+const UNSEALED: ReadonlySet<Stage> = new Set(['queued', 'signed', 'accepted', 'preconfirmed'])
+
+/**
+ * Whether the reason still fits the stage of the transaction. A reason from an earlier stage is out of date.
+ */
+export function isTimely(
+  waiting: WaitReason,
+  { stage, nonce }: { readonly stage: Stage; readonly nonce: number | undefined },
+): boolean {
+  if (IN_QUEUE.has(waiting.for)) return nonce === undefined && stage === 'queued'
+  if (UNTIL_ACCEPTED.has(waiting.for)) return nonce !== undefined && UNACCEPTED.has(stage)
+  return UNSEALED.has(stage)
 }

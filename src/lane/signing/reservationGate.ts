@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { Limits } from '../../types/index.js'
-import type { GroupBounds } from '../queue/groupBounds.js'
+import type { GroupBounds } from '../queue/groups.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { Signing } from './signing.js'
 

@@ -1,7 +1,7 @@
 import { hasEndedUnexecuted } from '../../store/ended.js'
 import { recordWith } from '../../store/recordWith.js'
 import type { StoredTransaction } from '../../types/store.js'
-import { isTimely } from '../reasons/timely.js'
+import { isTimely } from '../reasons/waitCause.js'
 import { Transaction } from './transaction.js'
 
 /** The record to store. It lacks a reason for waiting that belongs to an earlier stage. */

@@ -2,8 +2,7 @@ import { quoteOf } from '../../errors/quote.js'
 import type { LaneSnapshot } from '../../types/index.js'
 import type { WaitReason } from '../../types/wait.js'
 import { reasonOf } from '../reasons/sentence.js'
-import { isTimely } from '../reasons/timely.js'
-import { type TxFacts, waitCauseByStage } from '../reasons/waitCause.js'
+import { isTimely, type TxFacts, waitCauseByStage } from '../reasons/waitCause.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 
 /** The reason that the lease owner has stored, otherwise the one that follows from the stage. */
@@ -25,7 +24,7 @@ export function keptReason(transaction: Transaction): WaitReason | undefined {
 
 export function endedOf(transaction: Transaction): TxFacts['ended'] {
   if (!hasFailed(transaction)) return 'no'
-  return transaction.endPersisted ? 'told' : 'untold'
+  return transaction.endPersisted ? 'reported' : 'unreported'
 }
 
 /** The stage beyond a sealed block, or the receipt, for which a caller waits. */
