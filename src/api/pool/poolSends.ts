@@ -1,5 +1,4 @@
-import type { AdmissionTarget } from '../../lane/transaction/caller.js'
-import { type TimeLimit, timeLimit } from '../../lane/transaction/timeLimit.js'
+import { type AdmissionTarget, type TimeLimit, timeLimit } from '../../lane/transaction/caller.js'
 import type { Clock } from '../../platform/clock.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../../types/index.js'
 import { ownOptions, ownRequest } from '../../validate/own.js'

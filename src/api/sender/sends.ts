@@ -1,7 +1,13 @@
 import type { Chain } from 'viem'
 import { type Fate, TxlaneError } from '../../errors/base.js'
-import { type AdmissionTarget, added, type Caller, DEFAULT_TARGET } from '../../lane/transaction/caller.js'
-import { timedCaller, untilOf } from '../../lane/transaction/timeLimit.js'
+import {
+  type AdmissionTarget,
+  added,
+  type Caller,
+  DEFAULT_TARGET,
+  timedCaller,
+  untilOf,
+} from '../../lane/transaction/caller.js'
 import type { Transaction } from '../../lane/transaction/transaction.js'
 import type { OpenLane, OpenOptions } from '../../ownership/open.js'
 import type { Clock, Random } from '../../platform/clock.js'

@@ -3,7 +3,7 @@ import type { Lane } from '../../allocator/lane.js'
 import { type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
 import { block } from '../signing/block.js'
 import type { Signing } from '../signing/signing.js'
-import { describeAboveCeiling } from '../transaction/dear.js'
+import { describeAboveCeiling } from '../transaction/txError.js'
 
 export type SlotRepairContext = {
   readonly lane: Lane

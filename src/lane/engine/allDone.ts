@@ -1,7 +1,6 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { StoredTransaction } from '../../types/store.js'
-import type { Transaction } from '../transaction/transaction.js'
-import { hasFailed, hasReached } from '../transaction/transaction.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 
 type AllDoneContext = {
   readonly lane: Lane

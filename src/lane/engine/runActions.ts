@@ -17,9 +17,8 @@ import type { LaneSession } from '../session/laneSession.js'
 import { markLanded, markLandedUnseen, settleVerdict, update } from '../transaction/changes.js'
 import { sayGivenUp } from '../transaction/givenUp.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
-import { endWith } from '../transaction/transactionEvents.js'
+import { endWith, reportUnresolved } from '../transaction/transactionEvents.js'
 import { txError } from '../transaction/txError.js'
-import { reportUnresolved } from '../transaction/unresolved.js'
 
 type RunActionsContext = {
   readonly lane: Lane

@@ -85,16 +85,16 @@ export async function checkTuple(account: LocalAccount, authorization: SignedAut
  * They are signed again for each nonce, and cached while the transaction has the nonce.
  */
 export function createTupleSigner(chainId: number) {
-  const kept = new WeakMap<TxRequest, { nonce: number; list: readonly SignedAuthorization[] }>()
+  const cached = new WeakMap<TxRequest, { nonce: number; list: readonly SignedAuthorization[] }>()
 
   async function signAll(signer: LocalAccount, request: TxRequest, nonce: number) {
-    const known = kept.get(request)
+    const known = cached.get(request)
     if (known?.nonce === nonce) return known.list
     const list: SignedAuthorization[] = []
     let next = nonce
     for (const { contractAddress, signed } of tuplesOf(request))
       list.push(signed ?? (await signTuple(signer, { contractAddress, chainId, nonce: ++next })))
-    kept.set(request, { nonce, list })
+    cached.set(request, { nonce, list })
     return list
   }
 

@@ -1,7 +1,6 @@
 import type { CancelResult } from '../../types/index.js'
 import { fateOf, hasReached, type Transaction } from './transaction.js'
-import { txError } from './txError.js'
-import { closedError } from './waitErrors.js'
+import { closedError, txError } from './txError.js'
 import type { Waiting } from './waiting.js'
 
 /** The answer to callers that want a transaction to end, whichever process owns the lane. */

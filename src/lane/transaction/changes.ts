@@ -1,4 +1,4 @@
-import type { Hash } from 'viem'
+import type { Hash, TransactionReceipt } from 'viem'
 import type { TxlaneError } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { Slot, Used } from '../../ledger/slot.js'
@@ -7,7 +7,6 @@ import { recordWith } from '../../store/recordWith.js'
 import type { Stage } from '../../types/index.js'
 import type { StoredAttempt, StoredCosts, StoredTransaction } from '../../types/store.js'
 import { attemptsOf, attemptsWith, boundFields } from './attempts.js'
-import { storedFailure } from './failure.js'
 import {
   describe,
   endStage,
@@ -15,10 +14,11 @@ import {
   hasReached,
   type Notes,
   notesOf,
+  storedFailure,
   type Transaction,
   type WallClock,
 } from './transaction.js'
-import { rejectWaiters, tellReached } from './waiters.js'
+import { notifyReached, rejectWaiters } from './waiters.js'
 
 // This file contains every write to the record of a transaction. It also contains the writes to the memory-only
 // state that change several fields, or that several files need.
@@ -55,12 +55,7 @@ function change(transaction: Writable, changes: Changes, record = transaction.re
 /** Moves to a stage and notifies the waiters for it. A reorg may move it back. */
 export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock): void {
   if (transaction.stage !== stage) change(transaction, { stage, updatedAtMs: clock.wallNow() })
-  wake(transaction)
-}
-
-/** Notifies the waiters for the stages that it has reached. */
-function wake(transaction: Transaction): void {
-  tellReached(transaction, (wanted) => hasReached(transaction, wanted))
+  notifyReached(transaction)
 }
 
 /** It has this nonce from now on. Its attempts and its hash remain. */
@@ -139,7 +134,7 @@ export function unbind(transaction: Transaction, clock: WallClock): void {
   changes.stage = 'queued'
   if (record.stage !== 'queued' || record.hash !== undefined) changes.updatedAtMs = clock.wallNow()
   change(transaction, changes)
-  wake(transaction)
+  notifyReached(transaction)
 }
 
 /** Another transaction used its nonce. Bytes of it may have been sent at that nonce. */
@@ -167,18 +162,37 @@ export function setUnresolved(transaction: Transaction, isUnresolved: boolean): 
   if (!transaction.settled) change(transaction, { verdict: isUnresolved ? 'unresolved' : undefined })
 }
 
+/**
+ * viem's formatter of an OP-stack chain adds `l1Fee`. Receipts of blob transactions contain the blob fields.
+ */
+type Receipt = Pick<
+  TransactionReceipt,
+  'status' | 'gasUsed' | 'effectiveGasPrice' | 'blobGasUsed' | 'blobGasPrice'
+> & { readonly l1Fee?: unknown }
+
 /** Stores the result of its receipt. Returns true if a part of it was new. */
-export function noteResult(
-  transaction: Transaction,
-  { status, costs }: Pick<StoredTransaction, 'status'> & { readonly costs: StoredCosts | undefined },
-  clock: WallClock,
-): boolean {
+export function noteReceipt(transaction: Transaction, receipt: Receipt, clock: WallClock): boolean {
   const { record } = transaction
+  const { status } = receipt
+  const costs = costsOf(receipt)
   const isOtherStatus = record.status !== status
   const changes: Changes = { status, costs }
   if (isOtherStatus) changes.updatedAtMs = clock.wallNow()
   change(transaction, changes)
   return isOtherStatus || (costs !== undefined && record.costs === undefined)
+}
+
+/** Undefined if the receipt lacks the price, as on some chains. */
+function costsOf({ gasUsed, effectiveGasPrice, l1Fee, ...blob }: Receipt): StoredCosts | undefined {
+  if (typeof gasUsed !== 'bigint' || typeof effectiveGasPrice !== 'bigint') return undefined
+  const l1 = typeof l1Fee === 'bigint' ? { l1Fee } : {}
+  const blobFee = (blob.blobGasUsed ?? 0n) * (blob.blobGasPrice ?? 0n)
+  return {
+    gasUsed,
+    effectiveGasPrice,
+    ...l1,
+    totalFee: gasUsed * effectiveGasPrice + blobFee + (l1.l1Fee ?? 0n),
+  }
 }
 
 /** Ends it without execution. `settleEnd` notifies the waiters once the end is in the store. */
@@ -252,7 +266,7 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
   transaction.enqueuing = undefined
   if (!transaction.settled || hash !== stored.hash) transaction.landed = undefined
   transaction.notes = notesOf(stored)
-  wake(transaction)
+  notifyReached(transaction)
 }
 
 /** The receipt fields of the former record, if the lease owner has not read the receipt and this process has. */

@@ -5,11 +5,9 @@ import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
 import type { Clock } from '../../platform/clock.js'
 import { raceAbort } from '../../platform/onAbort.js'
 import type { Landed } from '../../types/index.js'
-import { update } from './changes.js'
-import { noteReceipt } from './costs.js'
+import { noteReceipt, update } from './changes.js'
 import type { Transaction } from './transaction.js'
-import { txError } from './txError.js'
-import { closedError } from './waitErrors.js'
+import { closedError, txError } from './txError.js'
 
 export type LandedReceiptsParts = {
   readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'receipts' | 'tracker'>

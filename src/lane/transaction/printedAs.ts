@@ -1,4 +1,5 @@
-import { INSPECT } from './printed.js'
+/** Symbol under which Node's console looks for an object's custom inspection. */
+export const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /**
  * Defines how a public object appears in JSON and in Node's `util.inspect`, and therefore in logs. Its

@@ -6,8 +6,7 @@ import type { RecordedFees, TxRecord, WaitReason } from '../../types/index.js'
 import type { StoredAttempt, StoredCosts, StoredTransaction } from '../../types/store.js'
 import { REVERTED } from '../../validate/stageOrder.js'
 import { attemptsOf } from './attempts.js'
-import { storedFailure } from './failure.js'
-import { describe, type Transaction } from './transaction.js'
+import { describe, storedFailure, type Transaction } from './transaction.js'
 
 /**
  * The record of a transaction that callers may store and print. `waitingFor`: the reason why it has not
@@ -47,6 +46,18 @@ export function recordOf(transaction: Transaction, waitingFor: WaitReason | unde
     ...(finishedAtMs === undefined || isHidden ? {} : { finishedAt: isoTime(finishedAtMs) }),
     ...(waitingFor === undefined ? {} : { waitingFor: waitingFor.sentence }),
   }
+}
+
+/** Prints a transaction: its record on one screen, with `attempts` only if there are several. */
+export function printedTx(
+  { attempts, ...record }: TxRecord,
+  options?: object,
+  inspect?: (value: object, options?: object) => string,
+): string | object {
+  const offers = attempts.map(({ nonce, hash, fees }) => `${nonce} ${hash} ${Object.values(fees).join(' ')}`)
+  const shown = attempts.length > 1 ? { ...record, attempts: offers } : record
+  // A caller that passes no `inspect` gets the object for a printer of its own.
+  return inspect ? `Tx ${inspect(shown, options)}` : shown
 }
 
 function revertedOf({ revertData: data }: StoredTransaction): NonNullable<TxRecord['error']> {

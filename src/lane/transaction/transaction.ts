@@ -1,14 +1,15 @@
+import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
+import { DATA_CHARS_MAX } from '../../chain/endpoints/calls.js'
 import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
-import type { ErrorTx, Fate, TxlaneError, TxlaneErrorCode } from '../../errors/base.js'
+import { type ErrorTx, type Fate, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { Landed, SendOptions, Stage, Tx } from '../../types/index.js'
-import type { StoredTransaction } from '../../types/store.js'
+import type { StoredFailure, StoredTransaction } from '../../types/store.js'
 import { errorTxOf, ORDER } from '../../validate/stageOrder.js'
-import type { AboveCeiling } from './dear.js'
-import { failureFrom } from './failure.js'
 import type { GivenUp } from './givenUp.js'
+import type { AboveCeiling } from './txError.js'
 import type { Waiter } from './waiters.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
@@ -218,4 +219,37 @@ export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'super
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
   return errorTxOf({ id, stage: publicStage(transaction), nonce, hash })
+}
+
+const DETAILS_CHARS_MAX = 1_000
+
+/** The stored form of the error with which a transaction ended. */
+export function storedFailure(error: TxlaneError): StoredFailure {
+  const { code, shortMessage: message, details } = error
+  const data = revertDataOf(error)
+  return {
+    code,
+    message,
+    ...(details ? { details: details.slice(0, DETAILS_CHARS_MAX) } : {}),
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+/**
+ * Rebuilds the error from its stored form. Its cause contains the revert data, as viem's decoders expect.
+ */
+function failureFrom({ code, message, details, data }: StoredFailure, tx: ErrorTx): TxlaneError {
+  const cause = data && revertCause(details ?? message, data)
+  return new TxlaneError(message, { code, fate: 'notExecuted', tx, ...(cause ? { cause } : { details }) })
+}
+
+/** An error that contains the revert data in the place where viem's decoders expect it. */
+export function revertCause(message: string, data: Hex): Error {
+  return new RpcRequestError({ body: {}, error: { code: 3, message, data }, url: 'redacted' })
+}
+
+function revertDataOf(error: TxlaneError): Hex | undefined {
+  const holder: unknown = error.walk((one) => one instanceof Error && 'data' in one && isHex(one.data))
+  const { data } = (holder instanceof BaseError ? holder : {}) as { readonly data?: Hex }
+  return data !== undefined && data.length > 2 && data.length <= DATA_CHARS_MAX ? data : undefined
 }

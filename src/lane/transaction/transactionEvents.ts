@@ -7,6 +7,8 @@ import type { Emitter } from '../emitter.js'
 import { end, refresh, settleEnd } from './changes.js'
 import { isOfFormerLife } from './stored.js'
 import { endStage, hasFailed, hasReached, type Transaction } from './transaction.js'
+import { unresolvedError } from './txError.js'
+import { rejectWaiters } from './waiters.js'
 
 type TransactionEventsContext = {
   readonly lane: Lane
@@ -68,4 +70,13 @@ export function emitStage({ events, txOf }: Listeners, transaction: Transaction)
   if (failure) return events.emit(endStage(failure.code), { tx, error: failure })
   if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed')
     events.emit(stage, { tx })
+}
+
+/**
+ * No process can determine whether it executed. Waiters are rejected, and `unresolved` is emitted because an
+ * operator has to decide.
+ */
+export function reportUnresolved({ events, txOf }: Listeners, transaction: Transaction): void {
+  rejectWaiters(transaction, unresolvedError(transaction))
+  events.emit('unresolved', { nonce: transaction.nonce ?? -1, tx: txOf(transaction) })
 }

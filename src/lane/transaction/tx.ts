@@ -26,10 +26,10 @@ import {
 } from '../../validate/validate.js'
 import { checkCost } from '../../validate/validateFees.js'
 import { attemptsOf } from './attempts.js'
+import { storedInTime, untilOf } from './caller.js'
 import { assertChangeable, assertLaneOpen } from './cancelOutcome.js'
-import { INSPECT, printedTx } from './printed.js'
-import { recordOf } from './record.js'
-import { kept, untilOf } from './timeLimit.js'
+import { INSPECT } from './printedAs.js'
+import { printedTx, recordOf } from './record.js'
 import { publicStage, type Transaction } from './transaction.js'
 import { RAW } from './txInternals.js'
 import type { Waiting } from './waiting.js'
@@ -167,7 +167,7 @@ class TxHandle implements Tx {
     checkSendOptions(options)
     checkCost(request, options)
     this.#checkChangeable('replace')
-    const replacement = await kept(clock, options, (caller) =>
+    const replacement = await storedInTime(clock, options, (caller) =>
       operations().replace(this.#transaction, request, options).then(caller.kept, caller.failed),
     )
     if (options.until !== 'queued') await waiting().accepted(replacement, untilMs)

@@ -1,6 +1,8 @@
 import type { TxlaneError } from '../../errors/base.js'
+import type { Clock } from '../../platform/clock.js'
 import type { Tx, WaitStage } from '../../types/index.js'
-import type { Transaction } from './transaction.js'
+import { hasReached, type Transaction } from './transaction.js'
+import { closedError, fateNow, txError, unresolvedError } from './txError.js'
 
 /** Callbacks of one wait; one of them is called, once. */
 export type Waiter = {
@@ -15,12 +17,12 @@ export type Waiter = {
   readonly over: (stage: Waiter['stage']) => void
 }
 
-/** Notifies the waiters for a stage that the transaction has reached. */
-export function tellReached(transaction: Transaction, has: (stage: Waiter['stage']) => boolean): void {
+/** Notifies the waiters for the stages that the transaction has reached. */
+export function notifyReached(transaction: Transaction): void {
   const { waiters } = transaction
   if (waiters === undefined) return
-  keepWaiters(transaction, ({ stage }) => !has(stage))
-  for (const waiter of waiters) if (has(waiter.stage)) settle(waiter)
+  keepWaiters(transaction, ({ stage }) => !hasReached(transaction, stage))
+  for (const waiter of waiters) if (hasReached(transaction, waiter.stage)) settle(waiter)
 }
 
 function settle({ stage, over, reached, failed, tx }: Waiter, error?: TxlaneError): void {
@@ -53,14 +55,103 @@ export function rejectWaitersFor(transaction: Transaction, stage: Waiter['stage'
   for (const waiter of waiters) if (waiter.stage === stage) settle(waiter, error)
 }
 
-export function addWaiter(transaction: Transaction, waiter: Waiter): void {
+function addWaiter(transaction: Transaction, waiter: Waiter): void {
   const { waiters } = transaction
   transaction.waiters = waiters === undefined ? [waiter] : [...waiters, waiter]
 }
 
 /** Returns false if the waiter was notified already. */
-export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
+function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
   const waits = transaction.waiters?.includes(waiter) ?? false
   keepWaiters(transaction, (other) => other !== waiter)
   return waits
+}
+
+type StageWaitsParts = {
+  readonly clock: Pick<Clock, 'now' | 'setTimer'>
+  readonly closing: AbortSignal
+  /** A caller waits from `begin` until `end`. */
+  readonly waits: { begin(): void; end(): void }
+  readonly txOf: (transaction: Transaction) => Tx
+}
+
+/** Callbacks of one caller. */
+export type StageCallbacks = Pick<Waiter, 'reached' | 'failed'>
+
+/** The callers that wait for a stage of a transaction. */
+type StageWaits = {
+  /** Resolves when the transaction has reached the stage. */
+  reach(transaction: Transaction, stage: WaitStage, interrupted: Promise<never>): Promise<void>
+  /** `untilMs`: in clock milliseconds. */
+  whenAccepted(transaction: Transaction, callbacks: StageCallbacks, untilMs?: number): void
+  /** A caller waits for this stage. The cost does not depend on the number of transactions. */
+  waitsFor(stage: WaitStage): boolean
+}
+
+export function createStageWaits({ clock, closing, waits, txOf }: StageWaitsParts): StageWaits {
+  /** Number of callers that wait for each stage. */
+  const counts = new Map<Waiter['stage'], number>()
+
+  /** Calls back at once if the stage is reached, or will not be; otherwise adds a waiter. */
+  function whenReached(
+    transaction: Transaction,
+    stage: Waiter['stage'],
+    { reached, failed }: StageCallbacks,
+  ): Waiter | undefined {
+    const { failure } = transaction
+    // An existing handle is kept as it is, because it may belong to another lane of the pool.
+    const tx = transaction.handle ?? txOf(transaction)
+    if (failure && transaction.endPersisted) failed(failure)
+    else if (transaction.unresolved) failed(unresolvedError(transaction))
+    else if (hasReached(transaction, stage)) reached(tx)
+    else if (closing.aborted) failed(closedError(transaction))
+    else {
+      const waiter: Waiter = { stage, reached, failed, tx, over }
+      waits.begin()
+      counts.set(stage, (counts.get(stage) ?? 0) + 1)
+      addWaiter(transaction, waiter)
+      return waiter
+    }
+    return undefined
+  }
+
+  function over(stage: Waiter['stage']): void {
+    waits.end()
+    counts.set(stage, (counts.get(stage) ?? 1) - 1)
+  }
+
+  return {
+    async reach(transaction, stage, interrupted) {
+      let waiter: Waiter | undefined
+      const reached = new Promise<Tx>((resolve, failed) => {
+        waiter = whenReached(transaction, stage, { reached: resolve, failed })
+      })
+      await Promise.race([reached, interrupted]).finally(() => {
+        if (waiter && dropWaiter(transaction, waiter)) over(stage)
+      })
+    },
+    whenAccepted(transaction, callbacks, untilMs) {
+      if (untilMs === undefined) return void whenReached(transaction, 'accepted', callbacks)
+      let cancel = () => {}
+      const waiter = whenReached(transaction, 'accepted', {
+        reached(tx) {
+          cancel()
+          callbacks.reached(tx)
+        },
+        failed(error) {
+          cancel()
+          callbacks.failed(error)
+        },
+      })
+      if (waiter === undefined) return
+      const late = () => {
+        if (!dropWaiter(transaction, waiter)) return
+        over('accepted')
+        const message = 'It was taken on, and no endpoint has accepted it in time. It goes on.'
+        callbacks.failed(txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), message))
+      }
+      cancel = clock.setTimer(late, Math.max(0, untilMs - clock.now()))
+    },
+    waitsFor: (stage) => (counts.get(stage) ?? 0) > 0,
+  }
 }
