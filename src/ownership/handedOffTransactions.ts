@@ -1,4 +1,4 @@
-import { createStoreSubscription } from '../lane/admission/storedById.js'
+import { createStoreSubscription } from '../lane/admission/followStored.js'
 import type { HandedOff, LaneSession } from '../lane/session/laneSession.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { Transaction } from '../lane/transaction/transaction.js'

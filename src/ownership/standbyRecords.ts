@@ -1,4 +1,4 @@
-import { findByIds, LOOKUP_BATCH } from '../lane/admission/storedById.js'
+import { findByIds, LOOKUP_BATCH } from '../lane/admission/followStored.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { Transaction } from '../lane/transaction/transaction.js'

@@ -93,7 +93,6 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/rpc/transports/http.ts',
   'src/lane/admission/newTransaction.ts',
   'src/lane/admission/withdrawals.ts',
-  'src/lane/admission/wallDeadlines.ts',
   'src/lane/queue/order.ts',
   'src/ownership/recoverLane.ts',
   'src/lane/session/laneSession.ts',

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { TxlaneError } from '../../errors/base.js'
+import { invalid } from '../../errors/invalid.js'
 import type { Clock, Random } from '../../platform/clock.js'
 import type { SendOptions, TxRequest } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
@@ -8,21 +9,16 @@ import { excessGas } from '../../validate/validate.js'
 import { feesAbove } from '../../validate/validateFees.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
-import type { AdmissionTarget } from '../transaction/caller.js'
+import type { AdmissionTarget, Caller } from '../transaction/caller.js'
 import { update } from '../transaction/changes.js'
 import { toStored } from '../transaction/stored.js'
 import type { Transaction } from '../transaction/transaction.js'
-import type { AdmissionParties } from './admissionListener.js'
+import { transactionOf } from '../transaction/txInternals.js'
 import type { SignAuthorities } from './authorities.js'
 import { createEnqueueBatcher } from './enqueueBatcher.js'
 import { idConflict, isSameRequest } from './idConflict.js'
 import { createNewTransaction } from './newTransaction.js'
 import { closedBeforeSend, createPersistence, type Persisting } from './persistence.js'
-import { createPredecessors, type UnknownPredecessor } from './predecessors.js'
-import { createSequenceNumbers } from './sequenceNumbers.js'
-import { createStoreFailures } from './storeFailures.js'
-
-export type { AdmissionListener } from './admissionListener.js'
 
 /**
  * Turns requests into transactions of the lane, in a leader and in a standby. One id stands for one
@@ -46,6 +42,24 @@ export type Admission = {
   /** A transaction with this sequence number is known: later ones get higher numbers. */
   seen(sequence: number): void
 }
+
+/** Receives the transactions that are admitted: the leader's intake, or a standby. */
+export type AdmissionListener = {
+  /** The transaction is new here. Called in the same event-loop turn in which that was found. */
+  readonly onAdmitting: (transaction: Transaction) => void
+  /** The transaction is persisted in the store and must be sent. */
+  readonly onAdmitted: (transaction: Transaction, options: SendOptions) => void
+  /** The transaction must not be sent after all. */
+  readonly onRejected: (transaction: Transaction) => void
+  /** The caller got an error with fate `inFlight`. If the store has the transaction, it must be sent. */
+  readonly onInDoubt: (id: string) => void
+}
+
+/** The listener that receives the transaction, and the caller that requested it. */
+type AdmissionParties = { readonly listener: AdmissionListener; readonly caller: Caller }
+
+/** A predecessor that this process does not know, and the argument that names it. */
+type UnknownPredecessor = { readonly argument: string; readonly id: string }
 
 const NO_UNKNOWNS: readonly UnknownPredecessor[] = []
 
@@ -71,17 +85,15 @@ export function createAdmission(parts: {
 }): Admission {
   const { session, endpointPool, store, random, clock, isOpen } = parts
   const { transactions, key } = session
-  const sequences = createSequenceNumbers()
+  let highestSequence = 0
   const newTransaction = createNewTransaction({
     key,
     endpointPool,
     clock,
     random,
-    nextSequence: sequences.next,
+    nextSequence,
   })
-  const predecessors = createPredecessors(session, isStored)
-  const storeFailure = createStoreFailures(store, key, clock)
-  const persistence = createPersistence({ session, store, clock, storeFailure, seen: sequences.seen, isOpen })
+  const persistence = createPersistence({ session, store, clock, seen, isOpen })
   const batcher = createEnqueueBatcher<Persisting>(store, clock, persistence)
   let closed = false
 
@@ -95,7 +107,7 @@ export function createAdmission(parts: {
     try {
       const transaction = newTransaction(withTuples(request, key.address), options, target)
       const unknown =
-        options.after === undefined ? NO_UNKNOWNS : predecessors.unknownOf(transaction, options.after)
+        options.after === undefined ? NO_UNKNOWNS : unknownPredecessors(transaction, options.after, session)
       const hasAuthorities = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
       const excess =
         excessGas(request, endpointPool.chain, endpointPool.tracker.newest) ??
@@ -125,7 +137,7 @@ export function createAdmission(parts: {
     // An earlier send with the same id may have been admitted, when blocks had more gas or the ceiling of its
     // group was higher.
     if (excess && !(await isStored(options.id))) throw excess
-    if (unknown.length > 0) await predecessors.assertStored(unknown, options.id)
+    if (unknown.length > 0) await assertStored(unknown, options.id, isStored)
     if (!hasAuthorities || transactions.has(transaction.id)) return persist(transaction, options, parties)
     await parts.authorities(transaction.request, request.authorize, (own) => {
       update(transaction, { request: own })
@@ -151,6 +163,14 @@ export function createAdmission(parts: {
     transaction.enqueuing = batcher.enqueue(toStored(transaction), { transaction, options, listener, caller })
   }
 
+  function nextSequence(): number {
+    return ++highestSequence
+  }
+
+  function seen(sequence: number): void {
+    highestSequence = Math.max(highestSequence, sequence)
+  }
+
   async function isStored(id: string | undefined): Promise<boolean> {
     return id !== undefined && (await store.find(key, { id })) !== undefined
   }
@@ -164,7 +184,67 @@ export function createAdmission(parts: {
     get keeping() {
       return batcher.asked
     },
-    nextSequence: sequences.next,
-    seen: sequences.seen,
+    nextSequence,
+    seen,
   }
+}
+
+/**
+ * Checks that each predecessor in `after` was known before the transaction, so that there can be no cycle.
+ * Returns the predecessors that this process does not know.
+ *
+ * @throws TxlaneError `INVALID` if a predecessor is impossible
+ */
+function unknownPredecessors(
+  { id, replaces }: Transaction,
+  after: readonly unknown[],
+  { key, transactions }: Pick<LaneSession, 'key' | 'transactions'>,
+): readonly UnknownPredecessor[] {
+  const unknown: UnknownPredecessor[] = []
+  for (const [index, one] of after.entries()) {
+    const argument = `options.after[${index}]`
+    const given = transactionOf(one)
+    const of = given?.id ?? (one as string)
+    if (of === id) throw invalid(argument, of, 'another transaction than itself')
+    if (of === replaces?.id) throw invalid(argument, of, 'another transaction than the one it replaces')
+    if (given === undefined && !transactions.has(of)) unknown.push({ argument, id: of })
+    if (given === undefined) continue
+    const { chainId, genesisHash } = given.lane
+    if (chainId !== key.chainId || genesisHash !== key.genesisHash)
+      throw invalid(argument, of, `a transaction of chain ${key.chainId}; this one is of chain ${chainId}`)
+  }
+  return unknown
+}
+
+/**
+ * Checks that the store has the predecessors.
+ *
+ * @throws TxlaneError `INVALID` if it has not, unless it has `own`, the id of the caller
+ */
+async function assertStored(
+  unknown: readonly UnknownPredecessor[],
+  own: string | undefined,
+  isStored: (id: string | undefined) => Promise<boolean>,
+): Promise<void> {
+  for (const { argument, id } of unknown) {
+    if (await isStored(id)) continue
+    // An earlier send with the same id may have outlived the records of its predecessors.
+    if (await isStored(own)) return
+    const expected = 'the id of a transaction that was sent before, on this chain and in this store'
+    throw invalid(argument, id, expected)
+  }
+}
+
+/**
+ * With a full queue no new transaction is admitted, but a known id is accepted.
+ * @throws `full` if the id is not known
+ */
+export async function requireKnown(
+  { store, session }: { readonly store: Pick<Store, 'find'>; readonly session: LaneSession },
+  id: string | undefined,
+  full: TxlaneError,
+): Promise<void> {
+  if (id !== undefined && session.transactions.has(id)) return
+  if (id !== undefined && (await store.find(session.key, { id }))) return
+  throw full
 }

@@ -21,7 +21,7 @@ export type EnqueueCallbacks<entry> = {
    * The entry is in the store. `enqueued` is undefined if the batcher was closed before the call to the
    * store. The result resolves when the entry is handled, or is undefined if it is handled already.
    */
-  readonly kept: (entry: entry, enqueued: Enqueued | undefined) => Promise<void> | undefined
+  readonly persisted: (entry: entry, enqueued: Enqueued | undefined) => Promise<void> | undefined
   /** The store did not accept the entry. Resolves when that is handled. */
   readonly failed: (entry: entry, error: unknown) => Promise<void>
 }
@@ -112,11 +112,11 @@ export function createEnqueueBatcher<entry>(
 function notifyEach<entry>(
   entries: readonly entry[],
   all: readonly Enqueued[],
-  kept: EnqueueCallbacks<entry>['kept'],
+  persisted: EnqueueCallbacks<entry>['persisted'],
 ): Promise<unknown> | undefined {
   let later: Promise<void>[] | undefined
   for (const [index, entry] of entries.entries()) {
-    const handled = kept(entry, all[index])
+    const handled = persisted(entry, all[index])
     if (handled) later = [...(later ?? []), handled]
   }
   return later && Promise.all(later)
@@ -125,7 +125,7 @@ function notifyEach<entry>(
 const ignore = () => {}
 const enqueueNothing: Store['enqueue'] = async () => []
 
-function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<entry> {
+function createBatch<entry>({ persisted, failed }: EnqueueCallbacks<entry>): Batch<entry> {
   const transactions: StoredTransaction[] = []
   const entries: entry[] = []
   let ask: Batch<entry>['ask'] = () => {}
@@ -139,7 +139,7 @@ function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<en
     }
   })
   const handled = answered.then(
-    async (all) => void (await notifyEach(entries, all, kept)),
+    async (all) => void (await notifyEach(entries, all, persisted)),
     async (error: unknown) => void (await Promise.all(entries.map((entry) => failed(entry, error)))),
   )
   return { transactions, entries, answered, handled, ask }

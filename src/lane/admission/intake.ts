@@ -1,21 +1,28 @@
+import type { Lane } from '../../allocator/lane.js'
 import type { TxlaneError } from '../../errors/base.js'
-import type { GroupPolicy, Limits, SendOptions, TxRequest } from '../../types/index.js'
+import { unboundBy } from '../../ledger/slot.js'
+import type { GroupPolicy, Limits, SendOptions, Tx, TxRequest } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
+import type { Emitter } from '../emitter.js'
 import { GroupedSet, queueRefusal } from '../queue/groups.js'
 import type { PendingQueue } from '../queue/pendingQueue.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { NonceAssigner } from '../signing/nonceAssigner.js'
 import type { AdmissionTarget, Caller } from '../transaction/caller.js'
+import { stopTimers } from '../transaction/changes.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
-import type { Admission } from './admission.js'
-import { type ArrivalsContext, createArrivals } from './arrivals.js'
-import { createDepartures, type DeparturesContext } from './departures.js'
-import { createDoubted } from './doubted.js'
-import { createLeaderListener } from './leaderListener.js'
-import { createOwnedTransactions } from './ownedTransactions.js'
+import { type Admission, type AdmissionListener, requireKnown } from './admission.js'
+import {
+  type ArrivalsContext,
+  createArrivals,
+  createDoubted,
+  createOwnedTransactions,
+  type OwnedTransactions,
+} from './arrivals.js'
+import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
 import type { Preparer } from './prepare.js'
 import { createReplacements, type ReplacementsContext } from './replacements.js'
-import { requireKnown } from './requireKnown.js'
 import { createWithdrawals, type WithdrawalsContext } from './withdrawals.js'
 
 type IntakeContext = ArrivalsContext &
@@ -132,7 +139,7 @@ export function createIntake(parts: IntakeParts): Intake {
   const listener = createLeaderListener(context, {
     owned,
     queued,
-    kept: parts.kept,
+    persisted: parts.kept,
     arm,
     prepare: preparer.add,
     ended,
@@ -225,5 +232,97 @@ export function createIntake(parts: IntakeParts): Intake {
         else fail(transaction, txError(transaction, 'CLOSED', 'notExecuted', CLOSED))
       }
     },
+  }
+}
+
+/** Queues and prepares the transactions that a leader admits. */
+function createLeaderListener(
+  context: {
+    readonly events: Emitter
+    readonly session: Pick<LaneSession, 'attachSignal'>
+    txOf(transaction: Transaction): Tx
+  },
+  parts: {
+    readonly owned: Pick<OwnedTransactions, 'mark'>
+    readonly queued: Set<Transaction>
+    /** A transaction was persisted with this sequence number. */
+    readonly persisted: (sequence: number) => void
+    /** Arms the caller's deadline. */
+    readonly arm: (transaction: Transaction) => void
+    readonly prepare: (transaction: Transaction) => void
+    readonly ended: (transaction: Transaction) => void
+    readonly onInDoubt: (id: string) => void
+  },
+): AdmissionListener {
+  const { events, session } = context
+  const { owned, queued, persisted, arm, prepare, ended } = parts
+  return {
+    onAdmitting(transaction) {
+      owned.mark(transaction)
+      queued.add(transaction)
+    },
+    onAdmitted(transaction, { signal }) {
+      persisted(transaction.sequence)
+      events.emit('queued', { tx: context.txOf(transaction) })
+      if (!hasFailed(transaction)) arm(transaction)
+      session.attachSignal(transaction, signal)
+      if (!hasFailed(transaction)) prepare(transaction)
+    },
+    onRejected(transaction) {
+      queued.delete(transaction)
+      if (hasFailed(transaction)) ended(transaction)
+    },
+    onInDoubt: parts.onInDoubt,
+  }
+}
+
+type DeparturesContext = {
+  readonly lane: Lane
+  readonly changed: Set<Transaction>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+}
+
+/** Takes transactions out of the queue that need no nonce of this lane any more. */
+function createDepartures(
+  { lane, changed, handedOff }: DeparturesContext,
+  parts: {
+    readonly owned: Pick<OwnedTransactions, 'release'>
+    /** Takes the transaction out of the queue. */
+    readonly leave: (transaction: Transaction) => void
+    /** Stops the preparation of the transaction. */
+    readonly dropPreparation: (transaction: Transaction) => void
+  },
+): Pick<Intake, 'reclaim' | 'hand' | 'left'> {
+  return {
+    reclaim(transaction, nonce) {
+      parts.leave(transaction)
+      parts.dropPreparation(transaction)
+      const { id: claim } = transaction
+      for (const slot of unboundBy([...lane.book.slots.values()], nonce, claim))
+        lane.apply(slot.nonce, { type: 'executedElsewhere', claim, token: lane.token() })
+    },
+    hand(transaction, to) {
+      parts.leave(transaction)
+      parts.dropPreparation(transaction)
+      stopTimers(transaction)
+      handedOff.set(transaction, handedTo(to, transaction))
+      changed.add(transaction)
+    },
+    left(transaction) {
+      handedOff.delete(transaction)
+      parts.owned.release(transaction)
+    },
+  }
+}
+
+/** The stored fields for the lane that receives the transaction, as if it had been sent there. */
+function handedTo(
+  lane: LaneKey,
+  { record: { lane: from, request, fingerprint, pooled = [] } }: Transaction,
+): Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'> {
+  return {
+    lane,
+    fingerprint: fingerprint === NO_FINGERPRINT ? NO_FINGERPRINT : fingerprintOf(lane.address, request),
+    pooled: [...new Set([...pooled, from.address])],
   }
 }

@@ -1,15 +1,21 @@
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { hasPrivateEndpoint } from '../../chain/endpoints/privateEndpoints.js'
 import type { TxlaneError } from '../../errors/base.js'
 import type { Limits } from '../../types/index.js'
 import type { WaitCause } from '../../types/wait.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import { txError } from '../transaction/txError.js'
 import { createEarlierEffects, type EarlierEffectsContext } from './earlierEffects.js'
 import { createEstimateQueue } from './estimateQueue.js'
-import { createEstimateResults, type PreparationOutcome } from './estimateResults.js'
-import { createGasRequests, type GasRequestOptions } from './gasRequests.js'
-import { createParkedTransactions, type ParkedContext } from './parkedTransactions.js'
-import { noPrivateWay } from './prepareErrors.js'
-import { createRepeatedEstimates, type RepeatedEstimatesContext } from './repeatedEstimates.js'
+import {
+  createEstimateResults,
+  createGasRequests,
+  createRepeatedEstimates,
+  type GasRequestOptions,
+  type PreparationOutcome,
+  type RepeatedEstimatesContext,
+} from './estimates.js'
 import type { Sequences } from './sequences.js'
 import { createUnknownEstimates, type UnknownEstimatesContext } from './unknownEstimates.js'
 
@@ -190,4 +196,81 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
 function afterOf({ record }: Transaction): readonly string[] {
   return record.needs?.after ?? []
+}
+
+function noPrivateWay(transaction: Transaction): TxlaneError {
+  const message = "It is private, and there is no 'send' endpoint."
+  return txError(transaction, 'INVALID', 'notExecuted', message)
+}
+
+type ParkedContext = {
+  readonly lane: Pick<Lane, 'book'>
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
+}
+
+/** The transactions that wait for another state of the chain before they are prepared again. */
+type ParkedTransactions = {
+  /** The transaction waits for the next sealed block, or for money. */
+  park(transaction: Transaction, cause: WaitCause): void
+  /**
+   * The transaction waits until its predecessor is visible: an earlier estimate would be about another state.
+   */
+  follow(transaction: Transaction): void
+  /** The transaction waits neither for a block nor for money. */
+  unpark(transaction: Transaction): void
+  unfollow(transaction: Transaction): void
+  isAwaitingFunds(transaction: Transaction): boolean
+  /** The transactions that wait for their predecessor. */
+  readonly following: ReadonlySet<Transaction>
+  /** All of them. */
+  readonly all: readonly Transaction[]
+  /** The transactions that wait for money. Some may have failed since. */
+  readonly forFunds: readonly Transaction[]
+  /** See `Preparer`. */
+  readonly unpaid: readonly Transaction[]
+  readonly size: number
+}
+
+/** Whether it waits for money, and the nonce below which all had been assigned when it stepped aside. */
+type Parked = { readonly isAwaitingFunds: boolean; readonly cursor: number }
+
+function createParkedTransactions(
+  { lane, endpointPool }: ParkedContext,
+  stepAside: (transaction: Transaction, cause: WaitCause) => void,
+): ParkedTransactions {
+  const { book } = lane
+  const parked = new Map<Transaction, Parked>()
+  const following = new Set<Transaction>()
+
+  return {
+    park(transaction, cause) {
+      stepAside(transaction, cause)
+      parked.set(transaction, { isAwaitingFunds: cause.for === 'funds', cursor: book.cursor })
+      endpointPool.tracker.wake()
+    },
+    follow(transaction) {
+      stepAside(transaction, { for: 'order', behind: transaction.record.needs?.follows })
+      following.add(transaction)
+      endpointPool.tracker.wake()
+    },
+    unpark: (transaction) => void parked.delete(transaction),
+    unfollow: (transaction) => void following.delete(transaction),
+    isAwaitingFunds: (transaction) => parked.get(transaction)?.isAwaitingFunds === true,
+    following,
+    get all() {
+      return [...parked.keys(), ...following]
+    },
+    get forFunds() {
+      return [...parked].filter(([, { isAwaitingFunds }]) => isAwaitingFunds).map(([one]) => one)
+    },
+    get unpaid() {
+      const isDue = ({ isAwaitingFunds, cursor }: Parked) => isAwaitingFunds && book.floor >= cursor
+      return [...parked]
+        .filter(([one, why]) => one.record.starved && isDue(why) && !hasFailed(one))
+        .map(([one]) => one)
+    },
+    get size() {
+      return parked.size + following.size
+    },
+  }
 }

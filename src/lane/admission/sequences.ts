@@ -1,12 +1,15 @@
+import type { Lane } from '../../allocator/lane.js'
 import type { TxlaneError } from '../../errors/base.js'
 import type { Slot } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
+import { hasEnded } from '../../store/ended.js'
+import type { Store } from '../../types/store.js'
 import type { Order } from '../queue/order.js'
-import { hasFailed, type Transaction } from '../transaction/transaction.js'
-import { dependencyError } from './conditions.js'
-import { createJournalOrder } from './journalOrder.js'
-import { createPredecessorLookup, type PredecessorLookupContext } from './predecessorLookup.js'
-import { createPredecessorState } from './predecessorState.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import { txError } from '../transaction/txError.js'
 
 /**
  * Keeps sequences in their order. Each transaction takes a nonce after its predecessor, is journaled no
@@ -56,7 +59,15 @@ export type SequenceParts = {
   readonly freed: () => void
 }
 
-export function createSequences(context: PredecessorLookupContext, parts: SequenceParts): Sequences {
+type SequencesContext = {
+  readonly lane: Lane
+  readonly store: Store
+  readonly clock: Clock
+  readonly errors: Repeats<Error>
+  readonly transactions: ReadonlyMap<string, Transaction>
+}
+
+export function createSequences(context: SequencesContext, parts: SequenceParts): Sequences {
   const { transactions, lane } = context
   // Successors by the id of their predecessor, until they are journaled themselves.
   const next = new Map<string, Transaction>()
@@ -162,5 +173,142 @@ export function createSequences(context: PredecessorLookupContext, parts: Sequen
     },
     before: predecessors.before,
     waits: predecessors.waits,
+  }
+}
+
+/** The error of a transaction whose predecessor ended without the wanted result. */
+export function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
+  return txError(
+    transaction,
+    'DEPENDENCY',
+    'notExecuted',
+    'A transaction that it depends on did not succeed.',
+    cause,
+  )
+}
+
+/** The predecessors of transactions in a sequence, and whether a state shows their effects. */
+type PredecessorState = {
+  /** The predecessor, if it is known here. */
+  of(transaction: Transaction): Transaction | undefined
+  /** Its predecessors that are not visible in any state yet, in their order. */
+  before(transaction: Transaction): readonly Transaction[]
+  /** Whether its predecessor is not visible in any state yet. */
+  waits(transaction: Transaction): boolean
+}
+
+function createPredecessorState(
+  { book }: Pick<Lane, 'book'>,
+  transactions: ReadonlyMap<string, Transaction>,
+): PredecessorState {
+  const of = ({ record: { needs } }: Transaction) =>
+    needs?.follows === undefined ? undefined : transactions.get(needs.follows)
+
+  /** Whether the state at `pending` includes its effects. */
+  function isShown(transaction: Transaction): boolean {
+    const { nonce } = transaction
+    return hasReached(transaction, 'preconfirmed') || (nonce !== undefined && nonce < book.coveredTo)
+  }
+
+  return {
+    of,
+    before(transaction) {
+      const found: Transaction[] = []
+      for (let one = of(transaction); one !== undefined && !isShown(one); one = of(one)) found.push(one)
+      return found.reverse()
+    },
+    waits(transaction) {
+      const before = of(transaction)
+      return before !== undefined && !isShown(before)
+    },
+  }
+}
+
+const LOOK_AGAIN_MS = 1_000
+
+/** Returns the function that looks up, in the store, a predecessor that is not known here. */
+function createPredecessorLookup(
+  context: SequencesContext,
+  parts: {
+    /** Whether the transaction still waits for the predecessor with this id. */
+    readonly isWaiting: (transaction: Transaction, id: string) => boolean
+    /** The predecessor has ended without execution. */
+    readonly endedBefore: (transaction: Transaction, id: string) => void
+    /** The predecessor has executed, or will. */
+    readonly released: (transaction: Transaction) => void
+  },
+): (transaction: Transaction, id: string) => void {
+  const { store, lane, clock, transactions } = context
+
+  /**
+   * The predecessor is not known here: it has ended, or is final. A caller may just be sending it again by its
+   * id. That does not change its end, and emits no event about it.
+   */
+  async function look(transaction: Transaction, id: string): Promise<void> {
+    const stored = await store.find(lane.key, { id })
+    if (!parts.isWaiting(transaction, id)) return
+    const before = transactions.get(id)
+    const isGone = stored ? hasEnded(stored.stage) : before === undefined
+    if (isGone || (before && hasFailed(before))) return parts.endedBefore(transaction, id)
+    // The predecessor is about to arrive.
+    if (stored === undefined || stored.stage === 'queued') return lookLater(transaction, id)
+    parts.released(transaction)
+  }
+
+  function lookLater(transaction: Transaction, id: string): void {
+    clock.setTimer(() => start(transaction, id), LOOK_AGAIN_MS)
+  }
+
+  function start(transaction: Transaction, id: string): void {
+    void look(transaction, id).catch((error: unknown) => {
+      reportError(context, error)
+      lookLater(transaction, id)
+    })
+  }
+
+  return start
+}
+
+/** Lets successors wait until the bytes of their predecessor were handed to the journal. */
+type JournalOrder = {
+  /** Whether the transaction has a nonce, but none of its bytes were handed to the journal. */
+  isUnsent(transaction: Transaction): boolean
+  /** Resolves when the transaction is not unsent any more. Undefined if it is not unsent now. */
+  waitFor(transaction: Transaction): Promise<void> | undefined
+  /** The bytes of a transaction with a successor were handed to the journal. */
+  mark(id: string): void
+  /** Resolves the waits for the transaction. */
+  release(id: string): void
+  /** The transaction is not reserved any more. */
+  forget(id: string): void
+}
+
+function createJournalOrder({ book }: Pick<Lane, 'book'>): JournalOrder {
+  // Ids of reserved transactions whose bytes were handed to the journal.
+  const handed = new Set<string>()
+  // The waits for that, by the same id. A list, because an abandoned signature may still be under way, beside
+  // the one for the next nonce.
+  const waits = new Map<string, (() => void)[]>()
+
+  function isUnsent({ id, nonce }: Transaction): boolean {
+    const slot = nonce === undefined ? undefined : book.get(nonce)
+    return slot?.state === 'reserved' && slot.claim === id && !handed.has(id)
+  }
+
+  return {
+    isUnsent,
+    waitFor(transaction) {
+      if (!isUnsent(transaction)) return undefined
+      const { id } = transaction
+      return new Promise((resolve) => void waits.set(id, [...(waits.get(id) ?? []), resolve]))
+    },
+    mark: (id) => void handed.add(id),
+    release(id) {
+      const waiting = waits.get(id)
+      if (waiting === undefined) return
+      waits.delete(id)
+      for (const resolve of waiting) resolve()
+    },
+    forget: (id) => void handed.delete(id),
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import { createWallDeadlines } from './wallDeadlines.js'
+import { createWallDeadlines } from './withdrawals.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

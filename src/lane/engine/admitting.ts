@@ -1,7 +1,7 @@
 import { createAwaitingFunds } from '../admission/awaitingFunds.js'
 import { createIntake } from '../admission/intake.js'
-import { createPoolRebalancer } from '../admission/poolRebalancer.js'
 import { createPreparer } from '../admission/prepare.js'
+import { createPoolRebalancer } from '../admission/poolRebalancer.js'
 import { createRequeue } from '../queue/order.js'
 import { attemptCostBound } from '../signing/cost.js'
 import { createNonceAssigner } from '../signing/nonceAssigner.js'

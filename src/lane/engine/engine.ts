@@ -1,6 +1,6 @@
 import { liftedByResume } from '../../allocator/holds.js'
 import { createDoneWaiters } from '../../platform/doneWaiters.js'
-import { createInbox, type Inbox } from '../admission/inbox.js'
+import { createInbox, type Inbox } from '../admission/arrivals.js'
 import { closedLaneError } from '../session/laneSession.js'
 import { reportUnresolved } from '../transaction/transactionEvents.js'
 import { type Admitting, createAdmitting } from './admitting.js'

@@ -5,7 +5,7 @@ import type { Store, StoredTransaction } from '../../types/store.js'
 
 const STORE_MS = 50
 /** The lane polls every two seconds, so a faster reaction comes from a notification. */
-const TOLD_MS = 500
+const NOTIFIED_MS = 500
 
 describe('arrivals in the store for the leader of the lane', () => {
   test('a transaction that this process stored itself is not read back', async () => {
@@ -43,7 +43,7 @@ describe('arrivals in the store for the leader of the lane', () => {
     await lane.settle(inner.enqueue([other]))
     expect(await own).toMatchObject({ code: 'STORE' })
     // No other write triggers a read.
-    await lane.until(() => lane.sent.length === 1, TOLD_MS)
+    await lane.until(() => lane.sent.length === 1, NOTIFIED_MS)
     await lane.blocks(2)
     expect(lane.executed()).toEqual([2])
   })
