@@ -41,7 +41,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
   const { windowMax } = options.limits
   const { nonceOf } = source
   const user: CounterUser = {
-    tell: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
+    emit: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
     fail: (error) => events.emit('error', { error: safeError(error) }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }

@@ -17,7 +17,7 @@ export type ContractSource = NonceSource<number | bigint> & {
 
 /** An allocator that uses the counter and gets its events. */
 export type CounterUser = {
-  tell(event: CounterEvent, count: bigint): void
+  emit(event: CounterEvent, count: bigint): void
   fail(error: unknown): void
   /** Uses up a count with a payload that does nothing. */
   readonly fill: ((count: bigint) => Promise<unknown>) | undefined
@@ -85,11 +85,11 @@ function createBooks({ limits }: OpenOptions, { clock }: Environment): Books {
     return true
   }
 
-  function tell(event: CounterEvent, count: bigint): void {
-    for (const user of users) user.tell(event, count)
+  function emit(event: CounterEvent, count: bigint): void {
+    for (const user of users) user.emit(event, count)
   }
 
-  return { counter: createCounter({ clock, limits, tell, fill }), users }
+  return { counter: createCounter({ clock, limits, tell: emit, fill }), users }
 }
 
 function follow(

@@ -63,7 +63,7 @@ async function* run(
   let failure: unknown
 
   /** A listener that throws must not affect the items or their results. */
-  const tell = () => {
+  const report = () => {
     try {
       options.onProgress?.({ ...progress })
     } catch {}
@@ -71,7 +71,7 @@ async function* run(
   const done = (result: ItemResult) => {
     results.push(result)
     if (!result.ok) progress.failed++
-    tell()
+    report()
     wake?.()
   }
   /** Wakes the loop, because the source may wait for an item that never comes. */
@@ -89,7 +89,7 @@ async function* run(
       id = tx.id
       await accepted()
       progress.accepted++
-      tell()
+      report()
       done({ index, id, ok: true, tx, ...(await reach(tx)) })
     } catch (error) {
       done({ index, id, ok: false, error: typed(error) })

@@ -1,5 +1,6 @@
 import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import type { Environment } from '../../chain/environment.js'
+import { TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
 import type { OpenLane } from '../../ownership/open.js'
@@ -22,8 +23,7 @@ import { checkFeeChange } from '../../validate/validateFees.js'
 import { checkAccount, checkLaneOptions, checkLimits, defaultLimits } from '../../validate/validateLane.js'
 import { healthOf } from './health.js'
 import type { Member } from './member.js'
-import { drainAborted, unknownOf } from './senderErrors.js'
-import { createSenderLane, type SenderLane } from './senderLane.js'
+import { createSenderLane, type SenderLane, unknownOf } from './senderLane.js'
 import { sendMany } from './sendMany.js'
 import { createSends, type Sends } from './sends.js'
 
@@ -187,4 +187,8 @@ function createPublicSender(parts: {
 /** Waits until the lane has drained, also if the lane changes its owner meanwhile. */
 async function drained({ ownership }: OpenLane): Promise<void> {
   while (!(await ownership.worker.drained())) {}
+}
+
+function drainAborted(): TxlaneError {
+  return new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
 }

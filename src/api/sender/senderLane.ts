@@ -1,4 +1,5 @@
 import { defaultStore, type Environment } from '../../chain/environment.js'
+import { TxlaneError } from '../../errors/base.js'
 import { withChange } from '../../lane/session/feeSettings.js'
 import type { LaneSession } from '../../lane/session/laneSession.js'
 import { createEarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
@@ -7,7 +8,6 @@ import { createOpenOnce, type OpenOnce } from '../../ownership/openOnce.js'
 import { whenLoaded } from '../../platform/lazy.js'
 import type { FeeChange, Sender, SendOptions, TxRequest } from '../../types/index.js'
 import type { createRecords, Records } from '../records/records.js'
-import { closedError, unknownOf } from './senderErrors.js'
 
 /** The functions of the runtime that a sender uses. */
 type SenderRuntime = { readonly openLane: typeof openLane; readonly createRecords: typeof createRecords }
@@ -147,4 +147,18 @@ export function createSenderLane(parts: {
 
 function rethrow(error: unknown): never {
   throw error
+}
+
+function closedError(): TxlaneError {
+  return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}
+
+/** Throws the same error, with the fate `inFlight` and a line that says that an earlier send of the id is possible. */
+export function unknownOf(id: string): (error: unknown) => never {
+  const line = `Whether ${id} was sent before is not known: its records could not be read.`
+  return (error) => {
+    if (!(error instanceof TxlaneError) || error.metaMessages?.includes(line)) throw error
+    const { code, shortMessage } = error
+    throw new TxlaneError(shortMessage, { code, fate: 'inFlight', cause: error, metaMessages: [line] })
+  }
 }

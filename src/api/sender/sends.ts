@@ -12,14 +12,13 @@ import type { Transaction } from '../../lane/transaction/transaction.js'
 import type { OpenLane, OpenOptions } from '../../ownership/open.js'
 import type { Clock, Random } from '../../platform/clock.js'
 import { hasEndedUnexecuted } from '../../store/ended.js'
-import type { Sender, SendOptions, Tx, TxRequest } from '../../types/index.js'
+import type { Sender, SendOptions, Stage, Tx, TxRequest } from '../../types/index.js'
 import { ownOptions, ownRequest } from '../../validate/own.js'
 import { errorTxOf } from '../../validate/stageOrder.js'
 import { checkAccountOf, checkRequest, checkSendOptions } from '../../validate/validate.js'
 import { checkSequence } from '../../validate/validateCalls.js'
 import { checkCost } from '../../validate/validateFees.js'
 import type { Member } from './member.js'
-import { fateOf } from './senderErrors.js'
 import type { SenderLane } from './senderLane.js'
 
 /** The calls of a sender that add transactions to its lane. */
@@ -104,12 +103,12 @@ export function createSends(parts: {
       const untilQueued = (sendOptions as SendOptions | null)?.until === 'queued'
       const untilMs = untilOf(clock, (sendOptions as SendOptions | null) ?? NO_OPTIONS)
       return new Promise((reached, failed) => {
-        const kept = (transaction: Transaction) => {
+        const persisted = (transaction: Transaction) => {
           const { txOf, waiting } = (lane.opened as OpenLane).session
           if (untilQueued) reached(txOf(transaction))
           else waiting.whenAccepted(transaction, { reached, failed }, untilMs)
         }
-        add(request, sendOptions, DEFAULT_TARGET, { kept, failed })
+        add(request, sendOptions, DEFAULT_TARGET, { kept: persisted, failed })
       })
     },
     async sendSequence(requests, sequenceOptions = {}) {
@@ -126,4 +125,9 @@ export function createSends(parts: {
 
 function withDefaults<options extends SendOptions>(own: options, { order, starved }: SendOptions): options {
   return Object.assign(own, { order: own.order ?? order, starved: own.starved ?? starved })
+}
+
+function fateOf(stage: Stage): Fate {
+  if (hasEndedUnexecuted(stage)) return 'notExecuted'
+  return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
 }
