@@ -22,8 +22,7 @@ import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { createMembers } from './members.js'
 import { checkTreasury, createPayments, type TreasuryOptions, type TreasuryPolicy } from './payments.js'
 import { poolRuntime } from './poolRuntime.js'
-import { createPoolSends } from './poolSends.js'
-import { accountOf, createRouting } from './routing.js'
+import { accountOf, createPoolSends, createRouting } from './poolSends.js'
 
 /**
  * Several accounts behind one sender. Each transaction goes to the account with the fewest transactions in flight. The
