@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import { type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
-import { block } from '../signing/block.js'
+import { block } from '../signing/orders.js'
 import type { Signing } from '../signing/signing.js'
 import { describeAboveCeiling } from '../transaction/dear.js'
 

@@ -9,7 +9,6 @@ import type { Transaction } from '../transaction/transaction.js'
 import type { Core } from './core.js'
 import type { EngineOptions } from './engineTypes.js'
 import { createExternalNonces } from './externalNonces.js'
-import { createFreshness } from './freshness.js'
 import type { Sending, Unassigned } from './sending.js'
 
 export type Admitting = ReturnType<typeof createAdmitting>
@@ -64,7 +63,7 @@ export function createAdmitting(
       preparer.setAside(transaction, { for: 'funds', neededWei, balanceWei: funds.balanceWei }),
     failed: signals.failed,
     broken,
-    fresh: createFreshness(context, () => sending.usage.idle()),
+    explained: () => sending.usage.idle(),
   })
   const intake = createIntake({
     context,
