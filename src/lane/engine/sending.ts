@@ -1,7 +1,7 @@
 import { isUsed } from '../../ledger/slot.js'
 import { createAuthorizationBarrier } from '../admission/authorizationBarrier.js'
 import { createDependencies } from '../admission/dependencies.js'
-import { createBytesSender } from '../broadcast/bytesSender.js'
+import { createBroadcaster } from '../broadcast/broadcast.js'
 import { createCodeWatch } from '../confirmation/codeWatch.js'
 import { createFinalityIndex } from '../confirmation/finalityIndex.js'
 import { createNonceRegression } from '../confirmation/nonceRegression.js'
@@ -61,7 +61,7 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
   // Nonces that were used in blocks which the walk has not seen: it cannot notice when these blocks leave.
   const unverifiedNonces = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
   const usage = createNonceUsage(context, unverifiedNonces, barrier.carrierBlock)
-  const broadcaster = createBytesSender(context, {
+  const broadcaster = createBroadcaster(context, {
     funds,
     signing,
     delegated: code.readAgain,
