@@ -2,7 +2,7 @@ import { pad } from 'viem'
 import { beforeEach, expect, test } from 'vitest'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { LaneContext } from '../engine/context.js'
-import { createDeepReorgs, type DeepReorgs } from './deepReorgs.js'
+import { createDeepReorgs, type DeepReorgs } from './finality.js'
 
 const blockOf = (number: number, fork = 'a'): BlockRef => ({ number, hash: pad(`0x${number}${fork}`) })
 
