@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import { safeError } from '../errors/redactError.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
-import type { LaneWorker } from '../lane/engine/laneWorker.js'
+import type { LaneWorker } from '../lane/engine/worker.js'
 import { countInFlight } from '../lane/engine/snapshot.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { settleVerdict } from '../lane/transaction/changes.js'

@@ -1,5 +1,4 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Tracker } from '../../chain/blocks/blockPoller.js'
 import type { EvidenceVerdict } from '../../chain/blocks/nonceEvidence.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Book } from '../../ledger/book.js'

@@ -3,7 +3,7 @@ import { createSenderIn } from '../../api/sender/sender.js'
 import { openLane, transfer } from '../../api/sender/simLane.fixture.js'
 import { createShared } from '../../chain/environment.js'
 import { memoryStore } from '../../store/memory.js'
-import type { LaneContext } from '../engine/context.js'
+import type { LaneContext } from '../engine/core.js'
 import { finalUpTo, settledUpTo } from './finality.js'
 
 function contextWith(

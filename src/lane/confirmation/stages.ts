@@ -1,6 +1,5 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Tracker } from '../../chain/blocks/blockPoller.js'
 import type { Follower } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Book } from '../../ledger/book.js'
