@@ -44,8 +44,8 @@ export type Emitter<events extends object = LaneEvents, common extends object = 
     listener: (payload: events[event] & common) => void,
   ): () => void
   emit<event extends keyof events>(event: event, payload: events[event]): void
-  /** Tells these listeners alone, as `emit` does. */
-  tell(these: Iterable<(payload: never) => void>, payload: object): void
+  /** Emits to these listeners alone. */
+  emitTo(these: Iterable<(payload: never) => void>, payload: object): void
   /** Whether anybody listens: what is costly to find out need not be found out for nobody. */
   heard(event: keyof events): boolean
 }
@@ -57,7 +57,7 @@ export function createEmitter<events extends object = LaneEvents, common extends
 ): Emitter<events, common> {
   const listeners = new Map<keyof events, Set<(payload: never) => void>>()
 
-  function tell(these: Iterable<(payload: never) => void>, own: object): void {
+  function emitTo(these: Iterable<(payload: never) => void>, own: object): void {
     const payload = { ...own, ...common }
     for (const listener of these) {
       try {
@@ -79,9 +79,9 @@ export function createEmitter<events extends object = LaneEvents, common extends
     },
     emit(event, payload) {
       const these = listeners.get(event)
-      if (these?.size) tell(these, payload as object)
+      if (these?.size) emitTo(these, payload as object)
     },
-    tell,
+    emitTo,
     heard: (event) => (listeners.get(event)?.size ?? 0) > 0,
   }
 }

@@ -19,7 +19,7 @@ export type EarlyListeners = ReturnType<typeof createEarlyListeners>
 export function createEarlyListeners() {
   const entries = new Set<Entry>()
   let events: Emitter | undefined
-  let opening: ReturnType<typeof noteTold> | undefined
+  let opening: ReturnType<typeof recordOpening> | undefined
 
   function attachOne(entry: Entry): void {
     entry.off = events?.on(entry.event, entry.listener as (payload: unknown) => void)
@@ -45,7 +45,7 @@ export function createEarlyListeners() {
     },
     /** This sender begins to open the lane. It is called again for each new try. */
     begin(next: Emitter): void {
-      opening = noteTold(next)
+      opening = recordOpening(next)
       listenTo(next)
     },
     /** The holds that were emitted while the lane is being opened. */
@@ -54,19 +54,19 @@ export function createEarlyListeners() {
     },
     attach({ session, ownership }: Pick<OpenLane, 'ownership' | 'session'>): void {
       const { transactions, txOf } = session
-      const told = opening?.events === session.events ? opening : undefined
+      const emitted = opening?.events === session.events ? opening : undefined
       opening = undefined
-      told?.stop()
-      if (told === undefined) listenTo(session.events)
+      emitted?.stop()
+      if (emitted === undefined) listenTo(session.events)
       // The lane may have begun with holds, or with unresolved transactions, before any listener was attached.
       const own = (name: keyof SenderEvents) =>
         [...entries].filter(({ event }) => event === name).map(({ listener }) => listener)
       for (const reason of ownership.worker.holds)
-        if (!told?.holds.has(reason)) session.events.tell(own('held'), { reason })
+        if (!emitted?.holds.has(reason)) session.events.emitTo(own('held'), { reason })
       for (const transaction of transactions.values()) {
         const { unresolved, nonce } = transaction
-        if (!unresolved || nonce === undefined || told?.unresolved.has(nonce)) continue
-        session.events.tell(own('unresolved'), { nonce, tx: txOf(transaction) })
+        if (!unresolved || nonce === undefined || emitted?.unresolved.has(nonce)) continue
+        session.events.emitTo(own('unresolved'), { nonce, tx: txOf(transaction) })
       }
     },
     /** The sender has closed; the lane may go on for others. */
@@ -84,7 +84,7 @@ export function resumeOpened({ ownership }: Pick<OpenLane, 'ownership'>, heard: 
 }
 
 /** The events of a lane while it was opened. They are not emitted again when it is open. */
-function noteTold(events: Emitter) {
+function recordOpening(events: Emitter) {
   const holds = new Set<string>()
   const unresolved = new Set<number>()
   const offs = [

@@ -99,7 +99,7 @@ test('a failed heartbeat is reported with its error, and the next answered heart
   const heard: unknown[] = []
   const letGo = heartbeat.hold(await take(lane('a'), 'me'), {
     lost: () => heard.push('lost'),
-    kept: () => heard.push('kept'),
+    renewed: () => heard.push('renewed'),
     failed: (error) => heard.push((error as Error).message),
   })
   away.now = true
@@ -108,7 +108,7 @@ test('a failed heartbeat is reported with its error, and the next answered heart
   await clock.advance(TTL_MS / 3 + ANSWER_MS)
   letGo()
   await clock.advance(TTL_MS)
-  expect(heard).toEqual(['the store is away', 'kept'])
+  expect(heard).toEqual(['the store is away', 'renewed'])
 })
 
 test.each([

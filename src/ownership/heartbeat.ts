@@ -27,12 +27,12 @@ export type LeaseListener = {
   /** Called once when another process has taken the lease. */
   lost(): void
   /** A heartbeat was answered: the store has the lease. */
-  kept?(): void
+  renewed?(): void
   /** A heartbeat failed. The owner of the lease is unknown then, but every write is fenced. */
   failed?(error: unknown): void
 }
 
-type Held = { readonly lease: Lease; readonly listener: LeaseListener; keptAt: Moment }
+type Held = { readonly lease: Lease; readonly listener: LeaseListener; renewedAt: Moment }
 
 // Two heartbeats may fail before the lease expires.
 const BEATS_A_LEASE = 3
@@ -75,13 +75,13 @@ export function createHeartbeat(options: {
     const epochs = new Map(leases.map(({ lane, epoch }) => [laneName(lane), epoch]))
     for (const one of asked) {
       if (epochs.get(laneName(one.lease.lane)) !== one.lease.epoch) lose(one)
-      else if (isHeld(one)) keep(one, askedAt)
+      else if (isHeld(one)) renew(one, askedAt)
     }
   }
 
-  function keep(one: Held, askedAt: Moment): void {
-    one.keptAt = askedAt
-    one.listener.kept?.()
+  function renew(one: Held, askedAt: Moment): void {
+    one.renewedAt = askedAt
+    one.listener.renewed?.()
   }
 
   const isHeld = (one: Held) => held.get(laneName(one.lease.lane)) === one
@@ -97,11 +97,11 @@ export function createHeartbeat(options: {
     ttlMs,
     isFresh(lease) {
       const one = held.get(laneName(lease.lane))
-      return one?.lease === lease && isWithin(clock, one.keptAt, ttlMs)
+      return one?.lease === lease && isWithin(clock, one.renewedAt, ttlMs)
     },
     hold(lease, listener) {
       const name = laneName(lease.lane)
-      const mine: Held = { lease, listener, keptAt: momentOf(clock) }
+      const mine: Held = { lease, listener, renewedAt: momentOf(clock) }
       held.set(name, mine)
       plan()
       return () => {

@@ -1,14 +1,23 @@
-import type { LocalAccount } from 'viem'
+import { type Address, getAddress, type LocalAccount } from 'viem'
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
+import type { Environment } from '../chain/environment.js'
 import { safeError } from '../errors/redactError.js'
+import { createAdmission } from '../lane/admission/admission.js'
+import { createAuthorities } from '../lane/admission/authorities.js'
+import { createEmitter } from '../lane/emitter.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
-import type { LaneWorker } from '../lane/engine/laneWorker.js'
 import { countInFlight } from '../lane/engine/snapshot.js'
-import type { LaneSession } from '../lane/session/laneSession.js'
+import type { LaneWorker } from '../lane/engine/worker.js'
+import { createLaneSession, type LaneSession } from '../lane/session/laneSession.js'
 import { settleVerdict } from '../lane/transaction/changes.js'
 import { closedError } from '../lane/transaction/txError.js'
 import { rejectWaiters } from '../lane/transaction/waiters.js'
-import { type LaneOwnershipParts, type OpenSession, openSession } from './openSession.js'
-import type { Reports } from './reports.js'
+import type { LaneKey, Store } from '../types/store.js'
+import { createHandedOffTransactions } from './handedOffTransactions.js'
+import { heartbeatOf } from './heartbeat.js'
+import type { LaneLog } from './laneLog.js'
+import type { OpenOptions } from './open.js'
+import { type Reports, reportsOf } from './reports.js'
 import { type OptionDifference, reportedOptions, sayDifferences } from './sharedOptions.js'
 import { createStandby, type Standby } from './standby.js'
 import { createLeaseTaking, createTerms, notOwnerError, type TakingPause, type Term } from './terms.js'
@@ -34,6 +43,18 @@ export type LaneOwnership = {
   close(): Promise<void>
 }
 
+export type LaneOwnershipParts = {
+  readonly options: OpenOptions
+  readonly environment: Environment
+  readonly endpointPool: EndpointPool
+  readonly store: Store
+  readonly key: LaneKey
+  readonly log: LaneLog
+  /** Another lane of the chain, if it is open in this process. */
+  readonly beside: (address: Address) => LaneOwnership | undefined
+  readonly begun: (events: LaneSession['events']) => void
+}
+
 /** Opens the lane: as its leader if the lease is free, else as a standby. */
 export async function openLaneOwnership(parts: LaneOwnershipParts): Promise<LaneOwnership> {
   const session = openSession(parts)
@@ -42,6 +63,40 @@ export async function openLaneOwnership(parts: LaneOwnershipParts): Promise<Lane
   if (await roles.take()) await roles.looked()
   else roles.becomeStandby()
   return ownership
+}
+
+export type OpenSession = ReturnType<typeof openSession>
+
+/** The parts of a lane that outlive a change of its owner. */
+function openSession(parts: LaneOwnershipParts) {
+  const { options, environment, endpointPool, store, key, log, beside } = parts
+  const { clock, random, background = clock } = environment
+  const { limits } = options
+  const lane = { chainId: key.chainId, address: getAddress(key.address) }
+  const events = createEmitter(lane, (error) =>
+    log.logger.error({ error: safeError(error) }, 'a listener threw'),
+  )
+  parts.begun(events)
+  const session = createLaneSession({
+    key,
+    events,
+    endpointPool,
+    clock,
+    fees: options.fees,
+    background,
+    limits,
+    beside: (address) => beside(address)?.session,
+  })
+  const handedOff = createHandedOffTransactions({ session, store, clock })
+  session.handedOff = handedOff
+  const { transactions } = session
+  const { lanes } = environment.shared
+  const timeoutMs = limits.readTimeoutMs
+  const authorities = createAuthorities({ endpointPool, key, transactions, lanes, timeoutMs })
+  const isOpen = (address: Address) => beside(address) !== undefined
+  const admission = createAdmission({ session, endpointPool, store, random, clock, authorities, isOpen })
+  const heartbeat = heartbeatOf(environment, store)
+  return { lane, session, handedOff, admission, heartbeat, reports: reportsOf(environment, store) }
 }
 
 type Roles = ReturnType<typeof createRoles>

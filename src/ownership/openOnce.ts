@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.js'
 /** An object that the first call which needs it opens. */
 export type OpenOnce<T> = {
   /**
-   * Opens the object once, for all callers. A failure is not kept: the next call tries again, after a pause if it has failed
+   * Opens the object once, for all callers. A failure is not cached: the next call tries again, after a pause if it has failed
    * more than once. Calls during a try wait for the same try.
    */
   open(): Promise<T>

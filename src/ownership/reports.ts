@@ -55,12 +55,12 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
       return text === publisher.written ? [] : [{ publisher, report, text }]
     })
     reporting = true
-    if (changed.length > 0) await told(changed)
+    if (changed.length > 0) await write(changed)
     reporting = false
     plan()
   }
 
-  async function told(
+  async function write(
     changed: readonly { readonly publisher: Publisher; readonly report: LaneReport; readonly text: string }[],
   ): Promise<void> {
     try {

@@ -1,7 +1,7 @@
 import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
-import { randomId } from '../lane/admission/randomId.js'
 import { requireKnown } from '../lane/admission/admission.js'
+import { randomId } from '../lane/admission/randomId.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { added, DEFAULT_TARGET } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'

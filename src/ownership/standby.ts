@@ -3,22 +3,29 @@ import type { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import { type Admission, type AdmissionListener, requireKnown } from '../lane/admission/admission.js'
 import { healthOfStandby } from '../lane/engine/health.js'
-import type { LaneWorker } from '../lane/engine/laneWorker.js'
 import { isInFlightByStage, type Shown, shownBy, standbySnapshot } from '../lane/engine/snapshot.js'
+import type { LaneWorker } from '../lane/engine/worker.js'
 import { type GroupCounts, queueRefusal } from '../lane/queue/groups.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import type { Caller } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import { type Clock, stoppableClock } from '../platform/clock.js'
+import { createDoneWaiters } from '../platform/doneWaiters.js'
+import { onAbort, raceAbort } from '../platform/onAbort.js'
+import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
 import type { GroupPolicy, Limits } from '../types/index.js'
-import type { Store } from '../types/store.js'
-import { createRemoteLane } from './remoteLane.js'
+import type { LaneCommand, Store } from '../types/store.js'
+import { createRemoteLane, type RemoteLane } from './remoteLane.js'
 import type { Reports } from './reports.js'
-import { type OptionDifference, optionReasons, type ReportedOptions } from './sharedOptions.js'
+import { differencesOf, type OptionDifference, optionReasons, type ReportedOptions } from './sharedOptions.js'
 import { createStandbyOperations } from './standbyOperations.js'
-import { createStandbyPolling } from './standbyPolling.js'
-import { createStandbyReader, createStandbyRecords } from './standbyRecords.js'
+import {
+  createStandbyReader,
+  createStandbyRecords,
+  type StandbyReader,
+  type StandbyRecords,
+} from './standbyRecords.js'
 
 /** The worker of a process that does not own the lane: it reads the store, and posts commands for the owner. */
 export type Standby = LaneWorker & {
@@ -26,7 +33,7 @@ export type Standby = LaneWorker & {
   stop(): void
 }
 
-export type StandbyOptions = {
+type StandbyOptions = {
   readonly session: LaneSession
   readonly endpointPool: Pick<EndpointPool, 'chainId' | 'endpoints' | 'reader' | 'tracker'>
   readonly store: Store
@@ -66,7 +73,7 @@ export function createStandby(options: StandbyOptions): Standby {
       records.added(transaction.id)
       remoteLane.give(transaction.request.value ?? 0n)
     },
-    kept(transaction) {
+    persisted(transaction) {
       records.alarm(transaction)
       polling.pollNow()
     },
@@ -174,7 +181,7 @@ function createStandbyAdmission(
     /** The transaction is in the store. */
     readonly added: (transaction: Transaction) => void
     /** The same, also for a transaction whose id the store knew. */
-    readonly kept: (transaction: Transaction) => void
+    readonly persisted: (transaction: Transaction) => void
   },
 ): Pick<LaneWorker, 'add' | 'refusal' | 'counts'> {
   const { session, admission } = options
@@ -212,7 +219,7 @@ function createStandbyAdmission(
     add(request, sendOptions, target, { kept, failed }) {
       const caller: Caller = {
         kept(transaction) {
-          notify.kept(transaction)
+          notify.persisted(transaction)
           kept(transaction)
         },
         failed,
@@ -223,5 +230,118 @@ function createStandbyAdmission(
         .then(() => admission.admit(request, sendOptions, target, { listener, caller }))
         .catch(failed)
     },
+  }
+}
+
+/** How often the store is read without a hint: while the lane has work, and while it has none. */
+const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
+/** In a burst each write of the owner is a hint. Events of this process may be later by this time. */
+const REST_MS = 20
+/** An owner that died has lost the lane after so long. */
+const COMMAND_MS = 20_000
+
+/** When a standby reads the store, and when it tries to become the owner. */
+type StandbyPolling = {
+  pollNow(): void
+  /** Posts a command for the owner. Resolves to false if the store does not know the transaction. */
+  post(id: string, command: LaneCommand): Promise<boolean>
+  /** Resolves to true when all transactions are in sealed blocks, and to false when this process became the owner. */
+  drained(): Promise<boolean>
+  /** A transaction left the lane. */
+  left(): void
+  readonly differences: readonly OptionDifference[]
+  stop(): void
+}
+
+function createStandbyPolling(
+  options: Pick<StandbyOptions, 'session' | 'store' | 'reports' | 'own' | 'differ' | 'take'>,
+  parts: {
+    readonly records: StandbyRecords
+    readonly reader: StandbyReader
+    readonly remoteLane: Pick<RemoteLane, 'options'>
+    /** Aborted once the standby has ended. */
+    readonly ended: AbortSignal
+    readonly clock: Clock
+    readonly background: Clock
+  },
+): StandbyPolling {
+  const { session, store, reports } = options
+  const { records, reader, remoteLane, ended, clock, background } = parts
+  const drains = createDoneWaiters(() => reader.hasBegun && !records.isAnyUnsealed)
+  const poller = createPoller({
+    clock: () => (wanted() ? clock : background),
+    everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
+    restMs: REST_MS,
+    read,
+    failed(error) {
+      session.storeTrouble.failed(error)
+      reportError(session, error)
+    },
+  })
+  // A command was posted here, and possibly no process owns the lane.
+  let commandedAtMs: number | undefined
+  let askedAtMs = 0
+  // The callers that asked for a read which begins after their call.
+  const awaiting: (() => void)[] = []
+
+  /** The lane has work for an owner. */
+  const wanted = () => records.size > 0 || session.waits > 0 || isCommanded()
+  const isCommanded = () => commandedAtMs !== undefined && clock.now() - commandedAtMs < COMMAND_MS
+  const differences = () => (remoteLane.options ? differencesOf(options.own, remoteLane.options) : [])
+
+  async function read(): Promise<void> {
+    const asked = awaiting.splice(0)
+    await readAll().catch((error: unknown) => {
+      awaiting.unshift(...asked)
+      throw error
+    })
+    session.storeTrouble.works()
+    for (const done of asked) done()
+  }
+
+  async function readAll(): Promise<void> {
+    void reports.fresh(LOOK_MS.idle)?.then(() => {
+      if (!ended.aborted && differences().length > 0) options.differ(differences())
+    })
+    const changed = await reader.read()
+    if (ended.aborted) return
+    drains.check()
+    // A hint without a change may come from an owner that gave the lane back.
+    if (wanted() && !(changed && isOwnedLately())) await options.take()
+  }
+
+  /** While changes come in, some process owns the lane: this one does not try to take it with each of them. */
+  function isOwnedLately(): boolean {
+    if (clock.now() - askedAtMs < LOOK_MS.busy) return true
+    askedAtMs = clock.now()
+    return false
+  }
+
+  return {
+    pollNow: poller.pollNow,
+    async post(id, command) {
+      const posted = await store.postCommand(session.key, id, command)
+      commandedAtMs = clock.now()
+      poller.pollNow()
+      return posted
+    },
+    drained() {
+      const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
+      poller.pollNow()
+      let off = () => {}
+      const changed = new Promise<false>((resolve) => {
+        off = onAbort(ended, () => resolve(false))
+      })
+      // Earlier reads may be older than the newest transaction.
+      const drained = looked.then(drains.add).then(() => true)
+      return session
+        .whileWaiting(() => raceAbort(Promise.race([drained, changed]), [session.closing]))
+        .finally(off)
+    },
+    left: drains.check,
+    get differences() {
+      return differences()
+    },
+    stop: poller.stop,
   }
 }

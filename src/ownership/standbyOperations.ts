@@ -1,4 +1,4 @@
-import type { LaneWorker } from '../lane/engine/laneWorker.js'
+import type { LaneWorker } from '../lane/engine/worker.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import { added } from '../lane/transaction/caller.js'
 import { assertLaneOpen, createCancelOutcome } from '../lane/transaction/cancelOutcome.js'

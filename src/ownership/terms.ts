@@ -10,7 +10,7 @@ import { reportError } from '../platform/reportError.js'
 import { isReplaced } from '../store/replaced.js'
 import type { LaneKey, Lease, Store } from '../types/store.js'
 import type { Heartbeat } from './heartbeat.js'
-import type { LaneOwnershipParts, OpenSession } from './openSession.js'
+import type { LaneOwnershipParts, OpenSession } from './laneOwnership.js'
 import { recoverLane } from './recoverLane.js'
 import { reportedOptions } from './sharedOptions.js'
 
@@ -144,7 +144,7 @@ export function createTerms(
 /** The events of the store while this process renews the lease. A lane without writes would not notice a failure. */
 function watchStore(session: LaneSession, holds: () => Holds | undefined) {
   return {
-    kept(): void {
+    renewed(): void {
       session.storeTrouble.works()
       holds()?.lift('storeReplaced')
     },

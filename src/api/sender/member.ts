@@ -1,5 +1,5 @@
 import type { Address, Hash } from 'viem'
-import type { LaneWorker } from '../../lane/engine/laneWorker.js'
+import type { LaneWorker } from '../../lane/engine/worker.js'
 import type { GroupCounts } from '../../lane/queue/groups.js'
 import type { LaneSession } from '../../lane/session/laneSession.js'
 import type { AdmissionTarget } from '../../lane/transaction/caller.js'

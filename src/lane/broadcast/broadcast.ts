@@ -1,3 +1,4 @@
+import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { CountReading } from '../../delivery/count.js'
@@ -6,30 +7,39 @@ import type { Refresh } from '../../delivery/retransmit.js'
 import type { Book } from '../../ledger/book.js'
 import type { Clock } from '../../platform/clock.js'
 import { createDoneWaiters } from '../../platform/doneWaiters.js'
-import type { Limits } from '../../types/index.js'
+import type { Limits, Tx } from '../../types/index.js'
+import type { Emitter } from '../emitter.js'
+import type { FeeOracle } from '../signing/feeOracle.js'
 import { tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
-import type { Said } from './endpointSender.js'
-import { createEndpointSenders } from './endpointSenders.js'
-import { createFanOut } from './fanOut.js'
-import { createOffers } from './offers.js'
-import { createRecipients } from './recipients.js'
-import { createRefusals } from './refusals.js'
-import { createSendReport, type SendReportParts } from './sendReport.js'
+import {
+  createEndpointSender,
+  type EndpointSender,
+  type EndpointSenderContext,
+  type EndpointSenderParts,
+  type Said,
+} from './endpointSender.js'
+import { createFanOut, createOffers, createRecipients } from './fanOut.js'
+import { createSendReport, createSendResults, type SendResultsParts } from './sendResults.js'
 
 type BroadcastContext = {
   readonly lane: Lane
   readonly endpointPool: Pick<EndpointPool, 'endpoints' | 'reader' | 'senders' | 'tracker' | 'turns'>
   readonly clock: Clock
   readonly limits: Limits
+  readonly events: Emitter
+  readonly fees: FeeOracle
   readonly broadcast: 'first' | 'all'
+  signer: LocalAccount | undefined
   readonly transactions: Map<string, Transaction>
+  txOf(transaction: Transaction): Tx
   readonly closed: boolean
+  blockedAt: number
 }
 
-type BroadcastCallbacks = Pick<SendReportParts, 'sent' | 'outcome'> & {
-  /** The same bytes were sent again. */
-  readonly again: (nonce: number) => void
+type BroadcastParts = Omit<SendResultsParts, 'broadcaster'> & {
+  /** Bytes of this nonce were sent to an endpoint. */
+  readonly sent: (nonce: number) => void
   /** More nonces may be reserved. */
   readonly freed: () => void
 }
@@ -52,6 +62,8 @@ export type Broadcaster = {
    * not accept them now.
    */
   elsewhere(nonce: number): void
+  /** Sends the same bytes again (`resend` and `backOff` of the table). */
+  later(nonce: number): void
   /**
    * Re-sends the attempts of an earlier process that no count covers. Inherited attempts count as possibly
    * sent, and they go before anything new.
@@ -102,21 +114,22 @@ export type Broadcaster = {
 
 const PUBLIC = {}
 
-export function createBroadcaster(context: BroadcastContext, callbacks: BroadcastCallbacks): Broadcaster {
+export function createBroadcaster(context: BroadcastContext, parts: BroadcastParts): Broadcaster {
   const { lane, endpointPool, clock, limits, broadcast, transactions } = context
   const { book } = lane
-  const { sent, again, freed, outcome } = callbacks
+  const { sent, freed } = parts
   const idlers = createDoneWaiters(() => isIdle())
   const recipients = createRecipients(endpointPool)
+  const results = createSendResults(context, { ...parts, broadcaster: () => offers })
   const { posting, said } = createFanOut({
     clock,
     recipients,
     isBarred: (reply) => isBarred(book, transactions, reply),
-    report: createSendReport({ refusals: createRefusals(context), sent, outcome }),
+    report: createSendReport(context, { sent, outcome: results.take }),
   })
   const senders = createEndpointSenders(context, {
     sent,
-    again,
+    again: reportAgain,
     freed,
     posting,
     said,
@@ -127,6 +140,12 @@ export function createBroadcaster(context: BroadcastContext, callbacks: Broadcas
     idle: idlers.check,
   })
   const offers = createOffers({ book, recipients, senders, broadcast })
+
+  /** The same bytes were sent again. */
+  function reportAgain(nonce: number): void {
+    const transaction = parts.transactionOf(nonce)
+    if (transaction) context.events.emit('rebroadcast', { tx: context.txOf(transaction) })
+  }
 
   /**
    * The endpoint did not answer. Nonces that it does not have go to the other endpoints, if they may receive
@@ -153,6 +172,7 @@ export function createBroadcaster(context: BroadcastContext, callbacks: Broadcas
     add: offers.add,
     again: offers.again,
     elsewhere: offers.elsewhere,
+    later: results.later,
     resume: offers.resume,
     claimed: offers.claimed,
     withdraw: offers.withdraw,
@@ -218,4 +238,44 @@ function isBarred(
   if (outcome.reason !== 'delegatedLimit' || nonce !== book.floor || attempt.claim === undefined) return false
   const request = transactions.get(attempt.claim)?.request
   return request !== undefined && tuplesOf(request).length > 0
+}
+
+/** The sender of each endpoint, created on first use. */
+export type EndpointSenders = {
+  of(endpoint: PoolEndpoint): EndpointSender
+  /** Undefined if nothing was offered to the endpoint yet. */
+  find(endpoint: PoolEndpoint): EndpointSender | undefined
+  all(): Iterable<EndpointSender>
+  some(is: (sender: EndpointSender) => boolean): boolean
+  /** Returns false if the limit was the same before. */
+  limitAccount(max: number | undefined): boolean
+}
+
+function createEndpointSenders(context: EndpointSenderContext, parts: EndpointSenderParts): EndpointSenders {
+  const senders = new Map<PoolEndpoint, EndpointSender>()
+  let accountMax: number | undefined
+
+  return {
+    of(endpoint) {
+      let sender = senders.get(endpoint)
+      if (sender === undefined) {
+        sender = createEndpointSender(context, endpoint, parts)
+        sender.limitAccount(accountMax)
+        senders.set(endpoint, sender)
+      }
+      return sender
+    },
+    find: (endpoint) => senders.get(endpoint),
+    all: () => senders.values(),
+    some(is) {
+      for (const sender of senders.values()) if (is(sender)) return true
+      return false
+    },
+    limitAccount(max) {
+      if (max === accountMax) return false
+      accountMax = max
+      for (const sender of senders.values()) sender.limitAccount(max)
+      return true
+    },
+  }
 }

@@ -1,4 +1,6 @@
+import type { Tracker } from '../../chain/blocks/blockPoller.js'
 import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { Grant, RequestGate } from '../../chain/endpoints/requestGate.js'
 import type { CountReading } from '../../delivery/count.js'
 import {
   createDelivery,
@@ -6,16 +8,15 @@ import {
   type DeliveryAction,
   type DeliveryStatus,
 } from '../../delivery/delivery.js'
+import type { Priority } from '../../delivery/requestBudget.js'
 import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
 import type { Demand } from '../../delivery/select.js'
 import type { Book } from '../../ledger/book.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
-import { createEndpointRequests, type EndpointRequestsContext } from './endpointRequests.js'
+import { type Answered, createEndpointRequests, type EndpointRequestsContext } from './endpointRequests.js'
 import { deliveryOptionsOf, rememberIn, traitsOf } from './endpointTraits.js'
-import type { Answered } from './sendBatch.js'
-import { createTicket } from './ticket.js'
-import { createWakeTimer } from './wakeTimer.js'
 
 export type EndpointSenderContext = EndpointRequestsContext & {
   readonly closed: boolean
@@ -245,6 +246,107 @@ function createConfirmations(parts: {
       last = { latest, confirmedTo }
       delivery.confirmed(last)
       if (isMore) freed()
+    },
+  }
+}
+
+/** A delivery's position in the queue of an endpoint's request budget. */
+export type Ticket = {
+  /**
+   * Requests calls for the current demand of the delivery. Returns the number of calls that may leave now.
+   */
+  ask(demand: Demand): number
+  /** Takes the current grant for use. */
+  take(): Grant
+  /** Stops waiting for a grant, because the delivery needs none. */
+  close(): void
+  /** Discards an unused grant, because nothing leaves now. */
+  drop(): void
+  /** The endpoint asked for a pause, so no grant can come at the moment. */
+  readonly isResting: boolean
+}
+
+const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
+
+/** `granted` is called if a grant arrives after `ask` has returned. */
+function createTicket(gate: RequestGate, granted: () => void): Ticket {
+  let open: { readonly demand: Demand; readonly withdraw: () => void } | undefined
+  let grant: Grant | undefined
+
+  function close(): void {
+    open?.withdraw()
+    open = undefined
+  }
+
+  function ask(demand: Demand): void {
+    if (open?.demand.kind === demand.kind && open.demand.calls === demand.calls) return
+    close()
+    const withdraw = gate.ask({ priority: PRIORITY[demand.kind], calls: demand.calls }, (given) => {
+      grant = given
+      if (open === undefined) return
+      open = undefined
+      granted()
+    })
+    if (grant === undefined) open = { demand, withdraw }
+  }
+
+  return {
+    ask(demand) {
+      if (grant === undefined) ask(demand)
+      return grant?.calls ?? 0
+    },
+    close,
+    take() {
+      if (grant === undefined) throw new Error('Nothing was granted.')
+      const taken = grant
+      grant = undefined
+      return taken
+    },
+    drop() {
+      grant = undefined
+    },
+    get isResting() {
+      return open !== undefined && gate.isBlocked
+    },
+  }
+}
+
+type WakeTimerParts = {
+  readonly clock: Pick<Clock, 'now' | 'setTimer'>
+  readonly tracker: Pick<Tracker, 'lookNow'>
+  readonly readTimeoutMs: number
+  readonly due: () => void
+}
+
+/** A timer that recognises that the process was suspended. */
+type WakeTimer = {
+  set(untilMs: number): void
+  cancel(): void
+}
+
+/** A timer that is this late was delayed by more than a busy event loop. */
+const SLEPT_MS = 1_000
+
+function createWakeTimer({ clock, tracker, readTimeoutMs, due }: WakeTimerParts): WakeTimer {
+  let cancelTimer: CancelTimer | undefined
+
+  /**
+   * A suspended process wakes late, and its state is stale. It polls the chain before it interprets its own
+   * suspension as silence of the endpoint. It continues after a timeout even if no poll is answered.
+   */
+  function wake(dueMs: number): void {
+    if (clock.now() - dueMs < SLEPT_MS) return due()
+    tracker.lookNow()
+    cancelTimer = clock.setTimer(due, readTimeoutMs)
+  }
+
+  return {
+    set(untilMs) {
+      cancelTimer = clock.setTimer(() => wake(untilMs), Math.max(1, untilMs - clock.now()))
+    },
+    cancel() {
+      cancelTimer?.()
+      cancelTimer = undefined
     },
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { attempt, liveSlot } from '../../ledger/samples.fixture.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
-import type { LaneContext } from '../engine/context.js'
+import type { LaneContext } from '../engine/core.js'
 import { createSendResults, type SendResultsParts } from './sendResults.js'
 
 /**

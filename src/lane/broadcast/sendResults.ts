@@ -1,20 +1,130 @@
 import type { Hash, LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { createApart, type Moment } from '../../chain/endpoints/apart.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { SendAnswer } from '../../delivery/settle.js'
 import type { Beyond, OutcomeKind } from '../../ledger/event.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, type Live, newestAttempt, REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
+import type { RpcReply } from '../../rpc/port.js'
 import { isOutsideId } from '../../validate/stageOrder.js'
-import { block } from '../signing/block.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Funds } from '../signing/funds.js'
+import { block } from '../signing/orders.js'
 import type { Signing } from '../signing/signing.js'
 import { note } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { describeAboveCeiling } from '../transaction/txError.js'
 import type { Broadcaster } from './broadcast.js'
-import type { Reported } from './sendReport.js'
+import type { Said } from './endpointSender.js'
+
+/** Details that accompany an outcome. */
+type Reported = {
+  /** The endpoint's name and its message, if it answered with anything but the hash. */
+  readonly words: string | undefined
+  /** If the endpoint does not accept the bytes: the delay until they are offered again, in milliseconds. */
+  readonly againMs?: number | undefined
+}
+
+type SendReportParts = {
+  readonly sent: (nonce: number) => void
+  readonly outcome: (nonce: number, hash: Hash, outcome: SendOutcome, details: Reported) => void
+}
+
+/** Reports the result of a send to the lane, with refusals spaced by `createRefusals`. */
+export function createSendReport(
+  context: RefusalsContext,
+  { sent, outcome: report }: SendReportParts,
+): (said: Said) => void {
+  const refusals = createRefusals(context)
+  return ({ endpoint, nonce, attempt, outcome, answer, reply }) => {
+    if (beginsAnew(attempt, outcome, reply)) sent(nonce)
+    const paced = refusals.paced({ nonce, attempt, outcome, answer })
+    report(nonce, attempt.hash, paced.outcome, {
+      words: wordsOf(endpoint, reply),
+      againMs: paced.againMs,
+    })
+  }
+}
+
+/**
+ * Whether the wait for inclusion starts over: the bytes reached no endpoint, were not accepted yet, or have
+ * just been accepted. A refusal that waiting does not cure, and an unknown error message, let the time run
+ * on. Otherwise bytes that are refused in every block would never be bumped, given up or reported as stuck.
+ */
+function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undefined): boolean {
+  const { outcome, reason, counted } = said
+  if (outcome === 'accepted') return !attempt.accepted
+  if (outcome === 'refused') return !counted && reason !== 'replacementUnderpriced'
+  return outcome === 'unknown' && (reply === undefined || (!reply.ok && !SPOKEN.has(reply.failure.kind)))
+}
+
+const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
+
+function wordsOf({ port }: PoolEndpoint, reply: RpcReply | undefined): string | undefined {
+  if (reply === undefined || reply.ok) return undefined
+  const { failure } = reply
+  return `${port.name} said: ${(failure.kind === 'http' ? failure.rpc?.message : undefined) ?? failure.message}`
+}
+
+type RefusalsContext = {
+  readonly clock: Clock
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
+  readonly lane: Lane
+}
+
+type Refused = {
+  readonly nonce: number
+  readonly attempt: Attempt
+  readonly outcome: SendOutcome
+  readonly answer: SendAnswer
+}
+
+/** Bytes that were refused for a temporary reason may be accepted after this time. */
+const SOON_MS = 100
+
+/**
+ * Spaces the refusals that count towards giving a nonce up (rows 15 and 20). A refusal in between says
+ * nothing new, and the same bytes are offered again.
+ */
+function createRefusals(context: RefusalsContext) {
+  const { lane } = context
+  const apart = createApart(context)
+  const last = new NonceMap<Moment>()
+
+  function count(nonce: number): boolean {
+    if (!apart.isNew(last.get(nonce))) return false
+    forgetUsed()
+    last.set(nonce, apart.now())
+    return true
+  }
+
+  function forgetUsed(): void {
+    for (const nonce of [...last.keys()]) if (nonce < lane.book.floor) last.delete(nonce)
+  }
+
+  return {
+    /**
+     * Returns the outcome as the table should see it now. `againMs`: the delay until the same bytes are
+     * offered again, because the delivery does not re-send them by itself. It ends at the earliest when the
+     * same refusal would count again.
+     */
+    paced({ nonce, attempt, outcome, answer }: Refused): { outcome: SendOutcome; againMs?: number } {
+      if (!outcome.counted && outcome.outcome !== 'intrinsic') {
+        if (answer.kind !== 'refused' && answer.kind !== 'occupied') return { outcome }
+        const isFirst = answer.kind === 'refused' && attempt.sends === 0
+        return { outcome, againMs: isFirst ? SOON_MS : apart.waitMs(apart.now()) }
+      }
+      const isNew = count(nonce)
+      const againMs = apart.waitMs(last.get(nonce) ?? apart.now())
+      return isNew
+        ? { outcome, againMs }
+        : { outcome: { ...outcome, outcome: 'refused', counted: false }, againMs }
+    },
+  }
+}
 
 type SendResultsContext = {
   readonly lane: Lane

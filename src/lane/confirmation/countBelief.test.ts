@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import type { RpcReply } from '../../rpc/port.js'
-import { createCountBelief } from './countBelief.js'
 import { ADDRESS } from './scriptedLane.fixture.js'
+import { createCountBelief } from './usedCount.js'
 
 function beliefWith(...others: readonly (RpcReply | undefined)[]) {
   const clock = createVirtualClock()

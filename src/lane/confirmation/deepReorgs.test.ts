@@ -1,8 +1,8 @@
 import { pad } from 'viem'
 import { beforeEach, expect, test } from 'vitest'
 import type { BlockRef } from '../../ledger/slot.js'
-import type { LaneContext } from '../engine/context.js'
-import { createDeepReorgs, type DeepReorgs } from './deepReorgs.js'
+import type { LaneContext } from '../engine/core.js'
+import { createDeepReorgs, type DeepReorgs } from './finality.js'
 
 const blockOf = (number: number, fork = 'a'): BlockRef => ({ number, hash: pad(`0x${number}${fork}`) })
 

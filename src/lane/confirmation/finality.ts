@@ -1,14 +1,19 @@
+import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
+import { readBlock } from '../../chain/blocks/evidenceReads.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { TxlaneError } from '../../errors/base.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
+import { queueMicro } from '../../platform/microtask.js'
 import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
+import { headerCall } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
-import { createDeepReorgs } from './deepReorgs.js'
-import { finalUpTo, settledUpTo } from './depth.js'
-import type { FinalityIndex } from './finalityIndex.js'
-import { createSpotCheck } from './spotCheck.js'
+import { moveTo } from '../transaction/changes.js'
+import type { Transaction, WallClock } from '../transaction/transaction.js'
+import { rejectWaitersFor } from '../transaction/waiters.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
@@ -110,6 +115,196 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
     },
     get wanted() {
       return witnesses.wanted
+    },
+  }
+}
+
+type DepthContext = {
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
+  readonly limits: Limits
+  readonly lossDepth: 'child' | 'safe' | number
+}
+/** Depth at which a block proves an end if the chain was configured to have a `safe` tag and has none. */
+const DEPTH_WITHOUT_SAFE = 12
+
+/**
+ * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while no such block is
+ * known. If the chain is at rest and no child block will come, elapsed time replaces depth.
+ */
+export function settledUpTo(context: DepthContext, head: number): number {
+  const { lossDepth, endpointPool } = context
+  if (endpointPool.tracker.isAtRest) return head
+  if (lossDepth === 'child') return head - 1
+  if (lossDepth !== 'safe') return head - lossDepth
+  const safe = endpointPool.tracker.tag('safe')
+  return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1
+}
+
+/** The block number beyond every reorg: the `finalized` tag if it advances, otherwise a number of blocks. */
+export function finalUpTo(context: DepthContext, head: number): number {
+  const finalized = context.endpointPool.tracker.tag('finalized')
+  const byDepth = head - context.limits.reorgHorizon
+  return typeof finalized === 'number' ? Math.max(finalized, byDepth) : byDepth
+}
+
+/**
+ * Tracks the settled blocks that have left the chain and contained nonces of the lane. An endpoint that
+ * served a shorter chain for a while shows the same blocks again later. Once all of them are back, nothing
+ * was lost, and the hold lifts.
+ */
+export type DeepReorgs = {
+  /** A block that used this nonce has left the chain. */
+  left(nonce: number, block: BlockRef): void
+  /** A block is on the chain. */
+  came(block: BlockRef): void
+}
+
+/** Row 32: a settled block left the chain. */
+const SETTLED_ROW = 32
+
+export function createDeepReorgs({ lane }: { readonly lane: Lane }): DeepReorgs {
+  const { holds } = lane
+  const gone = new Map<number, Hash>()
+
+  return {
+    left(nonce, block) {
+      // An operator has already accepted the blocks that left earlier.
+      if (!holds.has('deepReorg')) gone.clear()
+      const { row } = lane.apply(nonce, { type: 'left', block, token: lane.token() })
+      if (row === SETTLED_ROW) gone.set(nonce, block.hash)
+    },
+    came({ hash }) {
+      let isOne = false
+      for (const [nonce, left] of gone) if (left === hash) isOne = gone.delete(nonce)
+      if (isOne && gone.size === 0) holds.lift('deepReorg')
+    },
+  }
+}
+
+/**
+ * Compares single blocks with the chain that lie too far below the head to be walked. A lane that starts
+ * again after a long time does not know which blocks left meanwhile.
+ */
+type SpotCheck = {
+  /**
+   * Requests the answer whether the block is still on the chain. Repeated requests cause one read at a time.
+   */
+  ask(nonce: number, block: BlockRef): void
+}
+
+const AT_ONCE = 32
+
+function createSpotCheck(
+  context: FinalityContext,
+  answer: (nonce: number, block: BlockRef, stands: boolean) => void,
+): SpotCheck {
+  const { endpointPool, limits } = context
+  const asked = new Map<number, BlockRef>()
+  let reading = false
+
+  async function read(): Promise<void> {
+    const some = [...asked].slice(0, AT_ONCE)
+    const calls = some.map(([, { number }]) => headerCall(number))
+    try {
+      const replies = await endpointPool.reader.port.batch(calls, { timeoutMs: limits.readTimeoutMs })
+      if (context.closed) return
+      for (const [index, [nonce, block]] of some.entries()) {
+        const found = readBlock(replies[index])
+        // Without an answer nothing is reported; the caller asks again.
+        if (found?.hash) answer(nonce, block, found.hash === block.hash)
+      }
+    } finally {
+      for (const [nonce] of some) asked.delete(nonce)
+      reading = false
+    }
+  }
+
+  return {
+    ask(nonce, block) {
+      asked.set(nonce, block)
+      if (reading) return
+      reading = true
+      // Requests of the same turn are sent in one batch, a microtask later.
+      queueMicro(() => {
+        read().catch((error: unknown) => {
+          reportError(context, error)
+        })
+      })
+    },
+  }
+}
+
+/** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
+export type FinalityIndex = {
+  add(transaction: Transaction): void
+  /** The transaction's block left the chain. */
+  remove(transaction: Transaction): void
+  advance(
+    safe: number | 'absent' | undefined,
+    finalized: number | 'absent' | undefined,
+    horizon: number,
+    /**
+     * Whether the block that used a nonce is known to be canonical. A transaction in any other block waits.
+     */
+    stands: (nonce: number) => boolean,
+    clock: WallClock,
+  ): void
+  /** Rejects the callers that wait for a tag which the endpoint does not have. */
+  refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
+  readonly size: number
+}
+
+export function createFinalityIndex(done: (transaction: Transaction) => void): FinalityIndex {
+  const byBlock = new Map<number, Set<Transaction>>()
+  let size = 0
+
+  function passed(limit: number | 'absent' | undefined): [number, Set<Transaction>][] {
+    return typeof limit === 'number' ? [...byBlock].filter(([number]) => number <= limit) : []
+  }
+
+  return {
+    add(transaction) {
+      const number = transaction.walkedBlock?.number
+      if (number === undefined) return
+      const found = byBlock.get(number) ?? new Set()
+      byBlock.set(number, found)
+      if (!found.has(transaction)) size++
+      found.add(transaction)
+    },
+    remove(transaction) {
+      const number = transaction.walkedBlock?.number ?? -1
+      const found = byBlock.get(number)
+      if (found?.delete(transaction)) size--
+      if (found?.size === 0) byBlock.delete(number)
+    },
+    advance(safe, finalized, horizon, stands, clock) {
+      const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
+      for (const [, transactions] of passed(safe)) {
+        for (const transaction of transactions)
+          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
+      }
+      // Nothing is tracked beyond the horizon, whether the chain has a `finalized` tag or not.
+      const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
+      for (const [number, transactions] of passed(limit)) {
+        for (const transaction of [...transactions].filter(sure)) {
+          transactions.delete(transaction)
+          size--
+          moveTo(transaction, 'finalized', clock)
+          done(transaction)
+        }
+        if (transactions.size === 0) byBlock.delete(number)
+      }
+    },
+    refuse(tag, error) {
+      for (const transactions of byBlock.values()) {
+        for (const transaction of transactions) {
+          if (transaction.waiters?.some(({ stage }) => stage === tag))
+            rejectWaitersFor(transaction, tag, error(transaction))
+        }
+      }
+    },
+    get size() {
+      return size
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Follower, Look, Pace, SealedBlock } from '../../chain/blocks/follower.js'
+import type { Follower, Pace, SealedBlock } from '../../chain/blocks/follower.js'
 import { newestAttempt } from '../../ledger/slot.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfWords } from '../../platform/repeats.js'
@@ -10,12 +10,10 @@ import type { LaneSession } from '../session/laneSession.js'
 import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
 import { tagError } from '../transaction/txError.js'
-import { createFinality, type Finality, type FinalityContext } from './finality.js'
-import type { FinalityIndex } from './finalityIndex.js'
+import { createFinality, type Finality, type FinalityContext, type FinalityIndex } from './finality.js'
 import type { NonceRegression } from './nonceRegression.js'
 import type { NonceUsage } from './nonceUsage.js'
-import { createPendingBlocks } from './pendingBlocks.js'
-import { createRefreshWatch } from './refreshWatch.js'
+import { createPendingBlocks, createRefreshes } from './pendingBlocks.js'
 import type { Seeding } from './seeding.js'
 
 type FollowContext = FinalityContext & {
@@ -170,34 +168,4 @@ function paceOf(options: FollowOptions, finality: Pick<Finality, 'wanted'>): Pac
 function countsBetweenBlocks({ lane: { book }, endpointPool }: FollowContext): boolean {
   const { pending } = endpointPool.reader.profile.current()
   return pending === 'unknown' || (pending === 'mempool' && book.coveredTo < book.cursor)
-}
-
-/**
- * Notifies the delivery of a refresh: the sealed blocks of a tick, which count as one because they were seen
- * together, or a pending block that shows pre-confirmations. A node rebuilds its pending block at a steady
- * pace, and an empty one looks like the one before.
- */
-function createRefreshes(
-  { clock, endpointPool, limits }: Pick<FollowContext, 'clock' | 'endpointPool' | 'limits'>,
-  broadcaster: Pick<Broadcaster, 'refreshed'>,
-) {
-  // A block was sealed since the last tick.
-  let isSealed = false
-  const profile = () => endpointPool.reader.profile.current()
-  const watch = createRefreshWatch(clock, () => profile().cadenceMs ?? limits.pollIntervalMs)
-
-  return {
-    sealed(): void {
-      isSealed = true
-    },
-    ticked(look: Look): void {
-      const isRefresh = profile().pending === 'preconfirmed' && watch.isNew(look)
-      if (isSealed || isRefresh) {
-        const isInformative = broadcaster.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
-        // If the poll said nothing about recent sends, the next poll may be the first that can show them.
-        if (isInformative) watch.noteUsed(look)
-      }
-      isSealed = false
-    },
-  }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
-import type { LaneContext } from '../engine/context.js'
+import type { LaneContext } from '../engine/core.js'
 import { emitForeign } from './foreign.js'
 import { foreign } from './scriptedLane.fixture.js'
 

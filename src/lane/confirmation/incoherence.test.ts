@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openSeveral } from '../../api/sender/severalEndpoints.fixture.js'
 import { transfer } from '../../api/sender/simLane.fixture.js'
-import { createIncoherence } from './incoherence.js'
+import { createIncoherence } from './countSettling.js'
 
 const FIRST = 7
 

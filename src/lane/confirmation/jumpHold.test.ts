@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { isCount } from '../../../test/support/scriptedChain.js'
 import type { RpcReply } from '../../rpc/port.js'
-import { createCountBelief } from './countBelief.js'
-import { createJumpHold } from './jumpHold.js'
 import { ADDRESS, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
+import { createCountBelief, createJumpHold } from './usedCount.js'
 
 /** A lane without known nonces, and another endpoint that counts `elsewhere`. */
 function jumpOn(elsewhere = 1_000) {

@@ -7,8 +7,7 @@ import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
 import type { Limits } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
-import { countsElsewhere } from './countsElsewhere.js'
-import { shownByBlocks } from './shownByBlocks.js'
+import { countsElsewhere, shownByBlocks } from './counts.js'
 
 type NonceRegressionContext = {
   readonly lane: Lane

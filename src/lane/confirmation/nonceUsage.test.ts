@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { simSignatures } from '../../../test/sim/simClient.js'
 import { ACCOUNT, openLane, type SimLane } from '../../api/sender/simLane.fixture.js'
 import type { Port } from '../../rpc/port.js'
-import type { LaneContext } from '../engine/context.js'
+import type { LaneContext } from '../engine/core.js'
 import { createNonceUsage } from './nonceUsage.js'
 
 const OTHER: Hash = `0x${'ee'.repeat(32)}`

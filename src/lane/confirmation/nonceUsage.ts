@@ -12,12 +12,9 @@ import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
-import { createEvidenceEffects } from './evidenceEffects.js'
-import { createEvidenceSearch } from './evidenceSearch.js'
-import { createEvidenceVerdicts } from './evidenceVerdicts.js'
-import { JUMP_MAX } from './jumpHold.js'
+import { createEvidenceSearch, createEvidenceVerdicts } from './evidence.js'
 import type { Seed } from './seeding.js'
-import { createUsedCount } from './usedCount.js'
+import { createUsedCount, JUMP_MAX } from './usedCount.js'
 
 type NonceUsageContext = {
   readonly lane: Lane
@@ -78,8 +75,7 @@ export function createNonceUsage(
   const tracker = endpointPool.tracker
   const used = createUsedCount(context)
   const search = createEvidenceSearch({ clock, book })
-  const effects = createEvidenceEffects({ lane, tracker, unverifiedNonces, carriedIn })
-  const verdicts = createEvidenceVerdicts({ context, used, search, effects })
+  const verdicts = createEvidenceVerdicts({ context, used, search, unverifiedNonces, carriedIn })
   let seeking = false
   // A node answered "nonce too low" since the last count.
   let asked = false

@@ -1,6 +1,10 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
+import type { Look } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Limits } from '../../types/index.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 
 type PendingBlocksParts = {
   readonly lane: Lane
@@ -11,7 +15,7 @@ type PendingBlocksParts = {
  * Own transactions in pending blocks: their pre-confirmations, and the meaning of the endpoint's
  * count.
  */
-export type PendingBlocks = {
+type PendingBlocks = {
   /** Own hashes in the pending block of that number. */
   shown(blockNumber: number, own: readonly Hash[]): void
   /** Own hashes that an external feed reports as pre-confirmed. */
@@ -87,6 +91,75 @@ export function createPendingBlocks({ lane, endpointPool }: PendingBlocksParts):
     countsTaken() {
       highest = undefined
       applyShown()
+    },
+  }
+}
+
+type RefreshesContext = {
+  readonly endpointPool: Pick<EndpointPool, 'reader'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly limits: Pick<Limits, 'pollIntervalMs'>
+}
+
+/**
+ * Notifies the delivery of a refresh: the sealed blocks of a tick, which count as one because they were seen
+ * together, or a pending block that shows pre-confirmations. A node rebuilds its pending block at a steady
+ * pace, and an empty one looks like the one before.
+ */
+export function createRefreshes(
+  { clock, endpointPool, limits }: RefreshesContext,
+  broadcaster: Pick<Broadcaster, 'refreshed'>,
+) {
+  // A block was sealed since the last tick.
+  let isSealed = false
+  const profile = () => endpointPool.reader.profile.current()
+  const watch = createRefreshWatch(clock, () => profile().cadenceMs ?? limits.pollIntervalMs)
+
+  return {
+    sealed(): void {
+      isSealed = true
+    },
+    ticked(look: Look): void {
+      const isRefresh = profile().pending === 'preconfirmed' && watch.isNew(look)
+      if (isSealed || isRefresh) {
+        const isInformative = broadcaster.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
+        // If the poll said nothing about recent sends, the next poll may be the first that can show them.
+        if (isInformative) watch.noteUsed(look)
+      }
+      isSealed = false
+    },
+  }
+}
+
+/**
+ * Selects the polls whose pending block was rebuilt since the last poll that said something about earlier
+ * sends.
+ */
+type RefreshWatch = {
+  isNew(look: Look): boolean
+  /** The poll said something about earlier sends, which a poll too soon after a send does not. */
+  noteUsed(look: Look): void
+}
+
+/** Two polls that are closer than this part of the cadence may have seen the same pending block. */
+const CADENCE_PART = 3 / 4
+
+/** `cadenceMs`: milliseconds between two refreshes. */
+export function createRefreshWatch(clock: Pick<Clock, 'now'>, cadenceMs: () => number): RefreshWatch {
+  let last: Pick<Look, 'refreshes'> & { readonly atMs: number } = {
+    atMs: Number.NEGATIVE_INFINITY,
+    refreshes: undefined,
+  }
+  return {
+    isNew({ hasPending, refreshes }) {
+      if (!hasPending) return false
+      // An empty pending block looks like the previous one. If the rhythm is known, it gives the number of
+      // refreshes.
+      if (refreshes !== undefined && last.refreshes !== undefined) return refreshes !== last.refreshes
+      return clock.now() - last.atMs >= cadenceMs() * CADENCE_PART
+    },
+    noteUsed({ refreshes }) {
+      last = { atMs: clock.now(), refreshes }
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRefreshWatch } from './refreshWatch.js'
+import { createRefreshWatch } from './pendingBlocks.js'
 
 /** A poll at a time, in milliseconds. Refreshes are 200 ms apart. */
 function watch() {

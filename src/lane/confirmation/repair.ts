@@ -10,20 +10,25 @@ import {
   type Slot,
   wantedClaim,
 } from '../../ledger/slot.js'
-import type { Clock } from '../../platform/clock.js'
+import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { Limits, Logger } from '../../types/index.js'
 import { isOutsideId } from '../../validate/stageOrder.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { Emitter } from '../emitter.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
+import { block } from '../signing/orders.js'
 import type { Signing } from '../signing/signing.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { createGapFiller } from './gapFiller.js'
-import { createPooledHead } from './pooledHead.js'
-import { createQuietWatch, QUIET_MS_MIN } from './quietWatch.js'
-import { createSendTimes } from './sendTimes.js'
-import { createSlotRepair } from './slotRepair.js'
-import { createStuckCheck, isSupposed, SUPPOSED_STUCK_MS } from './stuckCheck.js'
+import { describeAboveCeiling } from '../transaction/txError.js'
+import {
+  createPooledHead,
+  createQuietWatch,
+  createSendTimes,
+  createStuckCheck,
+  isSupposed,
+  QUIET_MS_MIN,
+  SUPPOSED_STUCK_MS,
+} from './stuck.js'
 
 type RepairContext = {
   readonly lane: Lane
@@ -181,4 +186,117 @@ function isPriced(slot: Live, baseFee: bigint | undefined): boolean {
   const newest = newestAttempt(slot)
   if (newest === undefined || baseFee === undefined) return true
   return feeCap(newest.fees) >= baseFee
+}
+
+type SlotRepairParts = {
+  readonly context: Pick<RepairContext, 'blockedAt' | 'lane' | 'signer'>
+  readonly signing: Pick<Signing, 'ceilings'>
+  /** Outside code signed the newest attempt. */
+  readonly isOutside: (slot: Live) => boolean
+  /** The offer covers the base fee. */
+  readonly priced: (slot: Live) => boolean
+}
+
+/** This lane cannot outbid a transaction that outside code signed. */
+const NOT_OURS = { atCeiling: false, fillable: false, aboveCeiling: undefined }
+
+/** Asks the table to repair a slot that made no progress (rows 19 and 20). */
+function createSlotRepair({ context, signing, isOutside, priced }: SlotRepairParts) {
+  const { lane } = context
+
+  /** `byTime`: the repair is due by time, and no block shows a lack of progress. */
+  return (slot: Slot, head: boolean, byTime: boolean): void => {
+    const signer = context.signer !== undefined
+    const event = { type: 'stuck' as const, head, signer, token: lane.token() }
+    if (slot.state === 'outside') {
+      lane.apply(slot.nonce, { ...event, atCeiling: false, priced: true, fillable: true })
+    } else if (slot.state === 'live') {
+      const outside = isOutside(slot)
+      const newest = newestAttempt(slot)
+      // A covered nonce is checked only because blocks prefer other transactions to it, so its price is
+      // too low.
+      const isPriced = slot.nonce >= lane.book.coveredTo && priced(slot)
+      // Without blocks nothing shows that the price is too low, so only the same bytes are sent again.
+      const mayBid = !byTime || !isPriced || slot.refusals > 0
+      const { aboveCeiling, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
+      // A no-op that no endpoint accepts and that cannot offer more is only sent again, and nothing lands
+      // above it.
+      if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
+        block(context, slot.nonce, aboveCeiling && describeAboveCeiling(aboveCeiling))
+      // Bytes that outside code signed can only be sent again, not bumped.
+      lane.apply(slot.nonce, {
+        ...event,
+        ...ceilings,
+        priced: isPriced,
+        signer: signer && mayBid && !outside,
+      })
+    }
+  }
+}
+
+type GapFillerParts = {
+  readonly lane: Lane
+  readonly clock: Clock
+  readonly limits: Pick<Limits, 'gapFillAfterMs' | 'fillsMax'>
+  readonly events: Emitter
+  readonly hasSigner: () => boolean
+  /** A transaction is ready that will take the lowest hole. */
+  readonly fillable: () => boolean
+}
+
+/** Fills gaps that no transaction takes (row 2). */
+type GapFiller = {
+  /** There may be a hole below the cursor. */
+  watch(): void
+  stop(): void
+}
+
+function createGapFiller(parts: GapFillerParts): GapFiller {
+  const { lane, clock, limits, events, hasSigner, fillable } = parts
+  const { book } = lane
+  let timer: CancelTimer | undefined
+  let sinceMs: number | undefined
+
+  function check(): void {
+    timer = undefined
+    const hole = book.lowestHole()
+    if (hole === undefined) {
+      sinceMs = undefined
+      return
+    }
+    const isWanted = fillable()
+    const due = clock.now() - (sinceMs ?? clock.now()) >= limits.gapFillAfterMs
+    if (due && hasSigner() && !isWanted) fill()
+    if (book.lowestHole() !== undefined) plan()
+    else sinceMs = undefined
+  }
+
+  /** Row 2, lowest first. Without a signer a gap can only be reported. */
+  function fill(): void {
+    for (let filled = 0; filled < limits.fillsMax; filled++) {
+      const nonce = book.lowestHole()
+      if (nonce === undefined) return
+      lane.apply(nonce, {
+        type: 'gapTimer',
+        boundAbove: nonce < book.cursor,
+        waiting: false,
+        token: lane.token(),
+      })
+      if (book.lowestHole() === nonce) return
+      events.emit('gap', { nonce })
+    }
+  }
+
+  function plan(): void {
+    timer ??= clock.setTimer(check, limits.gapFillAfterMs)
+  }
+
+  return {
+    watch() {
+      if (book.lowestHole() === undefined) return
+      sinceMs ??= clock.now()
+      plan()
+    },
+    stop: () => timer?.(),
+  }
 }

@@ -10,7 +10,7 @@ import { type Book, createBook } from '../../ledger/book.js'
 import type { SlotEvent } from '../../ledger/event.js'
 import { attempt, block } from '../../ledger/samples.fixture.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
-import type { LaneContext } from '../engine/context.js'
+import type { LaneContext } from '../engine/core.js'
 
 export const ADDRESS = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 export const foreign = (nonce: number): Hash => hashOf('foreign', nonce)

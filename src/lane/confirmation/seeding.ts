@@ -2,8 +2,7 @@ import type { Lane } from '../../allocator/lane.js'
 import { type CountReading, createBounds } from '../../allocator/readings.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Signatures } from '../../rpc/signatures.js'
-import { type CountSettlingContext, createCountSettling } from './countSettling.js'
-import { createIncoherence } from './incoherence.js'
+import { type CountSettlingContext, createCountSettling, createIncoherence } from './countSettling.js'
 import { createStoreCheck } from './storeCheck.js'
 
 type SeedingContext = CountSettlingContext & {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { createBook } from '../../ledger/book.js'
 import { HOLES_MAX } from '../../ledger/nonceRange.js'
-import type { LaneContext } from '../engine/context.js'
+import type { LaneContext } from '../engine/core.js'
 import { createSeeding, type Seed } from './seeding.js'
 
 const SPAN_MAX = 100

@@ -1,21 +1,32 @@
+import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { Follower } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { lastClaim, type Slot } from '../../ledger/slot.js'
+import type { Book } from '../../ledger/book.js'
+import { type Attempt, type Live, lastClaim, type Slot, type Used } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { recordWith } from '../../store/recordWith.js'
-import type { Tx } from '../../types/index.js'
+import type { Stage, Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
-import { bindTo, lostNonce, markLanded, moveTo, settleVerdict, unbind } from '../transaction/changes.js'
+import {
+  bindTo,
+  executedIn,
+  leftBlock,
+  lostNonce,
+  markLanded,
+  moveTo,
+  settleVerdict,
+  setUnresolved,
+  signedIn,
+  unbind,
+} from '../transaction/changes.js'
 import { noteGivenUp } from '../transaction/givenUp.js'
 import { toStored } from '../transaction/stored.js'
-import { hasFailed, type Transaction } from '../transaction/transaction.js'
-import { createAttemptWatch } from './attemptWatch.js'
-import type { FinalityIndex } from './finalityIndex.js'
-import { createLiveStages } from './liveStages.js'
-import { createUsedStages } from './usedStages.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import { emitStage } from '../transaction/transactionEvents.js'
+import type { FinalityIndex } from './finality.js'
 
 type StagesContext = {
   readonly lane: Lane
@@ -30,7 +41,7 @@ type StagesContext = {
 }
 
 /** Derives each transaction's stage, nonce and hash from its slot, and emits the events. */
-export type Stages = {
+type Stages = {
   moved(nonce: number, before: Slot | undefined, after: Slot): void
   transactionOf(nonce: number): Transaction | undefined
   /** The transaction is queued again, so its data from the old nonce is discarded. */
@@ -48,8 +59,8 @@ export function createStages(
   /** Removes the transaction from memory; it remains in the store. */
   forget: (transaction: Transaction) => void,
 ): Stages {
-  const { lane, transactions, changed, endpointPool, clock } = context
-  const attempts = createAttemptWatch({ book: lane.book, tracker: endpointPool.tracker })
+  const { lane, transactions, changed, clock } = context
+  const attempts = createAttemptWatch(context)
   const live = createLiveStages(context)
   const { used, takeBack } = createUsedStages(context, finalityIndex)
 
@@ -125,4 +136,154 @@ export function takeChanged({
   })
   changed.clear()
   return stored
+}
+
+/**
+ * Derives the stage, nonce and hash of a transaction from the live slot to which it is bound. Emits a stage
+ * when the transaction reaches it for the first time. A stage that is lost again (a reorg, a withdrawn
+ * pre-confirmation) changes without an event.
+ */
+function createLiveStages(context: StagesContext) {
+  const { lane, clock, changed } = context
+
+  function reach(transaction: Transaction, stage: Stage, back: boolean): void {
+    if (transaction.stage === stage) return
+    const before = transaction.stage
+    const up = !hasReached(transaction, stage) || before === 'queued'
+    if (!up && !back && before !== 'preconfirmed') return
+    moveTo(transaction, stage, clock)
+    if (up) emitStage(context, transaction)
+    if (!transaction.watchedRemotely) return
+    changed.add(transaction)
+    lane.journal.touch()
+  }
+
+  return (transaction: Transaction, before: Slot | undefined, after: Live): void => {
+    if (hasFailed(transaction) || isBoundElsewhere(lane.book, transaction, after.nonce)) return
+    let own: Attempt | undefined
+    let accepted = false
+    let preconfirmed = false
+    for (const attempt of after.attempts) {
+      if (attempt.claim !== transaction.id) continue
+      // The pending block may contain an attempt other than the newest one, or an attempt of another claim.
+      if (!preconfirmed) own = attempt
+      preconfirmed ||= attempt.hash === after.preconfirmed?.hash
+      accepted ||= attempt.accepted
+    }
+    if (own === undefined) return bindTo(transaction, after.nonce)
+    const { hash } = own
+    if (signedIn(transaction, after, { hash, isRestored: before === undefined }, clock))
+      changed.add(transaction)
+    reach(
+      transaction,
+      preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed',
+      before?.state === 'used',
+    )
+  }
+}
+
+/** Moves a transaction to `sealed` when a block uses its nonce, and back when that block leaves the chain. */
+type UsedStages = {
+  used(before: Slot | undefined, after: Used): void
+  /** Rows 24, 28 and 32: the block in which the transaction landed is no longer on the chain. */
+  takeBack(before: Used): void
+}
+
+function createUsedStages(context: StagesContext, finalityIndex: FinalityIndex): UsedStages {
+  const { clock, transactions, changed } = context
+
+  function markUnresolved({ claims, by }: Used): void {
+    // Row 26: of several transactions that were bound here, none can be proven or excluded.
+    const isUnproven = by.kind === 'unproven'
+    for (const claim of claims) {
+      const transaction = transactions.get(claim)
+      if (transaction === undefined || transaction.unresolved === isUnproven) continue
+      setUnresolved(transaction, isUnproven)
+      changed.add(transaction)
+    }
+  }
+
+  function takeBack({ by }: Used): void {
+    if (by.kind !== 'claim') return
+    const transaction = transactions.get(by.claim)
+    if (transaction === undefined) return
+    finalityIndex.remove(transaction)
+    leftBlock(transaction, clock)
+    changed.add(transaction)
+  }
+
+  return {
+    used(before, after) {
+      // A verdict does not change the user of the nonce; a correction after the verdict does (row 24).
+      if (before?.state === 'used' && after.settled && !before.settled) return
+      if (before?.state === 'used' && before.at !== undefined && hashOf(before) !== hashOf(after))
+        takeBack(before)
+      markUnresolved(after)
+      if (after.by.kind !== 'claim' || after.at === undefined) return
+      const transaction = transactions.get(after.by.claim)
+      if (transaction === undefined || hasFailed(transaction)) return
+      executedIn(transaction, after, after.by.hash, clock)
+      finalityIndex.add(transaction)
+      changed.add(transaction)
+      if (!hasReached(transaction, 'sealed')) {
+        moveTo(transaction, 'sealed', clock)
+        emitStage(context, transaction)
+      }
+    },
+    takeBack,
+  }
+}
+
+/** Hash of the attempt that used the nonce, or of the foreign transaction, if it is known. */
+const hashOf = ({ by }: Used): Hash | undefined => (by.kind === 'unproven' ? undefined : by.hash)
+
+/** Has the poller watch for the hashes of all attempts that may still land. */
+type AttemptWatch = {
+  moved(before: Slot | undefined, after: Slot): void
+  /** Watches the hashes of new attempts for this follower. */
+  follow(follower: Follower): void
+  unfollow(): void
+}
+
+function createAttemptWatch({ lane, endpointPool }: StagesContext): AttemptWatch {
+  const { tracker } = endpointPool
+  let follower: Follower | undefined
+
+  function unwatch(slot: Slot | undefined): void {
+    for (const { hash } of slot?.attempts ?? []) tracker.unwatch(hash)
+  }
+
+  return {
+    moved(before, after) {
+      if (follower === undefined) return
+      if (after.state === 'final') {
+        unwatch(before)
+        return
+      }
+      if (after.attempts.length === (before?.attempts.length ?? 0)) return
+      for (const { hash } of after.attempts) tracker.watch(hash, follower)
+    },
+    follow(next) {
+      follower = next
+    },
+    unfollow() {
+      for (const slot of lane.book.slots.values()) unwatch(slot)
+    },
+  }
+}
+
+/**
+ * Whether the transaction is bound to a nonce other than `here`. A transaction moves to another nonce if it
+ * lost the first one, or if its id was reused after it ended. The end of the first nonce then says nothing
+ * about the transaction, unless its bytes execute there.
+ */
+export function isBoundElsewhere(
+  book: Pick<Book, 'get'>,
+  { id, nonce }: Pick<Transaction, 'id' | 'nonce'>,
+  here: number,
+): boolean {
+  if (nonce === undefined || nonce === here) return false
+  const slot = book.get(nonce)
+  if (slot?.state === 'reserved') return slot.claim === id
+  return slot?.state === 'live' && slot.claims.includes(id)
 }

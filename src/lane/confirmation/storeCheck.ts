@@ -9,7 +9,7 @@ import type { Repeats } from '../../platform/repeats.js'
 import { headerCall } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
-import { countsElsewhere } from './countsElsewhere.js'
+import { countsElsewhere } from './counts.js'
 
 type StoreCheckContext = {
   readonly lane: Lane

@@ -1,21 +1,17 @@
 import { liftedByResume } from '../../allocator/holds.js'
 import { createDoneWaiters } from '../../platform/doneWaiters.js'
+import { onAbort } from '../../platform/onAbort.js'
 import { createInbox, type Inbox } from '../admission/arrivals.js'
 import { closedLaneError } from '../session/laneSession.js'
+import { hasFailed, hasReached } from '../transaction/transaction.js'
 import { reportUnresolved } from '../transaction/transactionEvents.js'
-import { type Admitting, createAdmitting } from './admitting.js'
-import { isAllDone } from './allDone.js'
-import { attachParts } from './attachParts.js'
-import { type Core, createCore } from './core.js'
+import { type Core, createCore, type LaneContext } from './core.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
-import { finishWork } from './finish.js'
-import { createFollowing } from './following.js'
-import { createRemoteCommands } from './remoteCommands.js'
+import { createLeaderOperations, createRemoteCommands } from './operations.js'
+import { type Admitting, createAdmitting, createFollowing, createSending, type Sending } from './parts.js'
 import { createActionRunner } from './runActions.js'
-import { createSending, type Sending } from './sending.js'
+import { attachParts, watchSurroundings } from './signals.js'
 import { snapshotOf } from './snapshot.js'
-import { watchSurroundings } from './surroundings.js'
-import { createLeaderOperations } from './txOperations.js'
 import { createWaitReasons, type WaitReasons } from './waitReasons.js'
 import { createLeaderWorker } from './worker.js'
 
@@ -36,9 +32,7 @@ export function createEngine(options: EngineOptions): Engine {
   attachActions(core, sending, admitting)
   const operations = createLeaderOperations({ context, intake: admitting.intake, waitingFor: reasons.of })
   const commands = createRemoteCommands(context, operations)
-  const { budget, repair } = sending
-  const { nonceAssigner } = admitting
-  const offSurroundings = watchSurroundings(context, { broadcaster, budget, nonceAssigner, repair })
+  const offSurroundings = watchSurroundings(context, sending, admitting)
   return engineOf(core, options, sending, admitting, {
     reasons,
     follower,
@@ -194,4 +188,74 @@ function engineOf(
       background.stop()
     },
   }
+}
+
+/** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
+async function finishWork(core: Core, sending: Sending, { intake }: Admitting): Promise<void> {
+  const { context } = core
+  // A second round serves transactions that arrived, or lost their nonce, during the first one.
+  for (let rounds = 0; rounds < 2 && !context.closed; rounds++) {
+    intake.close()
+    await finish(core, sending, context.limits.closeTimeoutMs)
+    if (intake.open === 0) break
+  }
+}
+
+/** A timer fills a gap, and any tick may show that it is none. The close only looks again after this time. */
+const LOOK_AGAIN_MS = 50
+
+/** Resolves when nothing is being signed or sent and no gap is left, or the time is up. */
+async function finish(
+  { context }: Core,
+  { signing, broadcaster }: Sending,
+  timeoutMs: number,
+): Promise<void> {
+  const { book, journal } = context.lane
+  let late = false
+  let off = () => {}
+  let cancelLook = () => {}
+  const timeUp = new Promise<void>((resolve) => {
+    // Another owner finishes the lane then, and the clock of this engine stands still.
+    off = onAbort(context.closing, resolve)
+    const cancel = context.clock.setTimer(() => {
+      late = true
+      resolve()
+    }, timeoutMs)
+    void settled().finally(() => {
+      cancel()
+      resolve()
+    })
+  })
+  await timeUp
+  off()
+  cancelLook()
+
+  async function settled(): Promise<void> {
+    for (;;) {
+      await signing.idle()
+      await journal.flushed()
+      await broadcaster.idle()
+      // Without a signer a gap stays.
+      if (late || context.signer === undefined || book.lowestHole() === undefined) return
+      await new Promise<void>((resolve) => {
+        cancelLook = context.clock.setTimer(resolve, LOOK_AGAIN_MS)
+      })
+    }
+  }
+}
+
+/**
+ * Nothing is queued or being signed (`open` counts both), every nonce is used, and each transaction is
+ * finished.
+ */
+function isAllDone({ lane, transactions, handedOff }: LaneContext, open: number): boolean {
+  const { book } = lane
+  if (open > 0 || book.floor !== book.cursor) return false
+  // If another transaction used its nonce, a transaction may move to another nonce, so it is not
+  // finished before its verdict.
+  for (const transaction of transactions.values()) {
+    const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
+    if (!isOver && !handedOff.has(transaction)) return false
+  }
+  return true
 }

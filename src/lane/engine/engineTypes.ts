@@ -10,10 +10,10 @@ import type { Seed } from '../confirmation/seeding.js'
 import type { LaneSession } from '../session/laneSession.js'
 import type { SpentBefore } from '../signing/feeBudget.js'
 import type { Ahead } from './ahead.js'
-import type { LaneContext } from './context.js'
+import type { LaneContext } from './core.js'
 import type { ExternalNonces } from './externalNonces.js'
-import type { LaneWorker } from './laneWorker.js'
 import type { Restored } from './restore.js'
+import type { LaneWorker } from './worker.js'
 
 export type EngineOptions = {
   readonly environment: Environment

@@ -4,7 +4,7 @@ import type { WaitReason } from '../../types/wait.js'
 import { reasonOf } from '../reasons/sentence.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { keptReason } from '../transaction/waitingFor.js'
-import type { LaneContext } from './context.js'
+import type { LaneContext } from './core.js'
 import { countInFlight, isInFlightByStage } from './snapshot.js'
 
 /** A reason without the account, which the holder of the sender knows. */

@@ -7,9 +7,8 @@ import type { HoldReason, LaneSnapshot } from '../../types/index.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { hasReached, type Transaction } from '../transaction/transaction.js'
 import { keptReason, summaryOf } from '../transaction/waitingFor.js'
-import type { Admitting } from './admitting.js'
 import type { Core } from './core.js'
-import type { Sending } from './sending.js'
+import type { Admitting, Sending } from './parts.js'
 import type { WaitReasons } from './waitReasons.js'
 
 /** The state of the lane now, from its own books, without a request to a node. */

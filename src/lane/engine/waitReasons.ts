@@ -1,19 +1,33 @@
-import { lastClaim } from '../../ledger/slot.js'
+import type { Lane } from '../../allocator/lane.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { refusalOf } from '../../errors/quote.js'
+import type { Book } from '../../ledger/book.js'
+import { lastClaim, newestAttempt } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { LaneSnapshot, Logger, Tx } from '../../types/index.js'
+import type { StoredTransaction } from '../../types/store.js'
 import type { WaitReason } from '../../types/wait.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { Emitter } from '../emitter.js'
+import type { GroupBounds } from '../queue/groups.js'
+import type { Order } from '../queue/order.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
 import { reasonOf } from '../reasons/sentence.js'
-import { type LaneFacts, waitCauseOf } from '../reasons/waitCause.js'
+import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.js'
+import type { FeeOracle } from '../signing/feeOracle.js'
+import type { Funds } from '../signing/funds.js'
 import { update } from '../transaction/changes.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
-import { summaryOf } from '../transaction/waitingFor.js'
+import { endedOf, receiptSaidOf, summaryOf, wantedOf } from '../transaction/waitingFor.js'
 import { createNotices } from './notices.js'
-import { createWaitFacts, type WaitFactsContext, type WaitFactsParts } from './waitFacts.js'
 
-type WaitReasonsContext = WaitFactsContext & {
+type WaitReasonsContext = {
+  readonly lane: Lane
+  readonly endpointPool: Pick<EndpointPool, 'reader' | 'senders' | 'tracker' | 'turns'>
+  readonly fees: FeeOracle
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   readonly clock: Clock
   readonly logger: Logger
   readonly notice: (sentence: string) => void
@@ -23,6 +37,14 @@ type WaitReasonsContext = WaitFactsContext & {
   readonly changed: Set<Transaction>
   txOf(transaction: Transaction): Tx
   readonly closed: boolean
+}
+
+type WaitReasonsParts = {
+  readonly order: Pick<Order, 'reasonFor'>
+  readonly queue: PendingQueue<Transaction>
+  readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
+  readonly bounds: Pick<GroupBounds, 'boundOf'>
+  readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
 }
 
 /** Determines why the lane's transactions have not progressed, from the state of its parts. */
@@ -56,7 +78,7 @@ const PLAIN: ReadonlySet<WaitReason['for']> = new Set([
   'finality',
 ])
 
-export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsParts): WaitReasons {
+export function createWaitReasons(context: WaitReasonsContext, parts: WaitReasonsParts): WaitReasons {
   const { lane, endpointPool, clock, transactions, events, logger } = context
   const { book } = lane
   const facts = createWaitFacts(context, parts)
@@ -166,4 +188,79 @@ export function createWaitReasons(context: WaitReasonsContext, parts: WaitFactsP
       void lookAll().catch((error: unknown) => reportError(context, error))
     },
   }
+}
+
+/** The state of a lane and of its transactions, as far as it explains a wait. */
+type WaitFacts = {
+  lane(): LaneFacts
+  of(transaction: Transaction): TxFacts
+}
+
+function createWaitFacts(context: WaitReasonsContext, parts: WaitReasonsParts): WaitFacts {
+  const { lane, endpointPool, fees, handedOff } = context
+  const { book, holds } = lane
+  const { order, queue, funds, bounds, broadcaster } = parts
+
+  function laneFacts(): LaneFacts {
+    const [sender = endpointPool.reader] = endpointPool.senders()
+    const first = queue.peek()
+    return {
+      holds: holds.list(),
+      holdDetails: holds.details(),
+      feesKnown: first === undefined || fees.known(first.record),
+      hasRoom: broadcaster.hasRoom,
+      window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
+      shortWei: funds.shortWei,
+      balanceWei: funds.balanceWei,
+      head: endpointPool.tracker.head?.number,
+      baseFeeWei: fees.baseFee(),
+      floor: book.floor,
+      lowestOpen: lowestOpenIn(book),
+      lowestUncommitted: book.lowestUncommitted(),
+      reader: { name: endpointPool.reader.port.name, said: endpointPool.reader.trouble?.said },
+      sender: { name: sender.port.name, said: sender.gate.restReason ?? sender.trouble?.said },
+    }
+  }
+
+  function factsOf(transaction: Transaction): TxFacts {
+    const { id, stage, nonce, hash, unresolved, ready, notes, enqueuing } = transaction
+    const refusal = notes?.refusal
+    return {
+      id,
+      stage,
+      nonce,
+      hash,
+      ended: endedOf(transaction),
+      unresolved,
+      kept: enqueuing === undefined && !handedOff.has(transaction),
+      aside: order.reasonFor(transaction),
+      ready,
+      group: groupCause(transaction, bounds),
+      behind: queue.ahead(transaction)?.id,
+      slot: nonce === undefined ? undefined : book.get(nonce),
+      refusal: refusal === undefined ? undefined : refusalOf(refusal),
+      wanted: wantedOf(transaction),
+      receiptSaid: receiptSaidOf(transaction),
+    }
+  }
+
+  return { lane: laneFacts, of: factsOf }
+}
+
+/** The lowest nonce that is not covered, or whose newest attempt no endpoint has accepted. */
+function lowestOpenIn(book: Book): number {
+  let nonce = Math.max(book.floor, book.coveredTo)
+  for (; nonce < book.cursor; nonce++) {
+    const slot = book.get(nonce)
+    if (slot?.state === 'used' || slot?.state === 'final') continue
+    if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) break
+  }
+  return nonce
+}
+
+function groupCause(transaction: Transaction, bounds: Pick<GroupBounds, 'boundOf'>): TxFacts['group'] {
+  const { group, nonce } = transaction
+  if (group === undefined || nonce !== undefined) return undefined
+  const bound = bounds.boundOf(transaction)
+  return bound && { for: 'group', group, bound }
 }

@@ -1,9 +1,31 @@
-import { effectiveTip, feeCap } from '../../ledger/fees.js'
-import type { Attempt } from '../../ledger/slot.js'
+import { effectiveTip, type Fees, feeCap } from '../../ledger/fees.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
+import type { Attempt, Slot } from '../../ledger/slot.js'
+import type { TxRequest } from '../../types/index.js'
+import { openMove } from '../queue/openMove.js'
 import { tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { explicitFees } from './explicitFees.js'
 import type { FeeOracle } from './feeOracle.js'
+
+/** The fees that the request sets, if any: the first attempt offers them. */
+export function explicitFees(request: TxRequest): Fees | undefined {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request as Record<string, bigint | undefined>
+  if (gasPrice !== undefined) return { gasPrice }
+  if (maxFeePerGas === undefined) return undefined
+  const tip = maxPriorityFeePerGas ?? maxFeePerGas
+  return sameAsBefore({ maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas })
+}
+
+type CappedFees = Extract<Fees, { maxFeePerGas: bigint }>
+let before: CappedFees | undefined
+
+/** Returns the previous object for equal fees, since most transactions of a burst have the same fees. */
+function sameAsBefore(fees: CappedFees): CappedFees {
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  if (before?.maxFeePerGas !== maxFeePerGas || before.maxPriorityFeePerGas !== maxPriorityFeePerGas)
+    before = fees
+  return before
+}
 
 type CostContext = {
   readonly fees: FeeOracle
@@ -50,4 +72,56 @@ export function attemptFees(
   const cap = feeCap(fees)
   const price = baseFee === undefined ? cap : baseFee + effectiveTip(fees, baseFee)
   return gas * price + context.fees.dataFee(raw.length / 2)
+}
+
+/** The maximum cost of each open nonce, in wei. */
+type OpenCosts = {
+  /** The sum over all open nonces. */
+  readonly totalWei: bigint
+  at(nonce: number): bigint
+  /** A nonce was reserved for a transaction with this maximum cost. */
+  reserved(nonce: number, costWei: bigint): void
+  /** A slot changed. Returns the cost that no longer counts if the slot is not open any more, else 0. */
+  moved(nonce: number, before: Slot | undefined, after: Slot): bigint
+}
+
+/** The highest of the costs of these attempts, in wei; 0 without attempts. */
+export function mostOf(attempts: readonly Attempt[], costOf: (attempt: Attempt) => bigint): bigint {
+  let most = 0n
+  for (const attempt of attempts) {
+    const cost = costOf(attempt)
+    if (cost > most) most = cost
+  }
+  return most
+}
+
+export function createOpenCosts(costOf: (attempt: Attempt) => bigint): OpenCosts {
+  const costs = new NonceMap<bigint>()
+  let totalWei = 0n
+
+  function set(nonce: number, costWei: bigint): void {
+    totalWei += costWei - (costs.get(nonce) ?? 0n)
+    if (costWei === 0n) costs.delete(nonce)
+    else costs.set(nonce, costWei)
+  }
+
+  return {
+    get totalWei() {
+      return totalWei
+    },
+    at: (nonce) => costs.get(nonce) ?? 0n,
+    reserved: set,
+    moved(nonce, before, after) {
+      const move = openMove(before, after)
+      if (move === 'same') return 0n
+      if (move === 'attempts') {
+        set(nonce, mostOf(after.attempts, costOf))
+        return 0n
+      }
+      const cost = costs.get(nonce)
+      if (cost === undefined) return 0n
+      set(nonce, 0n)
+      return cost
+    },
+  }
 }

@@ -1,3 +1,4 @@
+import type { Tracker } from '../../chain/blocks/blockPoller.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import {
   type BumpRule,
@@ -7,14 +8,21 @@ import {
   feeCap,
   transactionCeiling,
 } from '../../ledger/fees.js'
+import { atFloor, beyond, loweredBy, NO_FLOOR, type PriceFloor, raisedBy } from '../../ledger/priceFloor.js'
 import type { Clock } from '../../platform/clock.js'
 import type { FeePreset, Limits } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import { ceilingOf, type FeeSettings } from '../session/feeSettings.js'
-import { explicitFees } from './explicitFees.js'
-import { createMarketPrice, type MarketPrice } from './marketPrice.js'
-import { createNodeMinimum } from './nodeMinimum.js'
-import { isLess, offerAt, type Price, presetPrices, suggestedPrices } from './prices.js'
+import { explicitFees } from './cost.js'
+import {
+  createMarketPrice,
+  isLess,
+  type MarketPrice,
+  offerAt,
+  type Price,
+  presetPrices,
+  suggestedPrices,
+} from './prices.js'
 
 /**
  * Fees for the whole lane. They are requested once a block (less often if blocks are fast), never per
@@ -187,5 +195,63 @@ export function createFeeOracle(options: {
     bumpsMax: bump?.attemptsMax ?? BUMPS_MAX,
     baseFee,
     dataFee: endpointPool.dataFees.of,
+  }
+}
+
+/** The minimum fees of the node, as its refusals revealed them. */
+type NodeMinimum = {
+  /** See `FeeOracle`. */
+  refused(offered: Fees, needs: FeeNeeds | undefined, again: boolean): void
+  /** A node accepted these fees, so its minimum is not above them. */
+  taken(offered: Fees): void
+  /** The fee cap that a node stated as its minimum, in wei, if it is above the ceiling. */
+  beyond(ceiling: FeeCeiling): bigint | undefined
+  /** The same, if every endpoint refused it within the last blocks. Later the fees are tried again. */
+  hopeless(ceiling: FeeCeiling): bigint | undefined
+  /** False while no refusal has revealed a minimum. */
+  readonly isKnown: boolean
+  /**
+   * Raises the fees to the minimum. A minimum above the ceiling is ignored, since it is no reason to offer
+   * the ceiling.
+   */
+  raise(fees: Fees, ceiling: FeeCeiling): Fees
+}
+
+/**
+ * For at least this long after a refusal that no bump within the ceiling can cure, no such transaction is
+ * offered.
+ */
+const HOPELESS_KEPT_MS = 10_000
+const HOPELESS_KEPT_BLOCKS = 4
+
+function createNodeMinimum(
+  tracker: Pick<Tracker, 'newest' | 'blockMs'>,
+  clock: Pick<Clock, 'now'>,
+): NodeMinimum {
+  let floor: PriceFloor = NO_FLOOR
+  let confirmedAtMs = Number.NEGATIVE_INFINITY
+
+  return {
+    refused(offered, needs, again) {
+      const nowMs = clock.now()
+      if (again) confirmedAtMs = nowMs
+      floor = raisedBy(floor, { offered, needs, baseFee: tracker.newest?.baseFeePerGas, nowMs })
+    },
+    taken(offered) {
+      if (floor !== NO_FLOOR) floor = loweredBy(floor, offered)
+    },
+    beyond: ({ maxFeePerGas }) => beyond(floor, maxFeePerGas, clock.now()),
+    hopeless({ maxFeePerGas }) {
+      const nowMs = clock.now()
+      const keptMs = Math.max(HOPELESS_KEPT_MS, HOPELESS_KEPT_BLOCKS * (tracker.blockMs ?? 0))
+      return nowMs - confirmedAtMs <= keptMs ? beyond(floor, maxFeePerGas, nowMs) : undefined
+    },
+    get isKnown() {
+      return floor !== NO_FLOOR
+    },
+    raise(fees, { maxFeePerGas }) {
+      const nowMs = clock.now()
+      return beyond(floor, maxFeePerGas, nowMs) === undefined ? atFloor(fees, floor, nowMs) : fees
+    },
   }
 }

@@ -1,27 +1,29 @@
 import type { LocalAccount } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
+import type { Lane } from '../../allocator/lane.js'
 import { type EndpointPool, newestBlock } from '../../chain/endpoints/endpointPool.js'
-import type { Attempt } from '../../ledger/slot.js'
+import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
+import { AccountFailure } from '../../errors/redactError.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
+import { type Attempt, lastClaim } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
+import type { Clock } from '../../platform/clock.js'
+import { createDoneWaiters } from '../../platform/doneWaiters.js'
+import type { Repeats } from '../../platform/repeats.js'
+import { reportError } from '../../platform/reportError.js'
 import type { GasEstimator } from '../gas/gas.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { createTupleSigner } from '../transaction/authorize.js'
+import { note } from '../transaction/changes.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { type BumpOrdersContext, createBumpOrders } from './bumpOrders.js'
-import { createCeilings } from './ceilings.js'
-import { createClaimOrders } from './claimOrders.js'
-import { createEnvelopes } from './envelope.js'
+import { txError } from '../transaction/txError.js'
+import { createEnvelopes, createSignerCheck } from './envelope.js'
 import type { FeeOracle } from './feeOracle.js'
 import { createSigningGroup, type SigningGroup } from './group.js'
-import type { Job, SignOrder } from './job.js'
-import { createNoopOrders, type NoopOrdersContext } from './noopOrders.js'
-import { createOffers, type Offers } from './offers.js'
-import { createOpenJobs } from './openJobs.js'
-import { createSignerCheck } from './signerCheck.js'
-import { createSignFailures, type SignFailuresContext } from './signFailures.js'
+import { createCeilings, createOffers, type Offers } from './offers.js'
+import { createOrders, type Job, type JobKind, type OrdersContext, type SignOrder } from './orders.js'
 
-type SigningContext = BumpOrdersContext &
-  NoopOrdersContext &
+type SigningContext = OrdersContext &
   SignFailuresContext & {
     readonly endpointPool: Pick<EndpointPool, 'chain' | 'tracker' | 'turns'>
     readonly fees: FeeOracle
@@ -54,7 +56,7 @@ export type Signing = Pick<Offers, 'ceilings' | 'aboveCeiling' | 'needed'> &
     codeChanged(): void
   }
 
-export type SigningParts = {
+type SigningParts = {
   /**
    * Resolves when the predecessor's bytes were handed to the journal, or never will be. Undefined if there is
    * nothing to wait for.
@@ -74,9 +76,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   const { freed } = parts
   const ceilings = createCeilings(context, parts.waiting)
   const offers = createOffers(context, ceilings)
-  const claimOrder = createClaimOrders(context, ceilings, offers)
-  const noops = createNoopOrders(context, ceilings, offers, parts.estimator)
-  const bumpOrder = createBumpOrders(context, ceilings, offers)
+  const orders = createOrders(context, ceilings, offers, parts.estimator)
   const failed = createSignFailures(context)
   const jobs = createOpenJobs()
   const sign = createEnvelopes(endpointPool.chain)
@@ -92,7 +92,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     let isHanded = false
     try {
       // Known values are not awaited, here and below, because this runs for every transaction.
-      const asked = orderOf(job)
+      const asked = orders.of(job)
       const order = asked instanceof Promise ? await asked : asked
       isHanded = order !== undefined && (await make(job, order))
     } catch (error) {
@@ -103,7 +103,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   }
 
   function over(job: Job): void {
-    if (job.kind === 'noop') noops.over()
+    orders.over(job)
     jobs.over(job)
     freed()
   }
@@ -153,20 +153,6 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     }
   }
 
-  /** Undefined if there is nothing to sign any more. */
-  function orderOf(job: Job): SignOrder | undefined | Promise<SignOrder | undefined> {
-    switch (job.kind) {
-      case 'claim':
-        return claimOrder(job)
-      case 'noop':
-        return noops.order(job)
-      case 'bump':
-        return bumpOrder(job)
-      default:
-        return job satisfies never
-    }
-  }
-
   return {
     claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, isSigned: false, claim }),
     noop: (nonce, token) => start({ kind: 'noop', nonce, token, isSigned: false }),
@@ -184,7 +170,108 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     get open() {
       return jobs.count
     },
-    codeChanged: noops.codeChanged,
+    codeChanged: orders.codeChanged,
     idle: jobs.idle,
   }
+}
+
+/** The jobs from their start until they are journaled or have failed. */
+type OpenJobs = {
+  /** Opens the job. False if it is open already, because the table may request the same signature twice. */
+  open(job: Job): boolean
+  /** The signature of the job is done. */
+  signed(job: Job): void
+  over(job: Job): void
+  readonly count: number
+  /** Number of jobs without a signature. */
+  readonly unsignedCount: number
+  /** Resolves when no job is open. */
+  idle(): Promise<void>
+}
+
+function createOpenJobs(): OpenJobs {
+  // The token of the newest job of a kind at each nonce.
+  const tokens: Readonly<Record<JobKind, NonceMap<number>>> = {
+    claim: new NonceMap(),
+    noop: new NonceMap(),
+    bump: new NonceMap(),
+  }
+  let count = 0
+  let unsignedCount = 0
+  const idlers = createDoneWaiters(() => count === 0)
+
+  function signed(job: Job): void {
+    if (!job.isSigned) unsignedCount--
+    job.isSigned = true
+  }
+
+  return {
+    open({ kind, nonce, token }) {
+      if (tokens[kind].get(nonce) === token) return false
+      tokens[kind].set(nonce, token)
+      count++
+      unsignedCount++
+      return true
+    },
+    signed,
+    over(job) {
+      const { kind, nonce, token } = job
+      if (tokens[kind].get(nonce) === token) tokens[kind].delete(nonce)
+      count--
+      signed(job)
+      idlers.check()
+    },
+    get count() {
+      return count
+    },
+    get unsignedCount() {
+      return unsignedCount
+    },
+    idle: idlers.add,
+  }
+}
+
+const RETRY_MS = 500
+const RETRY_MS_MAX = 10_000
+
+type SignFailuresContext = {
+  readonly lane: Lane
+  readonly clock: Pick<Clock, 'now'>
+  readonly transactions: ReadonlyMap<string, Transaction>
+  readonly errors: Repeats<Error>
+}
+
+/** Returns the function that handles a job that failed: its claim is withdrawn, or the error is reported. */
+function createSignFailures(context: SignFailuresContext): (job: Job, error: unknown) => void {
+  const { lane, clock, transactions } = context
+
+  /** Its callers know it as sent, so one failure of the signer does not end it. */
+  function signLater(transaction: Transaction, nonce: number, error: unknown): void {
+    const failures = transaction.notes?.signerPause?.failures ?? 0
+    const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** failures)
+    note(transaction, 'signerPause', { failures: failures + 1, untilMs: clock.now() + pauseMs })
+    reportError(context, error)
+    lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
+  }
+
+  return ({ kind, nonce, token }, error) => {
+    const slot = lane.book.get(nonce)
+    const id = slot && lastClaim(slot)
+    const transaction = id === undefined ? undefined : transactions.get(id)
+    if (kind === 'claim' && transaction && slot && 'token' in slot && slot.token === token) {
+      if (slot.state === 'reserved' && transaction.notes?.previouslySigned)
+        return signLater(transaction, nonce, error)
+      note(transaction, 'withdrawError', signerError(transaction, error))
+      lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
+      return
+    }
+    // A bump or a no-op that could not be signed is requested again when the nonce is stuck the next time.
+    reportError(context, error)
+  }
+}
+
+function signerError(transaction: Transaction, error: unknown): TxlaneError {
+  if (isTxlaneError(error)) return error
+  const cause = error instanceof AccountFailure ? error.cause : error
+  return txError(transaction, 'SIGNER', 'notExecuted', 'The account could not sign the transaction.', cause)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { LaneCommand, LaneKey, StoredTransaction } from '../../types/store.js'
 import type { TxOperations } from '../transaction/tx.js'
-import type { LaneContext } from './context.js'
-import { createRemoteCommands } from './remoteCommands.js'
+import type { LaneContext } from './core.js'
+import { createRemoteCommands } from './operations.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'01'.repeat(32)}`, address: `0x${'a1'.repeat(20)}` } as LaneKey
 const OTHER = { ...LANE, address: `0x${'b2'.repeat(20)}` } as LaneKey

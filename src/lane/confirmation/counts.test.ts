@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
-import { countsElsewhere } from './countsElsewhere.js'
+import { countsElsewhere } from './counts.js'
 import { ADDRESS } from './scriptedLane.fixture.js'
 
 const SILENT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer' } }
