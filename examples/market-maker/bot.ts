@@ -14,7 +14,7 @@ if (!chain || !env.RPC_URL || !env.PRIVATE_KEY || (!env.BOOK && chain.id !== cha
   process.exit(2)
 }
 
-const tell = (what: object) => console.log(JSON.stringify(what))
+const report = (what: object) => console.log(JSON.stringify(what))
 const clientOf = (url: string) => createClient({ chain, transport: http(url) })
 const sender: Sender = createSender({
   account: privateKeyToAccount(env.PRIVATE_KEY as Hex),
@@ -24,7 +24,7 @@ const sender: Sender = createSender({
   broadcast: 'all',
 })
 sender.on('endpoint', ({ name, change }) => {
-  if (change !== 'profile') tell({ endpoint: name, change })
+  if (change !== 'profile') report({ endpoint: name, change })
 })
 
 const stopping = new AbortController()
@@ -33,7 +33,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 await sender.ready()
 const flashblocks = env.WS_URL ? await observeFlashblocks(sender, chain, env.WS_URL) : undefined
 const book = (env.BOOK as Address | undefined) ?? (await deploy())
-const quoter = createQuoter(sender, { book, staleMs: Number(env.STALE_MS ?? 1_500), told: tell })
+const quoter = createQuoter(sender, { book, staleMs: Number(env.STALE_MS ?? 1_500), reported: report })
 
 try {
   for await (const price of prices(Number(env.QUOTE_MS ?? 250), stopping.signal)) {
@@ -46,13 +46,13 @@ try {
   await sender.drain()
   await flashblocks?.stop()
   const unsealed = sender.inFlight().length
-  tell({ ...quoter.counts, flashblockTransactions: flashblocks?.seen ?? 0, unsealed })
+  report({ ...quoter.counts, flashblockTransactions: flashblocks?.seen ?? 0, unsealed })
   await sender.close()
 }
 
 async function deploy(): Promise<Address> {
   const tx = await sender.deployContract({ abi, bytecode, args: [] } as never)
   const { receipt } = await tx.wait('sealed')
-  tell({ book: receipt?.contractAddress })
+  report({ book: receipt?.contractAddress })
   return receipt?.contractAddress as Address
 }

@@ -6,12 +6,12 @@ const LIMITS = { reservationTtlMs: 1_000, gapFillAfterMs: 100, windowMax: 100, r
 
 function setUp(options: { at?: bigint; windowMax?: number; fills?: boolean } = {}) {
   const clock = createVirtualClock()
-  const told: string[] = []
+  const reported: string[] = []
   const filled: bigint[] = []
   const counter = createCounter({
     clock,
     limits: { ...LIMITS, windowMax: options.windowMax ?? LIMITS.windowMax },
-    tell: (event, count) => void told.push(`${event} ${count}`),
+    report: (event, count) => void reported.push(`${event} ${count}`),
     fill(count) {
       if (options.fills) filled.push(count)
       return options.fills === true
@@ -21,7 +21,7 @@ function setUp(options: { at?: bigint; windowMax?: number; fills?: boolean } = {
     counter.take({ latest, pending }, head, fell)
   read(options.at ?? 5n)
   /** The events since the last call. */
-  const news = () => told.splice(0)
+  const news = () => reported.splice(0)
   return { clock, counter, read, news, filled }
 }
 

@@ -57,7 +57,7 @@ export type CounterOptions = {
     readonly windowMax: number
     readonly reorgHorizon: number
   }
-  readonly tell: (event: CounterEvent, count: bigint) => void
+  readonly report: (event: CounterEvent, count: bigint) => void
   /** Asks the filler to use up a count. Returns false if there is no filler. */
   readonly fill: (count: bigint) => boolean
 }
@@ -67,7 +67,7 @@ export type CounterOptions = {
  * evidence of its own. A committed count therefore stays taken until the counter passes it, whatever happens
  * to its payload.
  */
-export function createCounter({ clock, limits, tell: emit, fill }: CounterOptions): Counter {
+export function createCounter({ clock, limits, report: emit, fill }: CounterOptions): Counter {
   const { windowMax, reorgHorizon, reservationTtlMs } = limits
   const pool = createCountPool({ clock, limits, due })
   /**

@@ -65,7 +65,7 @@ export function createCounterReads(options: {
     const parts = {
       latest: stored('latest'),
       word: getter && !proven && asked(getter, 'latest'),
-      told: getter && !flat && pendingState !== true && asked(getter, 'pending'),
+      reported: getter && !flat && pendingState !== true && asked(getter, 'pending'),
       // After the getter: a block that comes between the two can only make this value higher.
       shown: !flat && !(getter && pendingState === false) && stored('pending'),
     }
@@ -77,9 +77,9 @@ export function createCounterReads(options: {
         const latest = countIn(by.latest)
         if (parts.word && getter && !agree(latest, getter.decode(wordIn(by.word)))) return undefined
         // A node that does not answer for `pending` shows no pending value.
-        const returned = by.told?.ok && getter ? getter.decode(wordIn(by.told)) : latest
+        const returned = by.reported?.ok && getter ? getter.decode(wordIn(by.reported)) : latest
         const shown = by.shown?.ok ? countIn(by.shown) : latest
-        if (by.told?.ok && by.shown?.ok && (returned > latest || shown > latest))
+        if (by.reported?.ok && by.shown?.ok && (returned > latest || shown > latest))
           profile.observe({ kind: 'pendingState', usable: shown >= returned })
         return { latest, pending: returned > shown ? returned : shown }
       },

@@ -10,7 +10,7 @@ const KEY = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'2'.
 
 test('reports newly covered nonces with each count of a pool, without waiting for a block or a poll', async () => {
   const store = memoryStore()
-  const told: number[] = []
+  const reported: number[] = []
   const lane = createLane({
     key: KEY,
     lease: (await store.acquire(KEY, 'me', 10_000)) as Lease,
@@ -24,12 +24,12 @@ test('reports newly covered nonces with each count of a pool, without waiting fo
       held() {},
       changedTransactions: () => [],
       failed() {},
-      covered: () => void told.push(lane.book.coveredTo),
+      covered: () => void reported.push(lane.book.coveredTo),
     },
     tokenAbove: 0,
   })
   for (let nonce = 0; nonce < 10; nonce++) lane.apply(lane.next(), { type: 'handOut' })
   for (const count of [0, 4, 4, 2, 9]) lane.counted(count)
-  expect(told).toEqual([4, 9])
+  expect(reported).toEqual([4, 9])
   lane.stop()
 })

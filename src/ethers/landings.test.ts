@@ -96,37 +96,37 @@ describe('errors of a lane for callers that wait by a hash', () => {
   })
 
   test('a listener without a parameter is called for a landing, and for no other end', async () => {
-    const told: string[] = []
-    await view.on(HASH, () => void told.push('landed'))
-    await view.once(HASH, (receipt: { hash: string }) => void told.push(receipt.hash))
+    const reported: string[] = []
+    await view.on(HASH, () => void reported.push('landed'))
+    await view.once(HASH, (receipt: { hash: string }) => void reported.push(receipt.hash))
     const waited = response().wait()
     one.settle(landedAt(1))
     await waited
-    expect(told).toEqual(['landed', OTHER])
+    expect(reported).toEqual(['landed', OTHER])
 
     one = scripted()
-    await view.on(HASH, () => void told.push('landed'))
-    await view.on(HASH, (receipt: { hash: string }) => void told.push(receipt.hash))
+    await view.on(HASH, () => void reported.push('landed'))
+    await view.on(HASH, (receipt: { hash: string }) => void reported.push(receipt.hash))
     const failed = response().wait()
     one.fail(new TxlaneError('cancelled', { code: 'CANCELLED', fate: 'notExecuted' }))
     await expect(failed).rejects.toMatchObject({ code: 'TRANSACTION_REPLACED' })
-    expect(told).toEqual(['landed', OTHER])
+    expect(reported).toEqual(['landed', OTHER])
   })
 
   test('a removed listener waits for nothing any more', async () => {
-    const told: unknown[] = []
-    const listener = (receipt: unknown) => void told.push(receipt)
+    const reported: unknown[] = []
+    const listener = (receipt: unknown) => void reported.push(receipt)
     await view.on(HASH, listener)
     await view.off(HASH, listener)
     await view.on(HASH, listener)
-    await view.on(HASH, () => void told.push('other'))
+    await view.on(HASH, () => void reported.push('other'))
     // Its lookup has ended once a later one has.
     await view.getTransactionReceipt(HASH)
     await view.off(HASH)
     expect(one.waits.map(({ aborted }) => aborted)).toEqual([true, true])
     one.settle(landedAt(1))
     await response().wait()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
   test('a contract deployed at another nonce than the one for its address is no success', async () => {

@@ -52,8 +52,8 @@ export function createLandings(sender: Sender): Landings {
   const own = new Set<string>()
 
   function hasMoved(tx: Tx, landed: Landed): boolean {
-    const told = deployed.get(tx)
-    return told !== undefined && told !== landed.nonce
+    const reported = deployed.get(tx)
+    return reported !== undefined && reported !== landed.nonce
   }
 
   return {
@@ -145,13 +145,13 @@ export function createFollowers(parts: {
       signal.addEventListener('abort', stop, { once: true })
       return
     }
-    if (await tell(follower, tx)) again(follower, tx)
+    if (await report(follower, tx)) again(follower, tx)
   }
 
   /**
    * Returns true if the listener needs further calls: `wait` counts confirmations by a call for each block.
    */
-  async function tell(follower: Follower, tx: Tx): Promise<boolean> {
+  async function report(follower: Follower, tx: Tx): Promise<boolean> {
     const { signal } = follower.stopping
     const landing = await landings.await(tx, signal, receiptOf)
     if (signal.aborted) return false
@@ -172,7 +172,7 @@ export function createFollowers(parts: {
 
   function again(follower: Follower, tx: Tx): void {
     const { signal } = follower.stopping
-    const next = () => void tell(follower, tx).catch(() => {})
+    const next = () => void report(follower, tx).catch(() => {})
     signal.addEventListener('abort', () => void provider.off('block', next), { once: true })
     void provider.on('block', next)
   }

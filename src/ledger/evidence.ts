@@ -85,16 +85,16 @@ export function judgeBody(query: EvidenceQuery, body: Body, counts: Counts): Bod
   if (mine !== undefined) return { kind: 'own', hash: mine }
   // A count that was not read becomes NaN, which is neither below nor above any nonce.
   const crosses = Number(counts.before) <= nonce && nonce < Number(counts.after)
-  const told = replay(body, crosses ? Number(counts.before) : undefined)
-  const use = told.used.get(nonce)
+  const reported = replay(body, crosses ? Number(counts.before) : undefined)
+  const use = reported.used.get(nonce)
   if (use !== undefined) {
-    const witnesses = witnessesFrom(query, body, told.used)
+    const witnesses = witnessesFrom(query, body, reported.used)
     return { kind: 'other', witnesses, isProof: use.kind === 'transaction' }
   }
   if (crosses && query.carriedIn?.hash === body.hash) return { kind: 'authorized' }
-  if (told.first === undefined) return { kind: 'nothing' }
-  if (told.first > nonce) return { kind: 'earlier' }
-  if (told.count !== undefined && told.count <= nonce) return { kind: 'later', count: told.count }
+  if (reported.first === undefined) return { kind: 'nothing' }
+  if (reported.first > nonce) return { kind: 'earlier' }
+  if (reported.count !== undefined && reported.count <= nonce) return { kind: 'later', count: reported.count }
   return { kind: 'nothing' }
 }
 

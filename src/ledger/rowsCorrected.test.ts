@@ -139,15 +139,15 @@ describe('rows of used nonces that correct earlier conclusions', () => {
       { do: 'reclaim', claim: 'a' },
       { do: 'reclaim', claim: 'b' },
     ]
-    const told = { do: 'emit', event: 'corrected' }
+    const reported = { do: 'emit', event: 'corrected' }
     const seen = { state: 'used', claims: ['a', 'b'], end: 'void', by: byB, settled: false }
-    expect(on(free, sealed)).toMatchObject({ row: 24, slot: seen, actions: [told, ...ends] })
+    expect(on(free, sealed)).toMatchObject({ row: 24, slot: seen, actions: [reported, ...ends] })
     const passed = on(free, { type: 'passed' }).slot
     expect(on(passed, sealed)).toMatchObject({ row: 27, slot: seen, actions: ends })
     const foreign = on(free, { type: 'evidence', block: block(11), hash: hash('f') }).slot
-    expect(on(foreign, sealed)).toMatchObject({ row: 24, slot: seen, actions: [told, ...ends] })
+    expect(on(foreign, sealed)).toMatchObject({ row: 24, slot: seen, actions: [reported, ...ends] })
     const after = on(foreign, { type: 'lossDepth' }).slot
-    expect(on(after, sealed)).toMatchObject({ row: 24, slot: seen, actions: [told, ...ends] })
+    expect(on(after, sealed)).toMatchObject({ row: 24, slot: seen, actions: [reported, ...ends] })
     // Our no-op does not affect claims that are bound elsewhere.
     expect(on(free, { ...sealed, hash: noop.hash })).toMatchObject({
       slot: { claims: [], by: byNoop },

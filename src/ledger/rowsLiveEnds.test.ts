@@ -85,12 +85,12 @@ describe('rows of live nonces, from the chain and the caller', () => {
 
   test('row 19, P8: at the ceiling, resent in vain and not voidable, it emits feeCeiling', () => {
     const resentSinceSigned = liveSlot({ resentSinceSigned: true })
-    const tells = { do: 'emit', event: 'feeCeiling' }
-    expect(on(resentSinceSigned, stuck({ atCeiling: true, fillable: false })).actions).toContainEqual(tells)
-    expect(on(liveSlot(), stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
-    expect(on(resentSinceSigned, stuck({ atCeiling: true, head: false })).actions).not.toContainEqual(tells)
+    const reports = { do: 'emit', event: 'feeCeiling' }
+    expect(on(resentSinceSigned, stuck({ atCeiling: true, fillable: false })).actions).toContainEqual(reports)
+    expect(on(liveSlot(), stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(reports)
+    expect(on(resentSinceSigned, stuck({ atCeiling: true, head: false })).actions).not.toContainEqual(reports)
     const ending = liveSlot({ resentSinceSigned: true, end: 'void', attempts: [a1, noop] })
-    expect(on(ending, stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
+    expect(on(ending, stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(reports)
   })
 
   test('row 21: cancel requests a no-op, and from then on the claim is never bumped', () => {

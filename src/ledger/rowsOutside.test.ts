@@ -16,15 +16,15 @@ import type { Attempt, Slot } from './slot.js'
 
 const outside = attempt('o', 'o1')
 const bare = attempt(undefined, 'o2')
-const told = (made: Attempt) => ({ type: 'outsideCommitted', attempt: made }) as const
+const reported = (made: Attempt) => ({ type: 'outsideCommitted', attempt: made }) as const
 const handedOut: Slot = { state: 'outside', nonce: 7, attempts: [], origin: 'handedOut' }
 
 describe('row 9: bytes that outside code made', () => {
   test('are watched, with the transaction that they carry, if any', () => {
     const none = { token: 0, claims: [], attempts: [bare] }
-    expect(on(handedOut, told(bare))).toEqual({ row: 9, slot: liveSlot(none), actions: [] })
+    expect(on(handedOut, reported(bare))).toEqual({ row: 9, slot: liveSlot(none), actions: [] })
     const one = { token: 0, claims: ['o'], attempts: [outside] }
-    expect(on(handedOut, told(outside))).toEqual({ row: 9, slot: liveSlot(one), actions: [] })
+    expect(on(handedOut, reported(outside))).toEqual({ row: 9, slot: liveSlot(one), actions: [] })
   })
 
   const watched = liveSlot({ claims: ['o'], attempts: [outside] })
@@ -43,7 +43,7 @@ describe('row 9: bytes that outside code made', () => {
     ['another transaction of the nonce stays', liveSlot(), outside, { attempts: [outside, a1] }],
     ['without a transaction they stay behind one', liveSlot(), bare, { attempts: [bare, a1] }],
   ])('%s', (_, slot, made, then) => {
-    expect(on(slot, told(made))).toEqual({ row: 9, slot: { ...slot, ...then }, actions: [] })
+    expect(on(slot, reported(made))).toEqual({ row: 9, slot: { ...slot, ...then }, actions: [] })
   })
 
   test.each<[string, Slot]>([
@@ -51,7 +51,7 @@ describe('row 9: bytes that outside code made', () => {
     ['that was used by an unread transaction', usedSlot({ kind: 'other', hash: undefined })],
     ['that was used by another transaction', usedSlot(byOther, { claims: [] })],
   ])('are not kept twice at a nonce %s', (_, slot) => {
-    const taken = on(slot, told(a1))
+    const taken = on(slot, reported(a1))
     expect(taken).toEqual({ row: 0, slot, actions: [] })
     expect(taken.slot).toBe(slot)
   })
@@ -71,12 +71,12 @@ describe('row 9: bytes that outside code made', () => {
     ['they carry no transaction', usedSlot(byOther, { claims: [] }), bare, {}],
   ])('late, if %s: they are kept, and the use of the nonce stays as it is', (_, slot, made, then) => {
     const attempts = [made, ...slot.attempts]
-    expect(on(slot, told(made))).toEqual({ row: 0, slot: { ...slot, attempts, ...then }, actions: [] })
+    expect(on(slot, reported(made))).toEqual({ row: 0, slot: { ...slot, attempts, ...then }, actions: [] })
   })
 
   test('late, they count as the use if the block names them', () => {
     const slot = usedSlot({ kind: 'other', hash: bare.hash }, { claims: [] })
-    expect(on(slot, told(bare)).slot).toMatchObject({ by: { kind: 'noop', hash: bare.hash }, claims: [] })
+    expect(on(slot, reported(bare)).slot).toMatchObject({ by: { kind: 'noop', hash: bare.hash }, claims: [] })
   })
 })
 

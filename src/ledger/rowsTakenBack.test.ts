@@ -28,32 +28,32 @@ describe('rows 27, 28 and 34: a use that is taken back before its verdict', () =
     ['its block left', (over: Partial<Used>) => usedSlot(byOther, over), left, 'outside', reorged],
   ] as const
 
-  test.each(ways)('%s: without anything of ours the nonce is free', (_, slot, event, state, told) => {
+  test.each(ways)('%s: without anything of ours the nonce is free', (_, slot, event, state, reported) => {
     const taken = on(slot({ claims: [], attempts: [] }), event)
     const origin = state === 'outside' ? { origin: 'seeded' } : {}
     expect(taken.slot).toEqual({ state, nonce: 7, attempts: [], ...origin })
-    expect(taken.actions).toEqual(told)
+    expect(taken.actions).toEqual(reported)
   })
 
-  test.each(ways)('%s: a transaction without bytes is signed', (_, slot, event, __, told) => {
+  test.each(ways)('%s: a transaction without bytes is signed', (_, slot, event, __, reported) => {
     const taken = on(slot({ attempts: [] }), event)
     expect(taken.slot).toEqual(liveSlot({ attempts: [], token: 6 }))
-    expect(taken.actions).toEqual([...told, { do: 'sign', claim: 'a', token: 6 }])
+    expect(taken.actions).toEqual([...reported, { do: 'sign', claim: 'a', token: 6 }])
   })
 
-  test.each(ways)('%s: a commit under way keeps it', (_, slot, event, __, told) => {
+  test.each(ways)('%s: a commit under way keeps it', (_, slot, event, __, reported) => {
     const bare = { claims: [], attempts: [], committing: 1 }
     const taken = on(slot(bare), event)
     expect(taken.slot).toEqual(liveSlot({ ...bare, end: 'void', token: 6 }))
-    expect(taken.actions).toEqual([...told, { do: 'noop', token: 6 }])
+    expect(taken.actions).toEqual([...reported, { do: 'noop', token: 6 }])
   })
 
-  test.each(ways)('%s: an end stays the same', (_, slot, event, __, told) => {
+  test.each(ways)('%s: an end stays the same', (_, slot, event, __, reported) => {
     const taken = on(slot({ end: 'cancel', attempts: [a1, noop], settledBefore: true }), event)
     expect(taken.slot).toEqual(
       liveSlot({ end: 'cancel', attempts: [a1, noop], settledBefore: true, token: 6 }),
     )
-    expect(taken.actions).toEqual([...told, { do: 'resend', hash: noop.hash }])
+    expect(taken.actions).toEqual([...reported, { do: 'resend', hash: noop.hash }])
   })
 
   test('row 34: a body does not take back a use that no block showed', () => {

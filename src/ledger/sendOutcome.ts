@@ -144,11 +144,11 @@ export function stuck(slot: Live, event: Stuck): Transition {
     // If a bump cannot be made (no signature, no price), the next `stuck` still resends.
     return { row: 19, slot: slotWith(slot, { resentSinceSigned: false }), actions: [bump(slot)] }
   }
-  const tell: SlotAction[] = atCeilingInVain(slot, event) ? [{ do: 'emit', event: 'feeCeiling' }] : []
+  const report: SlotAction[] = atCeilingInVain(slot, event) ? [{ do: 'emit', event: 'feeCeiling' }] : []
   return {
     row: 19,
     slot: slotWith(slot, { resentSinceSigned: true }),
-    actions: [...tell, ...resendNewest(slot)],
+    actions: [...report, ...resendNewest(slot)],
   }
 }
 
@@ -174,8 +174,12 @@ function atCeilingInVain(slot: Live, event: Stuck): boolean {
 
 /** Row 20. The claim ends only when the no-op has landed: until then the claim itself may still land. */
 function voided(slot: Live, token: number, atCeiling: boolean): Transition {
-  const tell: SlotAction[] = atCeiling ? [{ do: 'emit', event: 'feeCeiling' }] : []
-  return { row: 20, slot: slotWith(slot, { end: 'void', token }), actions: [...tell, { do: 'noop', token }] }
+  const report: SlotAction[] = atCeiling ? [{ do: 'emit', event: 'feeCeiling' }] : []
+  return {
+    row: 20,
+    slot: slotWith(slot, { end: 'void', token }),
+    actions: [...report, { do: 'noop', token }],
+  }
 }
 
 /**

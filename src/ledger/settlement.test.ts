@@ -11,12 +11,12 @@ describe('the verdict', () => {
     [undefined, []],
   ] as const)(
     'on a no-op of ours with end %s: a gap is reported as filled if the lane gave the nonce up',
-    (end, told) => {
+    (end, reported) => {
       const slot = usedSlot(byNoop, { claims: [], end, attempts: [noop] })
       expect(on(slot, { type: 'lossDepth' })).toEqual({
         row: 30,
         slot: { ...slot, settled: true },
-        actions: told,
+        actions: reported,
       })
     },
   )

@@ -85,10 +85,10 @@ function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Tran
   if (slot.by.kind === 'unproven') return { row: 27, slot: next, actions: before }
   const isOurs = slot.attempts.some(({ hash }) => hash === event.hash)
   if (!event.walked || slot.by.hash === event.hash || !isOurs) return ignored(slot, event)
-  const told: SlotAction[] = isConfirmed(slot.by, by) ? [] : [{ do: 'emit', event: 'corrected' }]
+  const reported: SlotAction[] = isConfirmed(slot.by, by) ? [] : [{ do: 'emit', event: 'corrected' }]
   const again = by.kind === 'claim' ? [...before, ...reclaims(queuedAgain(slot))] : []
-  if (again.length === 0) return { row: 24, slot: next, actions: told }
-  return { row: 24, slot: slotWith(next, { settled: false }), actions: [...told, ...again] }
+  if (again.length === 0) return { row: 24, slot: next, actions: reported }
+  return { row: 24, slot: slotWith(next, { settled: false }), actions: [...reported, ...again] }
 }
 
 /** The operator named the claim, and the block now names its attempt. */
@@ -204,16 +204,16 @@ function saidInVain(slot: Used, token: number): Transition {
  * The nonce is unused again after its verdict. A transaction that had landed is sent again, so that the
  * reported outcome stays true. Otherwise the nonce is voided.
  */
-function takenBack(row: number, slot: Used, token: number, told: Transition['actions']): Transition {
+function takenBack(row: number, slot: Used, token: number, reported: Transition['actions']): Transition {
   const { nonce, by, committing } = slot
   const known = { committing, settledBefore: true } as const
   const landed = slot.attempts.findLast((attempt) => isOf(attempt, by))
   if (landed?.claim === undefined) {
-    return again(row, live(nonce, token, { ...known, attempts: slot.attempts, end: 'void' }), told)
+    return again(row, live(nonce, token, { ...known, attempts: slot.attempts, end: 'void' }), reported)
   }
   // The landed attempt becomes the newest, so that it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(row, live(nonce, token, { ...known, attempts, claims: [landed.claim] }), told)
+  return again(row, live(nonce, token, { ...known, attempts, claims: [landed.claim] }), reported)
 }
 
 /**
@@ -227,9 +227,9 @@ const isOf = (attempt: Attempt, by: UsedBy): boolean =>
  * Resends the newest attempt, but never the bytes of an ended claim: if the no-op has no bytes yet, it is
  * signed.
  */
-function again(row: number, slot: Live, told: Transition['actions']): Transition {
+function again(row: number, slot: Live, reported: Transition['actions']): Transition {
   const lacking = missing(slot)
-  return { row, slot, actions: [...told, ...(lacking === undefined ? resendNewest(slot) : [lacking])] }
+  return { row, slot, actions: [...reported, ...(lacking === undefined ? resendNewest(slot) : [lacking])] }
 }
 
 type Sealed = Extract<SlotEvent, { type: 'sealed' }>
@@ -240,9 +240,9 @@ type Unused = Hole | Outside | Reserved | Live
 export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
   const bound = slot.state === 'live' ? boundBefore(slot, event.hash) : slot
   const by = whose(bound, event.hash)
-  const told: SlotAction = { do: 'emit', event: by.kind === 'other' ? 'foreign' : 'sealed' }
+  const reported: SlotAction = { do: 'emit', event: by.kind === 'other' ? 'foreign' : 'sealed' }
   const next = used(bound, by, event.block)
-  if (bound === slot) return { row, slot: next, actions: [told] }
+  if (bound === slot) return { row, slot: next, actions: [reported] }
   return { row, slot: next, actions: [{ do: 'emit', event: 'corrected' }, ...reclaims(next.claims)] }
 }
 
@@ -328,10 +328,10 @@ function settle(slot: Used, event: SlotEvent): Transition {
     case 'claim':
       return { row: 29, slot: settled, actions: landed(slot, slot.by.claim, slot.by.hash) }
     case 'noop': {
-      const told: SlotAction[] = slot.end === 'void' ? [{ do: 'emit', event: 'gapFilled' }] : []
+      const reported: SlotAction[] = slot.end === 'void' ? [{ do: 'emit', event: 'gapFilled' }] : []
       // A claim moves to another nonce only if another transaction took this one. After a no-op of ours the
       // claim ends.
-      return { row: 30, slot: settled, actions: [...told, ...ended(slot, slot.end ?? 'void')] }
+      return { row: 30, slot: settled, actions: [...reported, ...ended(slot, slot.end ?? 'void')] }
     }
     case 'other':
       return { row: 31, slot: settled, actions: ended(slot, slot.end) }

@@ -187,8 +187,8 @@ function fromReserved(slot: Reserved, event: SlotEvent): Transition {
         return { row: 7, slot: used(slot, by, event.block), actions: [...toldOf(event), again] }
       }
       const by = whose(slot, event.hash)
-      const told: SlotAction = { do: 'emit', event: by.kind === 'noop' ? 'sealed' : 'foreign' }
-      return { row: 7, slot: used(slot, by, event.block), actions: [told, again] }
+      const reported: SlotAction = { do: 'emit', event: by.kind === 'noop' ? 'sealed' : 'foreign' }
+      return { row: 7, slot: used(slot, by, event.block), actions: [reported, again] }
     }
     default:
       return ignored(slot, event)
@@ -327,10 +327,10 @@ function preconfirmed(slot: Live, event: Extract<SlotEvent, { type: 'preconfirme
   const { preconfirmed: seen, attempts } = slot
   const known = attempts.some((attempt) => attempt.hash === hash)
   if (!known || (seen?.hash === hash && seen.blockNumber === blockNumber)) return ignored(slot, event)
-  const tell: SlotAction[] = seen?.hash === hash ? [] : [{ do: 'emit', event: 'preconfirmed' }]
+  const report: SlotAction[] = seen?.hash === hash ? [] : [{ do: 'emit', event: 'preconfirmed' }]
   return {
     row: 23,
     slot: slotWith(slot, { preconfirmed: { hash, blockNumber }, displaced: false }),
-    actions: tell,
+    actions: report,
   }
 }

@@ -52,7 +52,7 @@ function scripted(options: InstrumentOptions = {}) {
     events,
     health,
     off,
-    tell(tx: FakeTx, stage: Stage, afterMs = 0) {
+    report(tx: FakeTx, stage: Stage, afterMs = 0) {
       nowMs += afterMs
       tx.stage = stage
       events.emit(stage as 'queued', { tx: tx as Tx })
@@ -68,14 +68,14 @@ const stage = (name: string) => ({ 'txlane.stage': name })
 
 describe('counters and times', () => {
   test('each stage counts once per transaction, with the time since it was queued, in seconds', async () => {
-    const { tell } = scripted({ attributes: { 'service.instance.id': 'a' } })
+    const { report } = scripted({ attributes: { 'service.instance.id': 'a' } })
     const tx = txOf('one')
-    tell(tx, 'queued')
-    tell(tx, 'signed', 250)
-    tell(tx, 'accepted', 250)
-    tell(tx, 'sealed', 1_500)
+    report(tx, 'queued')
+    report(tx, 'signed', 250)
+    report(tx, 'accepted', 250)
+    report(tx, 'sealed', 1_500)
     // A reorg removed its block; it was sealed again.
-    tell(tx, 'sealed', 2_000)
+    report(tx, 'sealed', 2_000)
     const { value, sum } = await telemetry.collect()
     const all = { ...CHAIN, 'service.instance.id': 'a' }
     for (const name of ['queued', 'signed', 'accepted', 'sealed'])
@@ -87,34 +87,34 @@ describe('counters and times', () => {
   })
 
   test('a transaction that was queued in an earlier run is counted but not timed', async () => {
-    const { tell } = scripted()
-    tell(txOf('old'), 'sealed', 100)
+    const { report } = scripted()
+    report(txOf('old'), 'sealed', 100)
     const { value } = await telemetry.collect()
     expect(value('txlane.transactions', stage('sealed'))).toBe(1)
     expect(value('txlane.transaction.time')).toBeUndefined()
   })
 
   test('a failure is counted by its code', async () => {
-    const { tell, fail } = scripted()
+    const { report, fail } = scripted()
     const tx = txOf('one')
-    tell(tx, 'queued')
+    report(tx, 'queued')
     fail(tx, 'STARVED')
     const { value } = await telemetry.collect()
     expect(value('txlane.transactions', { ...stage('failed'), 'error.type': 'STARVED' })).toBe(1)
   })
 
   test('no metric has an id, hash or nonce, and the docs list each metric with its unit', async () => {
-    const { tell, events, health } = scripted()
+    const { report, events, health } = scripted()
     const about = { address: ADDRESS, sentence: '', operator: false } as const
     health.reasons = [{ for: 'endpoint', endpoint: 'http://a', role: 'both', ...about }]
     const [tx, unknown] = [txOf('one'), txOf('two')]
-    tell(tx, 'queued')
+    report(tx, 'queued')
     tx.nonce = 7
     tx.hash = '0x01'
-    tell(tx, 'sealed')
-    tell(unknown, 'signed')
+    report(tx, 'sealed')
+    report(unknown, 'signed')
     events.emit('rebroadcast', { tx: unknown as Tx })
-    tell(unknown, 'accepted')
+    report(unknown, 'accepted')
     for (const name of eventNames) {
       const payload = {
         tx: tx as Tx,
@@ -145,27 +145,27 @@ describe('counters and times', () => {
 })
 
 describe('unknown outcomes', () => {
-  test.each<[string, (tell: (next: Stage) => void) => void, string]>([
-    ['accepted by a node', (tell) => tell('accepted'), 'accepted'],
-    ['seen in a block before any node accepted it', (tell) => tell('sealed'), 'sealed'],
-    ['cancelled', (tell) => tell('cancelled'), 'cancelled'],
-    ['displaced, and signed at another nonce', (tell) => tell('signed'), 'queued'],
+  test.each<[string, (report: (next: Stage) => void) => void, string]>([
+    ['accepted by a node', (report) => report('accepted'), 'accepted'],
+    ['seen in a block before any node accepted it', (report) => report('sealed'), 'sealed'],
+    ['cancelled', (report) => report('cancelled'), 'cancelled'],
+    ['displaced, and signed at another nonce', (report) => report('signed'), 'queued'],
   ])(
     'a transaction that is sent again before any node accepted it is unknown until it is %s',
     async (_, then, end) => {
-      const { tell, events } = scripted()
+      const { report, events } = scripted()
       const tx = txOf('one')
-      tell(tx, 'queued')
-      tell(tx, 'signed')
+      report(tx, 'queued')
+      report(tx, 'signed')
       events.emit('rebroadcast', { tx: tx as Tx })
       events.emit('rebroadcast', { tx: tx as Tx })
       const before = await telemetry.collect()
       expect(before.value('txlane.rebroadcasts')).toBe(2)
       expect(before.value('txlane.outcomes.unknown')).toBe(1)
       expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
-      then((next) => tell(tx, next))
+      then((next) => report(tx, next))
       // Later events do not resolve it again.
-      tell(tx, 'sealed')
+      report(tx, 'sealed')
       const after = await telemetry.collect()
       expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
       expect(after.value('txlane.outcomes.resolved')).toBe(1)
@@ -173,10 +173,10 @@ describe('unknown outcomes', () => {
   )
 
   test('a resend after a node accepted the transaction leaves no unknown outcome', async () => {
-    const { tell, events } = scripted()
+    const { report, events } = scripted()
     const tx = txOf('one')
-    tell(tx, 'queued')
-    tell(tx, 'accepted')
+    report(tx, 'queued')
+    report(tx, 'accepted')
     events.emit('rebroadcast', { tx: tx as Tx })
     const { value } = await telemetry.collect()
     expect(value('txlane.rebroadcasts')).toBe(1)
@@ -186,11 +186,11 @@ describe('unknown outcomes', () => {
 
 describe('gauges', () => {
   test('queued, in flight and unresolved have their values at the time of reading', async () => {
-    const { tell, events, health } = scripted()
+    const { report, events, health } = scripted()
     const [first, second] = [txOf('one'), txOf('two')]
-    tell(first, 'queued')
-    tell(second, 'queued')
-    tell(second, 'accepted')
+    report(first, 'queued')
+    report(second, 'queued')
+    report(second, 'accepted')
     Object.assign(health, { queued: 1, inFlight: 1 })
     events.emit('unresolved', { nonce: 0, tx: second as Tx })
     const before = await telemetry.collect()
@@ -200,7 +200,7 @@ describe('gauges', () => {
     // The operator's decision ends it without an event.
     second.stage = 'finalized'
     Object.assign(health, { queued: 0, inFlight: 0 })
-    tell(first, 'signed')
+    report(first, 'signed')
     expect(levels(await telemetry.collect())).toEqual([0, 0, 0])
     expect(telemetry.spans().map(({ attributes }) => attributes['txlane.stage'])).toEqual(['finalized'])
   })
@@ -246,16 +246,16 @@ describe('gauges', () => {
 
 describe('spans', () => {
   test('one per transaction: stages and attempts are events, nonce and hash are attributes', () => {
-    const { tell } = scripted()
+    const { report } = scripted()
     const tx = txOf('one')
-    tell(tx, 'queued')
+    report(tx, 'queued')
     tx.nonce = 3
     tx.hash = '0xa1'
     tx.attempts = [{ nonce: 3, hash: '0xa1', fees: { maxFeePerGas: 5n, maxPriorityFeePerGas: 1n } }]
-    tell(tx, 'signed')
+    report(tx, 'signed')
     tx.hash = '0xa2'
     tx.attempts = [...tx.attempts, { nonce: 3, hash: '0xa2', fees: { gasPrice: 9n } as never }]
-    tell(tx, 'sealed')
+    report(tx, 'sealed')
     const [span] = telemetry.spans()
     expect(span?.name).toBe('txlane.transaction')
     expect(span?.status.code).toBe(SpanStatusCode.UNSET)
@@ -266,9 +266,9 @@ describe('spans', () => {
   })
 
   test('a failure is an error with its code and its fate', async () => {
-    const { tell, fail } = scripted()
+    const { report, fail } = scripted()
     const tx = txOf('one')
-    tell(tx, 'queued')
+    report(tx, 'queued')
     fail(tx, 'REJECTED')
     const [span] = telemetry.spans()
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'REJECTED, notExecuted' })
@@ -276,10 +276,10 @@ describe('spans', () => {
   })
 
   test('a revert, reported after the span has ended, is an error in the same trace, once', async () => {
-    const { tell, events } = scripted()
+    const { report, events } = scripted()
     const tx = txOf('one')
-    tell(tx, 'queued')
-    tell(tx, 'sealed')
+    report(tx, 'queued')
+    report(tx, 'sealed')
     events.emit('reverted', { tx: tx as Tx })
     events.emit('reverted', { tx: tx as Tx })
     const [first, second] = telemetry.spans()
@@ -290,12 +290,12 @@ describe('spans', () => {
   })
 
   test("it is a child of the caller's span, unless that has ended and so belongs to an old request", () => {
-    const { tell, off } = scripted()
+    const { report, off } = scripted()
     const tracer = telemetry.tracerProvider.getTracer('caller')
     tracer.startActiveSpan('request', (request) => {
-      tell(txOf('now'), 'queued')
+      report(txOf('now'), 'queued')
       request.end()
-      tell(txOf('later'), 'queued')
+      report(txOf('later'), 'queued')
     })
     off()
     const [request, now, later] = telemetry.spans()
@@ -306,14 +306,14 @@ describe('spans', () => {
 
 describe('limits', () => {
   test('above the limit a transaction is counted, but neither timed nor traced; an end makes room', async () => {
-    const { tell, off } = scripted({ openMax: 1 })
+    const { report, off } = scripted({ openMax: 1 })
     const [first, second, third] = [txOf('one'), txOf('two'), txOf('three')]
-    tell(first, 'queued')
-    tell(second, 'queued')
-    tell(second, 'sealed')
-    tell(first, 'sealed')
-    tell(third, 'queued')
-    tell(third, 'sealed')
+    report(first, 'queued')
+    report(second, 'queued')
+    report(second, 'sealed')
+    report(first, 'sealed')
+    report(third, 'queued')
+    report(third, 'sealed')
     off()
     const { value } = await telemetry.collect()
     expect(value('txlane.transactions', stage('sealed'))).toBe(3)
@@ -325,12 +325,12 @@ describe('limits', () => {
   })
 
   test('after removal the open spans end, no event is handled and no gauge is shown', async () => {
-    const { tell, off } = scripted()
+    const { report, off } = scripted()
     const tx = txOf('one')
-    tell(tx, 'queued')
+    report(tx, 'queued')
     off()
     off()
-    tell(tx, 'sealed')
+    report(tx, 'sealed')
     const { value } = await telemetry.collect()
     expect(value('txlane.transactions', stage('sealed'))).toBeUndefined()
     expect(value('txlane.in_flight')).toBeUndefined()

@@ -23,7 +23,7 @@ type Open = {
   /** Undefined if it was queued before `instrument` was called, or in another process. */
   readonly queuedAtMs: number | undefined
   readonly span: TxSpan
-  readonly told: Set<Stage>
+  readonly reported: Set<Stage>
   /**
    * True if it was sent again before any node accepted it, so that the outcome of the first send is unknown.
    */
@@ -70,7 +70,7 @@ export function createTransactions(parts: {
       tx,
       queuedAtMs: fresh ? clock.now() : undefined,
       span,
-      told: new Set(),
+      reported: new Set(),
       unknown: false,
     }
     open.set(tx, one)
@@ -86,8 +86,8 @@ export function createTransactions(parts: {
     if (ended.has(tx)) return
     unresolved.delete(tx)
     const one = followed(tx, stage)
-    const again = one?.told.has(stage) === true
-    one?.told.add(stage)
+    const again = one?.reported.has(stage) === true
+    one?.reported.add(stage)
     one?.span.happened(stage)
     if (one !== undefined) resolve(one, again && stage === 'signed' ? 'queued' : stage)
     if (isEnd(stage)) return end(tx, one, stage, failure)

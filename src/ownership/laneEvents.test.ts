@@ -19,10 +19,10 @@ test('each event names its lane', async () => {
   lane.script = onSend(() => refuses('nonce too low'))
   await lane.blocks(3)
   lane.script = undefined
-  const names = new Set(lane.told.map(({ event }) => event))
+  const names = new Set(lane.reported.map(({ event }) => event))
   const expected = ['queued', 'sealed', 'held', 'released', 'endpoint', 'foreign', 'waiting', 'leaseGained']
   expect([...names]).toEqual(expect.arrayContaining(expected))
-  for (const { event, payload } of lane.told)
+  for (const { event, payload } of lane.reported)
     expect({ event, ...payload }).toMatchObject({ event, ...ofLane })
   expect(late).toContainEqual({ reason: 'paused', ...ofLane })
 })

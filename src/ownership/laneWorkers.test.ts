@@ -19,8 +19,8 @@ describe('P7: any process may send; the leader signs and broadcasts', () => {
     expect(tx.attempts).toMatchObject([{ nonce: 0, hash: tx.hash }])
     expect(tx.attempts[0]?.fees).toMatchObject({ maxFeePerGas: expect.any(BigInt) })
     expect(lane.executed()).toEqual([1])
-    const told = standby.told.map(({ event }) => event).filter((event) => event !== 'endpoint')
-    expect(told).toEqual(expect.arrayContaining(['queued', 'accepted', 'sealed']))
+    const reported = standby.reported.map(({ event }) => event).filter((event) => event !== 'endpoint')
+    expect(reported).toEqual(expect.arrayContaining(['queued', 'accepted', 'sealed']))
     expect(await lane.settle(standby.sender.snapshot())).toMatchObject({ holder: false, floor: 1, cursor: 1 })
   })
 

@@ -227,11 +227,11 @@ describe('the opener of a lane gets all events of the opening', () => {
     await using lane = await openLane({ closed: true, coldStart: 'settle', nonce: 7 })
     lane.sender.pause()
     await lane.settle(lane.sender.ready())
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const other = createSenderIn(lane.environment, lane.parameters)
-    other.on('held', ({ reason }) => void told.push(reason))
+    other.on('held', ({ reason }) => void reported.push(reason))
     await lane.settle(other.ready())
-    expect(told).toContain('paused')
+    expect(reported).toContain('paused')
     await lane.settle(other.close())
   })
 })

@@ -3,31 +3,31 @@ import { describe, expect, test } from 'vitest'
 import { onAbort, raceAbort } from './onAbort.js'
 
 function heard(signal: AbortSignal, amount: number) {
-  const told: number[] = []
-  const offs = Array.from({ length: amount }, (_, index) => onAbort(signal, () => told.push(index)))
-  return { told, offs }
+  const reported: number[] = []
+  const offs = Array.from({ length: amount }, (_, index) => onAbort(signal, () => reported.push(index)))
+  return { reported, offs }
 }
 
 describe('onAbort', () => {
   test('calls a thousand listeners through one event listener', () => {
     const controller = new AbortController()
-    const { told } = heard(controller.signal, 1_000)
+    const { reported } = heard(controller.signal, 1_000)
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
     controller.abort()
-    expect(told).toEqual(Array.from({ length: 1_000 }, (_, index) => index))
+    expect(reported).toEqual(Array.from({ length: 1_000 }, (_, index) => index))
     controller.abort()
-    expect(told).toHaveLength(1_000)
+    expect(reported).toHaveLength(1_000)
   })
 
   test('does not call a removed listener, even if another listener removed it during the abort', () => {
     const controller = new AbortController()
     const offs: (() => void)[] = []
     onAbort(controller.signal, () => offs[1]?.())
-    const { told, offs: more } = heard(controller.signal, 3)
+    const { reported, offs: more } = heard(controller.signal, 3)
     offs.push(...more)
     more[0]!()
     controller.abort()
-    expect(told).toEqual([2])
+    expect(reported).toEqual([2])
   })
 
   test('keeps no event listener once all listeners are removed', () => {
@@ -45,7 +45,7 @@ describe('onAbort', () => {
     const [one, other] = [new AbortController(), new AbortController()]
     const [first, second] = [heard(one.signal, 1), heard(other.signal, 1)]
     other.abort()
-    expect([first.told, second.told]).toEqual([[], [0]])
+    expect([first.reported, second.reported]).toEqual([[], [0]])
   })
 })
 

@@ -8,24 +8,24 @@ import { createRepeats, kindOfError } from './repeats.js'
 
 function counting() {
   const clock = createVirtualClock()
-  const told: { one: string; times: number; atMs: number }[] = []
+  const reported: { one: string; times: number; atMs: number }[] = []
   const startMs = clock.now()
   const repeats = createRepeats<string>({
     clock,
     kindOf: (one) => one.replace(/\d/g, ''),
-    report: (one, times) => void told.push({ one, times, atMs: clock.now() - startMs }),
+    report: (one, times) => void reported.push({ one, times, atMs: clock.now() - startMs }),
   })
-  return { clock, told, ...repeats }
+  return { clock, reported, ...repeats }
 }
 
 test('a hundred equal items in ten seconds are emitted twice: the first at once, the others as a count', async () => {
-  const { clock, told, note, stop } = counting()
+  const { clock, reported, note, stop } = counting()
   for (let n = 1; n <= 100; n++) {
     note(`a${n}`)
     await clock.advance(99)
   }
   await clock.advance(1_000)
-  expect(told).toEqual([
+  expect(reported).toEqual([
     { one: 'a1', times: 1, atMs: 0 },
     { one: 'a100', times: 99, atMs: 10_000 },
   ])
@@ -34,19 +34,19 @@ test('a hundred equal items in ten seconds are emitted twice: the first at once,
 })
 
 test('the pauses double while equal items come, up to five minutes; after a quiet pause the next item is emitted at once', async () => {
-  const { clock, told, note, stop } = counting()
+  const { clock, reported, note, stop } = counting()
   for (let second = 0; second < 2_000; second++) {
     note('a')
     await clock.advance(1_000)
   }
-  const gaps = told.slice(1).map(({ atMs }, index) => atMs - (told[index]?.atMs ?? 0))
+  const gaps = reported.slice(1).map(({ atMs }, index) => atMs - (reported[index]?.atMs ?? 0))
   expect(gaps).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, ...gaps.slice(5)])
   expect(new Set(gaps.slice(5))).toEqual(new Set([300_000]))
   await clock.advance(900_000)
   expect(clock.pendingTimers).toBe(0)
-  const before = told.length
+  const before = reported.length
   note('a')
-  expect(told.slice(before)).toMatchObject([{ times: 1 }])
+  expect(reported.slice(before)).toMatchObject([{ times: 1 }])
   stop()
 })
 
@@ -54,13 +54,13 @@ test('property: no item is lost, for any sequence of items and any end', async (
   const step = fc.tuple(fc.nat(80), fc.nat(15_000))
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 200 }), async (steps) => {
-      const { clock, told, note, stop } = counting()
+      const { clock, reported, note, stop } = counting()
       for (const [kind, pauseMs] of steps) {
         note(String.fromCharCode(0x4e00 + kind))
         await clock.advance(pauseMs)
       }
       stop()
-      expect(told.reduce((sum, { times }) => sum + times, 0)).toBe(steps.length)
+      expect(reported.reduce((sum, { times }) => sum + times, 0)).toBe(steps.length)
       expect(clock.pendingTimers).toBe(0)
     }),
     { numRuns: 50 },

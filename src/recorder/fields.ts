@@ -9,10 +9,10 @@ export type FieldsOf = {
 }
 
 /** Each attempt is written once. The map lives as long as the transactions do. */
-export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsOf {
-  const ofTx = ({ tx }: { readonly tx: Tx }): EventFields => txFields(tx, told)
+export function createFields(reported: WeakMap<Tx, string> = new WeakMap()): FieldsOf {
+  const ofTx = ({ tx }: { readonly tx: Tx }): EventFields => txFields(tx, reported)
   const ofEnd = ({ tx, error }: SenderEvents['failed']): EventFields => ({
-    ...txFields(tx, told),
+    ...txFields(tx, reported),
     error: describeError(error),
   })
   return {
@@ -36,10 +36,10 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     gapFilled: ofNonce,
     reorged: ofNonce,
     deepReorg: ofNonce,
-    reordered: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
+    reordered: ({ tx, waitingFor }) => ({ ...txFields(tx, reported), waitingFor: waitingFor.for }),
     corrected: ofNonce,
-    rebound: ({ tx, times }) => ({ ...txFields(tx, told), times }),
-    waiting: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
+    rebound: ({ tx, times }) => ({ ...txFields(tx, reported), times }),
+    waiting: ({ tx, waitingFor }) => ({ ...txFields(tx, reported), waitingFor: waitingFor.for }),
     held: ({ reason, detail }) => ({ reason, ...textOf('detail', detail) }),
     released: ({ reason }) => ({ reason }),
     endpoint: ({ name, role, change, reason, said }) => ({
@@ -55,9 +55,9 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
   }
 }
 
-function txFields(tx: Tx, told: WeakMap<Tx, string>): EventFields {
+function txFields(tx: Tx, reported: WeakMap<Tx, string>): EventFields {
   const { id, stage, nonce, hash } = tx
-  const attempts = untold(tx, told)
+  const attempts = untold(tx, reported)
   return {
     id,
     stage,
@@ -67,12 +67,12 @@ function txFields(tx: Tx, told: WeakMap<Tx, string>): EventFields {
   }
 }
 
-function untold(tx: Tx, told: WeakMap<Tx, string>): readonly RecordedAttempt[] {
+function untold(tx: Tx, reported: WeakMap<Tx, string>): readonly RecordedAttempt[] {
   const { attempts } = tx
   const newest = attempts.at(-1)
-  const last = told.get(tx)
+  const last = reported.get(tx)
   if (newest === undefined || newest.hash === last) return []
-  told.set(tx, newest.hash)
+  reported.set(tx, newest.hash)
   // After a change of nonce, or a read from the store, the last written attempt may be missing. Then all
   // attempts are written.
   const from = attempts.findIndex(({ hash }) => hash === last) + 1

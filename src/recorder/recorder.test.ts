@@ -115,8 +115,8 @@ describe('a recording', () => {
     attempts.push(attempt(OTHER, 33n))
     emit('rebroadcast', { tx })
     emit('sealed', { tx })
-    const told = (await lines()).slice(2).map((line) => line.attempts)
-    expect(told).toEqual([
+    const reported = (await lines()).slice(2).map((line) => line.attempts)
+    expect(reported).toEqual([
       [expect.objectContaining({ hash: HASH, maxFeePerGas: '30' })],
       undefined,
       [expect.objectContaining({ hash: OTHER, maxFeePerGas: '33' })],

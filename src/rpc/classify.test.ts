@@ -13,7 +13,7 @@ const rpc = (code: number, message: string, data?: unknown): RpcFailure => ({
   message,
   data,
 })
-const tell = (message: string) => classifySendError(rpc(-32000, message))
+const classify = (message: string) => classifySendError(rpc(-32000, message))
 const reply = (failure: RpcFailure) => classifyReply({ ok: false, failure }, HASH)
 
 describe('the outcome of each row of the table', () => {
@@ -29,7 +29,7 @@ describe('the outcome of each row of the table', () => {
       'ALREADY_EXISTS: already known',
     ]
     for (const message of known)
-      expect(tell(message)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
+      expect(classify(message)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
   })
 
   it('time limit, reset, 5xx, broken JSON, any message not in the table: unknown', () => {
@@ -58,7 +58,7 @@ describe('the outcome of each row of the table', () => {
       'blobless blob transaction',
     ]
     for (const message of messages)
-      expect(tell(message)).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: false })
+      expect(classify(message)).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: false })
   })
 
   it("a refusal that depends on the fork, the chain or a pool's policy is counted: gas, sizes, a bare invalid sender", () => {
@@ -72,12 +72,12 @@ describe('the outcome of each row of the table', () => {
       ['max fee per gas higher than 2^64-1', 'invalid'],
     ] as const
     for (const [message, reason] of messages)
-      expect(tell(message)).toEqual({ outcome: 'refused', reason, counted: true })
+      expect(classify(message)).toEqual({ outcome: 'refused', reason, counted: true })
   })
 
   it('wrong chain id: refused, because the node is on another chain than the one that the lane signs for', () => {
     for (const message of ['invalid sender: invalid chain id for signer: have 1 want 8453', 'Wrong chainId'])
-      expect(tell(message)).toEqual({ outcome: 'refused', reason: 'wrongChain', counted: false })
+      expect(classify(message)).toEqual({ outcome: 'refused', reason: 'wrongChain', counted: false })
   })
 
   it("gas above the block's or the per-transaction limit, node's fee cap, screening: refused, counted", () => {
@@ -88,28 +88,35 @@ describe('the outcome of each row of the table', () => {
       ['sender 0x8c7e is blocked as appearing on the SDN or other legally prohibited list', 'screened'],
     ] as const
     for (const [message, reason] of messages) {
-      expect(tell(message)).toEqual({ outcome: 'refused', reason, counted: true })
+      expect(classify(message)).toEqual({ outcome: 'refused', reason, counted: true })
     }
   })
 
   it('nonce too low: refused, with the next nonce as a hint, for a resend too', () => {
     const expected = { outcome: 'refused', reason: 'nonceTooLow', counted: false }
-    expect(tell('nonce too low')).toEqual(expected)
-    expect(tell('nonce too low: next nonce 7, tx nonce 5')).toEqual({ ...expected, expectedNonce: 7 })
+    expect(classify('nonce too low')).toEqual(expected)
+    expect(classify('nonce too low: next nonce 7, tx nonce 5')).toEqual({ ...expected, expectedNonce: 7 })
     expect(classifySendError(rpc(-32000, 'nonce too low'), { resend: true })).toEqual(expected)
   })
 
   it('nonce too high / gap: refused', () => {
-    const told = tell('nonce too high: address 0x336394A3219e71D9d9bd18201d34E95C1Bb7122C, tx: 9 state: 7')
-    expect(told).toEqual({ outcome: 'refused', reason: 'nonceTooHigh', counted: false, expectedNonce: 7 })
-    expect(tell('NonceGap, Future nonce. Expected nonce: 10')).toMatchObject({
+    const classified = classify(
+      'nonce too high: address 0x336394A3219e71D9d9bd18201d34E95C1Bb7122C, tx: 9 state: 7',
+    )
+    expect(classified).toEqual({
+      outcome: 'refused',
+      reason: 'nonceTooHigh',
+      counted: false,
+      expectedNonce: 7,
+    })
+    expect(classify('NonceGap, Future nonce. Expected nonce: 10')).toMatchObject({
       reason: 'nonceTooHigh',
       expectedNonce: 10,
     })
   })
 
   it('replacement underpriced: refused', () => {
-    expect(tell('replacement transaction underpriced')).toMatchObject({
+    expect(classify('replacement transaction underpriced')).toMatchObject({
       outcome: 'refused',
       reason: 'replacementUnderpriced',
     })
@@ -122,12 +129,12 @@ describe('the outcome of each row of the table', () => {
       'transaction underpriced',
     ]
     for (const message of messages)
-      expect(tell(message)).toMatchObject({ outcome: 'refused', reason: 'feeTooLow' })
+      expect(classify(message)).toMatchObject({ outcome: 'refused', reason: 'feeTooLow' })
   })
 
   it('insufficient funds: refused', () => {
     const message = 'insufficient funds for gas * price + value: balance 1, tx cost 2, overshot 1'
-    expect(tell(message)).toEqual({ outcome: 'refused', reason: 'insufficientFunds', counted: false })
+    expect(classify(message)).toEqual({ outcome: 'refused', reason: 'insufficientFunds', counted: false })
   })
 
   it('pool full, account limit, delegated-account limit, address reserved: refused', () => {
@@ -139,7 +146,7 @@ describe('the outcome of each row of the table', () => {
       ['gapped-nonce tx from delegated accounts is temporarily not allowed', 'delegatedLimit'],
     ] as const
     for (const [message, reason] of messages)
-      expect(tell(message)).toEqual({ outcome: 'refused', reason, counted: false })
+      expect(classify(message)).toEqual({ outcome: 'refused', reason, counted: false })
   })
 
   it('429, -32005 or -32016 with a rate-limit message: refused, Retry-After honoured', () => {
@@ -227,7 +234,7 @@ describe('near misses', () => {
       '',
     ]
     for (const message of messages) {
-      expect({ message, ...tell(message) }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
+      expect({ message, ...classify(message) }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
     }
   })
 
@@ -312,8 +319,8 @@ describe('errors of libraries', () => {
   })
 
   it('counts an intrinsic refusal of a resend, which no longer frees the nonce', () => {
-    const told = classifySendError(rpc(-32000, 'nonce has max value'), { resend: true })
-    expect(told).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: true })
+    const classified = classifySendError(rpc(-32000, 'nonce has max value'), { resend: true })
+    expect(classified).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: true })
   })
 })
 
@@ -375,9 +382,9 @@ describe('for any input', () => {
     fc.assert(
       fc.property(maker, fc.boolean(), (make, resend) => {
         const error = make()
-        const told = classifySendError(error, { resend })
-        expect(outcomes).toContain(told.outcome)
-        expect(typeof told.counted).toBe('boolean')
+        const classified = classifySendError(error, { resend })
+        expect(outcomes).toContain(classified.outcome)
+        expect(typeof classified.counted).toBe('boolean')
         expect(outcomes).toContain(classifyReply({ ok: true, result: error }, HASH).outcome)
       }),
       { numRuns: runsOf(2_000) },
@@ -387,7 +394,7 @@ describe('for any input', () => {
   it('it never frees a nonce for a text that is not in the table', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.lorem({ mode: 'sentences' })), (message) => {
-        expect(tell(message).outcome).toBe('unknown')
+        expect(classify(message).outcome).toBe('unknown')
       }),
     )
   })

@@ -15,7 +15,7 @@ const KNOWN = [...NODES, ...PROVIDERS.flatMap(({ said }) => said)].filter(
   ({ outcome }) => outcome !== 'unknown',
 )
 
-const tell = ({ code, data }: Said, message: string) =>
+const classify = ({ code, data }: Said, message: string) =>
   classifySendError({ kind: 'rpc', code, message, data })
 const meant = ({ outcome, reason, counted }: Said) => ({ outcome, reason, counted })
 
@@ -63,7 +63,7 @@ describe("a client's message in transit", () => {
     fc.assert(
       fc.property(...parts, (said, prefix, suffix, inCase) => {
         const message = inCase(`${prefix}${said.message}${suffix}`)
-        expect({ message, ...tell(said, message) }).toMatchObject({ message, ...meant(said) })
+        expect({ message, ...classify(said, message) }).toMatchObject({ message, ...meant(said) })
       }),
       { numRuns: runsOf(2_000) },
     )
@@ -73,7 +73,7 @@ describe("a client's message in transit", () => {
     for (const said of NODES) {
       if (said.expectedNonce === undefined) continue
       for (const prefix of PREFIXES)
-        expect(tell(said, `${prefix}${said.message}`).expectedNonce).toBe(said.expectedNonce)
+        expect(classify(said, `${prefix}${said.message}`).expectedNonce).toBe(said.expectedNonce)
     }
   })
 
@@ -87,8 +87,8 @@ describe("a client's message in transit", () => {
     ]
     for (const { message } of KNOWN) {
       for (const quote of quotes) {
-        const told = classifySendError({ kind: 'rpc', code: -32_000, message: quote(message) })
-        expect({ message, ...told }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
+        const result = classifySendError({ kind: 'rpc', code: -32_000, message: quote(message) })
+        expect({ message, ...result }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
       }
     }
   })
@@ -104,8 +104,8 @@ describe("a client's message in transit", () => {
     ]
     for (const { message } of plain) {
       for (const wrap of around) {
-        const told = classifySendError({ kind: 'rpc', code: -32_000, message: wrap(message) })
-        expect({ message, ...told }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
+        const result = classifySendError({ kind: 'rpc', code: -32_000, message: wrap(message) })
+        expect({ message, ...result }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
       }
     }
   })
@@ -150,8 +150,8 @@ describe('near misses', () => {
     for (const near of NEAR) {
       for (const prefix of PREFIXES) {
         const message = `${prefix}${near}`
-        const told = classifySendError({ kind: 'rpc', code: -32_000, message })
-        expect({ message, ...told }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
+        const result = classifySendError({ kind: 'rpc', code: -32_000, message })
+        expect({ message, ...result }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
       }
     }
   })
@@ -169,8 +169,8 @@ describe('near misses', () => {
     const noise = fc.stringMatching(/^[a-z0-9 .,;:()[\]{}'"=-]{0,40}$/)
     fc.assert(
       fc.property(fc.constantFrom(...NEAR), noise, noise, (near, before, after) => {
-        const told = classifySendError(`${before} ${near}${after}`)
-        expect(told.outcome).toBe('unknown')
+        const result = classifySendError(`${before} ${near}${after}`)
+        expect(result.outcome).toBe('unknown')
       }),
       { numRuns: runsOf(2_000) },
     )

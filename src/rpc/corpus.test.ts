@@ -45,7 +45,7 @@ describe('the messages of each client', () => {
       const reasons = new Set(saidBy(corpus).map(({ reason }) => reason))
       for (const reason of NODE_REASONS) {
         const silent = corpus.silent[reason] !== undefined
-        expect({ reason, told: reasons.has(reason) !== silent }).toEqual({ reason, told: true })
+        expect({ reason, result: reasons.has(reason) !== silent }).toEqual({ reason, result: true })
       }
     })
   }

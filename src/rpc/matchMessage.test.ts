@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { classifySendError } from './classify.js'
 
-const tell = (message: string) => classifySendError(message)
+const classify = (message: string) => classifySendError(message)
 
 describe('the layout of a message', () => {
   test.each([
@@ -22,7 +22,7 @@ describe('the layout of a message', () => {
     ['a sentence of unknown words before the words', 'we tried it at the moon: nonce too low'],
     ['an unknown word in brackets before the words', '[moon] nonce too low'],
   ])('does not hide a refusal: %s', (_, message) => {
-    expect({ message, ...tell(message) }).toMatchObject({
+    expect({ message, ...classify(message) }).toMatchObject({
       message,
       outcome: 'refused',
       reason: 'nonceTooLow',
@@ -34,7 +34,7 @@ describe('the layout of a message', () => {
     ['an id', '3b1f0c9e-11ab-4c02-9d5e-0242ac120002: nonce has max value'],
     ['a number and a comma', '-32000, nonce has max value'],
   ])('does not hide an intrinsic refusal behind %s', (_, message) => {
-    expect(tell(message).outcome).toBe('intrinsic')
+    expect(classify(message).outcome).toBe('intrinsic')
   })
 
   test.each([
@@ -45,19 +45,23 @@ describe('the layout of a message', () => {
     ['words that a dash and a letter follow', 'already known-issue'],
     ["a result's name inside of the words", 'nonce invalid, too low'],
   ])("does not turn other text into a node's message: %s", (_, message) => {
-    expect({ message, ...tell(message) }).toMatchObject({ message, outcome: 'unknown', reason: 'unknown' })
+    expect({ message, ...classify(message) }).toMatchObject({
+      message,
+      outcome: 'unknown',
+      reason: 'unknown',
+    })
   })
 })
 
 describe('the text of a message', () => {
   test('is read up to 4,096 characters', () => {
-    const behindZeros = (chars: number) => tell(`${'0'.repeat(chars)}: nonce too low`).outcome
+    const behindZeros = (chars: number) => classify(`${'0'.repeat(chars)}: nonce too low`).outcome
     const words = ': nonce too low'.length
     expect([behindZeros(4_096 - words), behindZeros(4_096)]).toEqual(['refused', 'unknown'])
   })
 
   test.each(['', '-32000: '])('is read up to the sixteenth clause of a line, behind "%s"', (number) => {
-    const behind = (wrappers: number) => tell(`${number}${'err: '.repeat(wrappers)}nonce too low`).outcome
+    const behind = (wrappers: number) => classify(`${number}${'err: '.repeat(wrappers)}nonce too low`).outcome
     expect([behind(15), behind(16)]).toEqual(['refused', 'unknown'])
   })
 })

@@ -95,8 +95,8 @@ describe('the table of messages', () => {
   for (const [shape, wrap] of Object.entries(SHAPES)) {
     it(`gives each row its outcome in ${shape}`, () => {
       for (const { says, outcome, reason, counted = false } of ROWS) {
-        const told = classifySendError(wrap(filled(says)))
-        expect({ says, ...told }).toMatchObject({ says, outcome, reason, counted })
+        const result = classifySendError(wrap(filled(says)))
+        expect({ says, ...result }).toMatchObject({ says, outcome, reason, counted })
       }
     })
   }
@@ -132,8 +132,8 @@ describe('the table of messages', () => {
     fc.assert(
       fc.property(...arbitraries, (row, prefix, wrapper, tail, upper) => {
         const message = `${prefix}${wrapper}${filled(row.says)}${tail}`
-        const told = classifySendError(upper ? message.toUpperCase() : message)
-        expect(told).toMatchObject({ outcome: row.outcome, reason: row.reason })
+        const result = classifySendError(upper ? message.toUpperCase() : message)
+        expect(result).toMatchObject({ outcome: row.outcome, reason: row.reason })
       }),
       { numRuns: runsOf(1_000) },
     )
@@ -141,8 +141,8 @@ describe('the table of messages', () => {
 
   it('matches no row in the middle of a sentence', () => {
     for (const { says } of ROWS) {
-      const told = classifySendError(`the caller was told ${filled(says)} by somebody`)
-      expect({ says, ...told }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
+      const result = classifySendError(`the caller was told ${filled(says)} by somebody`)
+      expect({ says, ...result }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
     }
   })
 
@@ -155,8 +155,8 @@ describe('the table of messages', () => {
     ]
     for (const { says } of ROWS) {
       for (const quote of quotes) {
-        const told = classifySendError(raw(quote(filled(says))))
-        expect({ says, ...told }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
+        const result = classifySendError(raw(quote(filled(says))))
+        expect({ says, ...result }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
       }
     }
   })

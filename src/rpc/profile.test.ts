@@ -257,12 +257,12 @@ describe('a profile', () => {
 
   test('notifies listeners of each change once, and of nothing else, until they are removed', () => {
     const profile = createProfile()
-    const told: string[] = []
-    const stop = profile.onChange(({ before, now }) => told.push(`${before.pending} → ${now.pending}`))
+    const reported: string[] = []
+    const stop = profile.onChange(({ before, now }) => reported.push(`${before.pending} → ${now.pending}`))
     for (const each of [counted, counted, counted, uncounted, uncounted]) profile.observe(each)
-    expect(told).toEqual(['unknown → mempool', 'mempool → unknown'])
+    expect(reported).toEqual(['unknown → mempool', 'mempool → unknown'])
     stop()
     profile.observe({ kind: 'pendingMissing' })
-    expect(told).toHaveLength(2)
+    expect(reported).toHaveLength(2)
   })
 })

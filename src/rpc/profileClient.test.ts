@@ -63,10 +63,10 @@ describe('the client that an endpoint reports', () => {
 
 test('the results of a delivery are kept, and reported once', () => {
   const profile = createProfile()
-  let told = 0
-  profile.onChange(() => told++)
+  let reported = 0
+  profile.onChange(() => reported++)
   const delivery = { window: 512, pool: 4_000, batch: 300 }
   for (let times = 0; times < 3; times++) profile.observe({ kind: 'delivered', delivery: { ...delivery } })
   expect(profile.current().delivery).toEqual(delivery)
-  expect(told).toBe(1)
+  expect(reported).toBe(1)
 })

@@ -12,26 +12,26 @@ export type Ask = Wanted & {
 /** A line of JSON on standard output: an answer of the library, or a report of the process about itself. */
 export type Tell =
   /** Its senders are ready. */
-  | { readonly tell: 'open' }
+  | { readonly report: 'open' }
   | Answer
-  | { readonly tell: 'accepted'; readonly id: string; readonly atMs: number }
+  | { readonly report: 'accepted'; readonly id: string; readonly atMs: number }
   /** The process will report nothing more about the ask. */
-  | { readonly tell: 'answered'; readonly id: string }
+  | { readonly report: 'answered'; readonly id: string }
   | LaneTell
   /** It is about to stop itself, after sending the first part of a request. */
-  | { readonly tell: 'stops' }
+  | { readonly report: 'stops' }
   /** It was to stop itself in a request, but had none to send within the time limit. */
-  | { readonly tell: 'has nothing to send' }
+  | { readonly report: 'has nothing to send' }
   | Trouble
   /** It has closed everything. `cpuMs` is its total processor time. */
-  | { readonly tell: 'done'; readonly cpuMs: number }
+  | { readonly report: 'done'; readonly cpuMs: number }
 
 /**
  * A change of a lane's owner. `holds`: the store granted the lease; `sends`: the first request with a
  * transaction of the lane since then; `gives`: the lease was released; `loses`: another process has it.
  */
 export type LaneTell = {
-  readonly tell: 'holds' | 'sends' | 'gives' | 'loses'
+  readonly report: 'holds' | 'sends' | 'gives' | 'loses'
   readonly account: number
   readonly epoch: number
   readonly atMs: number

@@ -51,7 +51,7 @@ describe('several processes with the same key', () => {
       const result = await runCluster(options, target, (line) => void said.push(line))
       expect(result, said.join('\n')).toMatchObject({ ...HELD, executed: 100, noops: 0 })
       // Every reported hash is the one in the block: the check compares both with it.
-      expect(result.told).toMatchObject({ 'sealed, success': 200 })
+      expect(result.reported).toMatchObject({ 'sealed, success': 200 })
     },
     RUN_MS,
   )

@@ -12,7 +12,7 @@ export type Takeover = { readonly account: number; readonly how: Loss; readonly 
 export type Lanes = {
   /** The process that owns the lane, if it is known. */
   holderOf(account: number): number | undefined
-  hear(tell: LaneTell, process: number): void
+  hear(report: LaneTell, process: number): void
   /** The process can do nothing from now on, or releases its lanes. */
   lost(process: number, how: Loss, atMs: number): void
   /** Resolves once other processes send from all lanes that were lost. */
@@ -46,9 +46,9 @@ export function createLanes(): Lanes {
       return leasesLost
     },
     holderOf: (account) => holders.get(account)?.process,
-    hear({ tell, account, epoch, atMs }, process) {
+    hear({ report, account, epoch, atMs }, process) {
       const holder = holders.get(account)
-      switch (tell) {
+      switch (report) {
         case 'holds':
           epochs++
           if (holder === undefined || holder.epoch < epoch) holders.set(account, { process, epoch })
@@ -73,7 +73,7 @@ export function createLanes(): Lanes {
           leasesLost++
           break
         default:
-          tell satisfies never
+          report satisfies never
       }
     },
     lost(process, how, atMs) {

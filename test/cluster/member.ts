@@ -33,11 +33,11 @@ export function createMember(options: {
   readonly number: number
   readonly path: string
   readonly order: ProcessOrder
-  readonly told: (tell: Tell, member: Member) => void
+  readonly reported: (report: Tell, member: Member) => void
   /** Called if the process ended without being ordered to. */
   readonly failed: (why: string) => void
 }): Member {
-  const { number, path, order, told } = options
+  const { number, path, order, reported } = options
   const open = new Map<string, Ask>()
   let life: Life | undefined
   let state: Member['state'] = 'gone'
@@ -45,15 +45,15 @@ export function createMember(options: {
   let stopped: ((done: boolean) => void) | undefined
   const emptied: (() => void)[] = []
 
-  function hear(tell: Tell): void {
-    told(tell, member)
-    if (tell.tell === 'stops') {
+  function hear(report: Tell): void {
+    reported(report, member)
+    if (report.report === 'stops') {
       state = 'stopped'
       stopped?.(true)
     }
-    if (tell.tell === 'has nothing to send') stopped?.(false)
-    if (tell.tell !== 'answered') return
-    open.delete(tell.id)
+    if (report.report === 'has nothing to send') stopped?.(false)
+    if (report.report !== 'answered') return
+    open.delete(report.id)
     if (open.size === 0) for (const done of emptied.splice(0)) done()
   }
 
@@ -124,7 +124,7 @@ type Life = {
   close(): Promise<void>
 }
 
-function beginLife(path: string, order: ProcessOrder, told: (tell: Tell) => void): Life {
+function beginLife(path: string, order: ProcessOrder, reported: (report: Tell) => void): Life {
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
   const write = (line: unknown) => child.stdin.write(`${JSON.stringify(line)}\n`)
   let killed = false
@@ -138,11 +138,11 @@ function beginLife(path: string, order: ProcessOrder, told: (tell: Tell) => void
   })
   const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
-    const tell = tellOf(line)
-    if (tell === undefined) return
-    if (tell.tell === 'open') opened()
-    if (tell.tell === 'done') done = true
-    told(tell)
+    const report = tellOf(line)
+    if (report === undefined) return
+    if (report.report === 'open') opened()
+    if (report.report === 'done') done = true
+    reported(report)
   })
   const ended = endOf(child).then((code) => ({
     wanted: killed || (done && code === 0),

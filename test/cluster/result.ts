@@ -70,7 +70,7 @@ export type ClusterResult = Counts & {
   /** Processes that ended by themselves or did not end, and promises that did not settle. */
   readonly failures: number
   /** The answers of the library, with their counts. */
-  readonly told: Readonly<Record<string, number>>
+  readonly reported: Readonly<Record<string, number>>
   /** Errors and warnings that the senders reported. */
   readonly troubles: Readonly<Record<string, number>>
   readonly problems: readonly string[]
@@ -84,7 +84,7 @@ export function resultOf(run: {
   readonly struck: Readonly<Record<Fault['kind'], number>>
   readonly lanes: Lanes
   readonly lives: number
-  readonly told: readonly Tell[]
+  readonly reported: readonly Tell[]
   readonly verdicts: readonly Verdict[]
   readonly failures: readonly string[]
 }): ClusterResult {
@@ -111,7 +111,8 @@ export function resultOf(run: {
     databaseRestarts: struck['restart the database'],
     lives: run.lives,
     cpuMsPerTransaction: rounded(
-      run.told.reduce((sum, tell) => sum + (tell.tell === 'done' ? tell.cpuMs : 0), 0) / options.transactions,
+      run.reported.reduce((sum, report) => sum + (report.report === 'done' ? report.cpuMs : 0), 0) /
+        options.transactions,
       2,
     ),
     epochs: lanes.epochs,
@@ -123,17 +124,17 @@ export function resultOf(run: {
     },
     ...totalOf(verdicts),
     failures: failures.length,
-    told: countsOf(run.told.flatMap((tell) => tellingOf(tell) ?? [])),
+    reported: countsOf(run.reported.flatMap((report) => tellingOf(report) ?? [])),
     troubles: countsOf(
-      run.told.flatMap((tell) => (tell.tell === 'trouble' ? [withoutNumbers(tell.message)] : [])),
+      run.reported.flatMap((report) => (report.report === 'trouble' ? [withoutNumbers(report.message)] : [])),
     ),
     problems,
   }
 }
 
-function tellingOf(tell: Tell): string | undefined {
-  if (tell.tell === 'accepted') return tell.tell
-  return isAnswer(tell) ? kindOf(tell) : undefined
+function tellingOf(report: Tell): string | undefined {
+  if (report.report === 'accepted') return report.report
+  return isAnswer(report) ? kindOf(report) : undefined
 }
 
 /** The report for people. */

@@ -47,7 +47,7 @@ export async function runCluster(
   await using node = await startNode(options.node, keys, seed)
   const startBlock = Number(await node.rpc.call('eth_blockNumber'))
   const lanes = createLanes()
-  const told: Tell[] = []
+  const reported: Tell[] = []
   const acceptedAtMs = new Map<string, number>()
   const failures: string[] = []
   let answers = 0
@@ -65,15 +65,20 @@ export async function runCluster(
     store: place.store,
   }
   const members = Array.from({ length: processes }, (_, number) =>
-    createMember({ number, path: bundle.path, order, told: hear, failed: (why) => failures.push(why) }),
+    createMember({ number, path: bundle.path, order, reported: hear, failed: (why) => failures.push(why) }),
   )
 
-  function hear(tell: Tell, { number }: Member): void {
-    told.push(tell)
-    if (tell.tell === 'answered') answers++
-    if (tell.tell === 'accepted' && !acceptedAtMs.has(tell.id)) acceptedAtMs.set(tell.id, tell.atMs)
-    if (tell.tell === 'holds' || tell.tell === 'sends' || tell.tell === 'gives' || tell.tell === 'loses')
-      lanes.hear(tell, number)
+  function hear(report: Tell, { number }: Member): void {
+    reported.push(report)
+    if (report.report === 'answered') answers++
+    if (report.report === 'accepted' && !acceptedAtMs.has(report.id)) acceptedAtMs.set(report.id, report.atMs)
+    if (
+      report.report === 'holds' ||
+      report.report === 'sends' ||
+      report.report === 'gives' ||
+      report.report === 'loses'
+    )
+      lanes.hear(report, number)
   }
 
   async function answered(what: string): Promise<void> {
@@ -115,7 +120,7 @@ export async function runCluster(
   await Promise.all(members.map((member) => within(systemClock, CLOSED_MS, member.close())))
   for (const { number, state } of members)
     if (state !== 'gone') failures.push(`process ${number} did not close`)
-  const verdicts = await verdictsOf(node, startBlock, asks, told)
+  const verdicts = await verdictsOf(node, startBlock, asks, reported)
   // Kills the processes that did not end; the run has failed already.
   await Promise.all(members.map((member) => member.state === 'gone' || member.kill()))
   return resultOf({
@@ -126,7 +131,7 @@ export async function runCluster(
     struck,
     lanes,
     lives: members.reduce((sum, { lives }) => sum + lives, 0),
-    told,
+    reported,
     verdicts,
     failures,
   })
@@ -192,7 +197,7 @@ async function verdictsOf(
   node: Node,
   startBlock: number,
   asks: readonly Ask[],
-  told: readonly Tell[],
+  reported: readonly Tell[],
 ): Promise<readonly Verdict[]> {
   const { rpc, accounts } = node
   const waiting = await node.waiting()
@@ -201,7 +206,7 @@ async function verdictsOf(
     check({
       account: accounts[index]!,
       asks: asks.filter(({ account }) => account === index),
-      told,
+      reported,
       chain,
     }),
   )

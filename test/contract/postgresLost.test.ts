@@ -153,7 +153,7 @@ describe('the server goes away', () => {
     const off = store.watch(lane, () => {
       hints++
     })
-    const told: string[] = []
+    const reported: string[] = []
     const errors: unknown[] = []
     let stopped = false
     const load = (async () => {
@@ -162,7 +162,7 @@ describe('the server goes away', () => {
     async function keepStubbornly(id: string): Promise<void> {
       for (;;) {
         try {
-          told.push(...ids(await keep(store, lane, id)))
+          reported.push(...ids(await keep(store, lane, id)))
           return
         } catch (error) {
           errors.push(error)
@@ -170,20 +170,20 @@ describe('the server goes away', () => {
         }
       }
     }
-    await until(() => told.length > 20)
+    await until(() => reported.length > 20)
     await server.restart()
-    const before = told.length
-    await until(() => told.length > before + 20)
+    const before = reported.length
+    await until(() => reported.length > before + 20)
     await server.kill()
     await server.start()
-    const after = told.length
-    await until(() => told.length > after + 20)
+    const after = reported.length
+    await until(() => reported.length > after + 20)
     stopped = true
     await load
 
     const { transactions } = await store.load(lease)
-    expect(ids(transactions)).toEqual(told)
-    expect(new Set(told).size).toBe(told.length)
+    expect(ids(transactions)).toEqual(reported)
+    expect(new Set(reported).size).toBe(reported.length)
     for (const error of errors) {
       expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE' })
       expect(leaksOf(error, [PASSWORD])).toEqual([])

@@ -242,10 +242,10 @@ describe('a transaction that has ended', () => {
       const ended = { ...a!, stage: 'cancelled' as const }
       const outbox = await store.takeOutbox('orders', 'me', 600_000)
       const { chainId, genesisHash } = lane
-      const told = ['a', 'b'].map((id) => {
+      const reported = ['a', 'b'].map((id) => {
         return { chain: { chainId, genesisHash }, id, state: 'open', count: 0, tries: 0 } as const
       })
-      await store.writeOutbox(outbox!, { read: [], deliveries: told })
+      await store.writeOutbox(outbox!, { read: [], deliveries: reported })
       await store.write(
         lease,
         change({ slots, transactions: [ended, { ...b!, stage: 'signed' }], cursor: 2 }),

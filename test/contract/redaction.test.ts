@@ -50,13 +50,13 @@ function observed() {
     logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     listen(sender: Sender) {
       for (const event of events)
-        sender.on(event, (value: unknown) => void seen.push({ how: event, value: told(value) }))
+        sender.on(event, (value: unknown) => void seen.push({ how: event, value: reported(value) }))
     },
     /** Runs the function, and records its error or returns its result. */
     async caught<T>(how: string, run: () => T): Promise<Awaited<T> | undefined> {
       try {
         const value = await run()
-        seen.push({ how: `${how} resolved`, value: told(value) })
+        seen.push({ how: `${how} resolved`, value: reported(value) })
         return value
       } catch (error) {
         seen.push({ how, value: error })
@@ -70,7 +70,7 @@ function observed() {
 }
 
 /** A Tx as a caller would print it. */
-function told(value: unknown): unknown {
+function reported(value: unknown): unknown {
   const tx = (value as { tx?: Tx } | undefined)?.tx ?? (value as Tx | undefined)
   return typeof tx?.toJSON === 'function' ? { value, json: tx.toJSON(), attempts: tx.attempts } : value
 }

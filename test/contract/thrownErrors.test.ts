@@ -82,8 +82,8 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
       for (const said of Object.values(corpus.said).flat()) {
         const { message } = said
         saysTo(said, corpus.code)
-        const told = classifySendError(await thrownBy(send, server.url, raw))
-        expect({ message, ...meaningOf(told) }).toEqual({ message, ...answerOf(said) })
+        const reported = classifySendError(await thrownBy(send, server.url, raw))
+        expect({ message, ...meaningOf(reported) }).toEqual({ message, ...answerOf(said) })
       }
     },
   )
@@ -92,8 +92,8 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
     for (const said of PROVIDERS.flatMap((provider) => provider.said)) {
       const { message } = said
       saysTo(said, -32_000)
-      const told = classifySendError(await thrownBy(send, server.url, raw))
-      expect({ message, ...meaningOf(told) }).toEqual({ message, ...answerOf(said) })
+      const reported = classifySendError(await thrownBy(send, server.url, raw))
+      expect({ message, ...meaningOf(reported) }).toEqual({ message, ...answerOf(said) })
     }
   })
 
@@ -103,15 +103,20 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) 
       headers: { 'content-type': 'text/plain', 'retry-after': '2' },
       body: 'slow down',
     }))
-    const told = classifySendError(await thrownBy(send, server.url, raw))
-    expect(told).toEqual({ outcome: 'refused', reason: 'rateLimited', counted: false, retryAfterMs: 2_000 })
+    const reported = classifySendError(await thrownBy(send, server.url, raw))
+    expect(reported).toEqual({
+      outcome: 'refused',
+      reason: 'rateLimited',
+      counted: false,
+      retryAfterMs: 2_000,
+    })
   })
 
   test("for HTTP 400 with a node's error in its body is classified as that error", async () => {
     const body = { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'already known' } }
     server.script(() => ({ status: 400, body }))
-    const told = classifySendError(await thrownBy(send, server.url, raw))
-    expect(told).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
+    const reported = classifySendError(await thrownBy(send, server.url, raw))
+    expect(reported).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
   })
 
   test.each(UNKNOWN)('for %s is unknown', async (_name, script) => {
@@ -134,26 +139,30 @@ describe.each(Object.entries(LIBRARIES))('the errors that %s throws against a no
     const index: number = Object.values(LIBRARIES).indexOf(send)
     const account = devnet.accounts[index + 1]!
     const poor = 10n ** 30n
-    const told = async (bytes: Hex) => classifySendError(await thrownBy(send, devnet.url, bytes))
+    const reported = async (bytes: Hex) => classifySendError(await thrownBy(send, devnet.url, bytes))
 
     const first = await sign(devnet, account, 0)
     await send(devnet.url, first)
-    expect(await told(first)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
+    expect(await reported(first)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
 
     const bumped = await sign(devnet, account, 0, { maxFeePerGas: parseGwei('10') + 1n })
-    expect(await told(bumped)).toMatchObject({ outcome: 'refused', reason: 'replacementUnderpriced' })
+    expect(await reported(bumped)).toMatchObject({ outcome: 'refused', reason: 'replacementUnderpriced' })
 
     const rich = await sign(devnet, account, 1, { value: poor })
-    expect(await told(rich)).toMatchObject({ outcome: 'refused', reason: 'insufficientFunds' })
+    expect(await reported(rich)).toMatchObject({ outcome: 'refused', reason: 'insufficientFunds' })
 
     const starved = await sign(devnet, account, 1, { gas: 20_000n })
-    expect(await told(starved)).toMatchObject({ outcome: 'refused', reason: 'gasLimit', counted: true })
+    expect(await reported(starved)).toMatchObject({ outcome: 'refused', reason: 'gasLimit', counted: true })
 
     const elsewhere = await sign(devnet, account, 1, { chainId: 1 })
-    expect(await told(elsewhere)).toMatchObject({ outcome: 'refused', reason: 'wrongChain' })
+    expect(await reported(elsewhere)).toMatchObject({ outcome: 'refused', reason: 'wrongChain' })
 
     await devnet.seal()
     const again = await sign(devnet, account, 0, { value: 2n })
-    expect(await told(again)).toMatchObject({ outcome: 'refused', reason: 'nonceTooLow', expectedNonce: 1 })
+    expect(await reported(again)).toMatchObject({
+      outcome: 'refused',
+      reason: 'nonceTooLow',
+      expectedNonce: 1,
+    })
   })
 })

@@ -18,19 +18,19 @@ export type DatedAsk = Ask & { readonly firstAskedAtMs: number }
 /** A line of JSON on standard output: an answer that the life received, or a report about itself. */
 export type Tell =
   /** Its code is loaded. */
-  | { readonly tell: 'begun' }
+  | { readonly report: 'begun' }
   /** The life owns the lane. */
-  | { readonly tell: 'open' }
+  | { readonly report: 'open' }
   /** An endpoint accepted a transaction. Used only for the measurement. */
-  | { readonly tell: 'works' }
+  | { readonly report: 'works' }
   | Answer
   /** The life is about to end itself. */
-  | { readonly tell: 'ends'; readonly point: string }
+  | { readonly report: 'ends'; readonly point: string }
   /** The life requests to be killed, and continues. */
-  | { readonly tell: 'end me'; readonly point: string }
+  | { readonly report: 'end me'; readonly point: string }
   | Trouble
   /** Every ask has an answer, and everything is closed. */
-  | { readonly tell: 'done' }
+  | { readonly report: 'done' }
 
 /** The input of a life, on its standard input. */
 export type LifeOrder = ChainSettings & {

@@ -41,7 +41,7 @@ export type GroupResult = {
   readonly problems: readonly string[]
   readonly troubles: readonly string[]
   /** The answers for all asks, each as often as it came. */
-  readonly told: readonly string[]
+  readonly reported: readonly string[]
 }
 
 // If a life does not reach its point, the next life tries it, at its first pass.
@@ -54,7 +54,7 @@ const FORGETS = 0.25
  */
 export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult> {
   const asks = new Map<string, DatedAsk>()
-  const told: Tell[] = []
+  const reported: Tell[] = []
   const killedAt: string[] = []
   const restartMs: number[] = []
   const problems: string[] = []
@@ -81,7 +81,7 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
     const wanted = [...again, ...fresh.map(({ id }) => asks.get(id) as DatedAsk)]
     const { end, closeAfterMs } = how
     const life = await runLife(lane.bundle, { ...lane.order, asks: wanted, end, closeAfterMs }, how.randomMs)
-    told.push(...life.tells)
+    reported.push(...life.reports)
     if (before === 'killed' && life.firstAcceptedMs !== undefined) restartMs.push(life.firstAcceptedMs)
     before = undefined
     if (life.stuck) problems.push(`life ${number} got stuck; open: ${openOf(life, wanted).join(', ')}`)
@@ -89,7 +89,7 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
     return life
   }
 
-  const isKnown = (id: string) => told.some((tell) => isEnd(tell) && tell.id === id)
+  const isKnown = (id: string) => reported.some((report) => isEnd(report) && report.id === id)
 
   for (const kill of plan.kills) {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -122,19 +122,19 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
     after: lane.startBlock,
     waiting: await lane.waiting(),
   })
-  const verdict = check({ account: lane.account, asks: [...asks.values()], told, chain: chain! })
-  const troubles = told.flatMap((tell) => (tell.tell === 'trouble' ? [tell.message] : []))
-  const tellings = told.filter(isAnswer).map(kindOf)
-  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, told: tellings }
+  const verdict = check({ account: lane.account, asks: [...asks.values()], reported, chain: chain! })
+  const troubles = reported.flatMap((report) => (report.report === 'trouble' ? [report.message] : []))
+  const tellings = reported.filter(isAnswer).map(kindOf)
+  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, reported: tellings }
 }
 
 /** True if the answer is the outcome of the transaction. */
-function isEnd(tell: Tell): tell is Answer {
-  return isAnswer(tell) && (tell.tell === 'sealed' || saysEnded(tell))
+function isEnd(report: Tell): report is Answer {
+  return isAnswer(report) && (report.report === 'sealed' || saysEnded(report))
 }
 
 /** The ids that a stuck life requested and that got no answer. */
-function openOf({ tells }: Life, wanted: readonly DatedAsk[]): readonly string[] {
-  const answered = new Set(tells.filter(isEnd).map(({ id }) => id))
+function openOf({ reports }: Life, wanted: readonly DatedAsk[]): readonly string[] {
+  const answered = new Set(reports.filter(isEnd).map(({ id }) => id))
   return wanted.map(({ id }) => id).filter((id) => !answered.has(id))
 }

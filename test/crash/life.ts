@@ -6,7 +6,7 @@ import type { LifeOrder, Tell } from './asks.js'
 
 /** The results of a life. */
 export type Life = {
-  readonly tells: readonly Tell[]
+  readonly reports: readonly Tell[]
   /** The point at which it was killed; `random` if the parent's timer killed it. */
   readonly killedAt: string | undefined
   /** True if it ended by itself. */
@@ -27,7 +27,7 @@ const STDERR_CHARACTERS = 4_000
 export async function runLife(path: string, order: LifeOrder, randomMs: number | undefined): Promise<Life> {
   const startedAtMs = systemClock.now()
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
-  const tells: Tell[] = []
+  const reports: Tell[] = []
   let stderr = ''
   let killedAt: string | undefined
   let firstAcceptedMs: number | undefined
@@ -53,12 +53,12 @@ export async function runLife(path: string, order: LifeOrder, randomMs: number |
   })
   const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
-    const told = JSON.parse(line) as Tell
-    tells.push(told)
-    if (told.tell === 'works') firstAcceptedMs ??= systemClock.now() - startedAtMs
-    if (told.tell === 'ends') killedAt ??= told.point
-    if (told.tell === 'end me') kill(told.point)
-    if (told.tell === 'begun' && randomMs !== undefined)
+    const reported = JSON.parse(line) as Tell
+    reports.push(reported)
+    if (reported.report === 'works') firstAcceptedMs ??= systemClock.now() - startedAtMs
+    if (reported.report === 'ends') killedAt ??= reported.point
+    if (reported.report === 'end me') kill(reported.point)
+    if (reported.report === 'begun' && randomMs !== undefined)
       cancels.push(systemClock.setTimer(() => kill('random'), randomMs))
   })
   const [signal] = await Promise.all([
@@ -70,9 +70,9 @@ export async function runLife(path: string, order: LifeOrder, randomMs: number |
   ])
   for (const cancel of cancels) cancel()
   return {
-    tells,
+    reports,
     killedAt: signal === 'SIGKILL' ? killedAt : undefined,
-    done: tells.at(-1)?.tell === 'done',
+    done: reports.at(-1)?.report === 'done',
     stuck,
     stderr: redactText(stderr),
     firstAcceptedMs,

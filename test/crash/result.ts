@@ -35,7 +35,7 @@ export type CrashResult = Counts & {
   readonly restartToAcceptedMsMedian: number | null
   readonly restartToAcceptedMsP99: number | null
   /** The kinds of answers that users received, with their counts. */
-  readonly told: Readonly<Record<string, number>>
+  readonly reported: Readonly<Record<string, number>>
   /** Errors and warnings that the senders reported, which should not occur. */
   readonly troubles: Readonly<Record<string, number>>
   readonly problems: readonly Problem[]
@@ -78,7 +78,7 @@ export function resultOf(ran: readonly Ran[], options: CrashOptions, seconds: nu
     leasesRunOut: sum((one) => one.leasesRunOut),
     restartToAcceptedMsMedian: share(0.5),
     restartToAcceptedMsP99: share(0.99),
-    told: countsOf(results.flatMap((one) => one.told)),
+    reported: countsOf(results.flatMap((one) => one.reported)),
     troubles: countsOf(results.flatMap((one) => one.troubles.map(withoutNumbers))),
     problems,
   }

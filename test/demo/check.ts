@@ -188,8 +188,8 @@ function contradictionsOf(
  */
 function missingNonces(evidence: ChainEvidence, reported: readonly ReportedItem[]): Missing {
   const seen = [...evidence.transactions.map(({ nonce }) => nonce), ...evidence.waiting]
-  const told = reported.flatMap(({ outcome, nonce }) => (outcome === 'notExecuted' ? [] : (nonce ?? [])))
-  const above = [...evidence.waiting, ...told].map((nonce) => nonce + 1)
+  const notified = reported.flatMap(({ outcome, nonce }) => (outcome === 'notExecuted' ? [] : (nonce ?? [])))
+  const above = [...evidence.waiting, ...notified].map((nonce) => nonce + 1)
   const end = above.reduce((most, one) => Math.max(most, one), evidence.count)
   return missingIn(
     evidence.firstNonce,

@@ -23,14 +23,14 @@ function run(
       ...attempts[0]!,
     }),
   )
-  const told = {
+  const notified = {
     counts: new Map(),
     foreign: new Set<number>(),
     noops: new Set<number>(),
     holds: new Set<never>(),
     firstError: undefined,
   }
-  return { log: [], records, reported, told }
+  return { log: [], records, reported, notified }
 }
 
 const entry = (rule: FaultRule, strike: number, nonce?: number): FaultEntry => ({

@@ -18,7 +18,7 @@ export type FaultRun = {
   readonly log: readonly FaultEntry[]
   readonly records: readonly ItemRecord[]
   readonly reported: readonly ReportedItem[]
-  readonly told: Told
+  readonly notified: Told
 }
 
 type Touched = {
@@ -95,19 +95,19 @@ function exampleOf(entries: readonly FaultEntry[]): string {
 function repairOf(
   rule: FaultRule,
   touched: readonly Touched[],
-  { told, records, reported }: FaultRun,
+  { notified, records, reported }: FaultRun,
 ): string {
   switch (rule.fault) {
     case 'foreign': {
       const moved = records.filter(
         ({ attempts }) => new Set(attempts.map(({ nonce }) => nonce)).size > 1,
       ).length
-      return `${told.foreign.size} nonces used by foreign transactions, ${moved} transactions signed again for another nonce`
+      return `${notified.foreign.size} nonces used by foreign transactions, ${moved} transactions signed again for another nonce`
     }
     case 'lostFlashblock':
       return 'seen with the next flashblock'
     case 'reorg':
-      return `${told.counts.get('reorged') ?? 0} nonces followed again until sealed`
+      return `${notified.counts.get('reorged') ?? 0} nonces followed again until sealed`
     case 'rpcError':
       if (rule.method !== 'eth_estimateGas') return outcomes(touched)
       return `estimated again; ${countEnded(reported, 'PREPARE_REVERTED')} ended as never executed`

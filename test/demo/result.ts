@@ -67,11 +67,11 @@ function times(records: readonly ItemRecord[], stage: 'acceptedAtMs'): number[] 
   return records.flatMap((record) => record[stage] ?? [])
 }
 
-export function tellings(told: Told): Pick<DemoResult, 'events' | 'holds' | 'senderError'> {
+export function tellings(notified: Told): Pick<DemoResult, 'events' | 'holds' | 'senderError'> {
   return {
-    events: Object.fromEntries([...told.counts].sort(([a], [b]) => a.localeCompare(b))),
-    holds: [...told.holds],
-    senderError: told.firstError ?? null,
+    events: Object.fromEntries([...notified.counts].sort(([a], [b]) => a.localeCompare(b))),
+    holds: [...notified.holds],
+    senderError: notified.firstError ?? null,
   }
 }
 

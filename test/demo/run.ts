@@ -74,8 +74,8 @@ async function runOn(
     waiting: await target.waiting(sender.address),
   })
   watch.off()
-  const { told } = watch
-  const noops = new Set([...told.noops].filter((nonce) => !told.foreign.has(nonce)))
+  const { notified } = watch
+  const noops = new Set([...notified.noops].filter((nonce) => !notified.foreign.has(nonce)))
   const verdict = checkRun({ asked, reported, evidence, setup: new Set([ledger.hash]), noops })
   return {
     ...verdict,
@@ -90,9 +90,9 @@ async function runOn(
     blocks: evidence.blocks,
     faults: {
       preset: options.target.kind === 'devnet' ? options.target.faults : 'none',
-      struck: faultRows({ log: target.faultLog(), records, reported, told }),
+      struck: faultRows({ log: target.faultLog(), records, reported, notified }),
     },
-    ...tellings(told),
+    ...tellings(notified),
     failures: failuresOf(reported),
   }
 }

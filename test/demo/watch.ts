@@ -36,9 +36,9 @@ export function watchSender(
   sender: Sender,
   records: ReadonlyMap<string, ItemRecord>,
   clock: Clock,
-): { told: Told; off(): void } {
+): { notified: Told; off(): void } {
   const counts = new Map<keyof SenderEvents, number>()
-  const told = {
+  const notified = {
     counts,
     foreign: new Set<number>(),
     noops: new Set<number>(),
@@ -64,23 +64,23 @@ export function watchSender(
     }),
     sender.on('foreign', ({ nonce }) => {
       count('foreign')
-      told.foreign.add(nonce)
+      notified.foreign.add(nonce)
     }),
     sender.on('gapFilled', ({ nonce }) => {
       count('gapFilled')
-      told.noops.add(nonce)
+      notified.noops.add(nonce)
     }),
     sender.on('held', ({ reason }) => {
       count('held')
-      told.holds.add(reason)
+      notified.holds.add(reason)
     }),
     sender.on('error', ({ error }) => {
       count('error')
-      told.firstError ??= error.message.split('\n')[0]
+      notified.firstError ??= error.message.split('\n')[0]
     }),
   ]
   return {
-    told,
+    notified,
     off() {
       for (const off of offs) off()
     },

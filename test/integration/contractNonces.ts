@@ -107,7 +107,7 @@ export async function startContractWorld() {
 }
 
 /** Resolves when `event` was emitted for these nonces. Listens from now on. */
-export function told(
+export function reported(
   allocator: NonceAllocator<bigint>,
   event: 'used' | 'foreign' | 'gapFilled',
   nonces: readonly bigint[],
@@ -135,7 +135,7 @@ export async function runBurst(world: ContractWorld, holder: NonceHolder, firstI
   await allocator.ready()
   const first = await holder.nonce()
   const all = Array.from({ length: BURST }, (_, n) => first + BigInt(n))
-  const used = told(allocator, 'used', all)
+  const used = reported(allocator, 'used', all)
   const carried = await Promise.all(
     all.map(async (_, n) => {
       const reservation = await allocator.reserve()
@@ -193,7 +193,7 @@ export async function runRevertedCarrier(
   expect(again.nonce).toBe(next.nonce)
   await again.release()
 
-  const used = told(allocator, 'used', nonces)
+  const used = reported(allocator, 'used', nonces)
   expect(await send(stranger, carriers[0]!)).toBe('success')
   expect(await send(lane, carriers[1]!)).toBe('success')
   expect(await send(lane, carriers[2]!)).toBe('success')
@@ -207,7 +207,7 @@ export async function runRevertedCarrier(
 export async function runForeign(world: ContractWorld, holder: NonceHolder, id: bigint): Promise<void> {
   const allocator = world.allocator(holder.source)
   const reservation = await allocator.reserve()
-  const foreign = told(allocator, 'foreign', [reservation.nonce])
+  const foreign = reported(allocator, 'foreign', [reservation.nonce])
   const carrier = await holder.sign(reservation.nonce, id)
   const tx = await world.lane(2).send(carrier)
   await tx.wait('sealed')

@@ -88,10 +88,10 @@ async function open(broadcast: 'first' | 'all') {
     limits: { pollIntervalMs: 50, stuckAfterMs: 300, gapFillAfterMs: 200 },
   } as SenderParameters<typeof devnet.chain, undefined>)
   opened.push(sender as unknown as Sender)
-  const told: string[] = []
-  sender.on('endpoint', ({ name, change }) => change !== 'profile' && told.push(`${name} ${change}`))
+  const reported: string[] = []
+  sender.on('endpoint', ({ name, change }) => change !== 'profile' && reported.push(`${name} ${change}`))
   await sender.ready()
-  return { sender, account, first, second, relay, told }
+  return { sender, account, first, second, relay, reported }
 }
 
 const distinct = ({ raws }: Gateway) => new Set(raws).size
@@ -102,7 +102,7 @@ describe('several endpoints, on the real devnet', () => {
   test.each(['first', 'all'] as const)(
     'broadcast %s: the read endpoint goes down during a burst; each lands once, and another endpoint is read',
     async (broadcast) => {
-      const { sender, account, first, second, told } = await open(broadcast)
+      const { sender, account, first, second, reported } = await open(broadcast)
       const sending = Array.from({ length: 40 }, () => sender.send(transfer, { until: 'queued' }))
       const txs = await Promise.all(sending)
       await txs[0]?.wait('preconfirmed')
@@ -114,7 +114,7 @@ describe('several endpoints, on the real devnet', () => {
       expect(new Set(landed.map(({ nonce }) => nonce)).size).toBe(50)
       const count = await rpc<Hex>(devnet.url, 'eth_getTransactionCount', account.address, 'latest')
       expect(Number(count)).toBe(50)
-      expect(told).toEqual(expect.arrayContaining([`${first.url} down`, `${second.url} reader`]))
+      expect(reported).toEqual(expect.arrayContaining([`${first.url} down`, `${second.url} reader`]))
     },
     60_000,
   )

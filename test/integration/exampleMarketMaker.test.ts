@@ -92,14 +92,14 @@ test('quotes are replaced and withdrawn, a node may go down, and in the end ther
   const { code, out, err } = await withBlocks(bot.ended)
   node.stop()
   expect(code, err).toBe(0)
-  const told = out.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>)
-  const first = told.slice(
+  const reported = out.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>)
+  const first = reported.slice(
     0,
-    told.findIndex(({ cancelling }) => cancelling !== undefined),
+    reported.findIndex(({ cancelling }) => cancelling !== undefined),
   )
   const nonces = first.filter(({ quoted }) => quoted !== undefined).map((line) => line.nonce)
   expect(nonces).toEqual(Array.from({ length: 9 }, () => Number(nonce)))
-  const end = told.at(-1) as Record<string, number>
+  const end = reported.at(-1) as Record<string, number>
   expect(end, out).toMatchObject({ unsealed: 0 })
   expect(end.replaced).toBeGreaterThanOrEqual(8)
   expect(end.cancelled).toBeGreaterThanOrEqual(1)

@@ -7,11 +7,11 @@ import {
   type ContractWorld,
   type NonceHolder,
   noting,
+  reported,
   runBurst,
   runForeign,
   runRevertedCarrier,
   startContractWorld,
-  told,
 } from './contractNonces.js'
 
 const abi = parseAbi([
@@ -111,7 +111,10 @@ test('a released nonce that no caller takes is used up by the filler, and the re
   const [first, second] = await allocator.reserveMany(2)
   const payload = await signer.sign(second!.nonce, 4_001n)
   await second!.commit({ payload: payload.data })
-  const gone = [told(allocator, 'gapFilled', [first!.nonce]), told(allocator, 'used', [second!.nonce])]
+  const gone = [
+    reported(allocator, 'gapFilled', [first!.nonce]),
+    reported(allocator, 'used', [second!.nonce]),
+  ]
   await first!.release()
   await gone[0]
   const tx = await lane.send(payload)

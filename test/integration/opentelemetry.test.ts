@@ -79,8 +79,8 @@ test("transactions are counted, timed and traced through their stages, within th
   for (const tx of txs) {
     const span = spanOf(tx.id)
     expect(span?.parentSpanContext?.spanId).toBe(payout?.spanContext().spanId)
-    const told = ['queued', 'attempt', 'signed', 'accepted', 'preconfirmed', 'sealed']
-    expect(span?.events.map(({ name }) => name)).toEqual(told)
+    const reported = ['queued', 'attempt', 'signed', 'accepted', 'preconfirmed', 'sealed']
+    expect(span?.events.map(({ name }) => name)).toEqual(reported)
     expect(span?.attributes).toMatchObject({ 'txlane.transaction.hash': tx.hash, 'txlane.nonce': tx.nonce })
   }
   expect([...(await telemetry.collect()).attributes].filter((name) => /hash|nonce|\.id$/.test(name))).toEqual(

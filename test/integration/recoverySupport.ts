@@ -109,9 +109,9 @@ export function startLife(options: LifeOptions): Life {
     address: account.address,
     lossDepth: 'child',
   })
-  const told: { readonly event: string; readonly payload: Record<string, unknown> }[] = []
+  const reported: { readonly event: string; readonly payload: Record<string, unknown> }[] = []
   for (const event of eventNames)
-    sender.on(event, (payload) => void told.push({ event, payload: { ...payload } }))
+    sender.on(event, (payload) => void reported.push({ event, payload: { ...payload } }))
 
   function watched({ port, role }: (typeof own)[number]) {
     const batch: Port['batch'] = async (calls, batchOptions) => {
@@ -136,9 +136,10 @@ export function startLife(options: LifeOptions): Life {
     store,
     allocator,
     sent,
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    events: (event) =>
+      reported.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     failures: () =>
-      told
+      reported
         .filter((one) => one.event === 'error')
         .reduce((sum, { payload }) => sum + Number(payload.times), 0),
     async kill() {

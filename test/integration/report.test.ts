@@ -113,7 +113,7 @@ describe('a run with faults is recorded', () => {
         await page.goto(pathToFileURL(await reportOf('run')).href)
         await pointAtSome(page)
         const tip = await page.locator('#tip').textContent()
-        for (const told of ['queued', 'signed', 'sealed']) expect(tip).toContain(told)
+        for (const reported of ['queued', 'signed', 'sealed']) expect(tip).toContain(reported)
         const id = await page.locator('#tip strong').textContent()
         await page.mouse.down()
         await page.mouse.up()

@@ -313,10 +313,10 @@ function outsideBytes(
   const fates = { ...world.fates, [claim]: 'open' }
   const attempt = { ...attemptOf(world, nonce, claim), hash, sends: 1 }
   const event: SlotEvent = { type: 'outsideCommitted', attempt }
-  const told = { ...world, fates, bytes: withBits(LANDABLE) }
-  emit(`${hash} is committed from outside`, take(scope, machine, told, nonce, event).world)
+  const reported = { ...world, fates, bytes: withBits(LANDABLE) }
+  emit(`${hash} is committed from outside`, take(scope, machine, reported, nonce, event).world)
   if (sent || world.left.intrinsic === 0) return
-  const refused = spend({ ...told, bytes: withBits(REFUSED) }, 'intrinsic')
+  const refused = spend({ ...reported, bytes: withBits(REFUSED) }, 'intrinsic')
   emit(
     `${hash} is committed from outside, and refused for good`,
     take(scope, machine, refused, nonce, event).world,

@@ -14,7 +14,7 @@ export function createLateSteps(scope: Scope, machine: Machine) {
   // A machine depends only on its slot: an event that it ignores for a slot, it ignores in every world.
   const unmoved = new WeakSet<Slot>()
 
-  function tell(world: World, nonce: number, events: readonly SlotEvent[], emit: Emit): boolean {
+  function report(world: World, nonce: number, events: readonly SlotEvent[], emit: Emit): boolean {
     let moved = false
     for (const event of events) {
       const { world: next } = take(scope, machine, world, nonce, event)
@@ -28,9 +28,9 @@ export function createLateSteps(scope: Scope, machine: Machine) {
   return (world: World, emit: Emit): void => {
     const cursor = cursorOf(world)
     for (const [nonce, slot] of world.slots.entries()) {
-      tell(world, nonce, eventsOfWorld(world, nonce, cursor, scope.lossDepth), emit)
-      if (slot === undefined) tell(world, nonce, [...EVERYWHERE, HORIZON], emit)
-      else if (!unmoved.has(slot) && !tell(world, nonce, eventsOfSlot(slot), emit)) unmoved.add(slot)
+      report(world, nonce, eventsOfWorld(world, nonce, cursor, scope.lossDepth), emit)
+      if (slot === undefined) report(world, nonce, [...EVERYWHERE, HORIZON], emit)
+      else if (!unmoved.has(slot) && !report(world, nonce, eventsOfSlot(slot), emit)) unmoved.add(slot)
     }
   }
 }
@@ -40,8 +40,8 @@ function eventsOfWorld(world: World, nonce: number, cursor: number, lossDepth: n
   const events = isFree(world, nonce) ? [] : [GAP]
   if (world.chain[nonce]?.depth === lossDepth) events.push(HORIZON)
   for (const use of world.stale) {
-    const told = world.chain[nonce]?.block !== use.block && !believed(world, nonce, use.block)
-    if (told) events.push({ type: 'left', block: { number: 0, hash: use.block }, token: 2 })
+    const reported = world.chain[nonce]?.block !== use.block && !believed(world, nonce, use.block)
+    if (reported) events.push({ type: 'left', block: { number: 0, hash: use.block }, token: 2 })
   }
   return events
 }

@@ -14,9 +14,9 @@ const TOP = 9
 const toy: System<Toy> = {
   width: 2,
   begin: { a: 0, b: 0 },
-  steps({ a, b }, tell) {
-    if (a < TOP) tell('raise a', { a: a + 1, b })
-    if (b < TOP) tell('raise b', { a, b: b + 1 })
+  steps({ a, b }, report) {
+    if (a < TOP) report('raise a', { a: a + 1, b })
+    if (b < TOP) report('raise b', { a, b: b + 1 })
   },
   check() {},
   heal: ({ a, b }) => (a < TOP ? { a: a + 1, b } : undefined),
@@ -49,9 +49,9 @@ describe('the search', () => {
   })
 
   test('finds a step that breaks a promise, and reports the path up to it', () => {
-    const steps: System<Toy>['steps'] = (state, tell) => {
+    const steps: System<Toy>['steps'] = (state, report) => {
       must(state.b < 4, 'P0', 'b is raised beyond 4')
-      toy.steps(state, tell)
+      toy.steps(state, report)
     }
     expect(run({ steps }).violation?.trace).toEqual(['raise b', 'raise b', 'raise b', 'raise b'])
   })

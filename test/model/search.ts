@@ -5,7 +5,7 @@ import { Violation } from './violation.js'
 export type System<S> = {
   readonly begin: S
   /** Reports all possible next states. */
-  steps(state: S, tell: (name: string, next: S) => void): void
+  steps(state: S, report: (name: string, next: S) => void): void
   /** Throws a `Violation` if a promise is broken; so may `steps`. */
   check(state: S): void
   /** The one step of a world without further faults; undefined if there is nothing left to do. */
@@ -142,9 +142,9 @@ function createWalk<S>(system: System<S>) {
   }
 
   function trace(end = at): string[] {
-    const told: string[] = []
-    for (let id = end; id > 0; id = parents.get(id)) told.unshift(nameOf(parents.get(id), id))
-    return told
+    const reported: string[] = []
+    for (let id = end; id > 0; id = parents.get(id)) reported.unshift(nameOf(parents.get(id), id))
+    return reported
   }
 
   /** The point at which the healed world that began in a state stops, unless it reaches its end. */

@@ -37,14 +37,14 @@ async function remainsOf(
   for (const nonce of noops) await send(nonce, { to: LANE })
   chain.seal()
   const watch = createWatch(clock, 2_000)
-  const told = { marker: MARKER, atMs: 0, says: 'executed', how: 'wait sealed', final: false } as const
+  const reported = { marker: MARKER, atMs: 0, says: 'executed', how: 'wait sealed', final: false } as const
   const remains: Remains = {
     plan: { ...drawPlan(1), foreign: [], endpoints: 1 },
     chain,
     watch,
     wire,
     shown: { holds: [], holder: true, cursor: payments.length + noops.length, holes: [] } as never,
-    workload: { tellings: [told], markers: new Set([MARKER]), open: new Set(), untyped: [] },
+    workload: { tellings: [reported], markers: new Set([MARKER]), open: new Set(), untyped: [] },
     finished: true,
     loads: [],
     kept: new Set(),

@@ -80,12 +80,12 @@ export function judgeWorld(remains: Remains): OddViolation[] {
 
 /** Each payment ran once, or ended with a true report, as every caller was informed. */
 function executions({ chain, workload, finished }: Remains): OddViolation[] {
-  const told = judge(takeCensus(chain, LANE), workload.markers, workload.tellings)
+  const reported = judge(takeCensus(chain, LANE), workload.markers, workload.tellings)
   const untyped = workload.untyped.map((text): OddViolation => ({ rule: 'told', text: `untyped: ${text}` }))
   return [
     ...untyped,
     // An open payment is reported once, by the promise that waits for it.
-    ...told
+    ...reported
       .filter(({ promise }) => promise !== 'P8' || finished)
       .map(
         ({ text, marker, promise }): OddViolation => ({

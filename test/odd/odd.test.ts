@@ -110,9 +110,9 @@ const noncesOf = ({ rewind }: Rewound, { said }: Result, event: string) =>
 const noncesIn = ({ nonce, items }: Rewound) => items.map((_, index) => nonce + index)
 
 function saidForEach(plan: Rewound, result: Result, event: string): string[] {
-  const told = noncesOf(plan, result, event)
+  const reported = noncesOf(plan, result, event)
   return noncesIn(plan)
-    .filter((nonce) => !told.includes(nonce))
+    .filter((nonce) => !reported.includes(nonce))
     .map((nonce) => `${event} was not emitted for nonce ${nonce}`)
 }
 

@@ -15,21 +15,21 @@ export function createAsks(): Asks {
   const all: Asked[] = []
 
   function ask(driver: Driver, payment: Payment, item: number): Asked {
-    let told: Told = { kind: 'nothing' }
+    let reported: Told = { kind: 'nothing' }
     const sent = driver.send(payment, `item ${item}`).then(
       (handle) => {
-        told = { kind: 'accepted', hash: handle.hash }
+        reported = { kind: 'accepted', hash: handle.hash }
         return handle
       },
       (error: unknown) => {
-        told = { kind: 'refused', why: firstLine(error), open: mayStillRun(error) }
+        reported = { kind: 'refused', why: firstLine(error), open: mayStillRun(error) }
         return undefined
       },
     )
     const ended = sent.then(async (handle) => {
-      if (handle !== undefined) told = await end(handle)
+      if (handle !== undefined) reported = await end(handle)
     })
-    return { item, payment, sent, ended, told: () => told }
+    return { item, payment, sent, ended, reported: () => reported }
   }
 
   return {
@@ -66,8 +66,14 @@ async function end(handle: Sent): Promise<Told> {
 }
 
 function alreadyMade(payment: Payment, item: number): Asked {
-  const told: Told = { kind: 'refused', why: 'sent by another process', open: true }
-  return { item, payment, sent: Promise.resolve(undefined), ended: Promise.resolve(), told: () => told }
+  const reported: Told = { kind: 'refused', why: 'sent by another process', open: true }
+  return {
+    item,
+    payment,
+    sent: Promise.resolve(undefined),
+    ended: Promise.resolve(),
+    reported: () => reported,
+  }
 }
 
 /**

@@ -11,13 +11,13 @@ const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0
 const paymentOf = (item: number) => ({ to: `0x${String(item).padStart(40, '0')}` as Hex, value: 1n })
 const carried = (item: number) => carriedBy(paymentOf(item))
 
-function asked(item: number, told: Told): Asked {
+function asked(item: number, reported: Told): Asked {
   return {
     item,
     payment: paymentOf(item),
     sent: Promise.resolve(undefined),
     ended: Promise.resolve(),
-    told: () => told,
+    reported: () => reported,
   }
 }
 

@@ -83,41 +83,43 @@ function findingOf(asked: Asked, evidence: Evidence): Finding | undefined {
 type Make = (fault: Fault, detail: string) => Finding
 
 function executedOnce(asked: Asked, run: Executed, made: Make): Finding | undefined {
-  const told = asked.told()
-  switch (told.kind) {
+  const reported = asked.reported()
+  switch (reported.kind) {
     case 'landed':
-      return told.hash === run.hash ? undefined : made('misreported', `ran as ${run.hash}, not ${told.hash}`)
+      return reported.hash === run.hash
+        ? undefined
+        : made('misreported', `ran as ${run.hash}, not ${reported.hash}`)
     case 'refused':
-      return told.open ? undefined : made('failed, yet paid', `ran, and its caller got "${told.why}"`)
+      return reported.open ? undefined : made('failed, yet paid', `ran, and its caller got "${reported.why}"`)
     case 'gaveUp':
-      return made('failed, yet paid', `ran, and its caller got "${told.why}"`)
+      return made('failed, yet paid', `ran, and its caller got "${reported.why}"`)
     case 'accepted':
     case 'nothing':
       return made('unanswered', 'ran, and its caller still waits')
     default:
-      return told satisfies never
+      return reported satisfies never
   }
 }
 
 function notExecuted(asked: Asked, carried: string, evidence: Evidence, made: Make): Finding {
-  const told = asked.told()
-  if (told.kind === 'landed')
-    return made('misreported', `never ran, and its caller got a receipt of ${told.hash}`)
+  const reported = asked.reported()
+  if (reported.kind === 'landed')
+    return made('misreported', `never ran, and its caller got a receipt of ${reported.hash}`)
   const waits = evidence.waiting.find(({ hash }) => evidence.seen.get(hash)?.carried === carried)
   if (waits !== undefined) return made('stuck', `waits in the pool with nonce ${waits.nonce}`)
   const by = replacementOf(carried, evidence)
   if (by !== undefined) return made('replaced', `was in the pool, and ${shown(by)} took its place`)
-  switch (told.kind) {
+  switch (reported.kind) {
     case 'refused':
-      return made(told.open ? 'lost' : 'refused', `never ran, and its caller got "${told.why}"`)
+      return made(reported.open ? 'lost' : 'refused', `never ran, and its caller got "${reported.why}"`)
     case 'gaveUp':
-      return made('lost', `never ran, and its caller got "${told.why}"`)
+      return made('lost', `never ran, and its caller got "${reported.why}"`)
     case 'accepted':
       return made('lost', 'was accepted, and is nowhere')
     case 'nothing':
       return made('unanswered', 'never ran, and its caller still waits')
     default:
-      return told satisfies never
+      return reported satisfies never
   }
 }
 

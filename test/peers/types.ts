@@ -98,7 +98,7 @@ export type Asked = {
   readonly sent: Promise<Sent | undefined>
   /** The same for the end. */
   readonly ended: Promise<void>
-  readonly told: () => Told
+  readonly reported: () => Told
 }
 
 /** The source of a bug report. */

@@ -40,11 +40,11 @@ export function requestOf(marker: number): TxRequest {
 export function createCaller(sender: Sender, clock: VirtualClock): Caller {
   const markers = new Set<number>()
   const controllers = new Map<number, AbortController>()
-  const { tellings, open, faults, tell, answer } = createRecord(clock)
+  const { tellings, open, faults, report, answer } = createRecord(clock)
 
   async function follow(marker: number, tx: Tx): Promise<void> {
     const landed = await answer('wait', marker, tx.wait('sealed'))
-    if (landed) tell({ marker, says: 'executed', how: 'wait', final: false, hash: landed.hash })
+    if (landed) report({ marker, says: 'executed', how: 'wait', final: false, hash: landed.hash })
   }
 
   async function found(marker: number): Promise<Tx | undefined> {
@@ -59,7 +59,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
       by.get(idOf(marker)).then((tx) => ({ tx })),
     )
     if (looked?.tx) await follow(marker, looked.tx)
-    else if (looked) tell({ marker, says: 'notExecuted', how: 'get nothing', final: true })
+    else if (looked) report({ marker, says: 'notExecuted', how: 'get nothing', final: true })
   }
 
   return {
@@ -87,7 +87,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
       const cancelled = tx && (await answer('cancel', marker, tx.cancel()))
       if (cancelled === undefined) return
       const says = cancelled.result === 'tooLate' ? 'executed' : 'notExecuted'
-      tell({ marker, says, how: `cancel ${cancelled.result}`, final: true })
+      report({ marker, says, how: `cancel ${cancelled.result}`, final: true })
     },
     async replace(marker, next) {
       const tx = await found(marker)
@@ -123,7 +123,7 @@ function createRecord(clock: VirtualClock) {
   const faults: string[] = []
   let asked = 0
 
-  const tell = (telling: Omit<Telling, 'atMs'>) => void tellings.push({ ...telling, atMs: clock.now() })
+  const report = (telling: Omit<Telling, 'atMs'>) => void tellings.push({ ...telling, atMs: clock.now() })
 
   /** The answer, or undefined if the request was refused. Records the report about the transaction. */
   async function answer<T>(
@@ -152,12 +152,12 @@ function createRecord(clock: VirtualClock) {
     // A failed speed-up or query says nothing about the transaction itself.
     if (marker === undefined || how === 'speedUp' || how === 'get') return
     const named = tx === undefined ? marker : markerOf(tx.id)
-    tell({ marker: named, says: fate, how: `${how} ${code}`, final: fate === 'notExecuted' })
+    report({ marker: named, says: fate, how: `${how} ${code}`, final: fate === 'notExecuted' })
     // The error concerns the transaction that was to be replaced: the replacement was not admitted at all.
-    if (named !== marker) tell({ marker, says: 'notExecuted', how: `${how} ${code}`, final: true })
+    if (named !== marker) report({ marker, says: 'notExecuted', how: `${how} ${code}`, final: true })
   }
 
-  return { tellings, open, faults, tell, answer }
+  return { tellings, open, faults, report, answer }
 }
 
 /**

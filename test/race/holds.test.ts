@@ -34,7 +34,7 @@ function watchHolds(world: World, sender: Sender) {
   sender.on('released', ({ reason }) => {
     if (!held.delete(reason)) found.push(`${reason} ends, and it had not begun`)
   })
-  world.rows.told = (row) => {
+  world.rows.reported = (row) => {
     if (row === RESERVED && held.size > 0) found.push(`a nonce is reserved under ${[...held].join()}`)
   }
   return {

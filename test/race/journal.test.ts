@@ -98,23 +98,24 @@ function follow(
   nonce: number,
   given: Plan['commits'][number],
 ) {
-  const told = { result: undefined as string | undefined, withdrawn: false }
+  const reported = { result: undefined as string | undefined, withdrawn: false }
   const attempt = attemptAt(nonce)
   const token = tokenOf(nonce)
   lane.apply(nonce, { type: 'reserve', claim: claimOf(nonce), token })
   const done = (result: Committed) => {
-    told.result = result
+    reported.result = result
     if (result !== 'stale')
       lane.apply(nonce, { type: 'journaled', token, attempt, stored: result === 'committed' })
   }
   void gates.pass(`commit ${nonce}`).then(() => lane.journal.commit(nonce, token, attempt, done))
   if (given.withdraws)
     void gates.pass(`withdraw ${nonce}`).then(() => {
-      told.withdrawn = lane.apply(nonce, { type: 'withdraw', claim: claimOf(nonce), why: 'failed' }).row === 6
+      reported.withdrawn =
+        lane.apply(nonce, { type: 'withdraw', claim: claimOf(nonce), why: 'failed' }).row === 6
     })
   if (given.cancels)
     void gates.pass(`cancel ${nonce}`).then(() => lane.apply(nonce, { type: 'cancel', token: lane.token() }))
-  return { attempt, told }
+  return { attempt, reported }
 }
 
 test('P2, P6: the answer to each commit matches the store, and a withdrawn commit never gets into it', () =>
@@ -126,16 +127,16 @@ test('P2, P6: the answer to each commit matches the store, and a withdrawn commi
       await world.play(picks)
       // Every answer so far has to be true by now, and to stay so.
       const answered = () =>
-        ways.forEach(({ attempt, told }, nonce) => {
-          if (told.result !== undefined && told.result !== 'stale')
+        ways.forEach(({ attempt, reported }, nonce) => {
+          if (reported.result !== undefined && reported.result !== 'stale')
             expect(world.store.kept.get(nonce)).toContain(attempt.raw)
         })
       answered()
       await world.heal()
-      for (const { attempt, told } of ways) {
-        expect(told.result).toBeOneOf(['committed', 'found', 'stale'])
-        expect(world.store.journaled.has(attempt.raw)).toBe(told.result !== 'stale')
-        if (told.withdrawn) expect(told.result).toBe('stale')
+      for (const { attempt, reported } of ways) {
+        expect(reported.result).toBeOneOf(['committed', 'found', 'stale'])
+        expect(world.store.journaled.has(attempt.raw)).toBe(reported.result !== 'stale')
+        if (reported.withdrawn) expect(reported.result).toBe('stale')
       }
       expect(world.overlapped(), 'two writes at once').toBe(false)
       expect(world.lane.holds.list()).toEqual([])

@@ -58,7 +58,7 @@ export type World = Process & {
   readonly store: GatedStore
   readonly account: GatedAccount
   /** `told` is called for each row of the table that a lane takes. */
-  readonly rows: { told: ((row: number) => void) | undefined }
+  readonly rows: { reported: ((row: number) => void) | undefined }
   /** Another process on the same store and chain. */
   process(): Omit<Process, 'neighbour'>
   /** Puts a foreign transaction of the same key into the next block. */
@@ -101,7 +101,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
   const port = createGatedPort({ chain, clock, gates, ...drawn })
   const store = createGatedStore(gates, drawn)
   const account = createGatedAccount(LANE, gates, drawn.signs)
-  const rows: World['rows'] = { told: undefined }
+  const rows: World['rows'] = { reported: undefined }
   const process = createProcesses({ clock, chain, port, store, account, limits, rows })
   let timeIsDue = false
 
@@ -212,7 +212,7 @@ function createProcesses(
       runtime: () => runtime,
       signatures: simSignatures,
       shared: createShared(),
-      probe: { row: (row) => rows.told?.(row), outcome: () => {} },
+      probe: { row: (row) => rows.reported?.(row), outcome: () => {} },
     }
     return {
       sender: () => createSenderIn(environment, parameters),

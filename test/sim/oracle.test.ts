@@ -17,7 +17,7 @@ function census(...nonces: number[]): Census {
   }
 }
 
-function told(says: Telling['says'], final = false, hash: Hash = HASH): Telling {
+function reported(says: Telling['says'], final = false, hash: Hash = HASH): Telling {
   return { marker: 1, atMs: 0, says, how: says, final, hash }
 }
 
@@ -26,42 +26,42 @@ const broken = (chain: Census, ...tellings: Telling[]) =>
 
 describe('no violation', () => {
   test('a transaction that was reported as executed, and executed once', () => {
-    expect(broken(census(5), told('inFlight'), told('executed'))).toEqual([])
+    expect(broken(census(5), reported('inFlight'), reported('executed'))).toEqual([])
   })
 
   test('a transaction that was reported as not executed, and was not', () => {
-    expect(broken(census(), told('notExecuted', true))).toEqual([])
+    expect(broken(census(), reported('notExecuted', true))).toEqual([])
   })
 
   test('a transaction that was sealed, left the chain with a reorg and was cancelled then', () => {
-    expect(broken(census(), told('executed'), told('notExecuted', true))).toEqual([])
+    expect(broken(census(), reported('executed'), reported('notExecuted', true))).toEqual([])
   })
 })
 
 describe('it finds', () => {
   test('two executions (P4)', () => {
-    expect(broken(census(5, 6), told('executed'))).toEqual(['P4'])
+    expect(broken(census(5, 6), reported('executed'))).toEqual(['P4'])
   })
 
   test('an execution that was reported and is missing (P4)', () => {
-    expect(broken(census(), told('executed'))).toEqual(['P4'])
+    expect(broken(census(), reported('executed'))).toEqual(['P4'])
   })
 
   test('a reported end of an executed transaction (P5)', () => {
-    expect(broken(census(5), told('notExecuted', true))).toEqual(['P5'])
+    expect(broken(census(5), reported('notExecuted', true))).toEqual(['P5'])
   })
 
   test('two final reports (P5)', () => {
-    expect(broken(census(), told('executed', true), told('notExecuted', true))).toEqual(['P5'])
+    expect(broken(census(), reported('executed', true), reported('notExecuted', true))).toEqual(['P5'])
   })
 
   test('a final report with another hash (P4)', () => {
-    expect(broken(census(5), told('executed', true, OTHER))).toEqual(['P4'])
+    expect(broken(census(5), reported('executed', true, OTHER))).toEqual(['P4'])
   })
 
   test('silence, and a fate left open (P8)', () => {
     expect(broken(census())).toEqual(['P8'])
-    expect(broken(census(5), told('inFlight'))).toEqual(['P8'])
+    expect(broken(census(5), reported('inFlight'))).toEqual(['P8'])
   })
 })
 

@@ -59,27 +59,27 @@ export function takeCensus(chain: SimChain, lane: Address): Census {
  * workload's markers, the canonical chain and the pool.
  */
 export function judge(census: Census, markers: Iterable<number>, tellings: readonly Telling[]): Violation[] {
-  const told = new Map<number, Telling[]>()
+  const reported = new Map<number, Telling[]>()
   for (const telling of tellings) {
-    const list = told.get(telling.marker)
-    if (list === undefined) told.set(telling.marker, [telling])
+    const list = reported.get(telling.marker)
+    if (list === undefined) reported.set(telling.marker, [telling])
     else list.push(telling)
   }
   return [...markers].flatMap((marker) =>
-    judgeMarker(marker, census.executions.get(marker) ?? [], told.get(marker) ?? []),
+    judgeMarker(marker, census.executions.get(marker) ?? [], reported.get(marker) ?? []),
   )
 }
 
 function judgeMarker(
   marker: number,
   executions: readonly Execution[],
-  told: readonly Telling[],
+  reported: readonly Telling[],
 ): readonly Violation[] {
   const violations: Violation[] = []
   const broken = (promise: Violation['promise'], text: string) => violations.push({ promise, text, marker })
-  const ended = told.find(({ says }) => says === 'notExecuted')
-  const executed = told.findLast(({ says }) => says === 'executed')
-  const surely = told.find(({ says, final }) => says === 'executed' && final)
+  const ended = reported.find(({ says }) => says === 'notExecuted')
+  const executed = reported.findLast(({ says }) => says === 'executed')
+  const surely = reported.find(({ says, final }) => says === 'executed' && final)
 
   if (executions.length > 1) {
     broken(
@@ -99,7 +99,7 @@ function judgeMarker(
   if (ended === undefined && executed === undefined) {
     broken(
       'P8',
-      `the only reports were ${told.map(({ how, says }) => `${how}: ${says}`).join(', ') || 'none'}`,
+      `the only reports were ${reported.map(({ how, says }) => `${how}: ${says}`).join(', ') || 'none'}`,
     )
   }
   const hash = surely?.hash

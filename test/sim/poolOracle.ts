@@ -11,7 +11,7 @@ export type Sent = {
   readonly marker: number
   readonly id: string
   /** The report to its caller: `landed`, or the fate in the error. */
-  told: 'landed' | Fate | undefined
+  reported: 'landed' | Fate | undefined
   /** The stage that a process finds by its id, once all is quiet; undefined if no process knows it. */
   found: Stage | undefined
 }
@@ -44,11 +44,11 @@ function executions(chain: SimChain): ReadonlyMap<number, number> {
   return times
 }
 
-function violationsOf({ id, told, found }: Sent, executed: boolean): readonly Violation[] {
+function violationsOf({ id, reported, found }: Sent, executed: boolean): readonly Violation[] {
   const says = executed ? 'executed' : 'did not execute'
   const violations: Violation[] = []
-  if ((told === 'landed' && !executed) || (told === 'notExecuted' && executed))
-    violations.push(violation('P5', `${id} was reported as ${told}, and ${says}`))
+  if ((reported === 'landed' && !executed) || (reported === 'notExecuted' && executed))
+    violations.push(violation('P5', `${id} was reported as ${reported}, and ${says}`))
   const isOver = found === undefined || LANDED.has(found) || ENDED.has(found)
   if (!isOver) violations.push(violation('P8', `drained, and ${id} is ${found}`))
   if (isOver && executed !== (found !== undefined && LANDED.has(found)))

@@ -254,7 +254,12 @@ function unlessRefused(what: () => void): void {
 
 function send(world: World): void {
   const { random, clock, sent } = world
-  const one: Sent = { marker: sent.length + 1, id: `t${sent.length + 1}`, told: undefined, found: undefined }
+  const one: Sent = {
+    marker: sent.length + 1,
+    id: `t${sent.length + 1}`,
+    reported: undefined,
+    found: undefined,
+  }
   sent.push(one)
   const machine = pick(random, world.machines)
   const later = (what: () => void) => clock.setTimer(what, between(random, 0, 6_000))
@@ -274,17 +279,17 @@ function send(world: World): void {
     if (cancels) later(() => expectEnd(world, machine, `the cancel of ${one.id}`, tx.cancel()))
     return tx.wait('sealed')
   })
-  const told = landed.then(
+  const reported = landed.then(
     () => {
-      one.told = 'landed'
+      one.reported = 'landed'
     },
     (error: TxlaneError) => {
-      one.told = error.fate
+      one.reported = error.fate
       if (error.fate === 'notExecuted')
         sendAgain(world, one, request, deriveRandom(world.seed, `again ${one.id}`))
     },
   )
-  expectEnd(world, machine, `the send of ${one.id}`, told)
+  expectEnd(world, machine, `the send of ${one.id}`, reported)
 }
 
 /**
@@ -294,20 +299,20 @@ function send(world: World): void {
 function sendAgain(world: World, one: Sent, request: TxRequest, random: Random): void {
   if (!chance(random, 0.5)) return
   const machine = pick(random, world.machines)
-  one.told = undefined
+  one.reported = undefined
   const anew = machine.pool
     .send(request, { id: one.id, again: true, until: 'queued', starved: 'wait' })
     .then((tx) => tx.wait('sealed'))
-  const told = anew.then(
+  const reported = anew.then(
     () => {
-      one.told = 'landed'
+      one.reported = 'landed'
     },
     (error: TxlaneError) => {
-      one.told = error.fate
+      one.reported = error.fate
       if (error.fate === 'notExecuted') sendAgain(world, one, request, random)
     },
   )
-  expectEnd(world, machine, `${one.id}, sent again`, told)
+  expectEnd(world, machine, `${one.id}, sent again`, reported)
 }
 
 function isWaitedFor({ open, machines }: World): boolean {

@@ -53,7 +53,7 @@ export function createTrace(options: { readonly reads: boolean }): Trace {
         ...items.map((item) => ({ atMs: beganMs + item.atMs, text: `planned ${show(item)}` })),
         ...disturbances.map((each) => ({ atMs: beganMs + each.atMs, text: `disturbance ${show(each)}` })),
       ]
-      const told = workload.tellings.map(({ atMs, marker, says, how }) => ({
+      const reported = workload.tellings.map(({ atMs, marker, says, how }) => ({
         atMs,
         text: `report about ${marker}: ${says} (${how})`,
       }))
@@ -65,7 +65,7 @@ export function createTrace(options: { readonly reads: boolean }): Trace {
         }))
       return [
         show(rest),
-        ...[...planned, ...lines, ...told, ...sealed]
+        ...[...planned, ...lines, ...reported, ...sealed]
           .sort((a, b) => a.atMs - b.atMs)
           .map(({ atMs, text }) => `${String(atMs - beganMs).padStart(8)} ${text}`),
       ]

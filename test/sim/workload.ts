@@ -47,7 +47,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   const inquiries = createInquiries(calls)
   const changeLater = createChanges(calls, inquiries, work)
   const outsideCode = createOutsideCode(calls, inquiries, work, { chainId, post })
-  const { asked, tell } = calls
+  const { asked, report } = calls
   const { send, again, pause, follow } = inquiries
 
   async function run(item: Item, first: boolean): Promise<void> {
@@ -88,7 +88,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
         break
       }
       if (sent.fate !== 'inFlight') {
-        for (const one of all) tell(one, 'notExecuted', 'sendSequence', true)
+        for (const one of all) report(one, 'notExecuted', 'sendSequence', true)
         break
       }
       if (sent.code === 'ENDED') {

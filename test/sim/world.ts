@@ -110,7 +110,7 @@ export async function runWorld(
   await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
-  const told = judge(census, workload.markers, workload.tellings)
+  const reported = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
     ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
@@ -126,7 +126,9 @@ export async function runWorld(
       : [{ promise: 'P8', text: 'held for a deep reorg that did not happen' } as const]),
     // After such a hold the chain took back uses that were believed settled: from then on P4 and P5 are up to
     // the operator.
-    ...(world.hosts.some(({ beyond }) => beyond) ? told.filter(({ promise }) => promise === 'P8') : told),
+    ...(world.hosts.some(({ beyond }) => beyond)
+      ? reported.filter(({ promise }) => promise === 'P8')
+      : reported),
   ]
   return {
     seed,

@@ -60,7 +60,7 @@ type Setting = {
 function startLoad(options: LoadOptions, setting: Setting): Load {
   const { lane, sender, count, seed, openMax, report } = options
   const { start, ledger, gas, asked } = setting
-  const { told } = watchSender(sender, new Map(), systemClock)
+  const { notified } = watchSender(sender, new Map(), systemClock)
   const following = new Set<Promise<void>>()
   let [sent, skipped] = [0, 0]
 
@@ -94,15 +94,15 @@ function startLoad(options: LoadOptions, setting: Setting): Load {
     get skipped() {
       return skipped
     },
-    events: told.counts,
+    events: notified.counts,
     get errors() {
-      return told.firstError
+      return notified.firstError
     },
     async settled() {
       while (following.size > 0) await Promise.all(following)
     },
     run() {
-      const noops = [...told.noops].filter((nonce) => !told.foreign.has(nonce))
+      const noops = [...notified.noops].filter((nonce) => !notified.foreign.has(nonce))
       return { account: sender.address, start, ledger, gas, seed, count, sent, noops }
     },
   }

@@ -26,15 +26,15 @@ const executed = (nonce: number, id: string, kind: Kind = 'plain'): ExecutedTx =
 const noop = (nonce: number): ExecutedTx => ({ ...executed(nonce, ''), to: ACCOUNT, data: '0x' })
 
 const sealed = (id: string, nonce: number, status = 'success', hash = hashAt(nonce)): Answer => ({
-  tell: 'sealed',
+  report: 'sealed',
   id,
   hash,
   nonce,
   status,
 })
 
-const failed = (id: string, over: Partial<Extract<Answer, { tell: 'failed' }>> = {}): Answer => ({
-  tell: 'failed',
+const failed = (id: string, over: Partial<Extract<Answer, { report: 'failed' }>> = {}): Answer => ({
+  report: 'failed',
   id,
   code: 'EXPIRED',
   fate: 'notExecuted',
@@ -43,22 +43,22 @@ const failed = (id: string, over: Partial<Extract<Answer, { tell: 'failed' }>> =
 })
 
 const cancelled = (id: string, result: 'removed' | 'cancelled' | 'tooLate'): Answer => ({
-  tell: 'cancelled',
+  report: 'cancelled',
   id,
   result,
 })
 
-const kept = (id: string): Answer => ({ tell: 'kept', id })
+const kept = (id: string): Answer => ({ report: 'kept', id })
 
 function verdict(
   asks: readonly Wanted[],
-  told: readonly Answer[],
+  reported: readonly Answer[],
   blocks: readonly ExecutedTx[],
   over: Partial<ChainFacts> = {},
 ) {
   const count = blocks.length
   const chain = { executed: blocks, latestCount: count, pendingCount: count, waiting: [], ...over }
-  return check({ account: ACCOUNT, asks, told, chain })
+  return check({ account: ACCOUNT, asks, reported, chain })
 }
 
 describe('no problem is found', () => {
@@ -70,7 +70,7 @@ describe('no problem is found', () => {
       ask('d', 'reverted'),
       ask('e', 'expires'),
     ]
-    const told = [
+    const reported = [
       kept('a'),
       sealed('a', 0),
       cancelled('b', 'cancelled'),
@@ -78,26 +78,26 @@ describe('no problem is found', () => {
       sealed('d', 2, 'reverted'),
       failed('e'),
     ]
-    const found = verdict(asks, told, [executed(0, 'a'), noop(1), executed(2, 'd', 'reverted')])
+    const found = verdict(asks, reported, [executed(0, 'a'), noop(1), executed(2, 'd', 'reverted')])
     expect(found).toEqual({ transactions: 5, executed: 2, noops: 1, ...NOTHING_WRONG })
   })
 
   test('if one of a transaction and its replacement ran', () => {
     const asks = [ask('a', 'replace'), ask('b', 'replace')]
-    const told = [
+    const reported = [
       failed('a', { code: 'SUPERSEDED' }),
       sealed(replacementOf('a'), 0),
       sealed('b', 1),
       failed(replacementOf('b'), { code: 'TOO_LATE' }),
     ]
     const blocks = [executed(0, replacementOf('a'), 'replace'), executed(1, 'b', 'replace')]
-    expect(verdict(asks, told, blocks)).toMatchObject({ executed: 2, ...NOTHING_WRONG })
+    expect(verdict(asks, reported, blocks)).toMatchObject({ executed: 2, ...NOTHING_WRONG })
   })
 
   test('if each ran once, as reported to any of the processes, also as too late to cancel', () => {
     const asks = [ask('a'), ask('b', 'cancel')]
-    const told = [sealed('a', 0), sealed('a', 0), cancelled('b', 'tooLate')]
-    expect(verdict(asks, told, [executed(0, 'a'), executed(1, 'b')])).toMatchObject(NOTHING_WRONG)
+    const reported = [sealed('a', 0), sealed('a', 0), cancelled('b', 'tooLate')]
+    expect(verdict(asks, reported, [executed(0, 'a'), executed(1, 'b')])).toMatchObject(NOTHING_WRONG)
   })
 
   test('if one ran without a report to any living process', () => {
@@ -149,10 +149,10 @@ describe('lost', () => {
 
 describe('gaps', () => {
   const asks = [ask('a'), ask('b')]
-  const told = [sealed('a', 0), sealed('b', 2)]
+  const reported = [sealed('a', 0), sealed('b', 2)]
 
   test('a nonce below the count that no block has', () => {
-    const found = verdict(asks, told, [executed(0, 'a'), executed(2, 'b')], {
+    const found = verdict(asks, reported, [executed(0, 'a'), executed(2, 'b')], {
       latestCount: 3,
       pendingCount: 3,
     })
@@ -181,8 +181,8 @@ describe('contradictions', () => {
     ['failed', failed('a')],
     ['removed', cancelled('a', 'removed')],
     ['cancelled', cancelled('a', 'cancelled')],
-  ])('P5: reported as %s, and executed', (_, tell) => {
-    expect(verdict([ask('a')], [tell, sealed('a', 0)], [executed(0, 'a')])).toMatchObject({
+  ])('P5: reported as %s, and executed', (_, report) => {
+    expect(verdict([ask('a')], [report, sealed('a', 0)], [executed(0, 'a')])).toMatchObject({
       contradictions: 1,
     })
   })
@@ -191,8 +191,8 @@ describe('contradictions', () => {
     ['sealed', sealed('a', 0)],
     ['cancelled too late', cancelled('a', 'tooLate')],
     ['failed, yet executed', failed('a', { fate: 'executed', code: 'TOO_LATE' })],
-  ])('reported as %s, and never executed', (_, tell) => {
-    expect(verdict([ask('a')], [tell], [])).toMatchObject({ contradictions: 1 })
+  ])('reported as %s, and never executed', (_, report) => {
+    expect(verdict([ask('a')], [report], [])).toMatchObject({ contradictions: 1 })
   })
 
   test('another reported hash, nonce or status than on the chain', () => {
@@ -201,7 +201,7 @@ describe('contradictions', () => {
   })
 
   test('different hashes reported to two processes', () => {
-    const told = [sealed('a', 0), sealed('a', 0, 'success', hashAt(7))]
-    expect(verdict([ask('a')], told, [executed(0, 'a')]).contradictions).toBe(1)
+    const reported = [sealed('a', 0), sealed('a', 0, 'success', hashAt(7))]
+    expect(verdict([ask('a')], reported, [executed(0, 'a')]).contradictions).toBe(1)
   })
 })

@@ -9,7 +9,7 @@ export type Evidence = {
   readonly account: Address
   readonly asks: readonly Wanted[]
   /** The reports of all processes and all their lives, in order. */
-  readonly told: readonly AnyTell[]
+  readonly reported: readonly AnyTell[]
   readonly chain: ChainFacts
 }
 
@@ -31,7 +31,7 @@ export type Verdict = Counts & { readonly problems: readonly string[] }
 type Finding = 'duplicates' | 'lost' | 'gaps' | 'foreign' | 'contradictions'
 
 /** Compares the reports to callers with the blocks. It uses no data of the library. */
-export function check({ account, asks, told, chain }: Evidence): Verdict {
+export function check({ account, asks, reported, chain }: Evidence): Verdict {
   const found = { duplicates: 0, lost: 0, gaps: 0, foreign: 0, contradictions: 0 }
   const problems: string[] = []
   const find = (what: Finding, line: string, times = 1) => {
@@ -48,7 +48,7 @@ export function check({ account, asks, told, chain }: Evidence): Verdict {
     else find('foreign', `nonce ${tx.nonce} of ${account} holds ${tx.hash}, which was never requested`)
   }
   const executedOf = (ask: Wanted, id: string) => known.get(keyOf(dataOf(id), targetOf(ask))) ?? []
-  const answers = byId(told)
+  const answers = byId(reported)
   let transactions = 0
   for (const ask of asks) {
     if (ask.kind === 'returned') continue
@@ -88,21 +88,25 @@ function isNoop({ to, value, data }: ExecutedTx, account: Address): boolean {
 
 type Answers = ReadonlyMap<string, readonly Answer[]>
 
-function byId(told: readonly AnyTell[]): Answers {
+function byId(reported: readonly AnyTell[]): Answers {
   const answers = new Map<string, Answer[]>()
-  for (const tell of told) {
-    if (!isAnswer(tell)) continue
-    const said = answers.get(tell.id)
-    if (said) said.push(tell)
-    else answers.set(tell.id, [tell])
+  for (const report of reported) {
+    if (!isAnswer(report)) continue
+    const said = answers.get(report.id)
+    if (said) said.push(report)
+    else answers.set(report.id, [report])
   }
   return answers
 }
 
 /** True if the replacement was admitted: it was kept, or its predecessor was superseded. */
 function inPlay(ask: Wanted, answers: Answers): boolean {
-  const madeWay = answers.get(ask.id)?.some((tell) => tell.tell === 'failed' && tell.code === 'SUPERSEDED')
-  const kept = answers.get(replacementOf(ask.id))?.some(({ tell }) => tell === 'kept' || tell === 'sealed')
+  const madeWay = answers
+    .get(ask.id)
+    ?.some((report) => report.report === 'failed' && report.code === 'SUPERSEDED')
+  const kept = answers
+    .get(replacementOf(ask.id))
+    ?.some(({ report }) => report === 'kept' || report === 'sealed')
   return madeWay === true || kept === true
 }
 
@@ -110,32 +114,33 @@ function mustLand(ask: Wanted, id: string, answers: Answers): boolean {
   const said = answers.get(id) ?? []
   if (said.some(saysEnded)) return false
   // Uncommitted bytes are known only to the user, and need not have been sent.
-  if (ask.kind === 'allocated') return said.some(({ tell }) => tell === 'kept')
+  if (ask.kind === 'allocated') return said.some(({ report }) => report === 'kept')
   return id === ask.id || inPlay(ask, answers)
 }
 
 function contradictionsOf(said: readonly Answer[], executed: readonly ExecutedTx[]): readonly string[] {
   const lines = new Set<string>()
   const [first] = executed
-  for (const tell of said) {
-    if (saysEnded(tell) && first)
+  for (const report of said) {
+    if (saysEnded(report) && first)
       lines.add(
-        `was reported as ${words(tell)} and executed at nonce ${first.nonce}, block ${first.blockNumber}`,
+        `was reported as ${words(report)} and executed at nonce ${first.nonce}, block ${first.blockNumber}`,
       )
-    if (saysExecuted(tell) && !first) lines.add(`was reported as ${words(tell)} and never executed`)
-    if (tell.tell !== 'sealed' || !first) continue
-    const { hash, nonce, status } = tell
+    if (saysExecuted(report) && !first) lines.add(`was reported as ${words(report)} and never executed`)
+    if (report.report !== 'sealed' || !first) continue
+    const { hash, nonce, status } = report
     if (!executed.some((tx) => tx.hash === hash && tx.nonce === nonce && tx.status === status))
-      lines.add(`was reported as ${words(tell)}, and the chain has ${first.status} in ${first.hash}`)
+      lines.add(`was reported as ${words(report)}, and the chain has ${first.status} in ${first.hash}`)
   }
   return [...lines]
 }
 
-function words(tell: Answer): string {
-  if (tell.tell === 'cancelled') return `cancelled (${tell.result})`
-  if (tell.tell === 'sealed') return `sealed (${tell.status}) in ${tell.hash} at nonce ${tell.nonce}`
-  if (tell.tell === 'failed') return `failed (${tell.code}, ${tell.fate}: ${tell.message})`
-  return tell.tell
+function words(report: Answer): string {
+  if (report.report === 'cancelled') return `cancelled (${report.result})`
+  if (report.report === 'sealed')
+    return `sealed (${report.status}) in ${report.hash} at nonce ${report.nonce}`
+  if (report.report === 'failed') return `failed (${report.code}, ${report.fate}: ${report.message})`
+  return report.report
 }
 
 /** Used nonces that are in no block, and everything that shows an account with pending work. */

@@ -32,11 +32,11 @@ export function foundLines(ok: boolean, text: string, problems: readonly string[
 
 /** A row for each count of answers, and of errors and warnings. */
 export function tellingsOf(result: {
-  readonly told: Readonly<Record<string, number>>
+  readonly reported: Readonly<Record<string, number>>
   readonly troubles: Readonly<Record<string, number>>
 }): string[][] {
   return [
-    ...Object.entries(result.told).map(([what, count]) => ['told', `${count} × ${what}`]),
+    ...Object.entries(result.reported).map(([what, count]) => ['reported', `${count} × ${what}`]),
     ...Object.entries(result.troubles).map(([what, count]) => ['besides', `${count} × ${what}`]),
   ]
 }

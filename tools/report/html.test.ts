@@ -5,7 +5,17 @@ import { buildModel } from './model/model.js'
 import { pack } from './pack.js'
 import { nonceOf, unpack } from './page/data.js'
 import type { Payload } from './payload.js'
-import { CLOSED, HEADER, hashOf, itemsOf, recordingOf, START, textOf, told, well } from './report.fixture.js'
+import {
+  CLOSED,
+  HEADER,
+  hashOf,
+  itemsOf,
+  recordingOf,
+  reported,
+  START,
+  textOf,
+  well,
+} from './report.fixture.js'
 
 const EVIL = '</script><img src=x onerror="globalThis.hacked=1"><!--<script>'
 const SCRIPT = "console.log('</script>')"
@@ -23,10 +33,10 @@ describe('the page', () => {
     const lines = [
       HEADER,
       ...well(0, 1, EVIL),
-      told(1, 'held', { reason: EVIL }),
-      told(2, 'endpoint', { endpoint: EVIL, change: 'down' }),
-      told(3, 'failed', { id: `${EVIL}2`, error: { name: EVIL, code: EVIL, message: EVIL } }),
-      told(4, 'error', { lane: EVIL, error: { name: 'Error', message: EVIL } }),
+      reported(1, 'held', { reason: EVIL }),
+      reported(2, 'endpoint', { endpoint: EVIL, change: 'down' }),
+      reported(3, 'failed', { id: `${EVIL}2`, error: { name: EVIL, code: EVIL, message: EVIL } }),
+      reported(4, 'error', { lane: EVIL, error: { name: 'Error', message: EVIL } }),
       { ...HEADER, package: EVIL },
       CLOSED,
     ]
@@ -76,8 +86,8 @@ describe('the data of the page', () => {
     const lines = [
       HEADER,
       ...well(100, 7, 'a'),
-      told(300, 'foreign', { id: 'b', nonce: 3, hash: hashOf(99) }),
-      told(400, 'failed', {
+      reported(300, 'foreign', { id: 'b', nonce: 3, hash: hashOf(99) }),
+      reported(400, 'failed', {
         id: 'b',
         error: { name: 'TxlaneError', code: 'REJECTED', fate: 'notExecuted', message: 'no.' },
       }),

@@ -11,7 +11,7 @@ const PROBLEMS_MAX = 3_000
 export type Limits = { readonly transactionsMax: number; readonly problemsMax: number }
 
 const KINDS = Object.keys(PROBLEMS) as readonly ProblemKind[]
-const STATES: readonly ProblemState[] = ['open', 'ended', 'told', 'mended']
+const STATES: readonly ProblemState[] = ['open', 'ended', 'reported', 'mended']
 
 /** Converts a model into the payload of its page. */
 export function pack(

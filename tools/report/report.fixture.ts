@@ -17,7 +17,7 @@ export const HEADER = {
 export const CLOSED = { at: START + 9_000, event: 'closed' }
 
 /** An event `afterMs` milliseconds after the start. */
-export function told(afterMs: number, event: string, fields: Raw = {}): Raw {
+export function reported(afterMs: number, event: string, fields: Raw = {}): Raw {
   return { at: START + afterMs, event, lane: LANE, ...fields }
 }
 
@@ -28,11 +28,11 @@ export function well(afterMs: number, nonce: number, id = `tx-${nonce}`): Raw[] 
   const hash = hashOf(nonce)
   const attempts = [{ nonce, hash, maxFeePerGas: '3000000000', maxPriorityFeePerGas: '1000000' }]
   return [
-    told(afterMs, 'queued', { id }),
-    told(afterMs + 5, 'signed', { id, nonce, hash, attempts }),
-    told(afterMs + 10, 'accepted', { id, nonce, hash }),
-    told(afterMs + 200, 'preconfirmed', { id, nonce, hash }),
-    told(afterMs + 2_000, 'sealed', { id, nonce, hash }),
+    reported(afterMs, 'queued', { id }),
+    reported(afterMs + 5, 'signed', { id, nonce, hash, attempts }),
+    reported(afterMs + 10, 'accepted', { id, nonce, hash }),
+    reported(afterMs + 200, 'preconfirmed', { id, nonce, hash }),
+    reported(afterMs + 2_000, 'sealed', { id, nonce, hash }),
   ]
 }
 
@@ -67,7 +67,7 @@ export function recordingOf(count: number): string {
   const lines = Array.from({ length: count }, (_, nonce) => {
     const own = well(nonce * 3, nonce, `${hashOf(nonce + count).slice(2, 10)}-payment-${nonce}`)
     const { id, hash } = own[1] as { id: string; hash: string }
-    const again = nonce % 20 === 7 ? [told(nonce * 3 + 100, 'rebroadcast', { id, nonce, hash })] : []
+    const again = nonce % 20 === 7 ? [reported(nonce * 3 + 100, 'rebroadcast', { id, nonce, hash })] : []
     return [...own, ...again]
   }).flat()
   const sorted = lines.sort((a, b) => Number(a.at) - Number(b.at))

@@ -96,16 +96,16 @@ function slowStore() {
 test('emits a gap for a reserved nonce without news after its TTL, and settle restarts the TTL', async () => {
   const { clock, allocator, settled } = setUp()
   const lane = allocator({ reservationTtlMs: 10_000 })
-  const told: number[] = []
-  lane.on('gap', ({ nonce }) => told.push(nonce))
+  const reported: number[] = []
+  lane.on('gap', ({ nonce }) => reported.push(nonce))
   const [first, second] = await settled(lane.reserveMany(2))
   await clock.advance(9_000)
   await first?.settle(new Error('timeout'))
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   await clock.advance(1_000)
-  expect(told).toEqual([second?.nonce])
+  expect(reported).toEqual([second?.nonce])
   await clock.advance(9_000)
-  expect(told).toEqual([1, 0])
+  expect(reported).toEqual([1, 0])
 })
 
 test('an allocator without a sender can lift a hold that waits for an operator', async () => {
@@ -123,12 +123,12 @@ test('an allocator without a sender can lift a hold that waits for an operator',
 test('emits no gap for a released nonce', async () => {
   const { clock, allocator, settled } = setUp()
   const lane = allocator({ reservationTtlMs: 1_000 })
-  const told: number[] = []
-  lane.on('gap', ({ nonce }) => told.push(nonce))
+  const reported: number[] = []
+  lane.on('gap', ({ nonce }) => reported.push(nonce))
   const reservation = await settled(lane.reserve())
   await settled(reservation.release())
   await clock.advance(30_000)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })
 
 test('P3: hands out released nonces again although the window is full, because higher nonces wait for them', async () => {
@@ -147,11 +147,11 @@ test('does not hand out the nonces of an earlier process life again, and watches
   await settled(before.reserveMany(2))
   await settled(before.close())
   const after = restart().allocator({ reservationTtlMs: 5_000 })
-  const told: number[] = []
-  after.on('gap', ({ nonce }) => told.push(nonce))
+  const reported: number[] = []
+  after.on('gap', ({ nonce }) => reported.push(nonce))
   expect((await settled(after.reserve())).nonce).toBe(2)
   await clock.advance(5_000)
-  expect(told).toEqual([0, 1, 2])
+  expect(reported).toEqual([0, 1, 2])
 })
 
 test('a lane under a hold reserves no nonce until the hold is lifted', async () => {

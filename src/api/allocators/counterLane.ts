@@ -89,7 +89,7 @@ function createBooks({ limits }: OpenOptions, { clock }: Environment): Books {
     for (const user of users) user.emit(event, count)
   }
 
-  return { counter: createCounter({ clock, limits, tell: emit, fill }), users }
+  return { counter: createCounter({ clock, limits, report: emit, fill }), users }
 }
 
 function follow(

@@ -173,12 +173,12 @@ test('a key whose idle lane no process owns takes transactions that another key 
 })
 
 test('writes no report without a change, and one report of a change for all lanes', async () => {
-  const told: (readonly LaneReport[])[] = []
+  const reported: (readonly LaneReport[])[] = []
   const store = durable()
   const counted: Store = {
     ...store,
     report(reports) {
-      told.push(reports.map(({ report }) => report))
+      reported.push(reports.map(({ report }) => report))
       return store.report(reports)
     },
   }
@@ -186,14 +186,14 @@ test('writes no report without a change, and one report of a change for all lane
   const { lane, pool } = pools
   await lane.settle(pool.ready())
   await lane.clock.advance(2_000)
-  expect(told).toHaveLength(1)
-  expect(told[0]?.map(({ holds, load }) => [holds, load])).toEqual([
+  expect(reported).toHaveLength(1)
+  expect(reported[0]?.map(({ holds, load }) => [holds, load])).toEqual([
     [[], 0],
     [[], 0],
   ])
   pool.pause()
   await lane.clock.advance(2_000)
-  expect(told.slice(1)).toEqual([
+  expect(reported.slice(1)).toEqual([
     [expect.objectContaining({ holds: ['paused'] }), expect.objectContaining({ holds: ['paused'] })],
   ])
 })

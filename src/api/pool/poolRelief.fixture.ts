@@ -67,7 +67,7 @@ export async function openPools(
   const lane = await openLane({ ...options, others, closed: true })
   const { clock, chain } = lane
   chain.start()
-  const told: { event: string; payload: Record<string, unknown> }[] = []
+  const reported: { event: string; payload: Record<string, unknown> }[] = []
   const pools: SenderPool[] = []
 
   function poolIn(environment: Environment, of: readonly (typeof keys)[number][]): SenderPool {
@@ -86,7 +86,7 @@ export async function openPools(
 
   const pool = poolIn(lane.environment, keys.slice(0, count))
   for (const event of eventNames)
-    pool.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+    pool.on(event, (payload) => void reported.push({ event, payload: payload as Record<string, unknown> }))
 
   const keyOf = (address: string | null) => keys.indexOf(address as (typeof keys)[number])
   const all = () => chain.canonical.flatMap((block) => block.executed)
@@ -103,7 +103,8 @@ export async function openPools(
   return {
     lane,
     pool,
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    events: (event) =>
+      reported.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     account: (key) => createStubAccount(KEYS[key] as (typeof KEYS)[number], { clock }),
     another: (count = keys.length) =>
       poolIn({ ...lane.environment, shared: createShared() }, keys.slice(0, count)),

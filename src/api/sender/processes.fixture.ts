@@ -13,7 +13,7 @@ export type Process = {
   readonly sender: Sender
   readonly environment: Environment
   readonly store: Store
-  readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  readonly reported: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
   /** Stops the process: no request to the store or the node is executed before `thaw`. */
   freeze(): void
@@ -64,15 +64,19 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
     }
     const store = gated(gated(shared, answers), gate)
     const sender = createSenderIn(environment, { ...lane.parameters, ...own, store })
-    const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
+    const reported: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
     for (const event of eventNames)
-      sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+      sender.on(
+        event,
+        (payload) => void reported.push({ event, payload: payload as Record<string, unknown> }),
+      )
     const started: Process = {
       sender,
       environment,
       store,
-      told,
-      events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+      reported,
+      events: (event) =>
+        reported.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
       freeze: gate.close,
       thaw: gate.open,
       storeIs: (answering) => (answering ? answers.open() : answers.close()),

@@ -43,7 +43,7 @@ export type Several = AsyncDisposable & {
   readonly sender: Sender
   readonly endpoints: readonly SimEndpoint[]
   /** Every event, in order. */
-  readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  readonly reported: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
   /** The events of endpoints as `name change`, without profiles. */
   changes(): readonly string[]
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
@@ -66,7 +66,7 @@ export async function openSeveral(
   const { clock, chain } = lane
   const endpoints = roles.map((role, index) => endpointOf(lane, role, index))
   before?.(endpoints)
-  const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
+  const reported: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
   const senders: Sender[] = []
 
   function another(): Sender {
@@ -77,7 +77,10 @@ export async function openSeveral(
     }
     const sender = createSenderIn(environment, lane.parameters)
     for (const event of eventNames)
-      sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+      sender.on(
+        event,
+        (payload) => void reported.push({ event, payload: payload as Record<string, unknown> }),
+      )
     senders.push(sender)
     return sender
   }
@@ -89,12 +92,13 @@ export async function openSeveral(
     lane,
     sender,
     endpoints,
-    told,
+    reported,
     changes: () =>
-      told
+      reported
         .filter(({ event, payload }) => event === 'endpoint' && !ASIDE.has(payload.change))
         .map(({ payload }) => `${payload.name} ${payload.change}`),
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    events: (event) =>
+      reported.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     another,
     async [Symbol.asyncDispose]() {
       for (const endpoint of endpoints)

@@ -43,7 +43,7 @@ export type SimLane = AsyncDisposable & {
   /** The JSON-RPC requests that the endpoint saw. */
   readonly requests: readonly (readonly RpcCall[])[]
   /** Every event, in order. */
-  readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  readonly reported: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
   /** The lines that would have gone to the console. */
   readonly warned: readonly string[]
   script: Script | undefined
@@ -110,7 +110,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   const sent: SimTransaction[] = []
   const requests: (readonly RpcCall[])[] = []
   const warned: string[] = []
-  const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
+  const reported: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
   const scripted: Pick<SimLane, 'script' | 'refusal'> = { script: undefined, refusal: undefined }
   const port = scriptedPort({ chain, clock, sent, requests, lateMs, scripted })
 
@@ -133,7 +133,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   }
   const sender = createSenderIn(environment, parameters)
   for (const event of eventNames) {
-    sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+    sender.on(event, (payload) => void reported.push({ event, payload: payload as Record<string, unknown> }))
   }
 
   const lane: SimLane = {
@@ -146,7 +146,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     port,
     sent,
     requests,
-    told,
+    reported,
     warned,
     get script() {
       return scripted.script
@@ -185,7 +185,8 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
         .flatMap((block) => block.executed)
         .filter(({ tx }) => tx.from === ACCOUNT)
         .map(({ tx }) => nameOf(tx)),
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    events: (event) =>
+      reported.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     snapshot: () => lane.settle(sender.snapshot()),
     async [Symbol.asyncDispose]() {
       lane.script = undefined

@@ -122,7 +122,7 @@ test('blocks that left are reported before blocks that came, from the tip downwa
   )
   const clock = createVirtualClock()
   const tracker = openTracker({ port, clock })
-  const told: string[] = []
+  const reported: string[] = []
   const nothing = () => {}
   tracker.follow({
     address: '0x00000000000000000000000000000000000000aa',
@@ -130,8 +130,8 @@ test('blocks that left are reported before blocks that came, from the tip downwa
     tags: () => ({ safe: 'never', finalized: 'never' }),
     wantsBalance: () => false,
     reads: () => [],
-    left: ({ number }) => told.push(`left ${number}`),
-    sealed: async ({ number }) => void told.push(`sealed ${number}`),
+    left: ({ number }) => reported.push(`left ${number}`),
+    sealed: async ({ number }) => void reported.push(`sealed ${number}`),
     preconfirmed: nothing,
     observed: nothing,
     counts: nothing,
@@ -144,11 +144,11 @@ test('blocks that left are reported before blocks that came, from the tip downwa
     void tracker.nextTick()
     await clock.advance(400)
   }
-  told.length = 0
+  reported.length = 0
   fork = 'b'
   head = 5
   await clock.advance(400)
-  expect(told).toEqual(['left 4', 'left 3', 'sealed 3', 'sealed 4', 'sealed 5'])
+  expect(reported).toEqual(['left 4', 'left 3', 'sealed 3', 'sealed 4', 'sealed 5'])
   tracker.stop()
 })
 
@@ -205,7 +205,7 @@ test.each([1, 2, 5, 100, 1_000_000])(
       pending: () => ({ block: true, count: false, paced: false }),
       onPendingBlock: (_block, _latest, head) => heads.push(head),
     })
-    const told: string[] = []
+    const reported: string[] = []
     const looks: boolean[] = []
     const nothing = () => {}
     const follower: Follower = {
@@ -215,8 +215,8 @@ test.each([1, 2, 5, 100, 1_000_000])(
       wantsBalance: () => false,
       reads: () => [],
       left: nothing,
-      sealed: async (_, hashes) => void (hashes.length > 0 && told.push('sealed')),
-      preconfirmed: () => told.push('preconfirmed'),
+      sealed: async (_, hashes) => void (hashes.length > 0 && reported.push('sealed')),
+      preconfirmed: () => reported.push('preconfirmed'),
       observed: nothing,
       counts: nothing,
       balance: nothing,
@@ -236,12 +236,12 @@ test.each([1, 2, 5, 100, 1_000_000])(
     // The block that follows the tip is ours, whatever is shown above it. Beyond the limit it is not fetched.
     const isNear = by < 256
     expect(tracker.head?.number).toBe(isNear ? 2 : 1)
-    expect(told).toEqual(isNear ? ['sealed'] : [])
+    expect(reported).toEqual(isNear ? ['sealed'] : [])
     expect(looks).not.toContain(true)
     expect(new Set(heads)).toEqual(new Set([2 + by]))
     above = 0
     await clock.advance(1_000)
-    expect(told).toEqual(['sealed'])
+    expect(reported).toEqual(['sealed'])
     tracker.stop()
   },
 )

@@ -25,10 +25,10 @@ function askedAt(
   const counting = createCounting(new Set([follower]), () => tip, { now: () => 0 })
   return heads.map((head) => {
     tip = head
-    const told: ((head: number) => void)[] = []
-    const parts = counting.parts(false, told)
+    const reported: ((head: number) => void)[] = []
+    const parts = counting.parts(false, reported)
     if (answered) for (const { take } of parts) take({ ok: true, result: '0x1' })
-    for (const tell of told) tell(1)
+    for (const report of reported) report(1)
     return parts.length
   })
 }
@@ -66,8 +66,8 @@ function pacesAt(more: Partial<Follower>): Pace[] {
   const follower = followerAt('head', more)
   const counting = createCounting(new Set([follower]), () => H1, { now: () => 0 })
   const before = counting.paceOf(follower)
-  const told: ((head: number) => void)[] = []
-  for (const { take } of counting.parts(false, told)) take({ ok: true, result: '0x1' })
-  for (const tell of told) tell(1)
+  const reported: ((head: number) => void)[] = []
+  for (const { take } of counting.parts(false, reported)) take({ ok: true, result: '0x1' })
+  for (const report of reported) report(1)
   return [before, counting.paceOf(follower)]
 }

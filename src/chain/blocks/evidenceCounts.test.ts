@@ -53,7 +53,12 @@ const tuple = (nonce: number) => ({ chainId: '0x0', nonce: `0x${nonce.toString(1
 const TUPLES = (...nonces: readonly number[]) => ({ type: '0x4', authorizationList: nonces.map(tuple) })
 
 /** The verdict on nonce 1, which block 15 of 20 has used. */
-function told(chain: ScriptedChain, answer: Answer, answers: Answers = () => undefined, over?: Partial<Ask>) {
+function reported(
+  chain: ScriptedChain,
+  answer: Answer,
+  answers: Answers = () => undefined,
+  over?: Partial<Ask>,
+) {
   const query = { nonce: 1, from: 14, to: 19, isFirst: true, signatures: bySigner, ...over }
   let bodyRead = Number.POSITIVE_INFINITY
   return ask(chain, query, (call, { batch }) => {
@@ -76,10 +81,14 @@ describe('a use that is proven only together with counts around its block', () =
 
   it('is a deposit, in a block below the newest and in the newest', async () => {
     const witnesses = [{ nonce: 1, hash: foreign(1) }]
-    expect(await told(deposited, deposit)).toEqual({ kind: 'other', witnesses, block })
+    expect(await reported(deposited, deposit)).toEqual({ kind: 'other', witnesses, block })
     const byNumber = (call: RpcCall) => (isByHash(call) ? rpcFailure(-32602, 'invalid params') : undefined)
-    expect(await told(deposited, deposit, byNumber)).toMatchObject({ kind: 'other', witnesses })
-    expect(await told(deposited, deposit, undefined, { to: 15 })).toEqual({ kind: 'other', witnesses, block })
+    expect(await reported(deposited, deposit, byNumber)).toMatchObject({ kind: 'other', witnesses })
+    expect(await reported(deposited, deposit, undefined, { to: 15 })).toEqual({
+      kind: 'other',
+      witnesses,
+      block,
+    })
   })
 
   it('is a tuple, and it is one of our own if our transaction in that block carries it', async () => {
@@ -87,9 +96,9 @@ describe('a use that is proven only together with counts around its block', () =
     const stranger = hashOf('stranger', 15)
     const carried = showing(chain, stranger, TUPLES(1))
     const witnesses = [{ nonce: 1, hash: stranger }]
-    expect(await told(chain, carried)).toMatchObject({ kind: 'other', witnesses })
+    expect(await reported(chain, carried)).toMatchObject({ kind: 'other', witnesses })
     const ours = { carriedIn: { number: 15, hash: chain.blockHash(15) } }
-    expect(await told(chain, chain.answer, undefined, ours)).toEqual({ kind: 'authorized', block })
+    expect(await reported(chain, chain.answer, undefined, ours)).toEqual({ kind: 'authorized', block })
   })
 
   it('is a tuple next to one of an already used nonce, which the chain has skipped', async () => {
@@ -97,7 +106,7 @@ describe('a use that is proven only together with counts around its block', () =
     const stranger = hashOf('stranger', 15)
     const carried = showing(chain, stranger, TUPLES(0, 1))
     const witnesses = [{ nonce: 1, hash: stranger }]
-    expect(await told(chain, carried)).toMatchObject({ kind: 'other', witnesses })
+    expect(await reported(chain, carried)).toMatchObject({ kind: 'other', witnesses })
   })
 
   it('is none if a second reading of a count by number or by hash contradicts it or has no answer', async () => {
@@ -118,7 +127,7 @@ describe('a use that is proven only together with counts around its block', () =
             const denied: Answers = (call, isLater) =>
               isLater && isAt(chain, number)(call) && isByHash(call) === byHash ? reply : undefined
             const what = `${JSON.stringify(reply)} at ${number}, ${byHash ? 'by hash' : 'by number'}`
-            expect(await told(chain, answer, denied, over), what).toMatchObject(UNSURE)
+            expect(await reported(chain, answer, denied, over), what).toMatchObject(UNSURE)
           }
         }
       }
@@ -127,7 +136,7 @@ describe('a use that is proven only together with counts around its block', () =
 
   it('is not needed for a transaction of the account, which is a proof with any counts', async () => {
     const denied = (call: RpcCall) => (isByHash(call) ? quantity(0) : undefined)
-    expect(await told(deposited, deposited.answer, denied)).toMatchObject({ kind: 'other' })
+    expect(await reported(deposited, deposited.answer, denied)).toMatchObject({ kind: 'other' })
   })
 })
 
@@ -140,7 +149,7 @@ describe('a CREATE in delegated code', () => {
 
   it('is believed if the account is delegated before the block or after it', async () => {
     for (const number of [14, 15]) {
-      expect(await told(chain, chain.answer, code({ [number]: delegated }))).toMatchObject({
+      expect(await reported(chain, chain.answer, code({ [number]: delegated }))).toMatchObject({
         kind: 'created',
       })
     }
@@ -148,14 +157,14 @@ describe('a CREATE in delegated code', () => {
 
   it('is not believed if that is unknown', async () => {
     for (const number of [14, 15])
-      expect(await told(chain, chain.answer, code({ [number]: SILENT }))).toMatchObject(UNSURE)
-    expect(await told(chain, chain.answer)).toMatchObject(UNSURE)
+      expect(await reported(chain, chain.answer, code({ [number]: SILENT }))).toMatchObject(UNSURE)
+    expect(await reported(chain, chain.answer)).toMatchObject(UNSURE)
   })
 
   it('is believed if the delegation began and ended within the block, as its tuples show', async () => {
     const both = used(null, null)
     const answer = showing(both, hashOf('stranger', 15), TUPLES(1))
-    expect(await told(both, answer, undefined, { nonce: 2 })).toMatchObject({ kind: 'created' })
+    expect(await reported(both, answer, undefined, { nonce: 2 })).toMatchObject({ kind: 'created' })
   })
 
   it("is none in the first block of the chain: the account's initial count is not a use", async () => {

@@ -70,17 +70,17 @@ describe('readEvidence against any chain', () => {
       fc.asyncProperty(worlds, async ({ all, nonce, from, to, servedFrom }) => {
         const history = historyOf(all, 0)
         const chain = scriptedChain(ADDRESS, history)
-        const told = await ask({ nonce, from, to, chainId: 1 }, (call) =>
+        const reported = await ask({ nonce, from, to, chainId: 1 }, (call) =>
           isCount(call) && !isByHash(call) && numberIn(call) < servedFrom
             ? rpcFailure(-32000, 'missing trie node')
             : chain.answer(call),
         )
         const found = usesOf(history)[nonce]
         if (found === undefined || found.block > to) {
-          expect(told).toEqual({ kind: 'notUsed' })
+          expect(reported).toEqual({ kind: 'notUsed' })
           return
         }
-        if (told.kind === 'refuted' || NOTHING.has(told.kind)) {
+        if (reported.kind === 'refuted' || NOTHING.has(reported.kind)) {
           // Counted without a trace in any body, or beyond the state that is served.
           const traceless = usesOf(history)
             .slice(0, nonce + 1)
@@ -88,8 +88,8 @@ describe('readEvidence against any chain', () => {
           expect(traceless || found.block <= servedFrom).toBe(true)
           return
         }
-        expect(told.kind).toBe(found.use === mine(nonce) ? 'own' : 'other')
-        expect(told).toMatchObject({ block: { number: found.block, hash: chain.blockHash(found.block) } })
+        expect(reported.kind).toBe(found.use === mine(nonce) ? 'own' : 'other')
+        expect(reported).toMatchObject({ block: { number: found.block, hash: chain.blockHash(found.block) } })
       }),
       { numRuns: runsOf(500) },
     )
@@ -113,15 +113,15 @@ describe('readEvidence against any chain', () => {
   }
 
   /** A verdict about a block is true on the fork of that block. */
-  function expectTrue(told: EvidenceVerdict, nonce: number, sides: ReturnType<typeof twoForks>): void {
-    if (told.kind !== 'own' && told.kind !== 'other') return
-    const side = sides.find(({ chain }) => chain.numberOf(told.block.hash) === told.block.number)
+  function expectTrue(reported: EvidenceVerdict, nonce: number, sides: ReturnType<typeof twoForks>): void {
+    if (reported.kind !== 'own' && reported.kind !== 'other') return
+    const side = sides.find(({ chain }) => chain.numberOf(reported.block.hash) === reported.block.number)
     const uses = usesOf(side?.history ?? [])
-    const nonces = told.kind === 'other' ? told.witnesses.map((witness) => witness.nonce) : [nonce]
+    const nonces = reported.kind === 'other' ? reported.witnesses.map((witness) => witness.nonce) : [nonce]
     expect(nonces[0]).toBe(nonce)
     for (const each of nonces) {
-      expect(uses[each]?.block).toBe(told.block.number)
-      expect(uses[each]?.use === mine(each)).toBe(told.kind === 'own')
+      expect(uses[each]?.block).toBe(reported.block.number)
+      expect(uses[each]?.use === mine(each)).toBe(reported.kind === 'own')
     }
   }
 
@@ -137,18 +137,18 @@ describe('readEvidence against any chain', () => {
       fc.asyncProperty(worlds, async ({ all, nonce, from, lies, isFirst }) => {
         const history = historyOf(all, 0)
         const chain = scriptedChain(ADDRESS, history)
-        const told = await ask({ nonce, from, to: 19, isFirst }, (call, at) => {
+        const reported = await ask({ nonce, from, to: 19, isFirst }, (call, at) => {
           const reply = chain.answer(call)
           const lie = lies[at.call % lies.length] ?? 0
           if (!isCount(call) || !reply.ok) return reply
           return { ok: true, result: `0x${Math.max(0, Number(reply.result) + lie).toString(16)}` }
         })
         const found = usesOf(history)[nonce]
-        if (told.kind === 'own') expect(found?.use).toBe(mine(nonce))
-        if (told.kind === 'other') expect(found?.use).toBe(hashOf('foreign', nonce, 0))
-        if (told.kind === 'refuted' && !history.flat().includes(null)) {
+        if (reported.kind === 'own') expect(found?.use).toBe(mine(nonce))
+        if (reported.kind === 'other') expect(found?.use).toBe(hashOf('foreign', nonce, 0))
+        if (reported.kind === 'refuted' && !history.flat().includes(null)) {
           expect(found).toBeUndefined()
-          expect(told.shown).toBe(history.flat().length)
+          expect(reported.shown).toBe(history.flat().length)
         }
       }),
       { numRuns: runsOf(1_000) },
@@ -164,7 +164,7 @@ describe('readEvidence against any chain', () => {
     await fc.assert(
       fc.asyncProperty(worlds, async ({ world, keepsForks, sides }) => {
         const both = twoForks(world)
-        const told = await ask({ ...world, to: 11 }, (call, at) => {
+        const reported = await ask({ ...world, to: 11 }, (call, at) => {
           if (isCount(call) && !isByHash(call) && numberIn(call) < world.servedFrom)
             return rpcFailure(-32000, 'pruned')
           const first = (sides[at.call % sides.length] ?? 0) === 0
@@ -173,7 +173,7 @@ describe('readEvidence against any chain', () => {
           // A node may keep the blocks of forks for a while: then it answers any block named by hash.
           return keepsForks && isByHash(call) && !reply.ok ? (there?.chain.answer(call) as RpcReply) : reply
         })
-        expectTrue(told, world.nonce, both)
+        expectTrue(reported, world.nonce, both)
       }),
       { numRuns: runsOf(2_000) },
     )
@@ -188,13 +188,13 @@ describe('readEvidence against any chain', () => {
     await fc.assert(
       fc.asyncProperty(worlds, async ({ world, batch, late }) => {
         const both = twoForks(world)
-        const told = await ask({ ...world, to: 11 }, (call, at) => {
+        const reported = await ask({ ...world, to: 11 }, (call, at) => {
           if (isByHash(call)) return rpcFailure(-32602, 'invalid params')
           if (isCount(call) && numberIn(call) < world.servedFrom) return rpcFailure(-32000, 'pruned')
           const moved = at.batch > batch || (at.batch === batch && (late[at.inBatch] ?? false))
           return both[moved ? 1 : 0]?.chain.answer(call) as RpcReply
         })
-        expectTrue(told, world.nonce, both)
+        expectTrue(reported, world.nonce, both)
       }),
       { numRuns: runsOf(2_000) },
     )

@@ -30,23 +30,25 @@ const chain = chainWith(20, { 10: [mine(0)], 15: [foreign(1)] })
 const query = { nonce: 1, from: 14, to: 19, isFirst: true }
 
 /** The verdict on nonce 1, if some calls get other answers than those of the chain. */
-const told = (answers: (call: RpcCall) => RpcReply | undefined) =>
+const reported = (answers: (call: RpcCall) => RpcReply | undefined) =>
   ask(chain, query, (call) => answers(call) ?? chain.answer(call)).verdict
 
 describe('the reason of an inconclusive verdict', () => {
   it('the newest block, or the count at it or at its parent, is unavailable', async () => {
     const why = 'the endpoint does not show the newest block that was walked, or no count at it'
     const isHeader = (call: RpcCall) => call.method === 'eth_getBlockByNumber' && !isBody(call)
-    expect(await told((call) => (isHeader(call) ? NULL : undefined))).toEqual({ kind: 'unsure', why })
+    expect(await reported((call) => (isHeader(call) ? NULL : undefined))).toEqual({ kind: 'unsure', why })
     for (const number of [18, 19]) {
-      const verdict = await told((call) => (isCount(call) && numberIn(call) === number ? SILENT : undefined))
+      const verdict = await reported((call) =>
+        isCount(call) && numberIn(call) === number ? SILENT : undefined,
+      )
       expect(verdict, `${number}`).toEqual({ kind: 'unsure', why })
     }
   })
 
   it('the counts of two blocks contradict each other', async () => {
     const why = 'the counts contradict each other'
-    const verdict = await told((call) =>
+    const verdict = await reported((call) =>
       isCount(call) && numberIn(call) === 16 ? { ok: true, result: '0x0' } : undefined,
     )
     expect(verdict).toEqual({ kind: 'unsure', why })
@@ -59,7 +61,7 @@ describe('the reason of an inconclusive verdict', () => {
     [{ ok: true, result: {} }, 'unreadable', 'contradicts itself'],
   ] as const)('the body at which the counts point is unavailable: %j', async (reply, kind, word) => {
     const why = `the body of block 15 ${word}`
-    expect(await told((call) => (isBody(call) ? reply : undefined))).toEqual({ kind, why })
+    expect(await reported((call) => (isBody(call) ? reply : undefined))).toEqual({ kind, why })
   })
 
   it('the block of the use has left the chain before it was read again', async () => {

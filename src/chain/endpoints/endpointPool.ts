@@ -107,14 +107,14 @@ export async function openEndpointPool(options: {
   const { client, limits, environment, closing } = options
   const { clock } = environment
   const listeners = new Set<OnEndpoint>()
-  const tell: OnEndpoint = (endpoint, change, reason) => {
+  const report: OnEndpoint = (endpoint, change, reason) => {
     for (const listener of listeners) listener(endpoint, change, reason)
   }
   const turnsClock = stoppableClock(clock)
   const gates: HeldGate[] = []
-  const endpoints = endpointsOf(options, gates, tell)
+  const endpoints = endpointsOf(options, gates, report)
   function answered(endpoint: PoolEndpoint): void {
-    tell(endpoint, 'up')
+    report(endpoint, 'up')
     // Its answers from another chain do not count, and the pauses between its ticks had grown.
     if (isRead(endpoint)) tracker.onReaderChanged()
   }
@@ -122,7 +122,14 @@ export async function openEndpointPool(options: {
   const { chain } = client
   const prober = createProber({ endpoints, chain, limits, clock, closing, answered, isRead })
   await prober.first()
-  const selector = createEndpointSelector({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
+  const selector = createEndpointSelector({
+    endpoints,
+    tracker: () => tracker,
+    prober,
+    clock,
+    limits,
+    report,
+  })
   if (selector === undefined) throw noReader(endpoints)
   const reader = () => selector.current
   const tracker = createTracker({
@@ -146,7 +153,7 @@ export async function openEndpointPool(options: {
     onWrongChain: selector.onWrongChain,
     others: () => selector.others().map(({ port }) => port),
     onReset: ({ tip, head, left }) =>
-      tell(
+      report(
         reader(),
         'reset',
         `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
@@ -167,7 +174,7 @@ export async function openEndpointPool(options: {
   for (const endpoint of endpoints) {
     endpoint.profile.onChange(() => {
       if (endpoint === reader()) tracker.replayPending()
-      tell(endpoint, 'profile')
+      report(endpoint, 'profile')
     })
   }
   prober.again()
@@ -219,7 +226,7 @@ export async function openEndpointPool(options: {
 function endpointsOf(
   options: Parameters<typeof openEndpointPool>[0],
   gates: HeldGate[],
-  tell: OnEndpoint,
+  report: OnEndpoint,
 ): PoolEndpoint[] {
   const { client, endpoints, environment, limits } = options
   const first: Endpoint = { client }
@@ -231,7 +238,7 @@ function endpointsOf(
   ].flatMap((endpoint) =>
     portsOf(endpoint.client, endpoint).map(({ port: plain, role, url }): PoolEndpoint => {
       const watch = watchTrouble(plain, environment.clock, () =>
-        tell(own, own.trouble ? 'failing' : 'answering'),
+        report(own, own.trouble ? 'failing' : 'answering'),
       )
       const singleSequencer = hasSingleSequencer(client.chain) || undefined
       const profile = createProfile({ singleSequencer, ...endpoint.profile })
@@ -240,7 +247,7 @@ function endpointsOf(
       setProfile(watch.port, profile)
       setProfile(plain, profile)
       const held = holdGate(environment, limits, url)
-      const off = held.gate.onRest((reason) => tell(own, 'rests', reason))
+      const off = held.gate.onRest((reason) => report(own, 'rests', reason))
       gates.push({
         gate: held.gate,
         release() {

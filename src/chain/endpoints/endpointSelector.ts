@@ -48,9 +48,9 @@ export function createEndpointSelector(parts: {
   readonly prober: Prober
   readonly clock: Clock
   readonly limits: Limits
-  readonly tell: (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
+  readonly report: (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
 }): EndpointSelector | undefined {
-  const { tracker, prober, clock, limits, tell } = parts
+  const { tracker, prober, clock, limits, report } = parts
   const all = parts.endpoints.filter(({ role }) => role !== 'send')
   const [first] = byRank(all.filter(({ probed }) => probed))
   if (first === undefined) return undefined
@@ -98,7 +98,7 @@ export function createEndpointSelector(parts: {
     if (!endpoint.probed) return
     endpoint.probed = false
     of(endpoint).answers = false
-    tell(endpoint, 'wrongChain')
+    report(endpoint, 'wrongChain')
     prober.again()
     if (endpoint === current) tracker().requireChainCheck()
   }
@@ -135,11 +135,11 @@ export function createEndpointSelector(parts: {
     const former = current
     if (bad) {
       of(former).shunnedUntilMs = clock.now() + SHUN_MS
-      if (former.probed) tell(former, 'down')
+      if (former.probed) report(former, 'down')
     }
     current = next
     run = newRun()
-    tell(next, 'reader')
+    report(next, 'reader')
     tracker().onReaderChanged()
   }
 
@@ -153,7 +153,7 @@ export function createEndpointSelector(parts: {
     },
     others: () => byRank(all.filter((one) => one !== current && one.probed && !one.gate.isBlocked)),
     doubtReader(why) {
-      if (run.doubtedFor !== why) tell(current, 'doubtful', why)
+      if (run.doubtedFor !== why) report(current, 'doubtful', why)
       run.doubtedFor = why
       if (!alone && !looking && !stopped) void look()
     },

@@ -27,7 +27,7 @@ function readersOf(count: number, silent: readonly number[] = []) {
         gate: { isBlocked: false },
       }) as unknown as PoolEndpoint,
   )
-  const told: string[] = []
+  const reported: string[] = []
   const tracker = {
     head: { number: Number(block.number), hash: block.hash },
     headAtMs: undefined,
@@ -41,19 +41,19 @@ function readersOf(count: number, silent: readonly number[] = []) {
     prober: { identity: { calls: [], holds: () => true } },
     clock,
     limits: { readTimeoutMs: 1_000, reorgHorizon: 64 },
-    tell: ({ port }: PoolEndpoint, change: string, reason?: string) =>
-      void told.push([port.name, change, reason].filter(Boolean).join(' ')),
+    report: ({ port }: PoolEndpoint, change: string, reason?: string) =>
+      void reported.push([port.name, change, reason].filter(Boolean).join(' ')),
   }
   const selector = createEndpointSelector(parts as unknown as Parameters<typeof createEndpointSelector>[0])
   if (selector === undefined) throw new Error('one of them is read')
-  return { selector, clock, told, asked: () => ports.map(({ batches }) => batches.length) }
+  return { selector, clock, reported, asked: () => ports.map(({ batches }) => batches.length) }
 }
 
 test('a doubt about the reader is resolved at once: another endpoint with the same blocks becomes the reader', async () => {
-  const { selector, clock, told, asked } = readersOf(2)
+  const { selector, clock, reported, asked } = readersOf(2)
   selector.doubtReader('it counts 7')
   await clock.advance(0)
-  expect(told).toEqual(['e0 doubtful it counts 7', 'e0 down', 'e1 reader'])
+  expect(reported).toEqual(['e0 doubtful it counts 7', 'e0 down', 'e1 reader'])
   expect([asked(), selector.current.port.name]).toEqual([[1, 1], 'e1'])
   // Nothing is wrong with the one that is read now.
   await clock.advance(2_000)
@@ -67,16 +67,16 @@ test('a doubt about the reader is resolved at once: another endpoint with the sa
 })
 
 test('a doubt is emitted once for each reason', async () => {
-  const { selector, clock, told } = readersOf(2, [1])
+  const { selector, clock, reported } = readersOf(2, [1])
   for (const why of ['it counts 7', 'it counts 7', 'it counts 8']) {
     selector.doubtReader(why)
     await clock.advance(0)
   }
-  expect(told).toEqual(['e0 doubtful it counts 7', 'e0 doubtful it counts 8'])
+  expect(reported).toEqual(['e0 doubtful it counts 7', 'e0 doubtful it counts 8'])
 })
 
 test('while no other endpoint can be read, the search repeats each second, not each 10 s', async () => {
-  const { selector, clock, told, asked } = readersOf(2, [1])
+  const { selector, clock, reported, asked } = readersOf(2, [1])
   selector.doubtReader('it counts 7')
   await clock.advance(0)
   expect(asked()).toEqual([1, 1])
@@ -89,7 +89,7 @@ test('while no other endpoint can be read, the search repeats each second, not e
     await clock.advance(0)
     expect(asked()).toEqual([looks, looks])
   }
-  expect(told).toEqual(['e0 doubtful it counts 7'])
+  expect(reported).toEqual(['e0 doubtful it counts 7'])
 })
 
 test('one search runs at a time', async () => {
@@ -104,7 +104,7 @@ test('with one endpoint, or after a stop, a doubt sends no request', async () =>
   const alone = readersOf(1)
   alone.selector.doubtReader('it counts 7')
   await alone.clock.advance(0)
-  expect([alone.asked(), alone.told]).toEqual([[0], ['e0 doubtful it counts 7']])
+  expect([alone.asked(), alone.reported]).toEqual([[0], ['e0 doubtful it counts 7']])
   const stopped = readersOf(2)
   stopped.selector.stop()
   stopped.selector.doubtReader('it counts 7')

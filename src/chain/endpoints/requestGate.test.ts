@@ -47,12 +47,12 @@ describe('the request budget of a URL', () => {
 
   test('pauses for as long as the endpoint asks, within the bound, and reports the reason', async () => {
     const { clock, gate, denied } = open()
-    const told: string[] = []
-    gate.onRest((reason) => void told.push(reason))
+    const reported: string[] = []
+    gate.onRest((reason) => void reported.push(reason))
     denied({ retryAfterMs: 86_400_000 })
     expect(gate.isBlocked).toBe(true)
-    expect(gate.restReason).toBe(told[0])
-    expect(told).toEqual([
+    expect(gate.restReason).toBe(reported[0])
+    expect(reported).toEqual([
       'The endpoint says that it is asked too often, and is left alone for 60 s. It asked for 86400 s, which is more than limits.restMsMax. It said: slow down',
     ])
     let granted = 0
@@ -65,15 +65,15 @@ describe('the request budget of a URL', () => {
 
   test('reports a run of denials once, and the next run again', async () => {
     const { clock, gate, denied } = open()
-    let told = 0
-    gate.onRest(() => told++)
+    let reported = 0
+    gate.onRest(() => reported++)
     for (let round = 1; round <= 2; round++) {
       for (let times = 0; times < 5; times++) {
         denied({ retryAfterMs: 100 })
         await clock.advance(200)
         gate.ended({ calls: 1, sentAtMs: clock.now(), denial: undefined })
       }
-      expect(told).toBe(round)
+      expect(reported).toBe(round)
       await clock.advance(6_000)
     }
   })

@@ -80,8 +80,8 @@ test('bytes that wait for the end of a pause emit rebroadcast when they are sent
   await lane.settle(sent)
   const handed = lane.sent.length
   expect(handed).toBeGreaterThan(2)
-  const { length: told } = lane.events('rebroadcast')
-  expect(told).toBeGreaterThan(0)
+  const { length: reported } = lane.events('rebroadcast')
+  expect(reported).toBeGreaterThan(0)
   // The first of them is no repetition.
-  expect(told).toBeLessThan(handed)
+  expect(reported).toBeLessThan(handed)
 })

@@ -20,8 +20,8 @@ describe('one id in simultaneous calls', () => {
     const waiting = lane.rejection(found?.wait() ?? Promise.reject())
     await lane.clock.advance(10)
     answers()
-    const told = { code: 'STORE', fate: 'notExecuted' }
-    expect(await Promise.all([...both, waiting])).toMatchObject([told, told, told])
+    const reported = { code: 'STORE', fate: 'notExecuted' }
+    expect(await Promise.all([...both, waiting])).toMatchObject([reported, reported, reported])
   })
 
   test('P8: a store that throws has not stored the transaction, and is called again for the next one', async () => {

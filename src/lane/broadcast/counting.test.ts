@@ -15,12 +15,12 @@ test('does not learn from already known transactions that a mempool count shows 
   // The new process has no profile of the endpoint, and re-sends the transaction from the store. The pool
   // knows it and does not count it.
   const next = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
-  const told: unknown[] = []
-  next.on('preconfirmed', (event) => told.push(event))
+  const reported: unknown[] = []
+  next.on('preconfirmed', (event) => reported.push(event))
   await lane.settle(next.ready())
   await lane.until(() => lane.executed().length === 1)
   expect(lane.sent.length).toBeGreaterThan(2)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   await lane.settle(next.close())
 })
 

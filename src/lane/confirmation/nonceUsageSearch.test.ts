@@ -42,7 +42,12 @@ function beganAt(lane: ScriptedLane): readonly number[] {
 }
 
 /** Passes one count, and waits for its effects. */
-async function told(lane: ScriptedLane, usage: ReturnType<typeof usageOn>, value: number, head = lane.head) {
+async function reported(
+  lane: ScriptedLane,
+  usage: ReturnType<typeof usageOn>,
+  value: number,
+  head = lane.head,
+) {
   usage.count(value, head)
   await usage.idle()
   // A jump is compared with the other endpoints before it holds.
@@ -53,12 +58,12 @@ async function told(lane: ScriptedLane, usage: ReturnType<typeof usageOn>, value
 describe('one count', () => {
   test('searches all nonces below it, in all blocks that contain them', async () => {
     const lane = laneOn({ 5: [foreign(0)], 9: [foreign(1)], 12: [mine(2)] }, [0, 1, 2])
-    expect(await told(lane, usageOn(lane), 3)).toEqual(['0 evidence', '1 evidence', '2 sealed'])
+    expect(await reported(lane, usageOn(lane), 3)).toEqual(['0 evidence', '1 evidence', '2 sealed'])
   })
 
   test('costs four requests and one search if our own attempt explains it', async () => {
     const lane = laneOn({ 12: [mine(0)] }, [0])
-    expect(await told(lane, usageOn(lane), 1)).toEqual(['0 sealed'])
+    expect(await reported(lane, usageOn(lane), 1)).toEqual(['0 sealed'])
     expect(lane.endpoints[0]?.batches).toHaveLength(4)
   })
 
@@ -67,7 +72,7 @@ describe('one count', () => {
     const usage = usageOn(lane)
     usage.count(1, 19)
     expect(usage.wanted).toBe(true)
-    expect(await told(lane, usage, 1)).toEqual(['0 sealed'])
+    expect(await reported(lane, usage, 1)).toEqual(['0 sealed'])
     expect(lane.endpoints[0]?.batches).toHaveLength(4)
   })
 
@@ -77,21 +82,21 @@ describe('one count', () => {
       if (isBody(call)) Object.assign(lane.context, { closed: true })
       return undefined
     })
-    await told(lane, usageOn(lane), 2)
+    await reported(lane, usageOn(lane), 2)
     expect(lane.endpoints[0]?.batches.flat().filter(isBody)).toHaveLength(1)
   })
 
   test('is investigated only at an endpoint on this chain', async () => {
     const lane = laneOn({ 12: [mine(0)] }, [0])
     script(lane, 0, ({ method }) => (method === 'eth_chainId' ? count(2) : undefined))
-    expect(await told(lane, usageOn(lane), 1)).toEqual([])
+    expect(await reported(lane, usageOn(lane), 1)).toEqual([])
   })
 
   test('is investigated only on the walked blocks', async () => {
     for (const number of [12, 19]) {
       const lane = laneOn({ 12: [mine(0)] }, [0])
       lane.walked.set(number, foreign(99))
-      expect(await told(lane, usageOn(lane), 1), `block ${number}`).toEqual([])
+      expect(await reported(lane, usageOn(lane), 1), `block ${number}`).toEqual([])
     }
   })
 })
@@ -105,14 +110,14 @@ describe('progress of the walk during a search', () => {
         lane.book.apply(0, { type: 'sealed', hash: mine(0), block, walked: true })
       return undefined
     })
-    expect(await told(lane, usageOn(lane), 2)).toEqual(['1 evidence'])
+    expect(await reported(lane, usageOn(lane), 2)).toEqual(['1 evidence'])
   })
 
   test('is not applied a second time from the block that the search found', async () => {
     const lane = laneOn({ 12: [mine(0), mine(1), mine(2)] }, [0, 1, 2])
     const block = { number: 12, hash: lane.chain.blockHash(12) }
     lane.book.apply(1, { type: 'sealed', hash: mine(1), block, walked: true })
-    expect(await told(lane, usageOn(lane), 3)).toEqual(['0 sealed', '2 sealed'])
+    expect(await reported(lane, usageOn(lane), 3)).toEqual(['0 sealed', '2 sealed'])
   })
 })
 
@@ -127,7 +132,7 @@ describe('a block that the walk does not know', () => {
       const lane = laneOn(uses, nonces)
       lane.walkedFrom = walkedFrom
       const usage = usageOn(lane, () => carried(lane.chain))
-      expect(await told(lane, usage, nonces.length)).toHaveLength(nonces.length)
+      expect(await reported(lane, usage, nonces.length)).toHaveLength(nonces.length)
       const isUnknown = walkedFrom > 5
       expect([...usage.unverifiedNonces]).toEqual(isUnknown ? nonces : [])
       expect([...new Set(lane.reached)]).toEqual(isUnknown ? [5] : [])
@@ -139,9 +144,9 @@ describe('a block that the walk does not know', () => {
     const lane = laneOn({ 5: [null] }, [], { code, endpoints: 2 })
     lane.walkedFrom = 10
     const usage = usageOn(lane)
-    expect(await told(lane, usage, 1)).toEqual([])
+    expect(await reported(lane, usage, 1)).toEqual([])
     await lane.clock.advance(1_000)
-    expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
+    expect(await reported(lane, usage, 1)).toEqual(['0 evidence'])
     expect([[...usage.unverifiedNonces], lane.reached]).toEqual([[0], [5]])
   })
 })
@@ -155,7 +160,7 @@ describe('a tuple of this lane', () => {
     })
     const carrier = { number: 5, hash: lane.chain.blockHash(5) }
     expect(
-      await told(
+      await reported(
         lane,
         usageOn(lane, () => carrier),
         1,
@@ -166,7 +171,7 @@ describe('a tuple of this lane', () => {
   test('is never reported as foreign, whether the body shows the tuple or only the counts do', async () => {
     const lane = laneOn({ 5: [foreign(0), null] })
     const carrier = { number: 5, hash: lane.chain.blockHash(5) }
-    await told(
+    await reported(
       lane,
       usageOn(lane, () => carrier),
       2,
@@ -176,7 +181,7 @@ describe('a tuple of this lane', () => {
       { type: 'evidence', authorized: true },
     ])
     const other = laneOn({ 5: [foreign(0)] })
-    await told(
+    await reported(
       other,
       usageOn(other, () => ({ ...carrier, hash: foreign(99) })),
       1,
@@ -191,7 +196,7 @@ describe('the search begins', () => {
     const usage = usageOn(lane)
     usage.count(0, 7)
     usage.count(0, 4)
-    await told(lane, usage, 1)
+    await reported(lane, usage, 1)
     expect(beganAt(lane)).toEqual([7])
   })
 
@@ -199,7 +204,7 @@ describe('the search begins', () => {
     const lane = laneOn({ 12: [foreign(0)] })
     const usage = usageOn(lane)
     usage.count(0, 1_000_000)
-    await told(lane, usage, 1)
+    await reported(lane, usage, 1)
     expect(lane.events).toMatchObject([{ type: 'evidence' }])
   })
 
@@ -209,19 +214,19 @@ describe('the search begins', () => {
     usage.count(0, 7)
     usage.left({ number: 8, hash: foreign(99) })
     usage.left({ number: 7, hash: foreign(99) })
-    await told(lane, usage, 1)
+    await reported(lane, usage, 1)
     expect(beganAt(lane)).toEqual([6])
   })
 
   test('31 blocks below the head without an earlier reading', async () => {
     const lane = scriptedLane({ history: blocks(60, { 40: [foreign(0)] }) })
-    await told(lane, usageOn(lane), 1)
+    await reported(lane, usageOn(lane), 1)
     expect(beganAt(lane)[0]).toBe(28)
   })
 
   test('for the next nonce, right below the block of the previous one', async () => {
     const lane = laneOn({ 9: [mine(0), foreign(1)] }, [0])
-    await told(lane, usageOn(lane), 2)
+    await reported(lane, usageOn(lane), 2)
     expect(beganAt(lane)).toEqual([0, 8])
   })
 
@@ -229,12 +234,12 @@ describe('the search begins', () => {
     const lane = scriptedLane({ history: blocks(30, { 25: [foreign(0)] }) })
     lane.head = 20
     const usage = usageOn(lane)
-    expect(await told(lane, usage, 1)).toEqual([])
+    expect(await reported(lane, usage, 1)).toEqual([])
     // The search runs again although no node has reported the nonce.
     expect([usage.unexplained, usage.isOpen]).toEqual([undefined, true])
     lane.head = 29
     await lane.clock.advance(1_000)
-    expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
+    expect(await reported(lane, usage, 1)).toEqual(['0 evidence'])
     expect(beganAt(lane)).toEqual([20])
   })
 })
@@ -247,10 +252,10 @@ describe('the patience for a nonce without a readable body', () => {
     const usage = usageOn(lane)
     async function wait(forMs: number): Promise<readonly string[]> {
       for (let ms = 0; ms < forMs; ms += 500) {
-        await told(lane, usage, 3)
+        await reported(lane, usage, 3)
         await lane.clock.advance(500)
       }
-      return told(lane, usage, 3)
+      return reported(lane, usage, 3)
     }
     return { lane, wait }
   }
@@ -279,7 +284,7 @@ describe('row 26 while nothing is deep enough', () => {
   test('requests no count', async () => {
     const lane = laneOn({ 2: [foreign(0)] }, [0], { patienceMs: 0, lossDepth: 50 })
     script(lane, 0, noBodies)
-    expect(await told(lane, usageOn(lane), 1)).toEqual([])
+    expect(await reported(lane, usageOn(lane), 1)).toEqual([])
     expect(lane.emitted).toEqual([])
   })
 })
@@ -288,11 +293,11 @@ describe('a count that no body explains', () => {
   test('needs a new confirmation after a tick that counted no more than is known', async () => {
     const lane = laneOn({})
     const usage = usageOn(lane)
-    await told(lane, usage, 65, 17)
-    await told(lane, usage, 0, 17)
-    await told(lane, usage, 65, 18)
+    await reported(lane, usage, 65, 17)
+    await reported(lane, usage, 0, 17)
+    await reported(lane, usage, 65, 18)
     expect(lane.holds.size).toBe(0)
-    await told(lane, usage, 65, 19)
+    await reported(lane, usage, 65, 19)
     expect(lane.holds.size).toBe(1)
   })
 
@@ -303,9 +308,9 @@ describe('a count that no body explains', () => {
     lane.journal(1, 'b', mine(1))
     lane.book.apply(0, { type: 'withdraw', claim: 'a', why: 'failed' })
     const usage = usageOn(lane)
-    expect(await told(lane, usage, 2, 18)).toEqual([])
+    expect(await reported(lane, usage, 2, 18)).toEqual([])
     await lane.clock.advance(1_000)
-    expect(await told(lane, usage, 2, 19)).toEqual(['1 evidence'])
+    expect(await reported(lane, usage, 2, 19)).toEqual(['1 evidence'])
     expect(lane.book.floor).toBe(2)
   })
 
@@ -313,13 +318,13 @@ describe('a count that no body explains', () => {
     const lane = laneOn({}, [], { endpoints: 2 })
     const usage = usageOn(lane)
     script(lane, 0, claims(5))
-    await told(lane, usage, 5, 18)
+    await reported(lane, usage, 5, 18)
     await lane.clock.advance(1_000)
     script(lane, 1, (call) => {
       if (isCount(call) && call.params[1] === 'latest') usage.count(9, 19)
       return claims(9)(call)
     })
-    await told(lane, usage, 5, 19)
+    await reported(lane, usage, 5, 19)
     expect(lane.book.floor).toBe(0)
   })
 })
@@ -331,13 +336,13 @@ describe('a jump', () => {
     const lane = laneOn({ 12: far })
     const usage = usageOn(lane)
     script(lane, 0, noBodies)
-    await told(lane, usage, 100, 18)
+    await reported(lane, usage, 100, 18)
     await lane.clock.advance(1_000)
-    await told(lane, usage, 100, 19)
+    await reported(lane, usage, 100, 19)
     expect([...lane.holds.keys()]).toEqual(['jump'])
     script(lane, 0, () => undefined)
     await lane.clock.advance(10_000)
-    await told(lane, usage, 100, 19)
+    await reported(lane, usage, 100, 19)
     expect([lane.book.floor, lane.holds.size]).toEqual([100, 0])
   })
 
@@ -345,29 +350,29 @@ describe('a jump', () => {
     const lane = laneOn({ 12: [foreign(0), foreign(1)] }, [], { floor: 2 })
     const usage = usageOn(lane)
     script(lane, 0, (call) => (isBody(call) ? PRUNED : claims(100)(call)))
-    await told(lane, usage, 100, 18)
+    await reported(lane, usage, 100, 18)
     await lane.clock.advance(1_000)
-    await told(lane, usage, 100, 19)
+    await reported(lane, usage, 100, 19)
     expect([...lane.holds.keys()]).toEqual(['jump'])
     script(lane, 0, claims(100))
     await lane.clock.advance(10_000)
-    await told(lane, usage, 100, 19)
+    await reported(lane, usage, 100, 19)
     expect(lane.doubts).toEqual(['the endpoint counts 100 used nonces, and the bodies of its blocks show 2'])
     expect([lane.holds.size, usage.latest]).toEqual([0, 2])
-    await told(lane, usage, 100, 19)
+    await reported(lane, usage, 100, 19)
     expect(lane.holds.size).toBe(0)
   })
 
   test('is explained by one witness if the bound nonces lie above it, or were freed', async () => {
     const lane = laneOn({ 12: far }, [150])
-    await told(lane, usageOn(lane), 100)
+    await reported(lane, usageOn(lane), 100)
     expect([lane.book.floor, lane.applied]).toEqual([100, []])
     const withHole = laneOn({ 12: far })
     withHole.book.apply(3, { type: 'reserve', claim: 'a', token: 1 })
     withHole.book.apply(4, { type: 'reserve', claim: 'b', token: 2 })
     withHole.book.apply(3, { type: 'withdraw', claim: 'a', why: 'failed' })
     withHole.book.apply(4, { type: 'withdraw', claim: 'b', why: 'failed' })
-    await told(withHole, usageOn(withHole), 100)
+    await reported(withHole, usageOn(withHole), 100)
     expect([withHole.book.floor, withHole.applied]).toEqual([100, []])
   })
 })

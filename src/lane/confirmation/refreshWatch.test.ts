@@ -5,11 +5,11 @@ import { createRefreshWatch } from './pendingBlocks.js'
 function watch() {
   let nowMs = 0
   const refreshes = createRefreshWatch({ now: () => nowMs }, () => 200)
-  return (atMs: number, seen: number | undefined, { tells = true, hasPending = true } = {}) => {
+  return (atMs: number, seen: number | undefined, { reports = true, hasPending = true } = {}) => {
     nowMs = atMs
     const look = { askedAtMs: atMs, hasPending, refreshes: seen }
     const isNew = refreshes.isNew(look)
-    if (isNew && tells) refreshes.noteUsed(look)
+    if (isNew && reports) refreshes.noteUsed(look)
     return isNew
   }
 }
@@ -27,7 +27,7 @@ test('counts a refresh once, however soon after a poll it comes', () => {
 test('counts a refresh for the next poll if a poll said nothing about it', () => {
   const look = watch()
   expect(look(1_000, 7)).toBe(true)
-  expect(look(1_120, 8, { tells: false })).toBe(true)
+  expect(look(1_120, 8, { reports: false })).toBe(true)
   expect(look(1_140, 8)).toBe(true)
   expect(look(1_160, 8)).toBe(false)
 })

@@ -8,7 +8,7 @@ import { createSeeding, type Seed } from './seeding.js'
 const SPAN_MAX = 100
 
 /** The effects of readings at the start of a lane whose account stands at 7. */
-function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool') {
+function seeded(over: Partial<Seed> = {}, reports: 'mempool' | 'absent' = 'mempool') {
   const clock = createVirtualClock()
   const book = createBook({ floor: 7 })
   const holds = new Map<string, string | undefined>()
@@ -23,7 +23,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
       },
     },
     endpointPool: {
-      reader: { profile: { current: () => ({ pending: tells }) } },
+      reader: { profile: { current: () => ({ pending: reports }) } },
       others: () => [],
       doubtReader: () => undefined,
       tracker: { hashAt: () => undefined },
@@ -45,12 +45,12 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
   }
   // As the lane does with its seed.
   if (!seed.isUnsettled && !seed.isDisbelieved) book.suppose(seed.pending)
-  const told = { freed: vi.fn(), gaps: vi.fn() }
-  const seeding = createSeeding(context as unknown as LaneContext, seed, told)
+  const reported = { freed: vi.fn(), gaps: vi.fn() }
+  const seeding = createSeeding(context as unknown as LaneContext, seed, reported)
   let head = seed.head
   /** A reading at the next block. */
   const read = (pending: number | undefined, latest = 7) => seeding.count({ latest, pending }, ++head)
-  return { book, clock, holds, seeding, told, read }
+  return { book, clock, holds, seeding, reported, read }
 }
 
 describe('while the counts have to settle', () => {
@@ -73,10 +73,10 @@ describe('while the counts have to settle', () => {
 
   test('the account starts at the count on which two readings agree, below the first reading or above it', () => {
     for (const latest of [5, 9]) {
-      const { book, read, told } = seeded({ isUnsettled: true })
+      const { book, read, reported } = seeded({ isUnsettled: true })
       for (let reading = 0; reading < 2; reading++) read(latest, latest)
       expect([book.base, book.floor, book.cursor, book.coveredTo]).toEqual([latest, latest, latest, latest])
-      expect([told.freed.mock.calls.length, told.gaps.mock.calls.length]).toEqual([1, 1])
+      expect([reported.freed.mock.calls.length, reported.gaps.mock.calls.length]).toEqual([1, 1])
     }
   })
 
@@ -108,7 +108,7 @@ describe('while the counts have to settle', () => {
     await closed.clock.advance(8_000)
     expect(settled).toHaveBeenCalledTimes(2)
     // Nothing is started any more.
-    expect([closed.told.freed.mock.calls.length, closed.holds.size]).toEqual([0, 1])
+    expect([closed.reported.freed.mock.calls.length, closed.holds.size]).toEqual([0, 1])
   })
 
   test('after coldStartMaxMs accepts a reading without `pending`, or with less at `pending` than at `latest`', async () => {
@@ -177,12 +177,12 @@ describe('`pending` far above `latest`', () => {
   })
 
   test('is accepted by resume() up to the newest reading', () => {
-    const { book, holds, read, seeding, told } = seeded({ pending: 500, isDisbelieved: true })
+    const { book, holds, read, seeding, reported } = seeded({ pending: 500, isDisbelieved: true })
     read(400)
     seeding.accept()
-    expect([book.supposedTo, holds.size, told.freed.mock.calls.length]).toEqual([400, 0, 1])
+    expect([book.supposedTo, holds.size, reported.freed.mock.calls.length]).toEqual([400, 0, 1])
     seeding.accept()
-    expect(told.freed).toHaveBeenCalledTimes(1)
+    expect(reported.freed).toHaveBeenCalledTimes(1)
   })
 })
 

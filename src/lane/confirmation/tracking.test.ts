@@ -85,7 +85,7 @@ describe('events', () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(tx.wait('finalized'))
-    const stages = lane.told.filter(({ payload }) => payload.tx === tx).map(({ event }) => event)
+    const stages = lane.reported.filter(({ payload }) => payload.tx === tx).map(({ event }) => event)
     expect(stages).toEqual(['queued', 'signed', 'accepted', 'preconfirmed', 'sealed'])
   })
 

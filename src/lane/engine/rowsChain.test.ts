@@ -238,7 +238,7 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
       await lane.until(() => named(lane, 2).length > 0)
     })
     expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'UNRESOLVED', fate: 'inFlight' })
-    expect(lane.events('unresolved').map((told) => (told.tx as Tx).id)).toEqual([tx.id, next?.id])
+    expect(lane.events('unresolved').map((reported) => (reported.tx as Tx).id)).toEqual([tx.id, next?.id])
     await lane.settle(lane.sender.resolve(next?.id ?? '', 'notExecuted'))
     await lane.settle(lane.sender.resolve(tx.id, 'executed'))
     expect(await lane.rejection(tx.wait())).toMatchObject({ fate: 'executed' })
@@ -253,10 +253,10 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
       { ...lane.environment, shared: createShared() },
       { ...lane.parameters, store },
     )
-    const told: string[] = []
-    again.on('unresolved', (event) => void told.push(event.tx?.id ?? ''))
+    const reported: string[] = []
+    again.on('unresolved', (event) => void reported.push(event.tx?.id ?? ''))
     await lane.settle(again.ready())
-    expect(told).toEqual([tx.id])
+    expect(reported).toEqual([tx.id])
     await lane.settle(again.close())
   })
 
@@ -317,13 +317,13 @@ describe('rows 28, 32 and 33: blocks that leave the chain, and final blocks', ()
     lane.chain.reorg({ depth: 2, drops: () => true })
     await lane.blocks(20)
     const again = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
-    const told: string[] = []
-    for (const event of ['reorged', 'deepReorg', 'held'] as const) again.on(event, () => told.push(event))
+    const reported: string[] = []
+    for (const event of ['reorged', 'deepReorg', 'held'] as const) again.on(event, () => reported.push(event))
     const found = await lane.settle(again.get(tx.id))
     await lane.blocks(4)
     expect(lane.executed()).toEqual([1])
     // Deep enough by its number, but there is no verdict before the block is known to be canonical.
-    expect(told).toEqual(['reorged'])
+    expect(reported).toEqual(['reorged'])
     expect(await lane.settle(found?.wait('finalized') ?? Promise.reject())).toMatchObject({ nonce: 0 })
     await lane.settle(again.close())
   })

@@ -107,7 +107,7 @@ describe.each(Object.entries(THROWN))('an account that throws %s', (_, thrown) =
     const { items } = await lane.settle(lane.sender.list())
     expect(items).toHaveLength(1)
     expect(kept.length).toBeGreaterThan(1)
-    expect(leaksOf([lane.told, logged, kept, items, await lane.snapshot()], SECRETS)).toEqual([])
+    expect(leaksOf([lane.reported, logged, kept, items, await lane.snapshot()], SECRETS)).toEqual([])
   })
 
   test('leaks no secret when it signs an authorization', async () => {
@@ -118,7 +118,7 @@ describe.each(Object.entries(THROWN))('an account that throws %s', (_, thrown) =
     const request = { ...transfer(1), gas: 100_000n, authorize } as never
     const error = await lane.rejection(lane.sender.send(request, { id: 'a' }))
     expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-    expect(leaksOf([error, lane.told, logged, kept], SECRETS)).toEqual([])
+    expect(leaksOf([error, lane.reported, logged, kept], SECRETS)).toEqual([])
   })
 
   test('leaks no secret when it signs a transaction that lost its nonce, and signs again later', async () => {
@@ -132,7 +132,7 @@ describe.each(Object.entries(THROWN))('an account that throws %s', (_, thrown) =
     lane.script = undefined
     poison(lane.account, thrown)
     await lane.until(() => lane.events('error').length > 0)
-    expect(leaksOf([lane.told, logged, kept, tx.toJSON(), tx.waitingFor], SECRETS)).toEqual([])
+    expect(leaksOf([lane.reported, logged, kept, tx.toJSON(), tx.waitingFor], SECRETS)).toEqual([])
     Object.assign(lane.account, { signTransaction, signAuthorization })
     await lane.settle(tx.wait('sealed'))
   })

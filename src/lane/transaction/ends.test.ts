@@ -340,14 +340,14 @@ describe('an end', () => {
     gate = new Promise((resolve) => {
       open = resolve
     })
-    const told: string[] = []
-    const cancelled = tx.cancel().then(() => told.push('cancel'))
-    const waited = lane.rejection(tx.wait()).then(() => told.push('wait'))
+    const reported: string[] = []
+    const cancelled = tx.cancel().then(() => reported.push('cancel'))
+    const waited = lane.rejection(tx.wait()).then(() => reported.push('wait'))
     await lane.clock.advance(1_000)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     open()
     await lane.settle(Promise.all([cancelled, waited]))
-    expect(told).toHaveLength(2)
+    expect(reported).toHaveLength(2)
     lane.sender.resume()
     await lane.blocks(1)
     expect(lane.sent).toEqual([])

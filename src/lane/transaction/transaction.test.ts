@@ -40,7 +40,7 @@ test('a refreshed transaction has the state of the store, and keeps its callers'
   const transaction = newTransaction()
   const stored = toStored(transaction)
   let [cancelled, unheeded] = [0, 0]
-  const told = () => undefined
+  const reported = () => undefined
   Object.assign(transaction, {
     notes: {
       refusal: 'node: said "no"',
@@ -48,14 +48,14 @@ test('a refreshed transaction has the state of the store, and keeps its callers'
       previouslySigned: true,
       unresolved: true,
     },
-    cancelWaiters: [told],
+    cancelWaiters: [reported],
     cancelTimers: () => void cancelled++,
     detachSignal: () => void unheeded++,
   })
   refresh(transaction, stored)
   expect(cancelled).toBe(1)
   expect(unheeded).toBe(0)
-  expect(transaction.cancelWaiters).toEqual([told])
+  expect(transaction.cancelWaiters).toEqual([reported])
   const { notes, cancelTimers } = transaction
   expect({ notes, cancelTimers }).toEqual({})
   expect(transaction.unresolved).toBe(false)

@@ -23,7 +23,7 @@ test('row 26: a process that starts while another one owns the lane receives unr
   await lane.settle(second.sender.ready())
   await lane.until(() => second.events('unresolved').length > 0)
   await lane.blocks(3)
-  expect(second.events('unresolved').map((told) => (told.tx as Tx).id)).toEqual([tx.id])
+  expect(second.events('unresolved').map((reported) => (reported.tx as Tx).id)).toEqual([tx.id])
   lane.script = undefined
   await lane.settle(second.sender.resolve(tx.id, 'notExecuted'))
   expect(await lane.settle(tx.wait())).toMatchObject({ status: 'success' })

@@ -18,9 +18,9 @@ export function createWatchers(options: Omit<ListenOptions, 'onNotice'>): Watche
    */
   function onNotice(notice: string | undefined): void {
     const [name = '', sequence] = notice?.split(' ') ?? []
-    const told = notice === undefined ? [...byLane.values()] : [byLane.get(name) ?? []]
+    const reported = notice === undefined ? [...byLane.values()] : [byLane.get(name) ?? []]
     // Copied, because a watcher may remove itself.
-    for (const watcher of told.flatMap((watchers) => [...watchers]))
+    for (const watcher of reported.flatMap((watchers) => [...watchers]))
       watcher(sequence === undefined ? undefined : Number(sequence))
   }
 

@@ -262,12 +262,12 @@ describe('a file locked by other connections', () => {
 
   it('rejects with STORE after the timeout, and nothing was written', async () => {
     const { clock, done, other, write } = await locked()
-    const told: unknown[] = []
-    const writing = write('a').catch((error: unknown) => void told.push(error))
+    const reported: unknown[] = []
+    const writing = write('a').catch((error: unknown) => void reported.push(error))
     await clock.advance(99)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     await clock.advance(20)
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.objectContaining({
         code: 'STORE',
         details: expect.not.stringContaining('unknown'),

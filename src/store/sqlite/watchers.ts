@@ -76,8 +76,8 @@ export function createWatchers(
         if (watched.watchers.size === 0 && lanes.get(name) === watched) lanes.delete(name)
       }
     },
-    notify(told) {
-      for (const lane of told) {
+    notify(reported) {
+      for (const lane of reported) {
         const watched = lanes.get(laneName(lane))
         if (watched) notifyAll(watched)
       }

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { chainOf, openStore } from '../../sweep/opening.js'
 import type { Command, ProcessOrder } from '../asks.js'
-import { createTellingStore, tell } from './tells.js'
+import { createTellingStore, report } from './tells.js'
 import { createUser } from './user.js'
 import { watchRequests } from './watchedFetch.js'
 
@@ -19,16 +19,16 @@ const { value: first } = await lines.next()
 const begun = process.cpuUsage()
 await work(JSON.parse(String(first)) as ProcessOrder)
 const { user, system } = process.cpuUsage(begun)
-tell({ tell: 'done', cpuMs: Math.round((user + system) / 1_000) })
+report({ report: 'done', cpuMs: Math.round((user + system) / 1_000) })
 // Kept-alive connections would also keep the process running.
 process.exit(0)
 
 async function work(order: ProcessOrder): Promise<void> {
   const atMs = systemClock.wallNow
   const requests = watchRequests({
-    stopping: () => tell({ tell: 'stops' }),
-    notStopping: () => tell({ tell: 'has nothing to send' }),
-    sends: ({ account, epoch }) => tell({ tell: 'sends', account, epoch, atMs: atMs() }),
+    stopping: () => report({ report: 'stops' }),
+    notStopping: () => report({ report: 'has nothing to send' }),
+    sends: ({ account, epoch }) => report({ report: 'sends', account, epoch, atMs: atMs() }),
   })
   const accounts = createAccounts(order.accounts)
   const store = createTellingStore({
@@ -41,15 +41,15 @@ async function work(order: ProcessOrder): Promise<void> {
   const senders = accounts.map((account, index) => {
     const client = createClient({ account, chain, transport: http(order.url, { retryCount: 0 }) })
     const sender = createSender({ client, store, lossDepth: 'child' }) as unknown as Sender
-    sender.on('leaseLost', ({ epoch }) => tell({ tell: 'loses', account: index, epoch, atMs: atMs() }))
+    sender.on('leaseLost', ({ epoch }) => report({ report: 'loses', account: index, epoch, atMs: atMs() }))
     for (const event of ['foreign', 'unresolved', 'deepReorg', 'gap'] as const)
-      sender.on(event, () => tell({ tell: 'trouble', message: event }))
-    sender.on('held', ({ reason }) => tell({ tell: 'trouble', message: `held: ${reason}` }))
-    sender.on('error', ({ error }) => tell({ tell: 'trouble', message: `error: ${summaryOf(error)}` }))
+      sender.on(event, () => report({ report: 'trouble', message: event }))
+    sender.on('held', ({ reason }) => report({ report: 'trouble', message: `held: ${reason}` }))
+    sender.on('error', ({ error }) => report({ report: 'trouble', message: `error: ${summaryOf(error)}` }))
     return sender
   })
   await Promise.all(senders.map((sender) => sender.ready()))
-  tell({ tell: 'open' })
+  report({ report: 'open' })
 
   const user = createUser(senders)
   for await (const line of { [Symbol.asyncIterator]: () => lines }) {

@@ -6,7 +6,7 @@ import type { Tell } from '../asks.js'
  * Writes to the pipe, or to its buffer. A killed process may therefore have reported less than it knows, but
  * never more.
  */
-export function tell(what: Tell): void {
+export function report(what: Tell): void {
   process.stdout.write(`${JSON.stringify(what)}\n`)
 }
 
@@ -34,13 +34,13 @@ export function createTellingStore(options: {
       epochs.set(lane.address, lease.epoch)
       const held = { account: accounts.indexOf(lane.address), epoch: lease.epoch }
       options.holds(held)
-      tell({ tell: 'holds', ...held, atMs: systemClock.wallNow() })
+      report({ report: 'holds', ...held, atMs: systemClock.wallNow() })
       return lease
     },
     async release(lease) {
       await inner.release(lease)
       const account = accounts.indexOf(lease.lane.address)
-      tell({ tell: 'gives', account, epoch: lease.epoch, atMs: systemClock.wallNow() })
+      report({ report: 'gives', account, epoch: lease.epoch, atMs: systemClock.wallNow() })
     },
     async write(lease, change) {
       await inner.write(lease, change)

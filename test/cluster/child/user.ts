@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask } from '../asks.js'
-import { tell } from './tells.js'
+import { report } from './tells.js'
 
 /**
  * Requests transactions as a service does whose callers bring ids: again and again, until it knows the
@@ -31,7 +31,7 @@ export function createUser(senders: readonly Sender[]): User {
     const acting = act(sender, asked, tx)
     await follow(sender, asked.id, tx)
     await acting
-    if (!closing) tell({ tell: 'answered', id: asked.id })
+    if (!closing) report({ report: 'answered', id: asked.id })
   }
 
   async function sent(sender: Sender, { id, kind }: Ask): Promise<Tx | undefined> {
@@ -41,13 +41,15 @@ export function createUser(senders: readonly Sender[]): User {
     while (!closing) {
       try {
         const tx = await sender.send(requestOf(id), { id, until })
-        tell(
-          until === 'queued' ? { tell: 'kept', id } : { tell: 'accepted', id, atMs: systemClock.wallNow() },
+        report(
+          until === 'queued'
+            ? { report: 'kept', id }
+            : { report: 'accepted', id, atMs: systemClock.wallNow() },
         )
         return tx
       } catch (error) {
         if (failed(id, error)) {
-          if (!closing) tell({ tell: 'answered', id })
+          if (!closing) report({ report: 'answered', id })
           return undefined
         }
         await pause(AGAIN_MS)
@@ -62,7 +64,7 @@ export function createUser(senders: readonly Sender[]): User {
       try {
         if (tx !== undefined) {
           const { hash, nonce, status } = await tx.wait('sealed')
-          return tell({ tell: 'sealed', id, hash, nonce, status: String(status) })
+          return report({ report: 'sealed', id, hash, nonce, status: String(status) })
         }
       } catch (error) {
         if (failed(id, error) || closing) return
@@ -90,7 +92,7 @@ export function createUser(senders: readonly Sender[]): User {
       try {
         if (tx !== undefined) {
           const { result } = await tx.cancel()
-          return tell({ tell: 'cancelled', id, result })
+          return report({ report: 'cancelled', id, result })
         }
       } catch (error) {
         if (failed(id, error)) return
@@ -106,7 +108,7 @@ export function createUser(senders: readonly Sender[]): User {
     let instead: Tx | undefined
     try {
       instead = await tx.replace(requestOf(id), { id, until: 'queued' })
-      tell({ tell: 'kept', id })
+      report({ report: 'kept', id })
     } catch (error) {
       const about = isTxlaneError(error) ? error.tx?.id : undefined
       if (about !== undefined && failed(about, error) && about === id) return
@@ -119,17 +121,19 @@ export function createUser(senders: readonly Sender[]): User {
   /** Reports an error. True if the error gives the outcome of the transaction. */
   function failed(id: string, error: unknown): boolean {
     if (!isTxlaneError(error)) {
-      tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
+      report({ report: 'trouble', message: `${id}: ${String(error)}` })
       return false
     }
     const { code, fate, shortMessage: message } = error
-    tell({ tell: 'failed', id, code, fate, message })
+    report({ report: 'failed', id, code, fate, message })
     return fate !== 'inFlight' && code !== 'STORE' && code !== 'CLOSED'
   }
 
   return {
     ask(asked) {
-      void ask(asked).catch((error: unknown) => tell({ tell: 'trouble', message: `${asked.id}: ${error}` }))
+      void ask(asked).catch((error: unknown) =>
+        report({ report: 'trouble', message: `${asked.id}: ${error}` }),
+      )
     },
     closing() {
       closing = true

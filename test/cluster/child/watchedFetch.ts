@@ -18,7 +18,7 @@ export type WatchedRequests = {
 // The number of journaled transactions that are remembered: enough to recognise those of the next request.
 const KNOWN_MAX = 20_000
 
-export function watchRequests(told: {
+export function watchRequests(reported: {
   readonly stopping: () => void
   readonly notStopping: () => void
   readonly sends: (held: Held) => void
@@ -34,7 +34,7 @@ export function watchRequests(told: {
       const held = waiting.get(known.get(raw) ?? -1)
       if (held === undefined) continue
       waiting.delete(held.account)
-      told.sends(held)
+      reported.sends(held)
     }
   }
 
@@ -45,7 +45,7 @@ export function watchRequests(told: {
     if (stopNext === undefined) return plain(input, init)
     stopNext()
     stopNext = undefined
-    return halfSent(String(input instanceof Request ? input.url : input), body, told.stopping)
+    return halfSent(String(input instanceof Request ? input.url : input), body, reported.stopping)
   }
 
   return {
@@ -59,7 +59,7 @@ export function watchRequests(told: {
     stopInNext(withinMs) {
       stopNext = systemClock.setTimer(() => {
         stopNext = undefined
-        told.notStopping()
+        reported.notStopping()
       }, withinMs)
     },
   }

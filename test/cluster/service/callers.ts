@@ -34,17 +34,17 @@ export function callersOf(webhooks: {
 
 /** The state of all callers' transactions, as one process reports it. */
 export async function listAll(url: string): Promise<readonly Told[]> {
-  const told: Told[] = []
+  const reported: Told[] = []
   for (const name of [...HONEST, MALLORY.name]) {
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {
       const next: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
       const { status, body } = await patient(url, tokenOf(name), `/v1/transactions?limit=${PAGE}${next}`)
       if (status !== 200) throw new Error(`the list of ${name} is a ${status}`)
-      told.push(...(body.items ?? []))
+      reported.push(...(body.items ?? []))
       cursor = body.cursor
     }
   }
-  return told
+  return reported
 }
 
 async function patient(url: string, token: string, path: string): Promise<RelayerAnswer> {

@@ -51,7 +51,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
   await harm
   say(`${accepted.length} of ${load.wanted.length} accepted`)
 
-  const told = await settled(services)
+  const reported = await settled(services)
   const heard = () => new Set(receiver.accepted.map(({ tx }) => tx.id)).size
   await progressing(() => accepted.length - heard())
   for (const service of services) {
@@ -73,7 +73,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
     verdict: verdictOf({
       wanted: accepted.map(({ wanted }) => wanted),
       others: [...hostile.accepted].map((key) => `${MALLORY.name}/${key}`),
-      told,
+      reported,
       executed: transactions,
       deliveries: receiver.accepted,
       hooked: new Set(HONEST),
@@ -113,12 +113,12 @@ async function suffer(
  * states.
  */
 async function settled([first]: readonly Service[]): Promise<readonly Told[]> {
-  let told: readonly Told[] = []
+  let reported: readonly Told[] = []
   await progressing(async () => {
-    told = await listAll((first as Service).url)
-    return told.filter((one) => !isOver(one)).length
+    reported = await listAll((first as Service).url)
+    return reported.filter((one) => !isOver(one)).length
   })
-  return told
+  return reported
 }
 
 /** Resolves once nothing is open, or the number of open transactions has not fallen for a while. */

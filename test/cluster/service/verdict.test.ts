@@ -20,7 +20,7 @@ function delivery(id: string, key = id): WebhookPayload['data'] {
 const RIGHT: Evidence = {
   wanted: [one],
   others: ['mallory/0'],
-  told: [
+  reported: [
     { id: 'alice/1-0', stage: 'sealed', hash },
     { id: 'mallory/0', stage: 'failed' },
   ],
@@ -48,17 +48,21 @@ test.each<[string, Partial<Evidence>, Partial<typeof NOTHING>]>([
     },
     { twice: 1 },
   ],
-  ['without an end', { told: [...RIGHT.told, { id: 'mallory/1', stage: 'queued' }] }, { stranded: 1 }],
-  ['accepted, and not known', { told: RIGHT.told.slice(1) }, { contradictions: 1 }],
+  [
+    'without an end',
+    { reported: [...RIGHT.reported, { id: 'mallory/1', stage: 'queued' }] },
+    { stranded: 1 },
+  ],
+  ['accepted, and not known', { reported: RIGHT.reported.slice(1) }, { contradictions: 1 }],
   ["another's, accepted, and not known", { others: ['mallory/0', 'mallory/2'] }, { contradictions: 1 }],
   [
     'reported as failed, and executed',
-    { told: [{ id: 'alice/1-0', stage: 'failed' }], others: [] },
+    { reported: [{ id: 'alice/1-0', stage: 'failed' }], others: [] },
     { contradictions: 1 },
   ],
   [
     'reported with another hash',
-    { told: [{ id: 'alice/1-0', stage: 'safe', hash: pad('0x3') }], others: [] },
+    { reported: [{ id: 'alice/1-0', stage: 'safe', hash: pad('0x3') }], others: [] },
     { contradictions: 1 },
   ],
   ['above a nonce that is left out', { executed: new Map([[ACCOUNT, [executed(1)]]]) }, { gaps: 1 }],

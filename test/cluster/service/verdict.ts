@@ -12,7 +12,7 @@ export type Evidence = {
   readonly wanted: readonly Wanted[]
   /** Ids of the hostile caller that were answered with 202. */
   readonly others: readonly string[]
-  readonly told: readonly Told[]
+  readonly reported: readonly Told[]
   /** The executed transactions of each account that the services have or had, from its first nonce on. */
   readonly executed: ReadonlyMap<Address, readonly ExecutedTx[]>
   /** Deliveries to the callers whose webhook works. */
@@ -39,7 +39,7 @@ const EXECUTED = ['sealed', 'safe', 'finalized']
 const ENDED = [...EXECUTED, 'failed', 'cancelled', 'superseded']
 
 /** Compares the reports to callers with the blocks. Each wanted transaction has an address of its own. */
-export function verdictOf({ wanted, others, told, executed, deliveries, hooked }: Evidence): Verdict {
+export function verdictOf({ wanted, others, reported, executed, deliveries, hooked }: Evidence): Verdict {
   const problems: string[] = []
   const count = (lines: readonly string[]) => {
     problems.push(...lines)
@@ -53,13 +53,15 @@ export function verdictOf({ wanted, others, told, executed, deliveries, hooked }
   const landedOf = ({ to }: Wanted) => byTarget.get(to.toLowerCase()) ?? []
   const senderOf = (one: Wanted) =>
     [...executed].find(([, own]) => own.some(({ to }) => to?.toLowerCase() === one.to.toLowerCase()))?.[0]
-  const toldOf = new Map(told.map((one) => [one.id, one]))
+  const toldOf = new Map(reported.map((one) => [one.id, one]))
   const ends = new Set(deliveries.filter(({ stage }) => stage !== 'reorged').map(({ tx }) => tx.id))
   return {
     executed: wanted.filter((one) => landedOf(one).length > 0).length,
     lost: count(wanted.filter((one) => landedOf(one).length === 0).map((one) => `lost: ${idOf(one)}`)),
     twice: count(wanted.filter((one) => landedOf(one).length > 1).map((one) => `twice: ${idOf(one)}`)),
-    stranded: count(told.filter((one) => !isOver(one)).map(({ id, stage }) => `stranded: ${id} is ${stage}`)),
+    stranded: count(
+      reported.filter((one) => !isOver(one)).map(({ id, stage }) => `stranded: ${id} is ${stage}`),
+    ),
     contradictions: count([
       ...wanted.flatMap((one) => contradictionOf(idOf(one), toldOf.get(idOf(one)), landedOf(one)) ?? []),
       ...others.filter((id) => !toldOf.has(id)).map(unknown),
@@ -84,14 +86,14 @@ const idOf = ({ caller, key }: Wanted): string => `${caller}/${key}`
 
 function contradictionOf(
   id: string,
-  told: Told | undefined,
+  reported: Told | undefined,
   landed: readonly ExecutedTx[],
 ): string | undefined {
-  if (told === undefined) return unknown(id)
+  if (reported === undefined) return unknown(id)
   const [first] = landed
-  if (first === undefined || !isOver(told)) return undefined
-  if (EXECUTED.includes(told.stage) && told.hash === first.hash) return undefined
-  return `contradiction: ${id} is ${told.stage} as ${told.hash}, and the chain has ${first.hash}`
+  if (first === undefined || !isOver(reported)) return undefined
+  if (EXECUTED.includes(reported.stage) && reported.hash === first.hash) return undefined
+  return `contradiction: ${id} is ${reported.stage} as ${reported.hash}, and the chain has ${first.hash}`
 }
 
 function gapsOf(account: Address, own: readonly ExecutedTx[]): readonly string[] {

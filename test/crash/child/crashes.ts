@@ -5,7 +5,7 @@ import type { LaneWrite, Store } from '../../../src/types/store.js'
 import { responseTo } from '../../sweep/responses.js'
 import type { LifeOrder } from '../asks.js'
 import type { Point } from '../plan.js'
-import { tell } from './tells.js'
+import { report } from './tells.js'
 
 /** Counts the passes of the points, and ends the process at the planned one. */
 type Trigger = (point: Point) => void
@@ -14,8 +14,8 @@ export function createTrigger(end: LifeOrder['end']): Trigger {
   let passes = 0
   return (point) => {
     if (point !== end?.point || ++passes !== end.pass) return
-    if (point.endsWith(':during')) return tell({ tell: 'end me', point })
-    tell({ tell: 'ends', point })
+    if (point.endsWith(':during')) return report({ report: 'end me', point })
+    report({ report: 'ends', point })
     // No handler runs and no buffer is flushed: for the system the process is over when this returns.
     process.kill(process.pid, 'SIGKILL')
   }

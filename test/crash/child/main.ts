@@ -7,7 +7,7 @@ import { pause } from '../../support/pause.js'
 import { chainOf, openStore } from '../../sweep/opening.js'
 import type { LifeOrder } from '../asks.js'
 import { createCrashingFetch, createCrashingStore, createTrigger } from './crashes.js'
-import { tell } from './tells.js'
+import { report } from './tells.js'
 import { createUser } from './user.js'
 
 // One life of the user's process: it opens the store of earlier lives, requests all open asks, and closes.
@@ -22,9 +22,9 @@ const LANE_TAKEN_MS = 25
 const POOL_MAX = 3
 
 const order = JSON.parse(readFileSync(0, 'utf8')) as LifeOrder
-tell({ tell: 'begun' })
+report({ report: 'begun' })
 await live()
-tell({ tell: 'done' })
+report({ report: 'done' })
 // Kept-alive connections would also keep the process running.
 process.exit(0)
 
@@ -42,12 +42,12 @@ async function live(): Promise<void> {
   const store = createCrashingStore(inner, pass)
   const sender = createSender({ client, store, lossDepth: 'child', limits: LIMITS }) as unknown as Sender
   const allocator = createNonceAllocator({ client, address: account.address, store, limits: LIMITS })
-  sender.on('accepted', () => tell({ tell: 'works' }))
-  sender.on('held', ({ reason }) => tell({ tell: 'trouble', message: `held: ${reason}` }))
-  sender.on('foreign', ({ nonce }) => tell({ tell: 'trouble', message: `foreign: ${nonce}` }))
-  sender.on('unresolved', ({ nonce }) => tell({ tell: 'trouble', message: `unresolved: ${nonce}` }))
+  sender.on('accepted', () => report({ report: 'works' }))
+  sender.on('held', ({ reason }) => report({ report: 'trouble', message: `held: ${reason}` }))
+  sender.on('foreign', ({ nonce }) => report({ report: 'trouble', message: `foreign: ${nonce}` }))
+  sender.on('unresolved', ({ nonce }) => report({ report: 'trouble', message: `unresolved: ${nonce}` }))
   await untilOpen(sender)
-  tell({ tell: 'open' })
+  report({ report: 'open' })
 
   const user = createUser({ sender, allocator, client, url: order.url, ...LIMITS })
   const all = Promise.all(order.asks.map((ask) => user.ask(ask)))

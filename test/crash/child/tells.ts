@@ -2,6 +2,6 @@ import { writeSync } from 'node:fs'
 import type { Tell } from '../asks.js'
 
 /** Synchronous: the line is in the pipe when this returns, so a later kill cannot lose it. */
-export function tell(what: Tell): void {
+export function report(what: Tell): void {
   writeSync(1, `${JSON.stringify(what)}\n`)
 }

@@ -13,7 +13,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask, DatedAsk } from '../asks.js'
-import { tell } from './tells.js'
+import { report } from './tells.js'
 
 /**
  * Repeats its requests as a user does after a restart: with the same ids, because it cannot know how far
@@ -48,7 +48,7 @@ export function createUser(options: UserOptions): User {
     try {
       const { id, until } = ask
       const tx = await sender.send(requestOf(ask), { id, until, expires, onExpiry: 'cancel' })
-      tell({ tell: 'kept', id })
+      report({ report: 'kept', id })
       return tx
     } catch (error) {
       const fate = failed(ask.id, error)
@@ -66,7 +66,7 @@ export function createUser(options: UserOptions): User {
     for (let tries = 0; tx !== undefined && tries < 2; tries++) {
       try {
         const { hash, nonce, status } = await tx.wait('sealed')
-        return tell({ tell: 'sealed', id, hash, nonce, status: String(status) })
+        return report({ report: 'sealed', id, hash, nonce, status: String(status) })
       } catch (error) {
         if (failed(id, error) !== 'inFlight') return
         tx = await known(id)
@@ -87,7 +87,7 @@ export function createUser(options: UserOptions): User {
   async function cancel(id: string, tx: Tx): Promise<void> {
     try {
       const { result } = await tx.cancel()
-      tell({ tell: 'cancelled', id, result })
+      report({ report: 'cancelled', id, result })
     } catch (error) {
       failed(id, error)
     }
@@ -98,7 +98,7 @@ export function createUser(options: UserOptions): User {
     const id = replacementOf(ask.id)
     try {
       const instead = await tx.replace(requestOf({ id, kind: ask.kind }), { id, until: ask.until })
-      tell({ tell: 'kept', id })
+      report({ report: 'kept', id })
       await follow(id, instead)
     } catch (error) {
       const about = isTxlaneError(error) ? error.tx?.id : undefined
@@ -149,7 +149,7 @@ async function allocated(
   })
   await reservation.commit({ serializedTransaction })
   // The lane fills a nonce that stays silent for this long with a no-op, and either of the two may land.
-  if (systemClock.now() - askedAtMs < reservationTtlMs) tell({ tell: 'kept', id: ask.id })
+  if (systemClock.now() - askedAtMs < reservationTtlMs) report({ report: 'kept', id: ask.id })
   const error = await post(url, serializedTransaction)
   await reservation.settle(error)
 }
@@ -171,10 +171,10 @@ async function post(url: string, raw: Hex): Promise<Error | undefined> {
 /** Reports an error and the fate that it names. */
 function failed(id: string, error: unknown): string {
   if (!isTxlaneError(error)) {
-    tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
+    report({ report: 'trouble', message: `${id}: ${String(error)}` })
     return 'unknown'
   }
   const { code, fate, shortMessage: message } = error
-  tell({ tell: 'failed', id, code, fate, message })
+  report({ report: 'failed', id, code, fate, message })
   return fate
 }

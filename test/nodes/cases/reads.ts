@@ -49,10 +49,10 @@ export const reads: NodeCase = {
     for (const one of all) {
       for (const selector of selectors) {
         const asked = await asLibrary(one, selector)
-        const told = await asNode(running, one, typeof selector === 'string' ? selector : head)
-        const known = selector === 'latest' && told !== REFUSED ? (one.latest ?? told) : told
-        if (asked !== told || told !== known)
-          wrong.push(`${one.method} at ${selector}: read ${asked}, answered ${told}, expected ${known}`)
+        const reported = await asNode(running, one, typeof selector === 'string' ? selector : head)
+        const known = selector === 'latest' && reported !== REFUSED ? (one.latest ?? reported) : reported
+        if (asked !== reported || reported !== known)
+          wrong.push(`${one.method} at ${selector}: read ${asked}, answered ${reported}, expected ${known}`)
         else if (asked === REFUSED) lacking.add(one.method)
         else answered++
       }

@@ -45,8 +45,8 @@ async function provoke(running: RunningNode, refusal: Refusal): Promise<Held> {
     ...differences(seen, expected),
     ...(await consequences(bench, provoked, seen)),
   ]
-  const told = `${outcome}${reason === 'unknown' ? '' : ` ${reason}`}${counted ? ', counted' : ''}; ${seen.fate}`
-  return { ok: problems.length === 0, says: [told + words(reply), ...problems].join('; ') }
+  const reported = `${outcome}${reason === 'unknown' ? '' : ` ${reason}`}${counted ? ', counted' : ''}; ${seen.fate}`
+  return { ok: problems.length === 0, says: [reported + words(reply), ...problems].join('; ') }
 }
 
 /**
@@ -66,12 +66,12 @@ async function fateOf(bench: Workbench, { hash }: Signed, expected: Expected): P
 
 function differences(seen: Provocation, expected: Expected): readonly string[] {
   if ('leftOut' in expected) return []
-  const { because, isRetried = false, ...told } = expected
-  const fate = isRetried && seen.fate === 'mined' ? 'mined' : told.fate
+  const { because, isRetried = false, ...reported } = expected
+  const fate = isRetried && seen.fate === 'mined' ? 'mined' : reported.fate
   const problems = because === undefined ? contradictions(seen) : []
-  const wanted = { ...told, fate }
+  const wanted = { ...reported, fate }
   const same = (Object.keys(wanted) as (keyof typeof wanted)[]).every((key) => seen[key] === wanted[key])
-  return same ? problems : [...problems, `expected ${Object.values(told).join(' ')}`]
+  return same ? problems : [...problems, `expected ${Object.values(reported).join(' ')}`]
 }
 
 /** Contradictions between an outcome and the fate of the bytes. */

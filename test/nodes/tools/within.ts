@@ -4,8 +4,8 @@ import { systemClock } from '../../../src/platform/clock.js'
 export async function within<t>(limitMs: number, what: string, promise: Promise<t>): Promise<t> {
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
-    const tell = () => reject(new Error(`${what} did not come within ${limitMs / 1_000} s`))
-    cancel = systemClock.setTimer(tell, limitMs)
+    const report = () => reject(new Error(`${what} did not come within ${limitMs / 1_000} s`))
+    cancel = systemClock.setTimer(report, limitMs)
   })
   try {
     return await Promise.race([promise, late])

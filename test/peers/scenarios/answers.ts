@@ -59,7 +59,7 @@ const paidAgain: Scenario = {
     world.faults.inject({ fault: 'lostResponse', method: SEND, count: 1 })
     const first = pay()
     await first.sent
-    if (first.told().kind === 'refused') {
+    if (first.reported().kind === 'refused') {
       await world.until(async () => (await world.pooled()).length === 0)
       payAgain(first)
     }

@@ -16,7 +16,7 @@ export type Calls = {
   readonly untyped: readonly string[]
   /** False after the process has crashed, until the next one has begun. */
   readonly isAlive: boolean
-  tell(marker: number, says: Telling['says'], how: string, final: boolean, hash?: Telling['hash']): void
+  report(marker: number, says: Telling['says'], how: string, final: boolean, hash?: Telling['hash']): void
   /** Waits for a promise of the subject; a rejection is reported for `marker`. */
   asked<T>(marker: number, how: string, ask: (subject: Subject) => Promise<T>): Promise<T | Failed>
   /** Acts later, unless the process has crashed by then. */
@@ -38,7 +38,13 @@ export function createCalls(clock: Clock, subject: Subject): Calls {
   const untyped: string[] = []
   let life: { readonly subject: Subject } | undefined = { subject }
 
-  function tell(marker: number, says: Telling['says'], how: string, final: boolean, hash?: Telling['hash']) {
+  function report(
+    marker: number,
+    says: Telling['says'],
+    how: string,
+    final: boolean,
+    hash?: Telling['hash'],
+  ) {
     tellings.push({ marker, atMs: clock.now(), says, how, final, hash })
   }
 
@@ -52,10 +58,10 @@ export function createCalls(clock: Clock, subject: Subject): Calls {
     // The error of a sequence names the refused member, and its fate is that of the whole call.
     const isWhole = tx === undefined || how === 'sendSequence'
     const named = isWhole ? marker : (markerOf(tx.id) ?? marker)
-    if (how !== 'speedUp') tell(named, fate, `${how} ${code}`, fate === 'notExecuted')
+    if (how !== 'speedUp') report(named, fate, `${how} ${code}`, fate === 'notExecuted')
     if (named === marker) return { fate, code }
     // The error concerns the transaction that was to be replaced: the replacement was not admitted at all.
-    tell(marker, 'notExecuted', `${how} ${code}`, true)
+    report(marker, 'notExecuted', `${how} ${code}`, true)
     return { fate: 'notExecuted', code }
   }
 
@@ -73,7 +79,7 @@ export function createCalls(clock: Clock, subject: Subject): Calls {
     get isAlive() {
       return life !== undefined
     },
-    tell,
+    report,
     async asked(marker, how, ask) {
       const mine = life
       if (mine === undefined) return NEVER
@@ -126,7 +132,7 @@ const NOT_KNOWN = Symbol('not known')
 type Found = SubjectTx | undefined | typeof NOT_KNOWN
 const ASK_AGAIN_MS = 1_000
 
-export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
+export function createInquiries({ asked, report, plan }: Calls): Inquiries {
   async function send(
     marker: number,
     request: SubjectRequest,
@@ -159,7 +165,7 @@ export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
   async function follow(marker: number, tx: SubjectTx, stage: SubjectStage): Promise<void> {
     if (stage === 'preconfirmed') await asked(marker, 'wait preconfirmed', () => tx.wait('preconfirmed'))
     const landed = await asked(marker, 'wait sealed', () => tx.wait('sealed'))
-    if (!failed(landed)) return tell(marker, 'executed', 'wait sealed', false, landed.hash)
+    if (!failed(landed)) return report(marker, 'executed', 'wait sealed', false, landed.hash)
     if (landed.fate !== 'inFlight') return
     // The outcome is unknown until an operator resolves it.
     await pause(marker)
@@ -168,7 +174,7 @@ export function createInquiries({ asked, tell, plan }: Calls): Inquiries {
   }
 
   async function followFound(marker: number, found: Found, stage: SubjectStage): Promise<void> {
-    if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
+    if (found === NOT_KNOWN) report(marker, 'notExecuted', 'get nothing', true)
     else if (found !== undefined) await follow(marker, found, stage)
   }
 

@@ -10,7 +10,7 @@ import { DEARER } from './requests.js'
 /** Plans how the caller changes its mind: cancels, replaces or speeds up a transaction that it has sent. */
 type ChangeLater = (marker: number, tx: SubjectTx, change: Change) => void
 
-export function createChanges({ asked, tell, plan }: Calls, inquiries: Inquiries, work: Work): ChangeLater {
+export function createChanges({ asked, report, plan }: Calls, inquiries: Inquiries, work: Work): ChangeLater {
   async function change(
     marker: number,
     tx: SubjectTx,
@@ -22,7 +22,7 @@ export function createChanges({ asked, tell, plan }: Calls, inquiries: Inquiries
       const cancelled = await asked(marker, 'cancel', () => tx.cancel())
       if (failed(cancelled)) return
       const late = cancelled.result === 'tooLate'
-      tell(marker, late ? 'executed' : 'notExecuted', `cancel ${cancelled.result}`, true)
+      report(marker, late ? 'executed' : 'notExecuted', `cancel ${cancelled.result}`, true)
     } else {
       await replace(tx, next)
     }

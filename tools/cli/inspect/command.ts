@@ -61,17 +61,17 @@ async function run({ address, url, json: asJson, store }: Options): Promise<numb
 
 function render(look: Look, symbol: string): string {
   const { counts, waiting, holes } = look
-  const told = (count: number | undefined) => (count === undefined ? 'not served' : String(count))
+  const reported = (count: number | undefined) => (count === undefined ? 'not served' : String(count))
   return [
     pairs([
       ['account', look.address],
       ['chain', look.chain],
       ['balance', `${formatEther(look.balanceWei)} ${symbol}`],
       ['code', look.code],
-      ['finalized', told(counts.finalized)],
-      ['safe', told(counts.safe)],
-      ['latest', told(counts.latest)],
-      ['pending', told(counts.pending)],
+      ['finalized', reported(counts.finalized)],
+      ['safe', reported(counts.safe)],
+      ['latest', reported(counts.latest)],
+      ['pending', reported(counts.pending)],
       ['in the pool', waiting === undefined ? 'the node does not show it' : String(waiting.length)],
       [
         'missing',

@@ -90,9 +90,9 @@ function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
   }
 }
 
-function endedResult(row: Row, told: TxlaneError): RowResult {
+function endedResult(row: Row, reported: TxlaneError): RowResult {
   // If an earlier run ended the transaction, the cause has the actual end.
-  const error = told.code === 'ENDED' && isTxlaneError(told.cause) ? told.cause : told
+  const error = reported.code === 'ENDED' && isTxlaneError(reported.cause) ? reported.cause : reported
   const { nonce, hash } = error.tx ?? {}
   return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
 }

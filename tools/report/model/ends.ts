@@ -6,7 +6,7 @@ import { errorText } from './words.js'
 
 export type End = Pick<Problem, 'state' | 'ended' | 'endedAt'>
 
-const told = (ended = ''): End => ({ state: 'told', ended, endedAt: undefined })
+const reported = (ended = ''): End => ({ state: 'reported', ended, endedAt: undefined })
 const open = (ended: string): End => ({ state: 'open', ended, endedAt: undefined })
 
 /** The end of a problem that began with this event, according to the transaction's history. */
@@ -19,9 +19,9 @@ export function endOf(kind: ProblemKind, event: ReportEvent, history: History | 
     case 'reverted':
       return { state: 'ended', ended: 'Executed, and not sent again', endedAt: event.at }
     case 'error':
-      return told(event.error?.code === undefined ? '' : reasonOf(event))
+      return reported(event.error?.code === undefined ? '' : reasonOf(event))
     case 'leaseLost':
-      return told('This process continued as a standby')
+      return reported('This process continued as a standby')
     case 'gapFilled':
       return { state: 'mended', ended: 'The nonce is used', endedAt: event.at }
     case 'held':
@@ -35,7 +35,7 @@ export function endOf(kind: ProblemKind, event: ReportEvent, history: History | 
 }
 
 function withoutTransaction(kind: ProblemKind): End {
-  return kind === 'foreign' ? told('No transaction had this nonce') : told()
+  return kind === 'foreign' ? reported('No transaction had this nonce') : reported()
 }
 
 function reasonOf({ error }: ReportEvent): string {

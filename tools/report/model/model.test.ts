@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CLOSED, HEADER, itemsOf, LANE, START, textOf, told, well } from '../report.fixture.js'
+import { CLOSED, HEADER, itemsOf, LANE, reported, START, textOf, well } from '../report.fixture.js'
 import { buildModel } from './model.js'
 
 const modelOf = async (...lines: Parameters<typeof textOf>[0]) =>
@@ -22,11 +22,11 @@ const failure = (code: string) => ({
 
 describe('the end of a problem', () => {
   const requeued = [
-    told(0, 'queued', { id: 'a' }),
-    told(1, 'signed', { id: 'a', nonce: 5 }),
-    told(9, 'foreign', { id: 'a', nonce: 5 }),
-    told(20, 'signed', { id: 'a', nonce: 8 }),
-    told(40, 'sealed', { id: 'a', nonce: 8 }),
+    reported(0, 'queued', { id: 'a' }),
+    reported(1, 'signed', { id: 'a', nonce: 5 }),
+    reported(9, 'foreign', { id: 'a', nonce: 5 }),
+    reported(20, 'signed', { id: 'a', nonce: 8 }),
+    reported(40, 'sealed', { id: 'a', nonce: 8 }),
   ]
 
   test.each<[string, string, Parameters<typeof textOf>[0], string[]]>([
@@ -34,26 +34,26 @@ describe('the end of a problem', () => {
     [
       'a foreign nonce without a transaction of the sender',
       'foreign',
-      [told(1, 'foreign', { nonce: 3 })],
+      [reported(1, 'foreign', { nonce: 3 })],
       ['told: No transaction had this nonce'],
     ],
     [
       'a gap that a no-op filled',
       'gap',
-      [told(1, 'gap', { nonce: 3 }), told(50, 'gapFilled', { nonce: 3 })],
+      [reported(1, 'gap', { nonce: 3 }), reported(50, 'gapFilled', { nonce: 3 })],
       ['mended: Filled by a no-op +49'],
     ],
     [
       'a gap that a transaction filled',
       'gap',
-      [told(1, 'gap', { nonce: 3 }), ...well(2, 3, 'late')],
+      [reported(1, 'gap', { nonce: 3 }), ...well(2, 3, 'late')],
       ['mended: Filled by transaction late +2001'],
     ],
-    ['a gap that stayed', 'gap', [told(1, 'gap', { nonce: 3 })], ['open: Not filled by the end']],
+    ['a gap that stayed', 'gap', [reported(1, 'gap', { nonce: 3 })], ['open: Not filled by the end']],
     [
       'a no-op without a gap event',
       'gapFilled',
-      [told(1, 'gapFilled', { nonce: 3 })],
+      [reported(1, 'gapFilled', { nonce: 3 })],
       ['mended: The nonce is used +0'],
     ],
     [
@@ -61,45 +61,45 @@ describe('the end of a problem', () => {
       'reorged',
       [
         ...well(0, 1),
-        told(2_500, 'reorged', { id: 'tx-1', nonce: 1 }),
-        told(4_000, 'sealed', { id: 'tx-1', nonce: 1 }),
+        reported(2_500, 'reorged', { id: 'tx-1', nonce: 1 }),
+        reported(4_000, 'sealed', { id: 'tx-1', nonce: 1 }),
       ],
       ['mended: Sealed +1500'],
     ],
     [
       'an unresolved transaction',
       'unresolved',
-      [told(0, 'queued', { id: 'a' }), told(5, 'unresolved', { id: 'a', nonce: 1 })],
+      [reported(0, 'queued', { id: 'a' }), reported(5, 'unresolved', { id: 'a', nonce: 1 })],
       ['open: Still open at the end'],
     ],
     [
       'a stuck transaction that failed',
       'stuck',
       [
-        told(0, 'stuck', { id: 'a', nonce: 1 }),
-        told(7, 'failed', { id: 'a', nonce: 1, ...failure('REJECTED') }),
+        reported(0, 'stuck', { id: 'a', nonce: 1 }),
+        reported(7, 'failed', { id: 'a', nonce: 1, ...failure('REJECTED') }),
       ],
       ['ended: Failed with REJECTED +7'],
     ],
     [
       'a failure',
       'failed',
-      [told(0, 'failed', { id: 'a', ...failure('SIGNER') })],
+      [reported(0, 'failed', { id: 'a', ...failure('SIGNER') })],
       ['ended: SIGNER, notExecuted: no. +0'],
     ],
     [
       'a cancel',
       'cancelled',
-      [told(0, 'cancelled', { id: 'a', ...failure('CANCELLED') })],
+      [reported(0, 'cancelled', { id: 'a', ...failure('CANCELLED') })],
       ['ended: CANCELLED, notExecuted: no. +0'],
     ],
     [
       'holds, each by its own reason',
       'held',
       [
-        told(0, 'held', { reason: 'starved' }),
-        told(1, 'held', { reason: 'paused' }),
-        told(5, 'released', { reason: 'starved' }),
+        reported(0, 'held', { reason: 'starved' }),
+        reported(1, 'held', { reason: 'paused' }),
+        reported(5, 'released', { reason: 'starved' }),
       ],
       ['mended: Released +5', 'open: Not released by the end'],
     ],
@@ -107,25 +107,25 @@ describe('the end of a problem', () => {
       'endpoints, each by itself',
       'endpointDown',
       [
-        told(0, 'endpoint', { endpoint: 'https://a', change: 'down', reason: 'it lags by 4 blocks' }),
-        told(1, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 5 blocks' }),
-        told(3, 'endpoint', { endpoint: 'https://b', change: 'up' }),
+        reported(0, 'endpoint', { endpoint: 'https://a', change: 'down', reason: 'it lags by 4 blocks' }),
+        reported(1, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 5 blocks' }),
+        reported(3, 'endpoint', { endpoint: 'https://b', change: 'up' }),
       ],
       ['open: Not back by the end', 'mended: It is used again +2'],
     ],
     [
       'a lost lease',
       'leaseLost',
-      [told(0, 'leaseLost', { epoch: 2 })],
+      [reported(0, 'leaseLost', { epoch: 2 })],
       ['told: This process continued as a standby'],
     ],
-    ['an error', 'error', [told(0, 'error', failure('STORE'))], ['told: STORE, notExecuted: no.']],
+    ['an error', 'error', [reported(0, 'error', failure('STORE'))], ['told: STORE, notExecuted: no.']],
   ])('%s', async (_, kind, lines, ends) => {
     expect(await endsOf(kind, ...lines)).toEqual(ends)
   })
 
   test('repeated broadcasts of a transaction are one problem with a count', async () => {
-    const again = [1, 2, 3].map((after) => told(after, 'rebroadcast', { id: 'tx-1', nonce: 1 }))
+    const again = [1, 2, 3].map((after) => reported(after, 'rebroadcast', { id: 'tx-1', nonce: 1 }))
     const { problems, summary } = await modelOf(...well(0, 1), ...again)
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatchObject({ kind: 'rebroadcast', times: 3, nonce: 1, history: { id: 'tx-1' } })
@@ -134,10 +134,10 @@ describe('the end of a problem', () => {
 
   test('a hold, an endpoint and a wait carry their recorded reasons', async () => {
     const { problems } = await modelOf(
-      told(0, 'held', { reason: 'jump', detail: 'latest counts 900, the lane 20' }),
-      told(1, 'endpoint', { endpoint: 'https://a', change: 'failing', said: '502 Bad Gateway' }),
-      told(2, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 4 blocks' }),
-      told(3, 'waiting', { id: 'a', waitingFor: 'funds' }),
+      reported(0, 'held', { reason: 'jump', detail: 'latest counts 900, the lane 20' }),
+      reported(1, 'endpoint', { endpoint: 'https://a', change: 'failing', said: '502 Bad Gateway' }),
+      reported(2, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 4 blocks' }),
+      reported(3, 'waiting', { id: 'a', waitingFor: 'funds' }),
     )
     expect(problems.map(({ what }) => what)).toEqual([
       'The lane reserved no nonces: jump: latest counts 900, the lane 20',
@@ -148,7 +148,10 @@ describe('the end of a problem', () => {
   })
 
   test('the no-op that fills a gap ends the gap, and is not a separate problem', async () => {
-    const { problems } = await modelOf(told(1, 'gap', { nonce: 3 }), told(50, 'gapFilled', { nonce: 3 }))
+    const { problems } = await modelOf(
+      reported(1, 'gap', { nonce: 3 }),
+      reported(50, 'gapFilled', { nonce: 3 }),
+    )
     expect(problems.map(({ kind }) => kind)).toEqual(['gap'])
   })
 
@@ -166,13 +169,13 @@ describe('the figures', () => {
     const { summary } = await modelOf(
       ...well(0, 1),
       ...well(0, 2),
-      told(2_100, 'reverted', { id: 'tx-2', nonce: 2 }),
+      reported(2_100, 'reverted', { id: 'tx-2', nonce: 2 }),
       ...well(0, 3),
-      told(2_200, 'reorged', { id: 'tx-3', nonce: 3 }),
-      told(1, 'failed', { id: 'd' }),
-      told(1, 'cancelled', { id: 'e' }),
-      told(1, 'superseded', { id: 'f' }),
-      told(1, 'unresolved', { id: 'g', nonce: 9 }),
+      reported(2_200, 'reorged', { id: 'tx-3', nonce: 3 }),
+      reported(1, 'failed', { id: 'd' }),
+      reported(1, 'cancelled', { id: 'e' }),
+      reported(1, 'superseded', { id: 'f' }),
+      reported(1, 'unresolved', { id: 'g', nonce: 9 }),
     )
     expect(summary.transactions).toEqual({
       sent: 7,
@@ -206,7 +209,10 @@ describe('the figures', () => {
   })
 
   test('ignore latencies of a clock that was set back', async () => {
-    const { summary } = await modelOf(told(100, 'queued', { id: 'a' }), told(50, 'accepted', { id: 'a' }))
+    const { summary } = await modelOf(
+      reported(100, 'queued', { id: 'a' }),
+      reported(50, 'accepted', { id: 'a' }),
+    )
     expect(summary.latencyMs).toEqual({})
   })
 
@@ -238,9 +244,9 @@ describe('the sentences at the top', () => {
     const { sentences } = await modelOf(
       ...well(0, 1),
       ...well(0, 2),
-      told(1, 'gap', { nonce: 0 }),
-      told(900, 'gapFilled', { nonce: 0 }),
-      told(2, 'failed', { id: 'x' }),
+      reported(1, 'gap', { nonce: 0 }),
+      reported(900, 'gapFilled', { nonce: 0 }),
+      reported(2, 'failed', { id: 'x' }),
     )
     expect(sentences).toEqual([
       '3 transactions from 0x709979…79C8 on chain 31337, in 9.0 s.',

@@ -18,7 +18,7 @@ export type ProblemKind =
  * failed. `told`: reported once, with no further event expected. `open`: no later event until the end of the
  * recording.
  */
-export type ProblemState = 'mended' | 'ended' | 'told' | 'open'
+export type ProblemState = 'mended' | 'ended' | 'reported' | 'open'
 
 export type Problem = {
   readonly kind: ProblemKind

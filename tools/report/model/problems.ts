@@ -114,7 +114,7 @@ function ofTheRecording(book: Book): readonly Problem[] {
     nonce: undefined,
     history: undefined,
     what,
-    state: 'told',
+    state: 'reported',
     ended: '',
     endedAt: undefined,
   })

@@ -95,7 +95,11 @@ function rounded(rate: number): number {
 function groupsOf(problems: readonly Problem[]): readonly ProblemGroup[] {
   const groups = new Map<ProblemKind, { rows: number; times: number; states: Record<ProblemState, number> }>()
   for (const { kind, times, state } of problems) {
-    const group = groups.get(kind) ?? { rows: 0, times: 0, states: { mended: 0, ended: 0, told: 0, open: 0 } }
+    const group = groups.get(kind) ?? {
+      rows: 0,
+      times: 0,
+      states: { mended: 0, ended: 0, reported: 0, open: 0 },
+    }
     group.rows++
     group.times += times
     group.states[state]++

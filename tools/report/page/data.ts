@@ -104,7 +104,7 @@ function unpackProblem(
     nonce: nonce < 0 ? undefined : nonce,
     transaction: transactions[transaction],
     what: what === '' ? known.what : what,
-    state: states[state] ?? 'told',
+    state: states[state] ?? 'reported',
     ended,
     endedAt: endedAfter < 0 ? undefined : startedAt + at + endedAfter,
   }

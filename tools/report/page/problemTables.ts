@@ -162,7 +162,7 @@ function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node
       count(times),
       count(states.mended),
       count(states.ended),
-      count(states.told),
+      count(states.reported),
       count(states.open, states.open > 0 ? 'number state-open' : 'number'),
     )
   })

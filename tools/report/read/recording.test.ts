@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eventNames } from '../../../src/lane/emitter.js'
-import { CLOSED, HEADER, itemsOf, LANE, textOf, told, well } from '../report.fixture.js'
+import { CLOSED, HEADER, itemsOf, LANE, reported, textOf, well } from '../report.fixture.js'
 
 const kinds = async (text: string, size?: number) => (await itemsOf(text, size)).map(({ kind }) => kind)
 
@@ -15,7 +15,7 @@ describe('a recording is read', () => {
   })
 
   test('with every event of a sender', async () => {
-    const text = textOf([HEADER, ...eventNames.map((event) => told(1, event))])
+    const text = textOf([HEADER, ...eventNames.map((event) => reported(1, event))])
     expect(await kinds(text)).toEqual(['life', ...eventNames.map(() => 'event')])
   })
 
@@ -35,7 +35,7 @@ describe('a recording is read', () => {
 
 describe('an incomplete recording is read as far as possible', () => {
   test('with a truncated last line', async () => {
-    const text = textOf([HEADER, told(1, 'held')])
+    const text = textOf([HEADER, reported(1, 'held')])
     for (const cut of [text.length - 5, textOf([HEADER]).length + 1])
       expect(await kinds(text.slice(0, cut))).toEqual(['life', 'torn'])
     expect(await kinds('{"at":17')).toEqual(['torn'])
@@ -47,14 +47,14 @@ describe('an incomplete recording is read as far as possible', () => {
 
   test('with events of a newer minor version, and invalid fields', async () => {
     const newer = { ...HEADER, version: '1.7' }
-    const odd = told(2, 'sealed', {
+    const odd = reported(2, 'sealed', {
       id: 7,
       nonce: -1,
       attempts: [{ nonce: 'x' }, null],
       error: 'x',
       more: {},
     })
-    const items = await itemsOf(textOf([newer, told(1, 'teleported'), odd]))
+    const items = await itemsOf(textOf([newer, reported(1, 'teleported'), odd]))
     expect(items.map(({ kind }) => kind)).toEqual(['life', 'unknown', 'event'])
     expect(items[2]).toMatchObject({
       event: { id: undefined, nonce: undefined, attempts: [], error: undefined },
@@ -69,10 +69,14 @@ describe('an error names the invalid line of a file that is not a recording', ()
     ['events of another program', '{"at":1,"event":"click"}\n', 1],
     ['a JSON document', '{\n  "a": 1\n}\n', 1],
     ['one line without an end', 'x'.repeat(3_000_000), 1],
-    ['a recording with a foreign line', textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]), 3],
-    ['a complete but invalid last line', textOf([HEADER, told(1, 'held'), 'garbage']), 3],
-    ['a line with an array', textOf([HEADER, '[1]', told(1, 'held')]), 2],
-    ['an event without a lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
+    [
+      'a recording with a foreign line',
+      textOf([HEADER, reported(1, 'held'), 'garbage', reported(2, 'released')]),
+      3,
+    ],
+    ['a complete but invalid last line', textOf([HEADER, reported(1, 'held'), 'garbage']), 3],
+    ['a line with an array', textOf([HEADER, '[1]', reported(1, 'held')]), 2],
+    ['an event without a lane', textOf([HEADER, { at: 1, event: 'held' }, reported(1, 'held')]), 2],
     ['a header of another format', textOf([{ ...HEADER, format: 'x' }]), 1],
   ])('%s', async (_, text, line) => {
     await expect(itemsOf(text)).rejects.toThrow(new RegExp(`^line ${line} is not a line of a recording: `))
