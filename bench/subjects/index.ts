@@ -1,6 +1,7 @@
 import { bareLoop, bareLoopEstimating, presignedBatches } from './bare.js'
 import { CAREFUL } from './careful.js'
 import { ethersDefault, ethersGiven } from './ethers.js'
+import { idle } from './idle.js'
 import { mudDefault } from './mud.js'
 import { txlaneDefault, txlaneGiven, txlaneWide } from './txlane.js'
 import type { Subject } from './types.js'
@@ -23,4 +24,4 @@ export const BURST_SUBJECTS: readonly Subject[] = [
 ]
 
 /** Subjects that can run in a separate process, which identifies them by index. */
-export const SUBJECTS: readonly Subject[] = [...BURST_SUBJECTS, ethersGiven, ...CAREFUL]
+export const SUBJECTS: readonly Subject[] = [...BURST_SUBJECTS, ethersGiven, ...CAREFUL, idle]
