@@ -13,7 +13,7 @@ const rpc = (code: number, message: string, data?: unknown): RpcFailure => ({
   message,
   data,
 })
-const classify = (message: string) => classifySendError(rpc(-32000, message))
+const read = (message: string) => classifySendError(rpc(-32000, message))
 const reply = (failure: RpcFailure) => classifyReply({ ok: false, failure }, HASH)
 
 describe('the outcome of each row of the table', () => {
@@ -29,7 +29,7 @@ describe('the outcome of each row of the table', () => {
       'ALREADY_EXISTS: already known',
     ]
     for (const message of known)
-      expect(classify(message)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
+      expect(read(message)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
   })
 
   it('time limit, reset, 5xx, broken JSON, any message not in the table: unknown', () => {
@@ -58,7 +58,7 @@ describe('the outcome of each row of the table', () => {
       'blobless blob transaction',
     ]
     for (const message of messages)
-      expect(classify(message)).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: false })
+      expect(read(message)).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: false })
   })
 
   it("a refusal that depends on the fork, the chain or a pool's policy is counted: gas, sizes, a bare invalid sender", () => {
@@ -72,12 +72,12 @@ describe('the outcome of each row of the table', () => {
       ['max fee per gas higher than 2^64-1', 'invalid'],
     ] as const
     for (const [message, reason] of messages)
-      expect(classify(message)).toEqual({ outcome: 'refused', reason, counted: true })
+      expect(read(message)).toEqual({ outcome: 'refused', reason, counted: true })
   })
 
   it('wrong chain id: refused, because the node is on another chain than the one that the lane signs for', () => {
     for (const message of ['invalid sender: invalid chain id for signer: have 1 want 8453', 'Wrong chainId'])
-      expect(classify(message)).toEqual({ outcome: 'refused', reason: 'wrongChain', counted: false })
+      expect(read(message)).toEqual({ outcome: 'refused', reason: 'wrongChain', counted: false })
   })
 
   it("gas above the block's or the per-transaction limit, node's fee cap, screening: refused, counted", () => {
@@ -88,35 +88,33 @@ describe('the outcome of each row of the table', () => {
       ['sender 0x8c7e is blocked as appearing on the SDN or other legally prohibited list', 'screened'],
     ] as const
     for (const [message, reason] of messages) {
-      expect(classify(message)).toEqual({ outcome: 'refused', reason, counted: true })
+      expect(read(message)).toEqual({ outcome: 'refused', reason, counted: true })
     }
   })
 
   it('nonce too low: refused, with the next nonce as a hint, for a resend too', () => {
     const expected = { outcome: 'refused', reason: 'nonceTooLow', counted: false }
-    expect(classify('nonce too low')).toEqual(expected)
-    expect(classify('nonce too low: next nonce 7, tx nonce 5')).toEqual({ ...expected, expectedNonce: 7 })
+    expect(read('nonce too low')).toEqual(expected)
+    expect(read('nonce too low: next nonce 7, tx nonce 5')).toEqual({ ...expected, expectedNonce: 7 })
     expect(classifySendError(rpc(-32000, 'nonce too low'), { resend: true })).toEqual(expected)
   })
 
   it('nonce too high / gap: refused', () => {
-    const classified = classify(
-      'nonce too high: address 0x336394A3219e71D9d9bd18201d34E95C1Bb7122C, tx: 9 state: 7',
-    )
-    expect(classified).toEqual({
+    const result = read('nonce too high: address 0x336394A3219e71D9d9bd18201d34E95C1Bb7122C, tx: 9 state: 7')
+    expect(result).toEqual({
       outcome: 'refused',
       reason: 'nonceTooHigh',
       counted: false,
       expectedNonce: 7,
     })
-    expect(classify('NonceGap, Future nonce. Expected nonce: 10')).toMatchObject({
+    expect(read('NonceGap, Future nonce. Expected nonce: 10')).toMatchObject({
       reason: 'nonceTooHigh',
       expectedNonce: 10,
     })
   })
 
   it('replacement underpriced: refused', () => {
-    expect(classify('replacement transaction underpriced')).toMatchObject({
+    expect(read('replacement transaction underpriced')).toMatchObject({
       outcome: 'refused',
       reason: 'replacementUnderpriced',
     })
@@ -129,12 +127,12 @@ describe('the outcome of each row of the table', () => {
       'transaction underpriced',
     ]
     for (const message of messages)
-      expect(classify(message)).toMatchObject({ outcome: 'refused', reason: 'feeTooLow' })
+      expect(read(message)).toMatchObject({ outcome: 'refused', reason: 'feeTooLow' })
   })
 
   it('insufficient funds: refused', () => {
     const message = 'insufficient funds for gas * price + value: balance 1, tx cost 2, overshot 1'
-    expect(classify(message)).toEqual({ outcome: 'refused', reason: 'insufficientFunds', counted: false })
+    expect(read(message)).toEqual({ outcome: 'refused', reason: 'insufficientFunds', counted: false })
   })
 
   it('pool full, account limit, delegated-account limit, address reserved: refused', () => {
@@ -146,7 +144,7 @@ describe('the outcome of each row of the table', () => {
       ['gapped-nonce tx from delegated accounts is temporarily not allowed', 'delegatedLimit'],
     ] as const
     for (const [message, reason] of messages)
-      expect(classify(message)).toEqual({ outcome: 'refused', reason, counted: false })
+      expect(read(message)).toEqual({ outcome: 'refused', reason, counted: false })
   })
 
   it('429, -32005 or -32016 with a rate-limit message: refused, Retry-After honoured', () => {
@@ -234,7 +232,7 @@ describe('near misses', () => {
       '',
     ]
     for (const message of messages) {
-      expect({ message, ...classify(message) }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
+      expect({ message, ...read(message) }).toMatchObject({ outcome: 'unknown', reason: 'unknown' })
     }
   })
 
@@ -319,8 +317,8 @@ describe('errors of libraries', () => {
   })
 
   it('counts an intrinsic refusal of a resend, which no longer frees the nonce', () => {
-    const classified = classifySendError(rpc(-32000, 'nonce has max value'), { resend: true })
-    expect(classified).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: true })
+    const result = classifySendError(rpc(-32000, 'nonce has max value'), { resend: true })
+    expect(result).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: true })
   })
 })
 
@@ -382,9 +380,9 @@ describe('for any input', () => {
     fc.assert(
       fc.property(maker, fc.boolean(), (make, resend) => {
         const error = make()
-        const classified = classifySendError(error, { resend })
-        expect(outcomes).toContain(classified.outcome)
-        expect(typeof classified.counted).toBe('boolean')
+        const result = classifySendError(error, { resend })
+        expect(outcomes).toContain(result.outcome)
+        expect(typeof result.counted).toBe('boolean')
         expect(outcomes).toContain(classifyReply({ ok: true, result: error }, HASH).outcome)
       }),
       { numRuns: runsOf(2_000) },
@@ -394,7 +392,7 @@ describe('for any input', () => {
   it('it never frees a nonce for a text that is not in the table', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.lorem({ mode: 'sentences' })), (message) => {
-        expect(classify(message).outcome).toBe('unknown')
+        expect(read(message).outcome).toBe('unknown')
       }),
     )
   })

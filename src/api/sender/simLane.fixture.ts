@@ -185,8 +185,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
         .flatMap((block) => block.executed)
         .filter(({ tx }) => tx.from === ACCOUNT)
         .map(({ tx }) => nameOf(tx)),
-    events: (event) =>
-      reported.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    events: (event) => reported.flatMap((one) => (one.event === event ? [withoutLane(one.payload)] : [])),
     snapshot: () => lane.settle(sender.snapshot()),
     async [Symbol.asyncDispose]() {
       lane.script = undefined

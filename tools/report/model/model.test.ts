@@ -35,7 +35,7 @@ describe('the end of a problem', () => {
       'a foreign nonce without a transaction of the sender',
       'foreign',
       [reported(1, 'foreign', { nonce: 3 })],
-      ['told: No transaction had this nonce'],
+      ['reported: No transaction had this nonce'],
     ],
     [
       'a gap that a no-op filled',
@@ -117,9 +117,9 @@ describe('the end of a problem', () => {
       'a lost lease',
       'leaseLost',
       [reported(0, 'leaseLost', { epoch: 2 })],
-      ['told: This process continued as a standby'],
+      ['reported: This process continued as a standby'],
     ],
-    ['an error', 'error', [reported(0, 'error', failure('STORE'))], ['told: STORE, notExecuted: no.']],
+    ['an error', 'error', [reported(0, 'error', failure('STORE'))], ['reported: STORE, notExecuted: no.']],
   ])('%s', async (_, kind, lines, ends) => {
     expect(await endsOf(kind, ...lines)).toEqual(ends)
   })

@@ -15,7 +15,7 @@ export type ProblemKind =
 
 /**
  * `mended`: the normal state is restored. `ended`: the transaction ended without execution, or its execution
- * failed. `told`: reported once, with no further event expected. `open`: no later event until the end of the
+ * failed. `reported`: reported once, with no further event expected. `open`: no later event until the end of the
  * recording.
  */
 export type ProblemState = 'mended' | 'ended' | 'reported' | 'open'
