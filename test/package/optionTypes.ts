@@ -44,12 +44,22 @@ function distinct(options: readonly Option[]): readonly Option[] {
   return [...found.values()]
 }
 
+/** A type that only its own file knows is a part of the types that refer to it. */
+function optionsOfOwn({ typeName }: ts.TypeReferenceNode): readonly Option[] {
+  const own = typeName
+    .getSourceFile()
+    .statements.filter(ts.isTypeAliasDeclaration)
+    .find((one) => !isExported(one) && one.name.text === typeName.getText())
+  return own === undefined ? [] : optionsOf(own.type)
+}
+
 /** Through intersections, unions and conditions, and not into the types of members. */
 function optionsOf(type: ts.TypeNode): readonly Option[] {
   if (ts.isParenthesizedTypeNode(type)) return optionsOf(type.type)
   if (ts.isIntersectionTypeNode(type)) return type.types.flatMap(optionsOf)
   if (ts.isUnionTypeNode(type)) return type.types.flatMap(optionsOf)
   if (ts.isConditionalTypeNode(type)) return [...optionsOf(type.falseType), ...optionsOf(type.trueType)]
+  if (ts.isTypeReferenceNode(type)) return optionsOfOwn(type)
   if (ts.isTypeLiteralNode(type)) return type.members.filter(ts.isPropertySignature).flatMap(withNested)
   return []
 }
