@@ -78,4 +78,10 @@ describe('raceAbort', () => {
     expect(first.message).toBe('ended by close')
     expect(second).not.toBe(first)
   })
+
+  test('does not listen to the signals after one that is aborted already', async () => {
+    const [reason, open] = [new Error('closed'), new AbortController()]
+    await expect(raceAbort(never, [AbortSignal.abort(reason), open.signal])).rejects.toBe(reason)
+    expect(getEventListeners(open.signal, 'abort')).toEqual([])
+  })
 })

@@ -54,8 +54,11 @@ export function raceAbort<T>(
         off()
         reject(errorOf(signal))
       }
-      if (signal.aborted) abort()
-      else offs.push(onAbort(signal, abort))
+      if (signal.aborted) {
+        abort()
+        break
+      }
+      offs.push(onAbort(signal, abort))
     }
     promise.then(resolve, reject).finally(off)
   })
