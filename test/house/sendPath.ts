@@ -37,7 +37,8 @@ export async function traceSend(send: () => Promise<unknown>): Promise<SendPath>
   hook.enable()
   try {
     const sent = send()
-    const path = await written
+    // A send that rejects writes nothing.
+    const path = await Promise.race([written, sent.then(() => written)])
     hook.disable()
     await sent
     return path

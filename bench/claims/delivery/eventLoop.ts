@@ -51,7 +51,7 @@ export async function eventLoop(context: PartContext): Promise<Outcome> {
       })
       return await sent
     } finally {
-      await processes.close(subject)
+      for (const opened of new Set([subject, sending])) await processes.close(opened)
     }
   }
 
