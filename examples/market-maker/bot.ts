@@ -33,7 +33,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 await sender.ready()
 const flashblocks = env.WS_URL ? await observeFlashblocks(sender, chain, env.WS_URL) : undefined
 const book = (env.BOOK as Address | undefined) ?? (await deploy())
-const quoter = createQuoter(sender, { book, staleMs: Number(env.STALE_MS ?? 1_500), reported: report })
+const quoter = createQuoter(sender, { book, staleMs: Number(env.STALE_MS ?? 1_500), report })
 
 try {
   for await (const price of prices(Number(env.QUOTE_MS ?? 250), stopping.signal)) {

@@ -10,11 +10,11 @@ type Options = {
   readonly book: Address
   /** Age from which a quote is no longer wanted on the chain. */
   readonly staleMs: number
-  readonly reported: (what: object) => void
+  readonly report: (what: object) => void
 }
 
 /** Keeps one quote on the chain. */
-export function createQuoter(sender: Sender, { book, staleMs, reported }: Options) {
+export function createQuoter(sender: Sender, { book, staleMs, report }: Options) {
   const counts = { quoted: 0, replaced: 0, cancelled: 0, failed: 0 }
   let live: Tx | undefined
   for (const event of ['replaced', 'cancelled', 'failed'] as const) sender.on(event, () => counts[event]++)
@@ -28,13 +28,13 @@ export function createQuoter(sender: Sender, { book, staleMs, reported }: Option
     try {
       live = isOpen(live) ? await live.replace(request, options) : await sender.send(request, options)
       counts.quoted++
-      reported({ quoted: { bid: Number(bid), ask: Number(ask) }, nonce: live.nonce })
+      report({ quoted: { bid: Number(bid), ask: Number(ask) }, nonce: live.nonce })
     } catch (error) {
       // TOO_LATE: the previous quote landed meanwhile. EXPIRED, REJECTED: the next price is a new quote in
       // any case.
       if (!isTxlaneError(error)) throw error
       if (error.fate !== 'inFlight') live = undefined
-      reported({ notQuoted: error.code, fate: error.fate })
+      report({ notQuoted: error.code, fate: error.fate })
     }
   }
 
@@ -42,13 +42,13 @@ export function createQuoter(sender: Sender, { book, staleMs, reported }: Option
   async function pull(): Promise<void> {
     // The result comes with the block that proves it, and is not awaited here.
     if (isOpen(live)) {
-      reported({ cancelling: live.nonce })
+      report({ cancelling: live.nonce })
       void live.cancel().catch(() => {})
     }
     live = undefined
     const none = await sender.send(requestOf(NOTHING), { priority: 1 })
     await none.wait('preconfirmed')
-    reported({ pulled: true, nonce: none.nonce })
+    report({ pulled: true, nonce: none.nonce })
   }
 
   function requestOf({ bid, ask }: Price) {

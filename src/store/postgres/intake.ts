@@ -205,7 +205,7 @@ const enqueueStatements = (schema: string) => ({
       WHERE u.hash IS NOT NULL
       ON CONFLICT (chain, hash) DO UPDATE SET id = excluded.id
     )
-    SELECT p.place AS lane, NULL AS id, NULL AS sequence, pg_notify($13, p.notice)::text AS told FROM placed p
+    SELECT p.place AS lane, NULL AS id, NULL AS sequence, pg_notify($13, p.notice)::text AS notified FROM placed p
     UNION ALL
     SELECT p.place, a.id, a.sequence, NULL FROM added a JOIN placed p ON p.lane = a.lane`,
 
@@ -234,7 +234,7 @@ const enqueueStatements = (schema: string) => ({
       DELETE FROM ${schema}.commands k USING restarted r
       WHERE k.lane = r.home AND k.id = r.id
     )
-    SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS told FROM lane, restarted`,
+    SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS notified FROM lane, restarted`,
 
   /** The stored transaction of each id. */
   kept: `

@@ -296,5 +296,5 @@ const handStatement = (schema: string) => `
     WHERE placed.place = u.lane
       AND t.chain = lane.chain AND t.id = u.id AND t.lane = lane.lane AND t.stage = 'queued'
   )
-  SELECT (SELECT count(*) FROM placed) AS placed, pg_notify($13, p.notice)::text AS told
+  SELECT (SELECT count(*) FROM placed) AS placed, pg_notify($13, p.notice)::text AS notified
   FROM lane LEFT JOIN placed p ON true`

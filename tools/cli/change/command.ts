@@ -104,12 +104,12 @@ async function onNode(options: Options, environment: Environment): Promise<numbe
   await write(
     options.json
       ? json({ nonce: old.nonce, hash, replaced: old.hash, ran })
-      : `${reported(kind, ran, hash, old)}\n`,
+      : `${sentenceOf(kind, ran, hash, old)}\n`,
   )
   return ran === hash ? EXIT.held : EXIT.failed
 }
 
-function reported(kind: Kind, ran: Hash | undefined, hash: Hash, old: Waiting): string {
+function sentenceOf(kind: Kind, ran: Hash | undefined, hash: Hash, old: Waiting): string {
   if (ran === undefined)
     return `Sent as ${hash}, but neither transaction is in a block yet: check again with txlane inspect.`
   if (ran === old.hash) return `Too late: ${old.hash} was executed.`

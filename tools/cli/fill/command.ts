@@ -91,10 +91,10 @@ async function run(options: Options, environment: Environment): Promise<number> 
   if (!options.yes && !(await confirm(`Send ${what}?`, '--yes'))) return EXIT.refused
   const filled = await sendAll(connection, account, holes, { gas, fees })
   const done = await usedBelow(client, address, (holes.at(-1) ?? 0) + 1, options.timeoutMs)
-  const reported = done
+  const sentence = done
     ? 'The gaps are filled.'
     : 'Sent, but not all transfers are in a block yet: check again with txlane inspect.'
-  await write(options.json ? json({ address, filled, sealed: done }) : `${reported}\n`)
+  await write(options.json ? json({ address, filled, sealed: done }) : `${sentence}\n`)
   return done ? EXIT.held : EXIT.failed
 }
 

@@ -61,17 +61,17 @@ async function run({ address, url, json: asJson, store }: Options): Promise<numb
 
 function render(look: Look, symbol: string): string {
   const { counts, waiting, holes } = look
-  const reported = (count: number | undefined) => (count === undefined ? 'not served' : String(count))
+  const shown = (count: number | undefined) => (count === undefined ? 'not served' : String(count))
   return [
     pairs([
       ['account', look.address],
       ['chain', look.chain],
       ['balance', `${formatEther(look.balanceWei)} ${symbol}`],
       ['code', look.code],
-      ['finalized', reported(counts.finalized)],
-      ['safe', reported(counts.safe)],
-      ['latest', reported(counts.latest)],
-      ['pending', reported(counts.pending)],
+      ['finalized', shown(counts.finalized)],
+      ['safe', shown(counts.safe)],
+      ['latest', shown(counts.latest)],
+      ['pending', shown(counts.pending)],
       ['in the pool', waiting === undefined ? 'the node does not show it' : String(waiting.length)],
       [
         'missing',
