@@ -109,6 +109,8 @@ describe('the phase of the refreshes', () => {
         expect(showed.refreshes).toBeGreaterThan(50)
         expect(Math.abs(showed.counted - showed.refreshes)).toBeLessThanOrEqual(2 + showed.refreshes / 50)
       }),
+      // Round trips that vary: polls that are too early by a millisecond were not counted.
+      { examples: [[{ seed: 699259568, offsetMs: 0, trembleMs: 0, realMs: 200, roundTripMs: 11 }]] },
     )
   })
 

@@ -46,6 +46,7 @@ export function createPhase(periodMs: () => number): Phase {
   let window: { readonly end: number; readonly width: number } | undefined
   let last: { readonly atMs: number; readonly sign: string; readonly changed: boolean } | undefined
   let roundTripMs = 0
+  let deviationMs = 0
   let periods = 0
   let refreshes = 0
   // The due time of the newest refresh that a poll has shown.
@@ -105,7 +106,9 @@ export function createPhase(periodMs: () => number): Phase {
     looked(askedMs, answeredMs, sign) {
       // The block was read at some time in between.
       const atMs = (askedMs + answeredMs) / 2
-      roundTripMs += (answeredMs - askedMs - roundTripMs) / 4
+      const errorMs = answeredMs - askedMs - roundTripMs
+      roundTripMs += errorMs / 4
+      deviationMs += (Math.abs(errorMs) - deviationMs) / 4
       const changed = last !== undefined && last.sign !== sign
       if (last !== undefined) drift(Math.max(0, atMs - last.atMs))
       if (last !== undefined && changed) learn(last.atMs, atMs)
@@ -116,8 +119,9 @@ export function createPhase(periodMs: () => number): Phase {
       const period = periodMs()
       if (window === undefined) return startedMs + (isFast ? Math.min(FAST_MS, period) : period)
       const soonestMs = Math.max(nowMs, startedMs + APART_MS_MIN)
-      // The lead makes the node read the block right when it is there.
-      const lead = roundTripMs / 2 - 1
+      // The lead makes the node read the block right when it is there. A read that comes too early shows
+      // nothing, so the lead is shorter where round trips vary.
+      const lead = roundTripMs / 2 - deviationMs - 1
       const { width } = window
       const passed = window.end + Math.floor((soonestMs + lead - window.end) / period) * period
       const unchanged = last?.changed === false && last.atMs >= passed - SLACK_MS
