@@ -144,7 +144,7 @@ describe('concurrent signatures', () => {
       const begunMs = clock.now()
       const done: number[] = []
       for (let nonce = 0; nonce < 48; nonce++)
-        void account.signEnvelope(transfer(nonce)).then(() => done.push(nonce))
+        void Promise.resolve(account.signEnvelope(transfer(nonce))).then(() => done.push(nonce))
       await clock.run()
       expect(client.under.most).toBe(concurrency)
       expect(clock.now() - begunMs).toBe((48 / concurrency) * 50)

@@ -57,10 +57,10 @@ export function createTurns(clock: Pick<Clock, 'now' | 'setTimer'>): Turns {
     isSpent,
     room,
     next,
-    each(items, each) {
-      for (const [index, item] of items.entries()) {
+    each<T>(items: readonly T[], each: (item: T) => void) {
+      for (let index = 0; index < items.length; index++) {
         if (isSpent()) return rest(items, index, each)
-        each(item)
+        each(items[index] as T)
       }
       return undefined
     },

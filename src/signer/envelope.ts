@@ -37,7 +37,7 @@ export async function signedEnvelope(
   signature: Signature,
   { transaction, serializer }: Written,
 ): Promise<Uint8Array> {
-  const { r, chainId = 0 } = transaction as { r?: unknown; chainId?: number }
+  const { r, chainId } = transaction as { r?: unknown; chainId?: number }
   // If the transaction already has a signature, the serializer includes it, so a signature cannot be appended
   // to its bytes.
   const signed = r === undefined ? appendSignature(unsigned, signature, chainId) : undefined
@@ -61,10 +61,10 @@ function writerOf(serializer: Serializer | undefined): Serializer {
  * EIP-2930, EIP-1559 and EIP-7702 append yParity, r and s. A legacy envelope has v, r and s in place of
  * EIP-155's chain id and two empty items; without a chain id they are appended.
  */
-function appendSignature(
+export function appendSignature(
   unsigned: Uint8Array,
   { rs, yParity }: Signature,
-  chainId: number,
+  chainId = 0,
 ): Uint8Array | undefined {
   const first = unsigned[0] ?? 0
   const isTyped = first === 1 || first === 2 || first === 4

@@ -3,7 +3,13 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { TxlaneError } from '../errors/base.js'
 import type { EnvelopeSigner } from '../types/index.js'
 import { parse, type SigningEngine, sharedEngine } from './engine.js'
-import { plainUnsigned, type Serializer, signedEnvelope, unsignedEnvelope } from './envelope.js'
+import {
+  appendSignature,
+  plainUnsigned,
+  type Serializer,
+  signedEnvelope,
+  unsignedEnvelope,
+} from './envelope.js'
 import { bytesOf, hexOf } from './hex.js'
 import { localAccountOf } from './localAccount.js'
 
@@ -38,6 +44,8 @@ export function nativeAccount(privateKey: Hex): NativeAccount {
   return nativeAccountWith(privateKey, sharedEngine)
 }
 
+type Signed = { raw: Hex; hash: Hex }
+
 /** `nativeAccount` with a given engine. */
 export function nativeAccountWith(
   privateKey: Hex,
@@ -46,18 +54,41 @@ export function nativeAccountWith(
   const plain = plainAccount(privateKey)
   const key = hexToBytes(privateKey)
 
-  async function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
-    const signer = await engineOf()
-    if (signer === undefined) {
+  // The engine, once it was found.
+  let engine: SigningEngine | undefined
+
+  /** Nearly every transaction is signed at once, without a promise, because bursts sign thousands. */
+  function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
+    const signed = engine && signPlain(engine, transaction, serializer)
+    return signed ?? signAny(transaction, serializer)
+  }
+
+  function signPlain(
+    { sign, keccak }: SigningEngine,
+    transaction: TransactionSerializable,
+    serializer: Serializer | undefined,
+  ): Signed | undefined {
+    const unsigned = plainUnsigned(transaction, serializer)
+    // The transaction is serialised once, and hashed once for the signature.
+    const bytes = unsigned && appendSignature(unsigned, sign(keccak(unsigned), key), transaction.chainId)
+    return bytes && { raw: hexOf(bytes), hash: hexOf(keccak(bytes)) }
+  }
+
+  async function signAny(
+    transaction: TransactionSerializable,
+    serializer: Serializer | undefined,
+  ): Promise<Signed> {
+    engine = await engineOf()
+    if (engine === undefined) {
       const raw = await plain.signTransaction(transaction, serializer && { serializer })
       return { raw, hash: keccak256(raw) }
     }
-    // The transaction is serialised once, and hashed once for the signature.
-    const unsigned =
-      plainUnsigned(transaction, serializer) ?? (await unsignedEnvelope(transaction, serializer))
-    const signature = signer.sign(signer.keccak(unsigned), key)
+    const signed = signPlain(engine, transaction, serializer)
+    if (signed !== undefined) return signed
+    const unsigned = await unsignedEnvelope(transaction, serializer)
+    const signature = engine.sign(engine.keccak(unsigned), key)
     const bytes = await signedEnvelope(unsigned, signature, { transaction, serializer })
-    return { raw: hexOf(bytes), hash: hexOf(signer.keccak(bytes)) }
+    return { raw: hexOf(bytes), hash: hexOf(engine.keccak(bytes)) }
   }
 
   return localAccountOf({

@@ -354,9 +354,12 @@ export type EnvelopeSigner = {
    * signer from the signature.
    */
   readonly signsAs: Address
-  /** `hash` is the hash of the raw bytes, under which a node knows the transaction. */
+  /**
+   * Returns the signed bytes, or a promise for them. `hash` is the hash of the raw bytes, under which a node
+   * knows the transaction.
+   */
   signEnvelope(
     transaction: TransactionSerializable,
     serializer?: SerializeTransactionFn<TransactionSerializable> | undefined,
-  ): Promise<{ raw: Hex; hash: Hash }>
+  ): { raw: Hex; hash: Hash } | Promise<{ raw: Hex; hash: Hash }>
 }

@@ -26,6 +26,7 @@ import { noteGivenUp } from '../transaction/givenUp.js'
 import { toStored } from '../transaction/stored.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { emitStage } from '../transaction/transactionEvents.js'
+import { notifyReached } from '../transaction/waiters.js'
 import type { FinalityIndex } from './finality.js'
 
 type StagesContext = {
@@ -146,13 +147,15 @@ export function takeChanged({
 function createLiveStages(context: StagesContext) {
   const { lane, clock, changed } = context
 
-  function reach(transaction: Transaction, stage: Stage, back: boolean): void {
-    if (transaction.stage === stage) return
-    const before = transaction.stage
-    const up = !hasReached(transaction, stage) || before === 'queued'
-    if (!up && !back && before !== 'preconfirmed') return
-    moveTo(transaction, stage, clock)
-    if (up) emitStage(context, transaction)
+  /** True if it moves to the stage. `isTakenBack`: its block has left the chain. */
+  function movesTo(transaction: Transaction, stage: Stage, isTakenBack: boolean): boolean {
+    if (transaction.stage === stage) return false
+    return isUp(transaction, stage) || isTakenBack || transaction.stage === 'preconfirmed'
+  }
+
+  function moved(transaction: Transaction, wasUp: boolean): void {
+    notifyReached(transaction)
+    if (wasUp) emitStage(context, transaction)
     if (!transaction.watchedRemotely) return
     changed.add(transaction)
     lane.journal.touch()
@@ -171,15 +174,18 @@ function createLiveStages(context: StagesContext) {
       accepted ||= attempt.accepted
     }
     if (own === undefined) return bindTo(transaction, after.nonce)
+    const reached = preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed'
+    const up = isUp(transaction, reached)
+    const stage = movesTo(transaction, reached, before?.state === 'used') ? reached : undefined
     const { hash } = own
-    if (signedIn(transaction, after, { hash, isRestored: before === undefined }, clock))
+    if (signedIn(transaction, after, { hash, isRestored: before === undefined, stage }, clock))
       changed.add(transaction)
-    reach(
-      transaction,
-      preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed',
-      before?.state === 'used',
-    )
+    if (stage !== undefined) moved(transaction, up)
   }
+}
+
+function isUp(transaction: Transaction, stage: Stage): boolean {
+  return !hasReached(transaction, stage) || transaction.stage === 'queued'
 }
 
 /** Moves a transaction to `sealed` when a block uses its nonce, and back when that block leaves the chain. */
@@ -222,13 +228,12 @@ function createUsedStages(context: StagesContext, finalityIndex: FinalityIndex):
       if (after.by.kind !== 'claim' || after.at === undefined) return
       const transaction = transactions.get(after.by.claim)
       if (transaction === undefined || hasFailed(transaction)) return
-      executedIn(transaction, after, after.by.hash, clock)
+      const isNew = executedIn(transaction, after, after.by.hash, clock)
       finalityIndex.add(transaction)
       changed.add(transaction)
-      if (!hasReached(transaction, 'sealed')) {
-        moveTo(transaction, 'sealed', clock)
-        emitStage(context, transaction)
-      }
+      if (!isNew) return
+      notifyReached(transaction)
+      emitStage(context, transaction)
     },
     takeBack,
   }

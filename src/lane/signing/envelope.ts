@@ -80,7 +80,8 @@ function signerOf(account: LocalAccount): SignEnvelope {
   if (signEnvelope)
     return (transaction, serializer) => {
       try {
-        return Promise.resolve(signEnvelope(transaction, serializer)).catch(failed)
+        const signing = signEnvelope(transaction, serializer)
+        return 'raw' in signing ? signing : Promise.resolve(signing).catch(failed)
       } catch (error) {
         return failed(error)
       }

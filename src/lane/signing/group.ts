@@ -7,7 +7,7 @@ import type { Turns } from '../../platform/turns.js'
  */
 export type SigningGroup = {
   /** Resolves to the result of `start`. The `start` functions are called in the order of the requests. */
-  sign<T>(start: () => Promise<T>): Promise<T>
+  sign<T>(start: () => T | Promise<T>): Promise<T>
   /**
    * Resolves once every signature of the batch has started, and those of this process are done. Undefined if
    * there is no batch.
@@ -16,7 +16,8 @@ export type SigningGroup = {
 }
 
 export function createSigningGroup(turns: Turns): SigningGroup {
-  const waiting: (() => Promise<void>)[] = []
+  // Each returns undefined if the signature is done when it returns.
+  const waiting: (() => Promise<void> | undefined)[] = []
   // Signatures under way that took longer than the turn in which they started.
   let elsewhere = 0
   let whole: Promise<void> | undefined
@@ -25,7 +26,7 @@ export function createSigningGroup(turns: Turns): SigningGroup {
     for (let start = waiting.shift(); start !== undefined; start = waiting.shift()) {
       if (turns.isSpent()) await turns.room()
       const signing = start()
-      if (elsewhere === 0 && (await endsInTurn(signing))) continue
+      if (signing === undefined || (elsewhere === 0 && (await endsInTurn(signing)))) continue
       elsewhere++
       void signing.then(() => elsewhere--)
     }
@@ -39,12 +40,15 @@ export function createSigningGroup(turns: Turns): SigningGroup {
   return {
     sign(start) {
       return new Promise((resolve, reject) => {
-        waiting.push(async () => {
+        waiting.push(() => {
           try {
-            resolve(await start())
+            const signing = start()
+            if (signing instanceof Promise) return signing.then(resolve, reject)
+            resolve(signing)
           } catch (error) {
             reject(error)
           }
+          return undefined
         })
         // Starts in a microtask, so that all requests of one event-loop turn are in the same batch.
         whole ??= Promise.resolve().then(run)

@@ -75,41 +75,55 @@ function placeOf(
   return boundFields({ nonce, hash }, newAttempts ?? attemptsOf(record))
 }
 
-/**
- * Its newest attempt in this slot has this hash. Returns true if another one was the newest before.
- * `isRestored`: the slot was read from the store.
- */
+/** Its newest attempt in a slot. */
+type Own = {
+  readonly hash: Hash
+  /** The slot was read from the store. */
+  readonly isRestored: boolean
+  /** The stage to which it moves; undefined if its stage remains. The caller notifies the waiters. */
+  readonly stage?: Stage | undefined
+}
+
+/** Its newest attempt in this slot has this hash. Returns true if another one was the newest before. */
 export function signedIn(
   transaction: Transaction,
   slot: Pick<Slot, 'nonce' | 'attempts'>,
-  { hash, isRestored }: { readonly hash: Hash; readonly isRestored: boolean },
+  { hash, isRestored, stage }: Own,
   clock: WallClock,
 ): boolean {
   const { record } = transaction
   const attempts = attemptsWith(record, slot, isRestored ? undefined : clock)
   const isNews = record.hash !== hash
-  if (attempts === undefined && !isNews && record.nonce === slot.nonce) return false
+  const isSame = attempts === undefined && !isNews && record.nonce === slot.nonce
+  if (isSame && stage === undefined) return false
   const changes = placeOf(record, slot.nonce, hash, attempts)
-  if (isNews) changes.updatedAtMs = clock.wallNow()
+  if (stage !== undefined) changes.stage = stage
+  if (isNews || stage !== undefined) changes.updatedAtMs = clock.wallNow()
   change(transaction, changes)
   return isNews
 }
 
-/** The attempt with this hash executed in the block of the slot. The stage is changed separately, by `moveTo`. */
+/**
+ * The attempt with this hash executed in the block of the slot. Its stage is at least `sealed`. Returns true
+ * if it was an earlier one before; the caller notifies the waiters.
+ */
 export function executedIn(
   transaction: Transaction,
   slot: Used,
   hash: Hash | undefined,
   clock: WallClock,
-): void {
+): boolean {
   const { record } = transaction
+  const isNew = !hasReached(record, 'sealed')
   const changes = placeOf(record, slot.nonce, hash, attemptsWith(record, slot, undefined))
   changes.block = slot.at
-  if (record.hash !== hash) changes.updatedAtMs = clock.wallNow()
+  if (isNew) changes.stage = 'sealed'
+  if (isNew || record.hash !== hash) changes.updatedAtMs = clock.wallNow()
   // A transaction that was read from the store may have received its verdict in an earlier process.
   if (slot.settled) changes.verdict = 'landed'
   change(transaction, changes)
   transaction.isBlockWalked = true
+  return isNew
 }
 
 /** The block in which it executed has left the chain. */
