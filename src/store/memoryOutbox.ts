@@ -100,6 +100,6 @@ function newOutbox(): Outbox {
     isKnown: false,
     read: new Map(),
     deliveries: new Map(),
-    counts: { told: 0, open: 0, dead: 0 },
+    counts: { delivered: 0, open: 0, dead: 0 },
   }
 }
