@@ -90,12 +90,15 @@ async function openPostgres(format: number): Promise<Opened> {
   await postgresTables(raw, schema, format)
   return {
     store: postgresStore({ connectionString: server.connectionString, schema }),
-    query: async ({ postgres }) =>
-      (
-        (await raw.query(`SET search_path TO ${schema}; ${postgres}`)) as unknown as {
-          rows: Record<string, unknown>[]
-        }[]
-      ).at(-1)?.rows ?? [],
+    async query({ postgres }) {
+      const client = await raw.connect()
+      try {
+        await client.query(`SET search_path TO ${schema}`)
+        return (await client.query(postgres)).rows
+      } finally {
+        client.release()
+      }
+    },
   }
 }
 
@@ -109,11 +112,7 @@ describe.each(
 )('%s of format %i', (_, __, open) => {
   async function withStore(work: (store: Store, query: Opened['query']) => Promise<void>): Promise<void> {
     const { store, query } = await open()
-    try {
-      await work(store, query)
-    } finally {
-      await store.close()
-    }
+    await withOpened(store, () => work(store, query))
   }
   const sequenced = [...richTransactions(lane), transactionIn(lane, 'told'), transactionIn(lane, 'dead')].map(
     (transaction, index) => ({ ...transaction, sequence: index + 1 }),
@@ -214,6 +213,30 @@ describe.each(
       expect([waiting, dead]).toEqual([1, 1])
     }))
 })
+
+it('the migration of PostgreSQL tables writes only the deliveries that wait, not the many others', async () => {
+  const schema = `former_${++schemas}`
+  await postgresTables(raw, schema, 7)
+  const writers = async () =>
+    (await raw.query(`SELECT id, xmin::text AS writer FROM ${schema}.deliveries ORDER BY id`)).rows
+  const [dead, full, told] = await writers()
+  await withOpened(postgresStore({ connectionString: server.connectionString, schema }), async (store) => {
+    expect((await store.readOutbox('orders')).open).toBe(1)
+    expect(await writers()).toEqual([
+      { id: 'dead', writer: expect.not.stringMatching(`^${dead?.writer}$`) },
+      { id: 'full', writer: expect.not.stringMatching(`^${full?.writer}$`) },
+      told,
+    ])
+  })
+})
+
+async function withOpened(store: Store, work: (store: Store) => Promise<void>): Promise<void> {
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+  }
+}
 
 function byKey<t>(items: readonly t[], keyOf: (item: t) => string | number): t[] {
   return [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
