@@ -166,7 +166,7 @@ function outstandingDueAt(state: DeliveryState): number {
   // The count of an open request will bring the same information.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
   if (suspect && !isComing) due.push(suspect.atMs + state.lagMs)
-  if (open.length === 0 && count.readAtMs < toldAt(state)) due.push(toldAt(state) + state.lagMs)
+  if (open.length === 0 && count.readAtMs < coversAllFrom(state)) due.push(coversAllFrom(state) + state.lagMs)
   for (const request of open)
     if (count.readAtMs < overdueAt(state, request)) due.push(overdueAt(state, request))
   return Math.min(NEVER, ...due)
@@ -176,7 +176,7 @@ function outstandingDueAt(state: DeliveryState): number {
  * The earliest request time of a count that covers all outstanding nonces: after all answers, and after each
  * block.
  */
-const toldAt = ({ count, sealed, answeredAtMs, refreshedAtMs }: DeliveryState): number =>
+const coversAllFrom = ({ count, sealed, answeredAtMs, refreshedAtMs }: DeliveryState): number =>
   count.readSealed < sealed ? Math.max(answeredAtMs, refreshedAtMs) : answeredAtMs
 
 export function noteAsked({ count }: DeliveryState, nowMs: number): void {

@@ -146,8 +146,8 @@ const CALLS_MIN = 5
  * The fraction of all requests, and the number of consecutive ones, that may be refused without a conclusion.
  * A partly refused request counts as its refused fraction.
  */
-const STRAY_SHARE = 1 / 100
-const STRAYS_MAX = 2
+const UNRELATED_SHARE = 1 / 100
+const UNRELATED_MAX = 2
 
 function createRequestMeters(limits: BudgetLimits): RequestMeters {
   const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
@@ -206,7 +206,7 @@ function createRequestMeters(limits: BudgetLimits): RequestMeters {
     ended(request) {
       const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
       const share = refused / size
-      unrelatedDenials = Math.min(STRAYS_MAX, unrelatedDenials + STRAY_SHARE * (1 - share))
+      unrelatedDenials = Math.min(UNRELATED_MAX, unrelatedDenials + UNRELATED_SHARE * (1 - share))
       if (refused < size) {
         requests.passed(1, atMs)
         calls.passed(size - refused, atMs)

@@ -27,7 +27,7 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     case 'evidence': {
       if (slot.by.kind !== 'unproven') return ignored(slot, event)
       const by = { kind: 'other' as const, hash: event.hash }
-      return { row: 27, slot: slotWith(slot, { by, at: event.block }), actions: toldOf(event) }
+      return { row: 27, slot: slotWith(slot, { by, at: event.block }), actions: emitForeign(event) }
     }
     case 'resolve':
       return resolve(slot, event)
@@ -267,11 +267,11 @@ const reclaims = (claims: readonly string[]): SlotAction[] =>
 /** Row 25: a witness shows that none of our transactions used the nonce. */
 export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {
   const by: UsedBy = { kind: 'other', hash: event.hash }
-  return { row, slot: used(slot, by, event.block), actions: toldOf(event) }
+  return { row, slot: used(slot, by, event.block), actions: emitForeign(event) }
 }
 
 /** An authorization of our own uses a nonce that was reserved for it: no event is emitted. */
-export function toldOf(event: Evidence): readonly SlotAction[] {
+export function emitForeign(event: Evidence): readonly SlotAction[] {
   return event.authorized ? [] : [{ do: 'emit', event: 'foreign' }]
 }
 

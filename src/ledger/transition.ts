@@ -1,9 +1,9 @@
 import { ignored, noted, type SlotAction, type SlotEvent, type Transition } from './event.js'
 import { fromOutcome, sentOnceMore, speedUp, stuck, withAttempt } from './sendOutcome.js'
 import {
+  emitForeign,
   fromUsed,
   outsideCommitted,
-  toldOf,
   used,
   usedBy,
   usedByOther,
@@ -184,7 +184,7 @@ function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       const again: SlotAction = { do: 'queueAgain', claim }
       if (event.type === 'evidence') {
         const by = { kind: 'other' as const, hash: event.hash }
-        return { row: 7, slot: used(slot, by, event.block), actions: [...toldOf(event), again] }
+        return { row: 7, slot: used(slot, by, event.block), actions: [...emitForeign(event), again] }
       }
       const by = whose(slot, event.hash)
       const reported: SlotAction = { do: 'emit', event: by.kind === 'noop' ? 'sealed' : 'foreign' }

@@ -3,7 +3,7 @@ import type { StoredDelivery } from '../types/outbox.js'
 import type { Store, StoredTransaction } from '../types/store.js'
 import type { Failure } from './deliveryError.js'
 import { createHandlerCalls, type HandlerCalls } from './handlerCalls.js'
-import { advance, reopened, withHeard } from './news.js'
+import { advance, asDelivered, reopened } from './news.js'
 import type { OutboxEnvironment, OutboxSettings } from './options.js'
 import { createTasks, createTurns, type Task, type Tasks, type Turn } from './tasks.js'
 import type { Writer } from './writer.js'
@@ -154,7 +154,7 @@ function createTaskRunner(parts: TaskRunnerParts): RunTask {
         return accepted
       }
       if (!(await settle(task, advance(task.delivery, record, wanted)))) return accepted
-      if (task.delivery.state === 'told') {
+      if (task.delivery.state === 'delivered') {
         if (task.changed) continue
         tasks.drop(task)
         return accepted
@@ -167,7 +167,7 @@ function createTaskRunner(parts: TaskRunnerParts): RunTask {
         return false
       }
       accepted = true
-      if (!(await settle(task, advance(withHeard(task.delivery), record, wanted)))) return accepted
+      if (!(await settle(task, advance(asDelivered(task.delivery), record, wanted)))) return accepted
     }
     return accepted
   }

@@ -2,7 +2,7 @@ import { keccak256, stringToBytes } from 'viem'
 import { isTxlaneError } from '../errors/base.js'
 import { recordOf } from '../lane/transaction/record.js'
 import { fromStored } from '../lane/transaction/stored.js'
-import { keptReason } from '../lane/transaction/waitingFor.js'
+import { storedReason } from '../lane/transaction/waitingFor.js'
 import type { Clock } from '../platform/clock.js'
 import type { TxRecord } from '../types/index.js'
 import type { StoredDelivery } from '../types/outbox.js'
@@ -87,7 +87,7 @@ function deliveryOf(name: string, delivery: StoredDelivery, stored: StoredTransa
     stage: next?.stage as DeliveryStage,
     number: count + 1,
     attempt: tries + 1,
-    tx: recordOf(transaction, keptReason(transaction)),
+    tx: recordOf(transaction, storedReason(transaction)),
   }
 }
 

@@ -25,7 +25,7 @@ function outboxOf({ environment, store, sender }: Process, options: Partial<Outb
       ...rest,
     },
   )
-  return { outbox, deliveries, told: () => deliveries.map(({ tx, stage }) => `${tx.id}:${stage}`) }
+  return { outbox, deliveries, received: () => deliveries.map(({ tx, stage }) => `${tx.id}:${stage}`) }
 }
 
 const ids = Array.from({ length: 12 }, (_, index) => `order ${index}`)
@@ -38,16 +38,16 @@ describe('transactions without a waiting caller', () => {
     await using processes = await openProcesses()
     const { lane } = processes
     const [first] = await processes.pair()
-    const { outbox, told, deliveries } = outboxOf(first)
+    const { outbox, received, deliveries } = outboxOf(first)
     await lane.settle(outbox.ready())
     await lane.settle(queueAll(first))
-    await lane.until(() => told().length >= ids.length)
-    expect(told().toSorted()).toEqual(all('sealed'))
+    await lane.until(() => received().length >= ids.length)
+    expect(received().toSorted()).toEqual(all('sealed'))
     for (const { tx } of deliveries) {
       expect(tx).toMatchObject({ status: 'success', costs: { gasUsed: '21000' } })
     }
-    await lane.until(() => told().length >= 2 * ids.length, 1_200_000)
-    expect(told().slice(ids.length).toSorted()).toEqual(all('finalized'))
+    await lane.until(() => received().length >= 2 * ids.length, 1_200_000)
+    expect(received().slice(ids.length).toSorted()).toEqual(all('finalized'))
     await lane.settle(outbox.close())
   })
 
@@ -69,10 +69,10 @@ describe('transactions without a waiting caller', () => {
     await lane.settle(queueAll(first))
     await lane.until(() => killed)
     expect(former.deliveries.length).toBeLessThan(ids.length)
-    await lane.until(() => next.told().length >= ids.length)
-    expect(next.told().toSorted()).toEqual(all('sealed'))
+    await lane.until(() => next.received().length >= ids.length)
+    expect(next.received().toSorted()).toEqual(all('sealed'))
     await lane.clock.advance(30_000)
-    expect(next.told()).toHaveLength(ids.length)
+    expect(next.received()).toHaveLength(ids.length)
     const keys = new Map(next.deliveries.map(({ tx, key }) => [tx.id, key]))
     for (const { tx, key } of former.deliveries) expect(keys.get(tx.id)).toBe(key)
     first.thaw()
@@ -83,7 +83,9 @@ describe('transactions without a waiting caller', () => {
     await using processes = await openProcesses()
     const { lane } = processes
     const [first] = await processes.pair()
-    const { outbox, told, deliveries } = outboxOf(first, { stages: ['failed', 'cancelled', 'superseded'] })
+    const { outbox, received, deliveries } = outboxOf(first, {
+      stages: ['failed', 'cancelled', 'superseded'],
+    })
     await lane.settle(outbox.ready())
     first.sender.pause()
     const [late, gone] = await lane.settle(
@@ -97,8 +99,8 @@ describe('transactions without a waiting caller', () => {
       ]),
     )
     await lane.settle(Promise.all([gone.cancel(), late.wait('sealed').catch(() => {})]))
-    await lane.until(() => told().length === 2)
-    expect(told().toSorted()).toEqual(['gone:cancelled', 'late:failed'])
+    await lane.until(() => received().length === 2)
+    expect(received().toSorted()).toEqual(['gone:cancelled', 'late:failed'])
     expect(deliveries.find(({ tx }) => tx.id === 'late')?.tx.error).toMatchObject({
       code: 'EXPIRED',
       fate: 'notExecuted',
@@ -111,14 +113,14 @@ describe('transactions without a waiting caller', () => {
     await using processes = await openProcesses({ lossDepth: 12 })
     const { lane } = processes
     const [first] = await processes.pair()
-    const { outbox, told, deliveries } = outboxOf(first, { stages: ['sealed'] })
+    const { outbox, received, deliveries } = outboxOf(first, { stages: ['sealed'] })
     await lane.settle(outbox.ready())
     await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
-    await lane.until(() => told().length === 1)
+    await lane.until(() => received().length === 1)
     await lane.blocks(2)
     lane.chain.reorg({ depth: 4, drops: () => true })
-    await lane.until(() => told().length >= 3)
-    expect(told()).toEqual(['a:sealed', 'a:reorged', 'a:sealed'])
+    await lane.until(() => received().length >= 3)
+    expect(received()).toEqual(['a:sealed', 'a:reorged', 'a:sealed'])
     const [before, , after] = deliveries.map(({ tx }) => tx.block?.hash)
     expect(after).not.toBe(before)
     await lane.settle(outbox.close())

@@ -18,7 +18,7 @@ export type OutboxLog = {
 }
 
 /** The first failures may come from a restart of the receiver. */
-const TRIES_TOLD_FROM = 3
+const TRIES_LOGGED_FROM = 3
 
 type Line = {
   readonly level: 'warn' | 'error'
@@ -43,7 +43,7 @@ export function createLog(
     failed({ id, chain: { chainId }, next, tries, failure: reason }, restMs) {
       const fields = { id, chainId, stage: next?.stage, tries, reason }
       if (restMs !== undefined) {
-        if (tries < TRIES_TOLD_FROM) return
+        if (tries < TRIES_LOGGED_FROM) return
         const message = 'a delivery fails, and is tried again'
         return repeats.note({ level: 'warn', fields: { ...fields, restMs: Math.round(restMs) }, message })
       }

@@ -16,7 +16,7 @@ function depthOf({ stage, verdict }: Reached): number {
   return verdict === 'landed' ? 2 : 1
 }
 
-const depthTold = ({ stage }: DeliveredStage) => EXECUTED.indexOf(stage as OutboxStage) + 1
+const depthDelivered = ({ stage }: DeliveredStage) => EXECUTED.indexOf(stage as OutboxStage) + 1
 
 /**
  * The next stage to deliver after the delivered ones. On the way up no stage is skipped, however far the
@@ -24,31 +24,33 @@ const depthTold = ({ stage }: DeliveredStage) => EXECUTED.indexOf(stage as Outbo
  * wanted, else by `reorged`.
  */
 function newsOf(
-  toldBefore: DeliveredStage | undefined,
+  before: DeliveredStage | undefined,
   record: Reached,
   wanted: ReadonlySet<OutboxStage>,
 ): DeliveredStage | undefined {
   const life = record.life ?? 0
   // Deliveries from before a restart of the id do not count.
-  const told = toldBefore?.life === life ? toldBefore : undefined
+  const delivered = before?.life === life ? before : undefined
   const depth = depthOf(record)
   const block = record.block?.hash
   const of = (stage: DeliveryStage): DeliveredStage =>
     depth > 0 && block !== undefined ? { stage, life, block } : { stage, life }
 
   if (depth > 0) {
-    const isElsewhere = told?.block !== undefined && block !== undefined && told.block !== block
-    const from = told === undefined || isElsewhere ? 0 : depthTold(told)
+    const isElsewhere = delivered?.block !== undefined && block !== undefined && delivered.block !== block
+    const from = delivered === undefined || isElsewhere ? 0 : depthDelivered(delivered)
     const next = EXECUTED.slice(from, depth).find((stage) => wanted.has(stage))
     if (next) return of(next)
-    const isWrong = told !== undefined && (ENDED.has(told.stage) || (isElsewhere && depthTold(told) > depth))
+    const isWrong =
+      delivered !== undefined &&
+      (ENDED.has(delivered.stage) || (isElsewhere && depthDelivered(delivered) > depth))
     return isWrong ? of('reorged') : undefined
   }
   if (ENDED.has(record.stage)) {
-    if (told?.stage === record.stage) return undefined
+    if (delivered?.stage === record.stage) return undefined
     if (wanted.has(record.stage as OutboxStage)) return of(record.stage as OutboxStage)
   }
-  const isTakenBack = told !== undefined && told.stage !== 'reorged'
+  const isTakenBack = delivered !== undefined && delivered.stage !== 'reorged'
   return isTakenBack ? of('reorged') : undefined
 }
 
@@ -57,14 +59,14 @@ export function isSameNews(a: DeliveredStage | undefined, b: DeliveredStage | un
 }
 
 /** The receiver has seen `next`, or may have: from here on it counts as delivered. */
-export function withHeard({ chain, id, next, told, count }: StoredDelivery): StoredDelivery {
-  const heard = next ?? told
-  return { chain, id, state: 'told', ...(heard && { told: heard }), count: count + 1, tries: 0 }
+export function asDelivered({ chain, id, next, delivered, count }: StoredDelivery): StoredDelivery {
+  const last = next ?? delivered
+  return { chain, id, state: 'delivered', ...(last && { delivered: last }), count: count + 1, tries: 0 }
 }
 
 /** The delivery without its failures. */
-export function reopened({ chain, id, told, next, count }: StoredDelivery): StoredDelivery {
-  return { chain, id, state: 'open', ...(told && { told }), ...(next && { next }), count, tries: 0 }
+export function reopened({ chain, id, delivered, next, count }: StoredDelivery): StoredDelivery {
+  return { chain, id, state: 'open', ...(delivered && { delivered }), ...(next && { next }), count, tries: 0 }
 }
 
 /**
@@ -76,10 +78,10 @@ export function advance(
   record: Reached,
   wanted: ReadonlySet<OutboxStage>,
 ): StoredDelivery {
-  const { next, told } = delivery
-  const news = newsOf(told, record, wanted)
-  if (next !== undefined && !isSameNews(news, next)) return advance(withHeard(delivery), record, wanted)
+  const { next, delivered } = delivery
+  const news = newsOf(delivered, record, wanted)
+  if (next !== undefined && !isSameNews(news, next)) return advance(asDelivered(delivery), record, wanted)
   if (next !== undefined) return delivery
   if (news !== undefined) return { ...delivery, state: 'open', next: news }
-  return delivery.state === 'told' ? delivery : { ...delivery, state: 'told' }
+  return delivery.state === 'delivered' ? delivery : { ...delivery, state: 'delivered' }
 }

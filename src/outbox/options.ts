@@ -25,7 +25,7 @@ export type OutboxSettings = {
 }
 
 const STAGES: readonly OutboxStage[] = ['sealed', 'settled', 'finalized', 'failed', 'cancelled', 'superseded']
-const TOLD_BY_DEFAULT = STAGES.filter((stage) => stage !== 'settled')
+const DELIVERED_BY_DEFAULT = STAGES.filter((stage) => stage !== 'settled')
 const NAME_CHARS_MAX = 100
 const CONCURRENCY_MAX = 1_000
 const RETRY_MAX_MS = 300_000
@@ -86,7 +86,7 @@ export function settingsOf(options: OutboxOptions): OutboxSettings {
 }
 
 function wantedOf(stages: unknown): ReadonlySet<OutboxStage> {
-  if (stages === undefined) return new Set(TOLD_BY_DEFAULT)
+  if (stages === undefined) return new Set(DELIVERED_BY_DEFAULT)
   if (!Array.isArray(stages) || stages.length === 0) throw invalid('stages', stages, 'an array of stages')
   for (const [index, stage] of stages.entries()) {
     if (stage === undefined) throw invalid(`stages[${index}]`, stage, `one of ${STAGES.join(', ')}`)

@@ -154,14 +154,14 @@ describe('two processes with one name', () => {
     await put('a', FINALIZED)
     await clock.advance(3_000)
     expect(second.calls).toEqual(['a:sealed', 'a:finalized'])
-    const told = await kept('a')
+    const delivered = await kept('a')
     // Its write is in transit when it wakes up.
     accept()
     await clock.settle()
     first.cont()
     await clock.advance(60_000)
     expect(first.calls).toEqual(['a:sealed'])
-    expect(await kept('a')).toEqual(told)
+    expect(await kept('a')).toEqual(delivered)
     expect((await first.outbox.snapshot()).delivers).toBe(false)
   })
 
@@ -210,7 +210,8 @@ describe('a failing store', () => {
     const store: Store = {
       ...inner,
       async writeOutbox(lease, change) {
-        if (change.deliveries.some(({ state }) => state === 'told') && failures++ < 3) throw new Error('down')
+        if (change.deliveries.some(({ state }) => state === 'delivered') && failures++ < 3)
+          throw new Error('down')
         return inner.writeOutbox(lease, change)
       },
     }
@@ -220,7 +221,7 @@ describe('a failing store', () => {
     await clock.advance(10_000)
     expect(failures).toBe(4)
     expect(first.calls).toEqual(['a:sealed'])
-    expect(await kept('a')).toMatchObject({ state: 'told', told: { stage: 'sealed' } })
+    expect(await kept('a')).toMatchObject({ state: 'delivered', delivered: { stage: 'sealed' } })
     await settle(first.outbox.close())
   })
 

@@ -110,7 +110,7 @@ export function createReader(parts: ReaderParts): Reader {
     const byId = new Map(kept.map((one) => [one.id, one]))
     return others.flatMap((record) => {
       const { id } = record
-      const before = byId.get(id) ?? { chain, id, state: 'told', count: 0, tries: 0 }
+      const before = byId.get(id) ?? { chain, id, state: 'delivered', count: 0, tries: 0 }
       const delivery = changedBy(before, record)
       return delivery === before ? [] : [{ delivery, record }]
     })
@@ -122,7 +122,7 @@ export function createReader(parts: ReaderParts): Reader {
    */
   function changedBy(before: StoredDelivery, record: StoredTransaction): StoredDelivery {
     const delivery = advance(before, record, wanted)
-    if (delivery.state === 'told') return delivery
+    if (delivery.state === 'delivered') return delivery
     const refused = worker.withoutRoom(delivery, record.group)
     if (refused) return refused
     return isSameNews(delivery.next, before.next) ? reopened(delivery) : delivery

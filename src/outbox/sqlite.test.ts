@@ -50,7 +50,7 @@ test('after a restart accepted deliveries are not repeated, and the others are m
   await expect.poll(() => calls.length, { timeout: 20_000 }).toBe(2)
   await expect
     .poll(async () => (await lanes.deliveries('orders', { chain: CHAIN, ids: ['a'] }))[0]?.state)
-    .toBe('told')
+    .toBe('delivered')
   await first.close()
   await ours.close()
 

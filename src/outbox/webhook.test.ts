@@ -340,6 +340,6 @@ test('an outbox posts until the receiver accepts, in order, with one key', async
   expect((await outbox.snapshot()).waiting).toBe(0)
   const { chainId, genesisHash } = LANE
   expect(await store.deliveries('orders', { chain: { chainId, genesisHash }, ids: ['a'] })).toMatchObject([
-    { state: 'told', count: 2 },
+    { state: 'delivered', count: 2 },
   ])
 })

@@ -46,7 +46,7 @@ export function createWriter(parts: {
   }
 
   async function once(): Promise<void> {
-    const [lanes, puts, told] = [read, deliveries, waiting]
+    const [lanes, puts, written] = [read, deliveries, waiting]
     read = new Map()
     deliveries = new Map()
     waiting = []
@@ -56,7 +56,7 @@ export function createWriter(parts: {
       // The changes that arrived meanwhile are newer.
       read = new Map([...lanes, ...read])
       deliveries = new Map([...puts, ...deliveries])
-      waiting = [...told, ...waiting]
+      waiting = [...written, ...waiting]
       if (isTxlaneError(error) && error.code === 'LEASE_LOST') return stopWith(lost)
       if (stopped) return stop()
       noted(error)
@@ -66,7 +66,7 @@ export function createWriter(parts: {
     }
     failures = 0
     noted(undefined)
-    for (const resolve of told) resolve(true)
+    for (const resolve of written) resolve(true)
   }
 
   function stopWith(then: () => void): void {

@@ -216,11 +216,11 @@ function createStandbyAdmission(
   return {
     counts,
     refusal,
-    add(request, sendOptions, target, { kept, failed }) {
+    add(request, sendOptions, target, { persisted, failed }) {
       const caller: Caller = {
-        kept(transaction) {
+        persisted(transaction) {
           notify.persisted(transaction)
-          kept(transaction)
+          persisted(transaction)
         },
         failed,
       }

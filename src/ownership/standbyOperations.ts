@@ -6,7 +6,7 @@ import type { Transaction } from '../lane/transaction/transaction.js'
 import type { TxOperations } from '../lane/transaction/tx.js'
 import { txError } from '../lane/transaction/txError.js'
 import { rejectSenders } from '../lane/transaction/waiters.js'
-import { keptReason } from '../lane/transaction/waitingFor.js'
+import { storedReason } from '../lane/transaction/waitingFor.js'
 import type { Fees } from '../ledger/fees.js'
 import type { CancelResult } from '../types/index.js'
 import type { LaneCommand } from '../types/store.js'
@@ -46,7 +46,7 @@ export function createStandbyOperations(parts: {
       rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
       void post(transaction.id, { kind: 'abort' }).catch(parts.failed)
     },
-    waitingFor: keptReason,
+    waitingFor: storedReason,
     // Only the leader may write.
     keep() {},
     /** The leader has the bytes. */

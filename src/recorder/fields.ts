@@ -57,7 +57,7 @@ export function createFields(reported: WeakMap<Tx, string> = new WeakMap()): Fie
 
 function txFields(tx: Tx, reported: WeakMap<Tx, string>): EventFields {
   const { id, stage, nonce, hash } = tx
-  const attempts = untold(tx, reported)
+  const attempts = unrecorded(tx, reported)
   return {
     id,
     stage,
@@ -67,7 +67,7 @@ function txFields(tx: Tx, reported: WeakMap<Tx, string>): EventFields {
   }
 }
 
-function untold(tx: Tx, reported: WeakMap<Tx, string>): readonly RecordedAttempt[] {
+function unrecorded(tx: Tx, reported: WeakMap<Tx, string>): readonly RecordedAttempt[] {
   const { attempts } = tx
   const newest = attempts.at(-1)
   const last = reported.get(tx)

@@ -39,7 +39,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   let writingBytes = 0
   let writingLines = 0
   let dropped = 0
-  let untold = 0
+  let unreported = 0
   let stopped = false
   let timer: CancelTimer | undefined
   let writing: Promise<void> | undefined
@@ -48,7 +48,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     if (stopped) return count()
     const bytes = Buffer.byteLength(line) + 1
     if (waitingBytes + writingBytes + bytes > bufferBytesMax) return count()
-    tellMissing()
+    reportMissing()
     take(line, bytes)
     if (waitingBytes >= CHUNK_BYTES) start()
     // Set only while lines are waiting. It keeps the process alive, because they are unfinished work.
@@ -62,13 +62,13 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
 
   function count(): void {
     dropped++
-    untold++
+    unreported++
   }
 
-  function tellMissing(): void {
-    if (untold === 0) return
-    const line = options.missing(untold)
-    untold = 0
+  function reportMissing(): void {
+    if (unreported === 0) return
+    const line = options.missing(unreported)
+    unreported = 0
     take(line, Buffer.byteLength(line) + 1)
   }
 
@@ -119,7 +119,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
 
   let closing: Promise<void> | undefined
   async function close(): Promise<void> {
-    if (!stopped) tellMissing()
+    if (!stopped) reportMissing()
     await flush()
     stopped = true
     timer?.()

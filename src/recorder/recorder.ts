@@ -87,7 +87,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     ...settings,
     opening: () => [header(), ...[...followed.values()].map(({ opening }) => opening())],
     missing: (count) => text({ at: clock.wallNow(), event: 'dropped', count }),
-    failed: tellFailure,
+    failed: reportFailure,
   })
   // An incomplete last line stays a line by itself.
   writer.write(`${file.torn ? '\n' : ''}${header()}`)
@@ -148,7 +148,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     await writer.close()
   }
 
-  function tellFailure(cause: unknown): void {
+  function reportFailure(cause: unknown): void {
     for (const { off } of followed.values()) off()
     const error = new TxlaneError('The recording cannot be written any more, and has stopped.', {
       code: 'STORE',

@@ -2,11 +2,11 @@ import type { Hex } from 'viem'
 import {
   isAboveAccount,
   matchMessage,
+  mentionsRateLimit,
+  mentionsRevert,
   nonceHint,
   nonceMaxHint,
   normalise,
-  tellsOfRateLimit,
-  tellsOfRevert,
 } from './matchMessage.js'
 import type { SendOutcome, SendReason } from './outcome.js'
 import type { RpcReply } from './port.js'
@@ -46,7 +46,7 @@ export function classifySendError(error: unknown, options?: ClassifySendErrorOpt
   const statements = readStatements(error)
   if (statements.some(({ kind }) => WORDLESS.has(kind))) return unknown()
   if (isBareHttp(error)) return byCode(statements) ?? unknown()
-  if (statements.some(tellsRevert)) return unknown()
+  if (statements.some(reportsRevert)) return unknown()
   const outcome = byMessage(statements) ?? byCode(statements) ?? unknown()
   if (statements.some(notTheNodesWord)) return unknown(outcome.reason)
   return options?.resend === true && outcome.outcome === 'intrinsic' ? { ...outcome, counted: true } : outcome
@@ -93,10 +93,10 @@ function notTheNodesWord({ kind, status }: Statement): boolean {
 
 // zkSync Era gives code 3 to every refusal, with the data "0x". So code 3 means a revert only with other
 // data.
-function tellsRevert({ texts, code, data }: Statement): boolean {
+function reportsRevert({ texts, code, data }: Statement): boolean {
   if (code === 'CALL_EXCEPTION') return true
   if (code === 3 && typeof data === 'string' && data.length > 2) return true
-  return texts.some((text) => tellsOfRevert(normalise(text)))
+  return texts.some((text) => mentionsRevert(normalise(text)))
 }
 
 // The deepest layer comes first: it is the node's message, and the outer layers are interpretations by
@@ -135,7 +135,7 @@ function hintsOf(reason: SendReason, normalised: string): Hints {
 
 // Codes are not portable, so they come last, and only these are used.
 function byCode(statements: readonly Statement[]): SendOutcome | undefined {
-  if (statements.some(tellsRateLimit)) {
+  if (statements.some(reportsRateLimit)) {
     const retryAfterMs = statements.find((statement) => statement.retryAfterMs !== undefined)?.retryAfterMs
     const outcome = outcomeOf('refused', 'rateLimited')
     return retryAfterMs === undefined ? outcome : { ...outcome, retryAfterMs }
@@ -153,9 +153,9 @@ function byCode(statements: readonly Statement[]): SendOutcome | undefined {
 // Ankr. 429: Alchemy, inside of HTTP 200. Besu gives -32005 to a gas limit and -32007 to a sender, hence the words.
 const RATE_LIMIT_CODES: ReadonlySet<unknown> = new Set([-32005, -32007, -32012, -32016, -32090, 429])
 
-function tellsRateLimit({ code, status, texts }: Statement): boolean {
+function reportsRateLimit({ code, status, texts }: Statement): boolean {
   if (status === 429) return true
-  return RATE_LIMIT_CODES.has(code) && texts.some((text) => tellsOfRateLimit(normalise(text)))
+  return RATE_LIMIT_CODES.has(code) && texts.some((text) => mentionsRateLimit(normalise(text)))
 }
 
 const CODES: ReadonlyMap<unknown, SendOutcome> = new Map([

@@ -1,4 +1,4 @@
-import { normalise, tellsOfRevert } from './matchMessage.js'
+import { mentionsRevert, normalise } from './matchMessage.js'
 import type { SendOutcome } from './outcome.js'
 import type { RpcFailure, RpcReply } from './port.js'
 
@@ -83,7 +83,7 @@ export function isExplicit(failure: RpcFailure): boolean {
 
 function isAboutTheRequest(message: string): boolean {
   const text = normalise(message)
-  if (text.trim() === '' || tellsOfRevert(text)) return false
+  if (text.trim() === '' || mentionsRevert(text)) return false
   return !PASSING_WORDS.some((words) => text.includes(words))
 }
 

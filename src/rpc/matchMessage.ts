@@ -12,7 +12,7 @@ export function normalise(text: string): string {
  * True if a text reports a contract's revert. Then the rest of the text may be quoted from the contract, not
  * from the pool.
  */
-export function tellsOfRevert(normalised: string): boolean {
+export function mentionsRevert(normalised: string): boolean {
   const text = normalised.replace(NOT_RUN, '')
   return REVERT_WORDS.some((words) => text.includes(words))
 }
@@ -20,7 +20,7 @@ export function tellsOfRevert(normalised: string): boolean {
 /**
  * True if a text mentions a rate limit. Not sufficient alone: one of the rate limit codes must accompany it.
  */
-export function tellsOfRateLimit(normalised: string): boolean {
+export function mentionsRateLimit(normalised: string): boolean {
   return RATE_LIMIT_WORDS.some((words) => normalised.includes(words))
 }
 
@@ -28,7 +28,7 @@ export function tellsOfRateLimit(normalised: string): boolean {
  * The first group of the table with a row that matches the start of a clause of the text, after nothing but
  * words of wrappers. Words in the middle of a sentence do not count, so a message that mentions a nonce in
  * passing stays unknown. Words after the name of a contract ("Vault: nonce too low") do not count either. For
- * a text that reports a revert, check `tellsOfRevert` first.
+ * a text that reports a revert, check `mentionsRevert` first.
  */
 export function matchMessage(normalised: string): MessageGroup | undefined {
   const lines = normalised.split(/[\r\n]+/, LINES_MAX)

@@ -62,7 +62,7 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
   const pending = pendingOf(pendingReply)
   profile.observe({ kind: 'chain', chainId, genesisHash })
   if (pending === undefined) {
-    if (tellsMissing(pendingReply)) profile.observe({ kind: 'pendingMissing' })
+    if (reportsMissing(pendingReply)) profile.observe({ kind: 'pendingMissing' })
   } else {
     profile.observe(seenPendingBlock(pending, newest))
   }
@@ -112,7 +112,7 @@ function pendingOf(reply: RpcReply | undefined): LightHeader | undefined {
 }
 
 /** True if the node itself reports that there is no pending block, as opposed to giving no answer. */
-function tellsMissing(reply: RpcReply | undefined): boolean {
+function reportsMissing(reply: RpcReply | undefined): boolean {
   if (reply === undefined || reply.ok) return reply !== undefined
   const { failure } = reply
   return failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)

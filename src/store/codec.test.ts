@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { attempt, byOther, hash, liveSlot, reserved, usedSlot } from '../ledger/samples.fixture.js'
 import type { Slot } from '../ledger/slot.js'
 import type { StoredTransaction } from '../types/store.js'
-import { decodeCommand, decodeSlot, decodeTransaction, encodeBody } from './codec.js'
+import { decodeCommand, decodeDelivery, decodeSlot, decodeTransaction, encodeBody } from './codec.js'
 
 const transaction: StoredTransaction = {
   id: 'payout "7"\u0000\ud800 é',
@@ -139,6 +139,19 @@ describe('a text that cannot be read is STORE, and is not quoted', () => {
     expect(thrown).toMatchObject({ name: 'TxlaneError', code: 'STORE' })
     expect(String(thrown)).not.toContain('secretbytes')
     expect(String(thrown)).not.toContain('payout')
+  })
+
+  it('a delivery has a format that the former version refuses, and the former one is read', () => {
+    const chain = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}` } as const
+    const delivered = { stage: 'sealed', life: 0 }
+    const delivery = { chain, id: 'told', state: 'delivered', delivered, count: 1, tries: 0 } as const
+    const text = encodeBody(delivery)
+    expect(text).toMatch(/^{"v":2,/)
+    const former = text
+      .replace('"v":2', '"v":1')
+      .replace('"state":"delivered"', '"state":"told"')
+      .replace('"delivered":{', '"told":{')
+    expect(decodeDelivery(former)).toEqual(delivery)
   })
 
   it('the error names the format that was found and the one that is read', () => {

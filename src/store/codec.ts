@@ -8,6 +8,7 @@ type Kind = 'slot' | 'transaction' | 'command' | 'report' | 'delivery'
 /** Increased when the readers of the former version could not read the new format. */
 const FORMAT = 1
 const SLOT_FORMAT = 2
+const DELIVERY_FORMAT = 2
 
 /** The fields of a slot that had other names in format 1. */
 const SLOT_FIELDS_1: Readonly<Record<string, string>> = {
@@ -15,6 +16,9 @@ const SLOT_FIELDS_1: Readonly<Record<string, string>> = {
   underbids: 'replacementRejections',
   wasSettled: 'settledBefore',
 }
+
+/** The fields of a delivery that had other names in format 1. Its state `delivered` was called `told` as well. */
+const DELIVERY_FIELDS_1: Readonly<Record<string, string>> = { told: 'delivered' }
 
 /** The stored names of the kinds. Commands keep their former name, so that a process of the former version reads them. */
 const STORED_AS: Readonly<Record<Kind, string>> = {
@@ -87,7 +91,7 @@ const UNSET_FIELDS: readonly string[] = Object.keys(UNSET)
 export function encodeBody(
   value: Slot | StoredTransaction | LaneCommand | LaneReport | StoredDelivery,
 ): string {
-  if ('tries' in value) return envelope('delivery', value)
+  if ('tries' in value) return envelope('delivery', value, DELIVERY_FORMAT)
   if ('state' in value) return envelope('slot', value, SLOT_FORMAT)
   if ('holds' in value) return envelope('report', value)
   if ('kind' in value) return envelope('command', value)
@@ -96,7 +100,7 @@ export function encodeBody(
 
 /** @throws `STORE` if the text is no slot, or is in the format of another version */
 export function decodeSlot(text: string): Slot {
-  return opened('slot', text, SLOT_FORMAT, withNewNames) as Slot
+  return opened('slot', text, SLOT_FORMAT, upgradedSlot) as Slot
 }
 
 /** @throws `STORE` if the text is no transaction, or is in the format of another version */
@@ -119,7 +123,7 @@ export function decodeReport(text: string): LaneReport {
 
 /** @throws `STORE` if the text is no delivery, or is in the format of another version */
 export function decodeDelivery(text: string): StoredDelivery {
-  return opened('delivery', text) as StoredDelivery
+  return opened('delivery', text, DELIVERY_FORMAT, upgradedDelivery) as StoredDelivery
 }
 
 function envelope(kind: Kind, body: object, format = FORMAT): string {
@@ -172,10 +176,20 @@ function opened(
   return value
 }
 
-function withNewNames(slot: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(slot).map(([field, value]) => [SLOT_FIELDS_1[field] ?? field, value]),
-  )
+function upgradedSlot(slot: Record<string, unknown>): Record<string, unknown> {
+  return withNames(slot, SLOT_FIELDS_1)
+}
+
+function upgradedDelivery(delivery: Record<string, unknown>): Record<string, unknown> {
+  const state = delivery.state === 'told' ? 'delivered' : delivery.state
+  return { ...withNames(delivery, DELIVERY_FIELDS_1), state }
+}
+
+function withNames(
+  body: Record<string, unknown>,
+  names: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(body).map(([field, value]) => [names[field] ?? field, value]))
 }
 
 function parsed(kind: Kind, text: string): Record<string, unknown> {

@@ -32,7 +32,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const outboxes = createMemoryOutboxes({
     now,
     lanes: lanes.all,
-    isKept: (chain, id) => lanes.bookOf(chain).byId.has(id),
+    isStored: (chain, id) => lanes.bookOf(chain).byId.has(id),
   })
   const records = createMemoryRecords(lanes, historyMax, outboxes.forget)
   return {

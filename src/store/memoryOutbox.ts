@@ -15,19 +15,19 @@ type Outbox = LeaseState & {
 export function createMemoryOutboxes(parts: {
   readonly now: () => number
   readonly lanes: () => Iterable<{ readonly key: LaneKey; readonly revision: number }>
-  readonly isKept: (chain: ChainKey, id: string) => boolean
+  readonly isStored: (chain: ChainKey, id: string) => boolean
 }): { readonly verbs: OutboxVerbs; forget(chain: ChainKey, id: string): void } {
-  const { now, lanes, isKept } = parts
+  const { now, lanes, isStored } = parts
   const outboxes = new Map<string, Outbox>()
 
-  function kept(name: string): Outbox {
+  function outboxOf(name: string): Outbox {
     const found = outboxes.get(name) ?? newOutbox()
     outboxes.set(name, found)
     return found
   }
 
   function checked(lease: OutboxLease): Outbox {
-    const outbox = kept(lease.name)
+    const outbox = outboxOf(lease.name)
     if (isOwner(outbox, lease)) return outbox
     throw outboxLost()
   }
@@ -43,11 +43,11 @@ export function createMemoryOutboxes(parts: {
     },
     verbs: {
       async takeOutbox(name, holder, ttlMs) {
-        const outbox = kept(name)
+        const outbox = outboxOf(name)
         return takeLease(outbox, holder, ttlMs, now()) ? { name, epoch: outbox.epoch, holder } : undefined
       },
       async releaseOutbox(lease) {
-        const outbox = kept(lease.name)
+        const outbox = outboxOf(lease.name)
         if (isOwner(outbox, lease)) outbox.holder = undefined
       },
       async writeOutbox(lease, { read, deliveries }) {
@@ -59,7 +59,7 @@ export function createMemoryOutboxes(parts: {
         }
         for (const delivery of deliveries) {
           const { chain, id } = delivery
-          if (isKept(chain, id)) put(outbox, transactionName(chain, id), delivery)
+          if (isStored(chain, id)) put(outbox, transactionName(chain, id), delivery)
         }
       },
       async readOutbox(name) {
@@ -100,6 +100,6 @@ function newOutbox(): Outbox {
     isKnown: false,
     read: new Map(),
     deliveries: new Map(),
-    counts: { told: 0, open: 0, dead: 0 },
+    counts: { delivered: 0, open: 0, dead: 0 },
   }
 }

@@ -28,12 +28,12 @@ export type StoredDelivery = {
   /** The id of the transaction. */
   readonly id: string
   /**
-   * `told`: there is nothing to deliver. `open`: a delivery is pending, or may be. `dead`: the delivery was
-   * given up.
+   * `delivered`: there is nothing to deliver. `open`: a delivery is pending, or may be. `dead`: the delivery
+   * was given up.
    */
-  readonly state: 'told' | 'open' | 'dead'
+  readonly state: 'delivered' | 'open' | 'dead'
   /** The last stage that the receiver accepted. */
-  readonly told?: DeliveredStage
+  readonly delivered?: DeliveredStage
   /** The stage that is being delivered now. The receiver may have seen it, but has not accepted it. */
   readonly next?: DeliveredStage
   /** The number of deliveries before `next`. */

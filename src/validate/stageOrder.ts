@@ -38,7 +38,7 @@ export function isTx(value: unknown): boolean {
   return typeof (value as { [TRANSACTION]?: unknown } | null | undefined)?.[TRANSACTION] === 'function'
 }
 
-type Told = {
+type TxSummary = {
   readonly id: string
   readonly stage: Stage
   readonly nonce?: number | undefined
@@ -46,6 +46,6 @@ type Told = {
 }
 
 /** The part of a transaction that an error shows: plain JSON, no bytes, no keys. */
-export function errorTxOf({ id, stage, nonce, hash }: Told): ErrorTx & { readonly stage: Stage } {
+export function errorTxOf({ id, stage, nonce, hash }: TxSummary): ErrorTx & { readonly stage: Stage } {
   return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
 }

@@ -10,14 +10,14 @@ export type Ask = Wanted & {
 }
 
 /** A line of JSON on standard output: an answer of the library, or a report of the process about itself. */
-export type Tell =
+export type Report =
   /** Its senders are ready. */
   | { readonly report: 'open' }
   | Answer
   | { readonly report: 'accepted'; readonly id: string; readonly atMs: number }
   /** The process will report nothing more about the ask. */
   | { readonly report: 'answered'; readonly id: string }
-  | LaneTell
+  | OwnerReport
   /** It is about to stop itself, after sending the first part of a request. */
   | { readonly report: 'stops' }
   /** It was to stop itself in a request, but had none to send within the time limit. */
@@ -30,7 +30,7 @@ export type Tell =
  * A change of a lane's owner. `holds`: the store granted the lease; `sends`: the first request with a
  * transaction of the lane since then; `gives`: the lease was released; `loses`: another process has it.
  */
-export type LaneTell = {
+export type OwnerReport = {
   readonly report: 'holds' | 'sends' | 'gives' | 'loses'
   readonly account: number
   readonly epoch: number

@@ -1,4 +1,4 @@
-import type { LaneTell } from './asks.js'
+import type { OwnerReport } from './asks.js'
 
 /** How an owner lost its lane. */
 export type Loss = 'killed' | 'stopped' | 'closed'
@@ -12,7 +12,7 @@ export type Takeover = { readonly account: number; readonly how: Loss; readonly 
 export type Lanes = {
   /** The process that owns the lane, if it is known. */
   holderOf(account: number): number | undefined
-  hear(report: LaneTell, process: number): void
+  hear(report: OwnerReport, process: number): void
   /** The process can do nothing from now on, or releases its lanes. */
   lost(process: number, how: Loss, atMs: number): void
   /** Resolves once other processes send from all lanes that were lost. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { redactText } from '../../src/errors/redact.js'
-import type { Ask, Command, ProcessOrder, Tell } from './asks.js'
+import type { Ask, Command, ProcessOrder, Report } from './asks.js'
 
 /** One of the processes, over all its lives. Its asks outlive each life. */
 export type Member = {
@@ -33,7 +33,7 @@ export function createMember(options: {
   readonly number: number
   readonly path: string
   readonly order: ProcessOrder
-  readonly reported: (report: Tell, member: Member) => void
+  readonly reported: (report: Report, member: Member) => void
   /** Called if the process ended without being ordered to. */
   readonly failed: (why: string) => void
 }): Member {
@@ -45,7 +45,7 @@ export function createMember(options: {
   let stopped: ((done: boolean) => void) | undefined
   const emptied: (() => void)[] = []
 
-  function hear(report: Tell): void {
+  function hear(report: Report): void {
     reported(report, member)
     if (report.report === 'stops') {
       state = 'stopped'
@@ -124,7 +124,7 @@ type Life = {
   close(): Promise<void>
 }
 
-function beginLife(path: string, order: ProcessOrder, reported: (report: Tell) => void): Life {
+function beginLife(path: string, order: ProcessOrder, reported: (report: Report) => void): Life {
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
   const write = (line: unknown) => child.stdin.write(`${JSON.stringify(line)}\n`)
   let killed = false
@@ -138,7 +138,7 @@ function beginLife(path: string, order: ProcessOrder, reported: (report: Tell) =
   })
   const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
-    const report = tellOf(line)
+    const report = reportIn(line)
     if (report === undefined) return
     if (report.report === 'open') opened()
     if (report.report === 'done') done = true
@@ -169,9 +169,9 @@ function beginLife(path: string, order: ProcessOrder, reported: (report: Tell) =
 }
 
 /** The last line of a killed process may be incomplete. */
-function tellOf(line: string): Tell | undefined {
+function reportIn(line: string): Report | undefined {
   try {
-    return JSON.parse(line) as Tell
+    return JSON.parse(line) as Report
   } catch {
     return undefined
   }

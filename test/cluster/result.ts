@@ -6,13 +6,13 @@ import {
   type Colors,
   columns,
   countsOf,
-  tellingsOf,
+  reportRows,
   totalOf,
   transactionsOf,
   verdictOf,
   withoutNumbers,
 } from '../sweep/report.js'
-import type { Tell } from './asks.js'
+import type { Report } from './asks.js'
 import type { Lanes, Loss } from './lanes.js'
 import type { LanesOptions } from './options.js'
 import type { Fault } from './plan.js'
@@ -84,7 +84,7 @@ export function resultOf(run: {
   readonly struck: Readonly<Record<Fault['kind'], number>>
   readonly lanes: Lanes
   readonly lives: number
-  readonly reported: readonly Tell[]
+  readonly reported: readonly Report[]
   readonly verdicts: readonly Verdict[]
   readonly failures: readonly string[]
 }): ClusterResult {
@@ -124,7 +124,7 @@ export function resultOf(run: {
     },
     ...totalOf(verdicts),
     failures: failures.length,
-    reported: countsOf(run.reported.flatMap((report) => tellingOf(report) ?? [])),
+    reported: countsOf(run.reported.flatMap((report) => reportedKind(report) ?? [])),
     troubles: countsOf(
       run.reported.flatMap((report) => (report.report === 'trouble' ? [withoutNumbers(report.message)] : [])),
     ),
@@ -132,7 +132,7 @@ export function resultOf(run: {
   }
 }
 
-function tellingOf(report: Tell): string | undefined {
+function reportedKind(report: Report): string | undefined {
   if (report.report === 'accepted') return report.report
   return isAnswer(report) ? kindOf(report) : undefined
 }
@@ -153,7 +153,7 @@ export function renderReport(result: ClusterResult, colors: Colors): string {
     ['taken over', `${times(killed)} after a kill`],
     ['', `${times(stopped)} after a stop`],
     ['', `${times(closed)} after a clean close`],
-    ...tellingsOf(result),
+    ...reportRows(result),
   ]
   const lines = [
     colors.bold(

@@ -4,7 +4,7 @@ import { bundleChild } from '../support/bundleChild.js'
 import { readChain } from '../sweep/chain.js'
 import { check, type Verdict } from '../sweep/check.js'
 import type { Place } from '../sweep/place.js'
-import type { Ask, ProcessOrder, Tell } from './asks.js'
+import type { Ask, ProcessOrder, Report } from './asks.js'
 import { strike } from './faults.js'
 import { createLanes, type Lanes } from './lanes.js'
 import { createMember, type Member } from './member.js'
@@ -47,7 +47,7 @@ export async function runCluster(
   await using node = await startNode(options.node, keys, seed)
   const startBlock = Number(await node.rpc.call('eth_blockNumber'))
   const lanes = createLanes()
-  const reported: Tell[] = []
+  const reported: Report[] = []
   const acceptedAtMs = new Map<string, number>()
   const failures: string[] = []
   let answers = 0
@@ -68,7 +68,7 @@ export async function runCluster(
     createMember({ number, path: bundle.path, order, reported: hear, failed: (why) => failures.push(why) }),
   )
 
-  function hear(report: Tell, { number }: Member): void {
+  function hear(report: Report, { number }: Member): void {
     reported.push(report)
     if (report.report === 'answered') answers++
     if (report.report === 'accepted' && !acceptedAtMs.has(report.id)) acceptedAtMs.set(report.id, report.atMs)
@@ -197,7 +197,7 @@ async function verdictsOf(
   node: Node,
   startBlock: number,
   asks: readonly Ask[],
-  reported: readonly Tell[],
+  reported: readonly Report[],
 ): Promise<readonly Verdict[]> {
   const { rpc, accounts } = node
   const waiting = await node.waiting()

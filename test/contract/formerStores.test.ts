@@ -18,28 +18,28 @@ import type { Lease, Store } from '../../src/types/store.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { postgresPool } from '../support/postgresPool.js'
 
-// The files in `former/` were written by the version of the store's format 6, through its own public
+// The files in `former/` were written by the versions of these store formats, through their own public
 // functions: the samples of the contract suite, two commands, a report and an outbox with three deliveries.
 // They are never written again.
-const FORMAT = 6
+const FORMATS = [6, 7]
 const read = (name: string) => readFileSync(new URL(`./former/${name}`, import.meta.url), 'utf8')
 
 const lane = { chainId: 5, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
 const chain = { chainId: lane.chainId, genesisHash: lane.genesisHash }
 
-async function sqliteFile(): Promise<string> {
+async function sqliteFile(format: number): Promise<string> {
   const path = join(mkdtempSync(join(tmpdir(), 'txlane-')), 'lane.db')
   const database = new (await loadDriver())(path)
-  database.exec(read(`sqlite-${FORMAT}.sql`))
+  database.exec(read(`sqlite-${format}.sql`))
   database.close()
   return path
 }
 
-async function postgresTables(raw: pg.Pool, schema: string): Promise<void> {
+async function postgresTables(raw: pg.Pool, schema: string, format: number): Promise<void> {
   const client = await raw.connect()
   try {
-    await migrate(client, schema, migrations.slice(0, FORMAT))
-    for (const [table, rows] of Object.entries(JSON.parse(read(`postgres-${FORMAT}.json`))))
+    await migrate(client, schema, migrations.slice(0, format))
+    for (const [table, rows] of Object.entries(JSON.parse(read(`postgres-${format}.json`))))
       await client.query(
         `INSERT INTO ${schema}.${table} OVERRIDING SYSTEM VALUE
          SELECT * FROM json_populate_recordset(NULL::${schema}.${table}, $1)`,
@@ -63,23 +63,56 @@ afterAll(async () => {
   await server?.stop()
 })
 
-async function openPostgres(): Promise<Store> {
-  const schema = `former_${++schemas}`
-  await postgresTables(raw, schema)
-  return postgresStore({ connectionString: server.connectionString, schema })
+/** An opened store, and a function that runs a statement on its tables beside it. */
+type Opened = {
+  readonly store: Store
+  query(statements: { sqlite: string; postgres: string }): Promise<readonly Record<string, unknown>[]>
 }
 
-describe.each<[string, () => Promise<Store>]>([
-  ['a SQLite file', async () => sqliteStore({ path: await sqliteFile() })],
+async function openSqlite(format: number): Promise<Opened> {
+  const path = await sqliteFile(format)
+  const Driver = await loadDriver()
+  return {
+    store: sqliteStore({ path }),
+    async query({ sqlite }) {
+      const database = new Driver(path)
+      const statement = database.prepare(sqlite)
+      const rows = statement.reader ? (statement.all() as Record<string, unknown>[]) : []
+      if (!statement.reader) statement.run()
+      database.close()
+      return rows
+    },
+  }
+}
+
+async function openPostgres(format: number): Promise<Opened> {
+  const schema = `former_${++schemas}`
+  await postgresTables(raw, schema, format)
+  return {
+    store: postgresStore({ connectionString: server.connectionString, schema }),
+    async query({ postgres }) {
+      const client = await raw.connect()
+      try {
+        await client.query(`SET search_path TO ${schema}`)
+        return (await client.query(postgres)).rows
+      } finally {
+        client.release()
+      }
+    },
+  }
+}
+
+const databases = [
+  ['a SQLite file', openSqlite],
   ['PostgreSQL tables', openPostgres],
-])('%s of the former version', (_, open) => {
-  async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
-    const store = await open()
-    try {
-      await work(store)
-    } finally {
-      await store.close()
-    }
+] as const
+
+describe.each(
+  databases.flatMap(([name, open]) => FORMATS.map((format) => [name, format, () => open(format)] as const)),
+)('%s of format %i', (_, __, open) => {
+  async function withStore(work: (store: Store, query: Opened['query']) => Promise<void>): Promise<void> {
+    const { store, query } = await open()
+    await withOpened(store, () => work(store, query))
   }
   const sequenced = [...richTransactions(lane), transactionIn(lane, 'told'), transactionIn(lane, 'dead')].map(
     (transaction, index) => ({ ...transaction, sequence: index + 1 }),
@@ -126,17 +159,84 @@ describe.each<[string, () => Promise<Store>]>([
           chain,
           id: 'full',
           state: 'open',
-          told: { stage: 'sealed', life: 1, block: hashIn(lane, 'block') },
+          delivered: { stage: 'sealed', life: 1, block: hashIn(lane, 'block') },
           next: { stage: 'reorged', life: 1 },
           count: 3,
           tries: 2,
           failure: 'HTTP 500: "no"\nnew line',
           sinceMs: 1_700_000_000_000,
         },
-        { chain, id: 'told', state: 'told', told: { stage: 'failed', life: 0 }, count: 1, tries: 0 },
+        {
+          chain,
+          id: 'told',
+          state: 'delivered',
+          delivered: { stage: 'failed', life: 0 },
+          count: 1,
+          tries: 0,
+        },
       ])
     }))
+
+  it('has each delivery in its state, with the present names', () =>
+    withStore(async (store, query) => {
+      const { open: waiting, dead } = await store.readOutbox('orders')
+      expect([waiting, dead]).toEqual([1, 1])
+      for (const state of ['open', 'dead'] as const)
+        expect(await store.deliveries('orders', { state, limit: 9 })).toMatchObject([{ state }])
+      const states = 'SELECT state FROM'
+      expect(
+        await query({
+          sqlite: `${states} delivery ORDER BY state`,
+          postgres: `${states} deliveries ORDER BY state`,
+        }),
+      ).toEqual([{ state: 'dead' }, { state: 'delivered' }, { state: 'open' }])
+      const indexes = await query({
+        sqlite: `SELECT sql FROM sqlite_schema WHERE name = 'delivery_waits'`,
+        postgres: `SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema AND indexname = 'deliveries_waiting'`,
+      })
+      expect(indexes).toHaveLength(1)
+      expect(JSON.stringify(indexes)).not.toContain('told')
+    }))
+
+  it('gives back a delivery that a process of the former version writes after the migration', () =>
+    withStore(async (store, query) => {
+      const ids = ['told']
+      const before = await store.deliveries('orders', { chain, ids })
+      const body = `{"v":1,"delivery":{"chain":{"chainId":5,"genesisHash":"${lane.genesisHash}"},"id":"told","state":"told","told":{"stage":"failed","life":0},"count":1,"tries":0}}`
+      const set = `SET state = 'told', body = '${body}' WHERE`
+      await query({
+        sqlite: `UPDATE delivery ${set} state = 'delivered'`,
+        postgres: `UPDATE deliveries ${set} state = 'delivered'`,
+      })
+      expect(await store.deliveries('orders', { chain, ids })).toEqual(before)
+      const { open: waiting, dead } = await store.readOutbox('orders')
+      expect([waiting, dead]).toEqual([1, 1])
+    }))
 })
+
+it('the migration of PostgreSQL tables writes only the deliveries that wait, not the many others', async () => {
+  const schema = `former_${++schemas}`
+  await postgresTables(raw, schema, 7)
+  const writers = async () =>
+    (await raw.query(`SELECT id, xmin::text AS writer FROM ${schema}.deliveries ORDER BY id`)).rows
+  const [dead, full, told] = await writers()
+  await withOpened(postgresStore({ connectionString: server.connectionString, schema }), async (store) => {
+    expect((await store.readOutbox('orders')).open).toBe(1)
+    expect(await writers()).toEqual([
+      { id: 'dead', writer: expect.not.stringMatching(`^${dead?.writer}$`) },
+      { id: 'full', writer: expect.not.stringMatching(`^${full?.writer}$`) },
+      told,
+    ])
+  })
+})
+
+async function withOpened(store: Store, work: (store: Store) => Promise<void>): Promise<void> {
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+  }
+}
 
 function byKey<t>(items: readonly t[], keyOf: (item: t) => string | number): t[] {
   return [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))

@@ -16,7 +16,7 @@ export type Ask = Wanted & {
 export type DatedAsk = Ask & { readonly firstAskedAtMs: number }
 
 /** A line of JSON on standard output: an answer that the life received, or a report about itself. */
-export type Tell =
+export type Report =
   /** Its code is loaded. */
   | { readonly report: 'begun' }
   /** The life owns the lane. */

@@ -5,7 +5,7 @@ import { deriveRandom } from '../sim/random.js'
 import { type Answer, isAnswer, kindOf, saysEnded } from '../sweep/answers.js'
 import { readChain, type Waiting } from '../sweep/chain.js'
 import { check, type Verdict } from '../sweep/check.js'
-import type { DatedAsk, LifeOrder, Tell } from './asks.js'
+import type { DatedAsk, LifeOrder, Report } from './asks.js'
 import type { Leases } from './lease.js'
 import { type Life, runLife } from './life.js'
 import { asksOf, type GroupPlan, type Kill } from './plan.js'
@@ -54,7 +54,7 @@ const FORGETS = 0.25
  */
 export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult> {
   const asks = new Map<string, DatedAsk>()
-  const reported: Tell[] = []
+  const reported: Report[] = []
   const killedAt: string[] = []
   const restartMs: number[] = []
   const problems: string[] = []
@@ -124,12 +124,12 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
   })
   const verdict = check({ account: lane.account, asks: [...asks.values()], reported, chain: chain! })
   const troubles = reported.flatMap((report) => (report.report === 'trouble' ? [report.message] : []))
-  const tellings = reported.filter(isAnswer).map(kindOf)
-  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, reported: tellings }
+  const answers = reported.filter(isAnswer).map(kindOf)
+  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, reported: answers }
 }
 
 /** True if the answer is the outcome of the transaction. */
-function isEnd(report: Tell): report is Answer {
+function isEnd(report: Report): report is Answer {
   return isAnswer(report) && (report.report === 'sealed' || saysEnded(report))
 }
 

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { redactText } from '../../src/errors/redact.js'
 import { systemClock } from '../../src/platform/clock.js'
-import type { LifeOrder, Tell } from './asks.js'
+import type { LifeOrder, Report } from './asks.js'
 
 /** The results of a life. */
 export type Life = {
-  readonly reports: readonly Tell[]
+  readonly reports: readonly Report[]
   /** The point at which it was killed; `random` if the parent's timer killed it. */
   readonly killedAt: string | undefined
   /** True if it ended by itself. */
@@ -27,7 +27,7 @@ const STDERR_CHARACTERS = 4_000
 export async function runLife(path: string, order: LifeOrder, randomMs: number | undefined): Promise<Life> {
   const startedAtMs = systemClock.now()
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
-  const reports: Tell[] = []
+  const reports: Report[] = []
   let stderr = ''
   let killedAt: string | undefined
   let firstAcceptedMs: number | undefined
@@ -53,7 +53,7 @@ export async function runLife(path: string, order: LifeOrder, randomMs: number |
   })
   const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
-    const reported = JSON.parse(line) as Tell
+    const reported = JSON.parse(line) as Report
     reports.push(reported)
     if (reported.report === 'works') firstAcceptedMs ??= systemClock.now() - startedAtMs
     if (reported.report === 'ends') killedAt ??= reported.point

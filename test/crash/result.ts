@@ -4,7 +4,7 @@ import {
   type Colors,
   columns,
   countsOf,
-  tellingsOf,
+  reportRows,
   totalOf,
   transactionsOf,
   verdictOf,
@@ -103,7 +103,7 @@ export function renderReport(result: CrashResult, colors: Colors): string {
     ['transactions', transactionsOf(result)],
     ['restarts', `${restarts}, ${result.leasesRunOut} of them after the lease had run out by itself`],
     ['to the first acceptance', spread(result)],
-    ...tellingsOf(result),
+    ...reportRows(result),
   ]
   const lines = [
     colors.bold(`${kills} kills of a sender on ${store}, in ${lanes} lanes, seed ${seed}, ${seconds} s`),

@@ -1,7 +1,7 @@
 import type { FaultEntry, FaultRule } from '../../tools/devnet/index.js'
 import type { ReportedItem } from './check.js'
 import type { ItemRecord } from './records.js'
-import type { Told } from './watch.js'
+import type { Notified } from './watch.js'
 
 /** Effect of one fault in a run, and the results of the affected transactions. */
 export type FaultRow = {
@@ -18,7 +18,7 @@ export type FaultRun = {
   readonly log: readonly FaultEntry[]
   readonly records: readonly ItemRecord[]
   readonly reported: readonly ReportedItem[]
-  readonly notified: Told
+  readonly notified: Notified
 }
 
 type Touched = {

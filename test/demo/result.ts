@@ -5,7 +5,7 @@ import type { ReportedItem, Verdict } from './check.js'
 import type { FaultRow } from './faultRows.js'
 import type { ItemRecord } from './records.js'
 import type { Traffic } from './target.js'
-import type { Told } from './watch.js'
+import type { Notified } from './watch.js'
 
 /**
  * Result object, printed by `--json`. Times are in milliseconds, from the call of `send`. `null` means not
@@ -67,7 +67,7 @@ function times(records: readonly ItemRecord[], stage: 'acceptedAtMs'): number[] 
   return records.flatMap((record) => record[stage] ?? [])
 }
 
-export function tellings(notified: Told): Pick<DemoResult, 'events' | 'holds' | 'senderError'> {
+export function notifications(notified: Notified): Pick<DemoResult, 'events' | 'holds' | 'senderError'> {
   return {
     events: Object.fromEntries([...notified.counts].sort(([a], [b]) => a.localeCompare(b))),
     holds: [...notified.holds],

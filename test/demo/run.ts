@@ -8,7 +8,7 @@ import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'
 import type { DemoOptions } from './options.js'
 import { countStages, createRecord, type ItemRecord, type StageCounts } from './records.js'
-import { type DemoResult, failuresOf, measure, tellings } from './result.js'
+import { type DemoResult, failuresOf, measure, notifications } from './result.js'
 import { deployLedger, readGasLimits } from './setup.js'
 import { openTarget, type Target, type Traffic } from './target.js'
 import { readStart, walkChain } from './walk.js'
@@ -92,7 +92,7 @@ async function runOn(
       preset: options.target.kind === 'devnet' ? options.target.faults : 'none',
       struck: faultRows({ log: target.faultLog(), records, reported, notified }),
     },
-    ...tellings(notified),
+    ...notifications(notified),
     failures: failuresOf(reported),
   }
 }

@@ -3,7 +3,7 @@ import type { HoldReason, Sender, SenderEvents, Tx } from '../../src/types/index
 import type { ItemRecord } from './records.js'
 
 /** Events of the sender during the burst. */
-export type Told = {
+export type Notified = {
   /** Number of events per kind. */
   readonly counts: ReadonlyMap<keyof SenderEvents, number>
   /** Nonces used by foreign transactions. */
@@ -36,7 +36,7 @@ export function watchSender(
   sender: Sender,
   records: ReadonlyMap<string, ItemRecord>,
   clock: Clock,
-): { notified: Told; off(): void } {
+): { notified: Notified; off(): void } {
   const counts = new Map<keyof SenderEvents, number>()
   const notified = {
     counts,

@@ -101,6 +101,16 @@ house('words of the old vocabulary do not come back', oldWordsDoNotComeBack, {
     [{ 'src/a.ts': 'const hub = 1' }, 'src/a.ts:1 declares hub'],
     [{ 'src/a.ts': 'export function openHub() {}' }, 'declares openHub'],
     [{ 'src/a.ts': 'export type LaneGuest = { seat: number }' }, 'declares seat'],
+    [{ 'src/a.ts': 'const HUBS_MAX = 1' }, 'declares HUBS_MAX'],
+    [{ 'src/a.ts': "export type State = 'told' | 'open'" }, 'declares told'],
+    [{ 'src/a.ts': 'const { told } = delivery' }, 'declares told'],
+    [{ 'src/a.ts': 'class A { #told = 1 }' }, 'declares #told'],
+    [{ 'test/sim/tells.ts': a }, 'is named tells'],
+    [{ 'test/sim/a.ts': 'export type Telling = { toldMs: number }' }, 'test/sim/a.ts:1 declares toldMs'],
+    [{ 'test/a.test.ts': 'const UNTOLD = 8' }, 'declares UNTOLD'],
   ],
-  fine: [{ 'src/a.ts': 'const github = 1; const hubris = 2' }],
+  fine: [
+    { 'src/a.ts': 'const github = 1; const hubris = 2; const intelligible = 3' },
+    { 'test/a.ts': "const seats = 1; const names = { told: 'delivered' }" },
+  ],
 })

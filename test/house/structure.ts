@@ -208,36 +208,50 @@ function namesImported(tree: ts.SourceFile): ReadonlySet<string> {
   return names
 }
 
-// Words of the old vocabulary, in names of files and of identifiers. Each had a standard term all along.
+// Words of the old vocabulary, in names of files, of identifiers and of states. Each had a standard term all along.
 const OLD_WORDS =
-  /^(?:tenures?|seats?|guests?|strays?|hubs?|takeup|finds|relief|telling|machinery|faces?|wishe?s?|wished|couriers?|takers?|fallen)$/i
+  /^(?:tenures?|seats?|guests?|strays?|hubs?|takeup|finds|relief|machinery|faces?|wishe?s?|wished|couriers?|takers?|fallen)$/i
+/** An event is emitted, a caller notified, a result reported, a stage delivered. This one holds in tests as well. */
+const OLD_VERB = /^(?:un)?(?:tells?|told|tellings?)$/i
 
-/** Splits `openHub` into `open` and `Hub`. */
-const wordsOf = (name: string) => name.split(/(?=[A-Z])|_/)
+/** Splits `openHub` into `open` and `Hub`, and `HUBS_MAX` into `HUBS` and `MAX`. */
+const wordsOf = (name: string) => name.split(/(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_#]/)
 
-export const oldWordsDoNotComeBack: Rule = (sources) =>
-  production(sources).flatMap(({ path, tree }) => {
+export const oldWordsDoNotComeBack: Rule = (sources) => {
+  const inProduction = new Set(production(sources))
+  return sources.flatMap((source) => {
+    const { path, tree } = source
     const found: string[] = []
+    const isOld = (name: string) =>
+      wordsOf(name).some((word) => OLD_VERB.test(word) || (inProduction.has(source) && OLD_WORDS.test(word)))
     const file = path.slice(path.lastIndexOf('/') + 1, -'.ts'.length)
-    if (OLD_WORDS.test(file) || wordsOf(file).some((word) => OLD_WORDS.test(word)))
-      found.push(`${path} is named ${file}`)
+    if (isOld(file)) found.push(`${path} is named ${file}`)
     walk(tree, (node) => {
-      if (!ts.isIdentifier(node) || !isDeclared(node)) return
-      if (OLD_WORDS.test(node.text) || wordsOf(node.text).some((word) => OLD_WORDS.test(word)))
-        found.push(`${path}:${lineOf(tree, node)} declares ${node.text}`)
+      const name = nameDeclaredBy(node)
+      if (name !== undefined && isOld(name)) found.push(`${path}:${lineOf(tree, node)} declares ${name}`)
     })
     return found
   })
+}
 
-function isDeclared(node: ts.Identifier): boolean {
+/** The name of a declared identifier, or a string of a type, such as a state. */
+function nameDeclaredBy(node: ts.Node): string | undefined {
+  if (ts.isStringLiteral(node)) return ts.isLiteralTypeNode(node.parent) ? node.text : undefined
+  return (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) && isDeclared(node) ? node.text : undefined
+}
+
+function isDeclared(node: ts.Identifier | ts.PrivateIdentifier): boolean {
   const { parent } = node
   return (
     (ts.isVariableDeclaration(parent) ||
       ts.isParameter(parent) ||
+      ts.isBindingElement(parent) ||
       ts.isFunctionDeclaration(parent) ||
       ts.isTypeAliasDeclaration(parent) ||
       ts.isPropertySignature(parent) ||
+      ts.isPropertyDeclaration(parent) ||
       ts.isMethodSignature(parent) ||
+      ts.isMethodDeclaration(parent) ||
       ts.isClassDeclaration(parent)) &&
     parent.name === node
   )

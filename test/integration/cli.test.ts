@@ -226,8 +226,13 @@ test('a run that cannot continue reports the reason once, and txlane inspect --j
   expect(seen.out).toMatch(
     /first \(queued\): It waits for money: it may cost \d+ wei, and the account has 0 wei/,
   )
-  const { kept } = JSON.parse((await txlane(['inspect', poor, '--json', '--store', `${path}.txlane.db`])).out)
-  expect(kept).toMatchObject({ count: 2, transactions: [{ id: 'first', waitingFor: { for: 'funds' } }, {}] })
+  const { stored } = JSON.parse(
+    (await txlane(['inspect', poor, '--json', '--store', `${path}.txlane.db`])).out,
+  )
+  expect(stored).toMatchObject({
+    count: 2,
+    transactions: [{ id: 'first', waitingFor: { for: 'funds' } }, {}],
+  })
   const none = await txlane(['inspect', poor, '--store', join(folder, 'none.db')])
   expect(none).toMatchObject({ code: 3, err: expect.stringContaining('There is no store at') })
   expect(existsSync(join(folder, 'none.db'))).toBe(false)

@@ -14,7 +14,7 @@ import {
   outsideClaim,
   type Scope,
   spend,
-  UNTOLD,
+  UNCOMMITTED,
   type Use,
   type World,
 } from './world.js'
@@ -153,7 +153,7 @@ function findings(scope: Scope, machine: Machine, world: World, nonce: number, e
   emit(`evidence at ${nonce}`, evidence(scope, machine, world, nonce))
   emit(`the walk comes by ${nonce}`, evidence(scope, machine, world, nonce, true))
   // The hash that used the nonce matters only if outside code may still commit its bytes.
-  if (world.bytes[hashOf(outsideClaim(nonce), nonce, 0)] === (UNTOLD | LANDABLE)) {
+  if (world.bytes[hashOf(outsideClaim(nonce), nonce, 0)] === (UNCOMMITTED | LANDABLE)) {
     const { world: found } = take(scope, machine, world, nonce, usedIn(world, nonce, use, use.hash))
     emit(`evidence at ${nonce}, in a body`, found)
   }
@@ -294,7 +294,7 @@ function inherited(world: World): World {
   const bytes = Object.fromEntries(
     Object.entries(world.bytes).map(([hash, bits]) => [
       hash,
-      bits & (DEAD | UNTOLD) ? bits : LANDABLE | (bits & MISJUDGED),
+      bits & (DEAD | UNCOMMITTED) ? bits : LANDABLE | (bits & MISJUDGED),
     ]),
   )
   return { ...world, slots, bytes }

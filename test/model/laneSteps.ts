@@ -21,7 +21,7 @@ import {
   type Scope,
   type Signing,
   spend,
-  UNTOLD,
+  UNCOMMITTED,
   type World,
   without,
 } from './world.js'
@@ -123,7 +123,7 @@ function answers(scope: Scope, machine: Machine, world: World, emit: Emit): void
   for (const hash of Object.keys(world.bytes) as Hash[]) {
     const nonce = nonceOf(hash)
     const bits = world.bytes[hash] ?? 0
-    if (bits & UNTOLD) continue
+    if (bits & UNCOMMITTED) continue
     const kinds = scope.facts ? ANSWERS : (['nonceTooLow', 'unknown'] as const)
     for (const outcome of [...kinds, ...(bits & REFUSED ? (['intrinsic'] as const) : [])]) {
       const event: SlotEvent = { type: 'outcome', hash, outcome, epoch: 1 }
@@ -262,7 +262,7 @@ function outsiders(scope: Scope, machine: Machine, world: World, emit: Emit): vo
   for (const hash of Object.keys(world.bytes) as Hash[]) {
     const bits = world.bytes[hash] ?? 0
     const claim = claimOf(hash)
-    if (!(bits & UNTOLD) || claim === undefined) continue
+    if (!(bits & UNCOMMITTED) || claim === undefined) continue
     outsideBytes(scope, machine, world, hash, claim, emit)
   }
   for (const [nonce, slot] of world.slots.entries()) {
@@ -277,13 +277,13 @@ function handingOut(scope: Scope, machine: Machine, world: World, emit: Emit): v
   if (next === undefined || world.held) return
   if (world.left.handOut > 0) {
     const { world: out } = take(scope, machine, spend(world, 'handOut'), next, { type: 'handOut' })
-    const bytes = { ...out.bytes, [hashOf(outsideClaim(next), next, 0)]: UNTOLD }
+    const bytes = { ...out.bytes, [hashOf(outsideClaim(next), next, 0)]: UNCOMMITTED }
     emit(`hand out ${next}`, { ...out, bytes })
   }
   // The nonce was counted by `pending` when the lane began: an unknown transaction may land.
   if (world.left.seeded > 0 && next === 0 && cursorOf(world) === 0 && world.chain.length === 0) {
     const { world: out } = take(scope, machine, spend(world, 'seeded'), next, { type: 'seeded' })
-    const bytes = { ...out.bytes, [hashOf('P', next, 0)]: UNTOLD | LANDABLE }
+    const bytes = { ...out.bytes, [hashOf('P', next, 0)]: UNCOMMITTED | LANDABLE }
     emit('nonce 0 is pending when the lane begins', { ...out, bytes })
   }
 }
@@ -302,7 +302,7 @@ function outsideBytes(
   const sent = ((world.bytes[hash] ?? 0) & LANDABLE) > 0
   const withBits = (bits: number): World['bytes'] => ({ ...world.bytes, [hash]: bits })
   if (!sent) {
-    emit(`${hash} is sent and not committed`, { ...world, bytes: withBits(UNTOLD | LANDABLE) })
+    emit(`${hash} is sent and not committed`, { ...world, bytes: withBits(UNCOMMITTED | LANDABLE) })
   }
   if (!sent && slot?.state === 'outside') {
     const { [hash]: _, ...bytes } = world.bytes

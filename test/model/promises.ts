@@ -12,7 +12,7 @@ import {
   MISJUDGED,
   nonceOf,
   type Scope,
-  UNTOLD,
+  UNCOMMITTED,
   type World,
 } from './world.js'
 
@@ -86,7 +86,7 @@ function checkBytes(scope: Scope, world: World, hash: Hash): void {
   const slot = world.slots[nonce]
   const claim = claimOf(hash)
   const bits = world.bytes[hash] ?? 0
-  if (bits & UNTOLD) return
+  if (bits & UNCOMMITTED) return
   const kept = slot?.state === 'final' || slot?.attempts.some((attempt) => attempt.hash === hash)
   must(kept === true, 'P2', `the journaled attempt ${hash} is forgotten`)
   const gone = (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth

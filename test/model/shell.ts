@@ -13,7 +13,7 @@ import {
   nonceOf,
   type Scope,
   spend,
-  UNTOLD,
+  UNCOMMITTED,
   type World,
   without,
 } from './world.js'
@@ -230,13 +230,15 @@ function queueAgain(scope: Scope, world: World, nonce: number, claim: string): W
 function mayLand(world: World, nonce: number, claim: string): boolean {
   return Object.entries(world.bytes).some(
     ([hash, bits]) =>
-      nonceOf(hash as Hash) === nonce && claimOf(hash as Hash) === claim && (bits & (DEAD | UNTOLD)) === 0,
+      nonceOf(hash as Hash) === nonce &&
+      claimOf(hash as Hash) === claim &&
+      (bits & (DEAD | UNCOMMITTED)) === 0,
   )
 }
 
 function end(world: World, nonce: number, claim: string, as: string): World {
   const fate = world.fates[claim]
-  if (isToldAlready(world, claim)) return world
+  if (isReportedAlready(world, claim)) return world
   must(fate === 'open', 'P5', `${claim} ends as ${as} after it was ${fate}`)
   must(as !== 'cancelled' || world.cancelled.includes(claim), 'P8', `${claim} is cancelled without a request`)
   must(as !== 'superseded' || (claim === 'A' && world.replaced), 'P8', `${claim} is superseded by nothing`)
@@ -251,12 +253,12 @@ function end(world: World, nonce: number, claim: string, as: string): World {
 }
 
 /** After a correction, no second outcome is reported for a transaction that has ended. */
-const isToldAlready = (world: World, claim: string): boolean =>
+const isReportedAlready = (world: World, claim: string): boolean =>
   world.doubtful.includes(claim) && world.fates[claim] !== 'open'
 
 function landed(scope: Scope, world: World, nonce: number, claim: string): World {
   const fate = world.fates[claim]
-  if (isToldAlready(world, claim)) return world
+  if (isReportedAlready(world, claim)) return world
   must(fate === 'open', 'P5', `${claim} lands after it was ${fate}`)
   const use = world.chain[nonce]
   const there = use !== undefined && claimOf(use.hash) === claim && use.depth >= scope.lossDepth

@@ -58,7 +58,7 @@ export const REFUSED = 2
 /** Refused and nowhere else, so row 14 may free its nonce. */
 export const DEAD = 4
 /** Not ours to journal: sent by outside code that did not commit it to the lane. */
-export const UNTOLD = 8
+export const UNCOMMITTED = 8
 /** A node stated that no node will ever include it, and was wrong. */
 export const MISJUDGED = 16
 

@@ -44,7 +44,7 @@ async function remainsOf(
     watch,
     wire,
     shown: { holds: [], holder: true, cursor: payments.length + noops.length, holes: [] } as never,
-    workload: { tellings: [reported], markers: new Set([MARKER]), open: new Set(), untyped: [] },
+    workload: { reports: [reported], markers: new Set([MARKER]), open: new Set(), untyped: [] },
     finished: true,
     loads: [],
     kept: new Set(),
@@ -69,11 +69,11 @@ describe('the violations of a world', () => {
       watch.onEvent('cancelled', { tx: { id: 'transaction-1' } })
       return {}
     })
-    expect(rulesOf(ended)).toEqual(['told'])
+    expect(rulesOf(ended)).toEqual(['reported'])
   })
 
   test('a payment that was reported as executed and is missing', async () => {
-    expect(rulesOf(await remainsOf({ payments: [] }))).toEqual(['told'])
+    expect(rulesOf(await remainsOf({ payments: [] }))).toEqual(['reported'])
   })
 
   test('a nonce that stays empty', async () => {

@@ -16,7 +16,7 @@ import type { Wire } from './wire.js'
 export type OddViolation = {
   readonly rule:
     | 'once'
-    | 'told'
+    | 'reported'
     | 'back'
     | 'dense'
     | 'bound'
@@ -80,8 +80,10 @@ export function judgeWorld(remains: Remains): OddViolation[] {
 
 /** Each payment ran once, or ended with a true report, as every caller was informed. */
 function executions({ chain, workload, finished }: Remains): OddViolation[] {
-  const reported = judge(takeCensus(chain, LANE), workload.markers, workload.tellings)
-  const untyped = workload.untyped.map((text): OddViolation => ({ rule: 'told', text: `untyped: ${text}` }))
+  const reported = judge(takeCensus(chain, LANE), workload.markers, workload.reports)
+  const untyped = workload.untyped.map(
+    (text): OddViolation => ({ rule: 'reported', text: `untyped: ${text}` }),
+  )
   return [
     ...untyped,
     // An open payment is reported once, by the promise that waits for it.
@@ -89,7 +91,7 @@ function executions({ chain, workload, finished }: Remains): OddViolation[] {
       .filter(({ promise }) => promise !== 'P8' || finished)
       .map(
         ({ text, marker, promise }): OddViolation => ({
-          rule: text.includes('times') ? 'once' : promise === 'P8' ? 'back' : 'told',
+          rule: text.includes('times') ? 'once' : promise === 'P8' ? 'back' : 'reported',
           text: `payment ${marker}: ${text}`,
         }),
       ),
@@ -118,7 +120,7 @@ function notExecutedAfterEnd({ chain, watch }: Remains): OddViolation[] {
   return watch.said.flatMap(({ event, id }): OddViolation[] => {
     const marker = id === undefined ? undefined : markerOf(id)
     if (!ENDS.has(event) || marker === undefined || !executions.has(marker)) return []
-    return [{ rule: 'told', text: `payment ${marker}: reported as ${event}, and executed` }]
+    return [{ rule: 'reported', text: `payment ${marker}: reported as ${event}, and executed` }]
   })
 }
 

@@ -156,7 +156,7 @@ export function payment(marker: number, atMs: number, change: Partial<Item> = {}
     changes: [],
     outside: undefined,
     after: undefined,
-    tellsEffect: false,
+    declaresEffect: false,
     oversized: false,
     ...change,
   }

@@ -30,14 +30,14 @@ const broken = new Map<string, number>()
 async function main(): Promise<void> {
   const stray = collectStrayRejections()
   const beganMs = performance.now()
-  let toldMs = beganMs
+  let printedMs = beganMs
   for (let seed = values.seed; !isOver(beganMs); seed++) {
     const violations = [...(await runOne(seed)), ...stray.take()]
     totals.worlds++
     if (violations.length > 0) await report(seed, violations)
     if (violations.length > 0 && !values.all) break
-    if (values.progress && performance.now() - toldMs > PROGRESS_MS) {
-      toldMs = performance.now()
+    if (values.progress && performance.now() - printedMs > PROGRESS_MS) {
+      printedMs = performance.now()
       console.error(`${totals.worlds} worlds, ${totals.failed} failed`)
     }
   }
@@ -118,7 +118,7 @@ function collectStrayRejections(): { take(): OddViolation[] } {
   let found: OddViolation[] = []
   process.on('unhandledRejection', (reason) => {
     const text = reason instanceof Error ? reason.stack : String(reason)
-    found.push({ rule: 'told', text: `unhandled rejection: ${text}` })
+    found.push({ rule: 'reported', text: `unhandled rejection: ${text}` })
   })
   return {
     take() {

@@ -1,6 +1,6 @@
 import { type Address, padHex, toHex } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
-import type { Asked, Driver, Payment, PaymentFields, Sent, Told } from './types.js'
+import type { Asked, Driver, Payment, PaymentFields, SenderAnswer, Sent } from './types.js'
 
 /** Records the payments requested of a sender, and its answer to each. */
 export type Asks = {
@@ -15,7 +15,7 @@ export function createAsks(): Asks {
   const all: Asked[] = []
 
   function ask(driver: Driver, payment: Payment, item: number): Asked {
-    let reported: Told = { kind: 'nothing' }
+    let reported: SenderAnswer = { kind: 'nothing' }
     const sent = driver.send(payment, `item ${item}`).then(
       (handle) => {
         reported = { kind: 'accepted', hash: handle.hash }
@@ -57,7 +57,7 @@ function payee(item: number): Address {
   return padHex(toHex(0xca_0000 + item), { size: 20 })
 }
 
-async function end(handle: Sent): Promise<Told> {
+async function end(handle: Sent): Promise<SenderAnswer> {
   try {
     return { kind: 'landed', hash: (await handle.wait('sealed')).hash }
   } catch (error) {
@@ -66,7 +66,7 @@ async function end(handle: Sent): Promise<Told> {
 }
 
 function alreadyMade(payment: Payment, item: number): Asked {
-  const reported: Told = { kind: 'refused', why: 'sent by another process', open: true }
+  const reported: SenderAnswer = { kind: 'refused', why: 'sent by another process', open: true }
   return {
     item,
     payment,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { carriedBy, type Evidence } from './evidence.js'
 import { judge } from './judge.js'
 import { renderTable, resultOf } from './result.js'
-import type { Asked, Told } from './types.js'
+import type { Asked, SenderAnswer } from './types.js'
 
 const plain = new Proxy({}, { get: () => (text: string) => text }) as Parameters<typeof renderTable>[1]
 
@@ -11,7 +11,7 @@ const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0
 const paymentOf = (item: number) => ({ to: `0x${String(item).padStart(40, '0')}` as Hex, value: 1n })
 const carried = (item: number) => carriedBy(paymentOf(item))
 
-function asked(item: number, reported: Told): Asked {
+function asked(item: number, reported: SenderAnswer): Asked {
   return {
     item,
     payment: paymentOf(item),
@@ -36,9 +36,9 @@ function chain(
   return { firstNonce: 5, count, executed, waiting: [], seen: new Map(), ...more }
 }
 
-const landed = (nonce: number): Told => ({ kind: 'landed', hash: hashOf(nonce) })
-const refused: Told = { kind: 'refused', why: 'no', open: false }
-const accepted: Told = { kind: 'accepted', hash: hashOf(9) }
+const landed = (nonce: number): SenderAnswer => ({ kind: 'landed', hash: hashOf(nonce) })
+const refused: SenderAnswer = { kind: 'refused', why: 'no', open: false }
+const accepted: SenderAnswer = { kind: 'accepted', hash: hashOf(9) }
 
 function words(
   all: readonly Asked[],
@@ -94,7 +94,7 @@ describe('the judge relies on the chain', () => {
 
   test('an item that ran although its caller got an error was misreported', () => {
     expect(words([asked(1, refused)], chain([[1, 5]]), 1)).toBe('1 failed, yet paid')
-    expect(words([asked(1, { ...refused, open: true } as Told)], chain([[1, 5]]))).toBe('all once')
+    expect(words([asked(1, { ...refused, open: true } as SenderAnswer)], chain([[1, 5]]))).toBe('all once')
   })
 
   test('a receipt of another transaction, or of one that is not on the chain', () => {

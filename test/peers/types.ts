@@ -81,7 +81,7 @@ export type World = {
 }
 
 /** The sender's answer to a payment so far. */
-export type Told =
+export type SenderAnswer =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'accepted'; readonly hash: Hex }
   | { readonly kind: 'landed'; readonly hash: Hex }
@@ -98,7 +98,7 @@ export type Asked = {
   readonly sent: Promise<Sent | undefined>
   /** The same for the end. */
   readonly ended: Promise<void>
-  readonly reported: () => Told
+  readonly reported: () => SenderAnswer
 }
 
 /** The source of a bug report. */

@@ -48,7 +48,7 @@ describe('faults', () => {
     ['Those that wait are woken.', ['headless', 'bare pronoun']],
     ['Where it is none, nothing happens.', ['headless']],
     ['The lane knows what was sent.', ['bare pronoun']],
-    ['It is told to the caller.', ['told']],
+    ['It is told to the caller.', ['old verb']],
     ['The caller who asked gets an answer.', []],
     ['What does each option do?', []],
     ['The lane resends the head after two refreshes.', []],

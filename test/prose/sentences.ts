@@ -63,14 +63,14 @@ export function sentencesOfMarkdown(path: string, text: string): readonly Senten
 }
 
 /** The kinds of fault that a sentence may have. A question may begin with its question word. */
-export type Fault = 'headless' | 'bare pronoun' | 'nobody' | 'told'
+export type Fault = 'headless' | 'bare pronoun' | 'nobody' | 'old verb'
 
 const HEADLESS = /^(?:what|who|whoever|whatever|whose|whom|which|where|wherever|those|that which)\b/i
 const BARE = /\b(?:whoever|whatever|whosever|those (?:that|who|which)|that which)\b|\bwhat(?!-if)\b/i
 const PERSON =
   /\b(?:callers?|persons?|people|users?|operators?|strangers?|developers?|readers?|newcomers?|humans?|someone|anyone|everyone|one),? who\b/gi
 const NOBODY = /\b(?:nobody|somebody|anybody|everybody|whoever)\b/i
-const TOLD = /\b(?:tell|tells|told|telling)\b/i
+const OLD_VERB = /\b(?:tell|tells|told|telling)\b/i
 
 export function faultsOf(sentence: string): readonly Fault[] {
   const faults: Fault[] = []
@@ -79,7 +79,7 @@ export function faultsOf(sentence: string): readonly Fault[] {
   if (!isQuestion && (BARE.test(sentence) || /\bwho\b/i.test(sentence.replace(PERSON, ''))))
     faults.push('bare pronoun')
   if (NOBODY.test(sentence)) faults.push('nobody')
-  if (TOLD.test(sentence)) faults.push('told')
+  if (OLD_VERB.test(sentence)) faults.push('old verb')
   return faults
 }
 

@@ -1,11 +1,11 @@
 import type { Sender, Tx, TxRequest } from '../../src/types/index.js'
-import type { Telling } from '../sim/oracle.js'
+import type { CallerReport } from '../sim/oracle.js'
 import { programRequest } from '../sim/program.js'
 import type { VirtualClock } from '../sim/virtualClock.js'
 
 /** A caller of a sender: sends, waits, and records every answer. */
 export type Caller = {
-  readonly tellings: readonly Telling[]
+  readonly reports: readonly CallerReport[]
   readonly markers: readonly number[]
   /** Promises that have not settled, by name. */
   readonly open: ReadonlySet<string>
@@ -40,7 +40,7 @@ export function requestOf(marker: number): TxRequest {
 export function createCaller(sender: Sender, clock: VirtualClock): Caller {
   const markers = new Set<number>()
   const controllers = new Map<number, AbortController>()
-  const { tellings, open, faults, report, answer } = createRecord(clock)
+  const { reports, open, faults, report, answer } = createRecord(clock)
 
   async function follow(marker: number, tx: Tx): Promise<void> {
     const landed = await answer('wait', marker, tx.wait('sealed'))
@@ -63,8 +63,8 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
   }
 
   return {
-    get tellings() {
-      return withoutRetried(tellings)
+    get reports() {
+      return withoutRetried(reports)
     },
     get markers() {
       return [...markers]
@@ -105,7 +105,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
     },
     async lastLook(by) {
       const sure = new Set(
-        withoutRetried(tellings)
+        withoutRetried(reports)
           .filter(({ final }) => final)
           .map(({ marker }) => marker),
       )
@@ -118,12 +118,12 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
 
 /** A record of all answers to the caller, and of its open promises. */
 function createRecord(clock: VirtualClock) {
-  const tellings: Telling[] = []
+  const reports: CallerReport[] = []
   const open = new Set<string>()
   const faults: string[] = []
   let asked = 0
 
-  const report = (telling: Omit<Telling, 'atMs'>) => void tellings.push({ ...telling, atMs: clock.now() })
+  const report = (one: Omit<CallerReport, 'atMs'>) => void reports.push({ ...one, atMs: clock.now() })
 
   /** The answer, or undefined if the request was refused. Records the report about the transaction. */
   async function answer<T>(
@@ -144,7 +144,7 @@ function createRecord(clock: VirtualClock) {
   }
 
   function refused(how: string, marker: number | undefined, name: string, error: unknown): void {
-    const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
+    const { fate, code, tx } = error as { fate?: CallerReport['says']; code?: string; tx?: { id: string } }
     if (fate === undefined || code === undefined) {
       faults.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
       return
@@ -157,14 +157,14 @@ function createRecord(clock: VirtualClock) {
     if (named !== marker) report({ marker, says: 'notExecuted', how: `${how} ${code}`, final: true })
   }
 
-  return { tellings, open, faults, report, answer }
+  return { reports, open, faults, report, answer }
 }
 
 /**
  * A transaction that the store rejected was sent again under the same id, so only the last report counts.
  */
-function withoutRetried(tellings: readonly Telling[]): Telling[] {
-  const retried = ({ marker, how }: Telling, index: number) =>
-    how.endsWith(' STORE') && tellings.some((other, at) => at > index && other.marker === marker)
-  return tellings.filter((telling, index) => !retried(telling, index))
+function withoutRetried(reports: readonly CallerReport[]): CallerReport[] {
+  const retried = ({ marker, how }: CallerReport, index: number) =>
+    how.endsWith(' STORE') && reports.some((other, at) => at > index && other.marker === marker)
+  return reports.filter((report, index) => !retried(report, index))
 }

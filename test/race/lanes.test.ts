@@ -46,7 +46,7 @@ function together(callers: readonly Caller[]): Caller {
   const [first] = callers as [Caller]
   return {
     ...first,
-    tellings: callers.flatMap(({ tellings }) => tellings),
+    reports: callers.flatMap(({ reports }) => reports),
     markers: callers.flatMap(({ markers }) => markers),
     faults: callers.flatMap(({ faults }) => faults),
     open: new Set(callers.flatMap(({ open }) => [...open])),

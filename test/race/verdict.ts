@@ -8,7 +8,7 @@ import { LANE, type World } from './world.js'
 
 /** The broken promises, read from the chain, the wire and the caller's answers. */
 export function broken(world: World, caller: Caller): string[] {
-  const judged = judge(takeCensus(world.chain, LANE), caller.markers, caller.tellings)
+  const judged = judge(takeCensus(world.chain, LANE), caller.markers, caller.reports)
   return [
     ...judged.map(({ promise, marker, text }) => `${promise}: ${marker ?? ''} ${text}`),
     ...caller.faults.map((text) => `P8: not a typed error: ${text}`),

@@ -57,7 +57,7 @@ export type World = Process & {
   readonly port: GatedPort
   readonly store: GatedStore
   readonly account: GatedAccount
-  /** `told` is called for each row of the table that a lane takes. */
+  /** `reported` is called for each row of the table that a lane takes. */
   readonly rows: { reported: ((row: number) => void) | undefined }
   /** Another process on the same store and chain. */
   process(): Omit<Process, 'neighbour'>

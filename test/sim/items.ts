@@ -31,7 +31,7 @@ export type Item = {
   /** Its predecessors, by their markers. */
   readonly after: After | undefined
   /** True if it declares its effect, so that dependents can check for it. */
-  readonly tellsEffect: boolean
+  readonly declaresEffect: boolean
   /** Data that exceeds the node's limit, or spoils the signature: no node accepts it. */
   readonly oversized: boolean
   /**
@@ -89,7 +89,7 @@ export function drawWorkload(
       gas: drawGas(random, program),
       outside,
       after: undefined,
-      tellsEffect: false,
+      declaresEffect: false,
       oversized: program.kind === 'call' && chance(random, 0.01),
       until: pick(random, ['queued', 'accepted']),
       expiresInMs: changes && chance(random, 0.1) ? between(random, 50, 5_000) : undefined,
@@ -108,7 +108,7 @@ export function withDependents(random: Random, items: readonly Item[]): Item[] {
   for (const item of items) {
     const candidates = given.filter(({ outside, oversized }) => outside === undefined && !oversized)
     if (item.outside !== undefined || candidates.length === 0 || !chance(random, 0.2)) {
-      given.push({ ...item, tellsEffect: item.program.kind === 'call' && chance(random, 0.3) })
+      given.push({ ...item, declaresEffect: item.program.kind === 'call' && chance(random, 0.3) })
       continue
     }
     const others = [pick(random, candidates), ...(chance(random, 0.2) ? [pick(random, candidates)] : [])]
@@ -185,7 +185,7 @@ export function drawSequences(random: Random, items: readonly Item[]): Item[] {
         gas: program.kind === 'revert' || chance(random, 0.6) ? GAS : undefined,
       })
     }
-    const alone = { changes: [], tellsEffect: false, expiresInMs: undefined, abortAfterMs: undefined }
+    const alone = { changes: [], declaresEffect: false, expiresInMs: undefined, abortAfterMs: undefined }
     return { ...item, ...alone, sequence: members }
   })
 }

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { createChain } from './chain/chain.js'
-import { type Census, judge, judgeGaps, judgeSequences, type Telling } from './oracle.js'
+import { type CallerReport, type Census, judge, judgeGaps, judgeSequences } from './oracle.js'
 import { LANE, signOutside } from './outside.js'
 import { createRandom } from './random.js'
 import { createVirtualClock } from './virtualClock.js'
@@ -17,12 +17,12 @@ function census(...nonces: number[]): Census {
   }
 }
 
-function reported(says: Telling['says'], final = false, hash: Hash = HASH): Telling {
+function reported(says: CallerReport['says'], final = false, hash: Hash = HASH): CallerReport {
   return { marker: 1, atMs: 0, says, how: says, final, hash }
 }
 
-const broken = (chain: Census, ...tellings: Telling[]) =>
-  judge(chain, [1], tellings).map(({ promise }) => promise)
+const broken = (chain: Census, ...reports: CallerReport[]) =>
+  judge(chain, [1], reports).map(({ promise }) => promise)
 
 describe('no violation', () => {
   test('a transaction that was reported as executed, and executed once', () => {

@@ -5,7 +5,7 @@ import { isForeign, isNoop } from './foreign.js'
 import { programOf } from './program.js'
 
 /** A report to the caller about the transaction of a marker. */
-export type Telling = {
+export type CallerReport = {
   readonly marker: number
   readonly atMs: number
   readonly says: 'executed' | 'notExecuted' | 'inFlight'
@@ -58,12 +58,16 @@ export function takeCensus(chain: SimChain, lane: Address): Census {
  * Compares the reports to the caller with the chain. It knows nothing about how a sender works: it sees the
  * workload's markers, the canonical chain and the pool.
  */
-export function judge(census: Census, markers: Iterable<number>, tellings: readonly Telling[]): Violation[] {
-  const reported = new Map<number, Telling[]>()
-  for (const telling of tellings) {
-    const list = reported.get(telling.marker)
-    if (list === undefined) reported.set(telling.marker, [telling])
-    else list.push(telling)
+export function judge(
+  census: Census,
+  markers: Iterable<number>,
+  reports: readonly CallerReport[],
+): Violation[] {
+  const reported = new Map<number, CallerReport[]>()
+  for (const report of reports) {
+    const list = reported.get(report.marker)
+    if (list === undefined) reported.set(report.marker, [report])
+    else list.push(report)
   }
   return [...markers].flatMap((marker) =>
     judgeMarker(marker, census.executions.get(marker) ?? [], reported.get(marker) ?? []),
@@ -73,7 +77,7 @@ export function judge(census: Census, markers: Iterable<number>, tellings: reado
 function judgeMarker(
   marker: number,
   executions: readonly Execution[],
-  reported: readonly Telling[],
+  reported: readonly CallerReport[],
 ): readonly Violation[] {
   const violations: Violation[] = []
   const broken = (promise: Violation['promise'], text: string) => violations.push({ promise, text, marker })

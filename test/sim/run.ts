@@ -68,7 +68,7 @@ async function runAll(first: number, count: number): Promise<Report> {
   const beganMs = performance.now()
   const totals = { runs: 0, steps: 0, transactions: 0, slowestHealMs: 0 }
   const rate = () => Math.round((totals.runs / (performance.now() - beganMs)) * 10_000) / 10
-  let toldMs = beganMs
+  let printedMs = beganMs
   for (let seed = first; seed < first + count; seed++) {
     const result = await runOne(seed)
     // Waits for one turn of the event loop: an unhandled rejection is reported between two worlds, so it
@@ -83,8 +83,8 @@ async function runAll(first: number, count: number): Promise<Report> {
     if (violations.length > 0 && values.progress) console.error(`seed ${seed} fails`)
     if (stopped) break
     if (violations.length > 0 && !values.all) break
-    if (values.progress && performance.now() - toldMs > PROGRESS_MS) {
-      toldMs = performance.now()
+    if (values.progress && performance.now() - printedMs > PROGRESS_MS) {
+      printedMs = performance.now()
       console.error(`${totals.runs} runs, ${rate()} a second, ${failures.length} failed`)
     }
   }

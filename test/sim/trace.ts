@@ -53,7 +53,7 @@ export function createTrace(options: { readonly reads: boolean }): Trace {
         ...items.map((item) => ({ atMs: beganMs + item.atMs, text: `planned ${show(item)}` })),
         ...disturbances.map((each) => ({ atMs: beganMs + each.atMs, text: `disturbance ${show(each)}` })),
       ]
-      const reported = workload.tellings.map(({ atMs, marker, says, how }) => ({
+      const reported = workload.reports.map(({ atMs, marker, says, how }) => ({
         atMs,
         text: `report about ${marker}: ${says} (${how})`,
       }))

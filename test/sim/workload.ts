@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import type { Clock } from '../../src/platform/clock.js'
 import { memberId } from './ids.js'
 import type { Item, Member } from './items.js'
-import type { Telling } from './oracle.js'
+import type { CallerReport } from './oracle.js'
 import type { Subject, SubjectStage } from './subjectTypes.js'
 import { createCalls, createInquiries, failed } from './workload/calls.js'
 import { createChanges, createOutsideCode, createWork } from './workload/changes.js'
@@ -10,7 +10,7 @@ import { asSent, requestOf } from './workload/requests.js'
 
 /** The reports to the caller, and its open promises. */
 export type Journal = {
-  readonly tellings: readonly Telling[]
+  readonly reports: readonly CallerReport[]
   /** The markers of real requests: a replacement that was never requested is not among them. */
   readonly markers: ReadonlySet<number>
   /** Promises of the subject that have not settled, by name. */
@@ -118,7 +118,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   }
 
   return {
-    tellings: calls.tellings,
+    reports: calls.reports,
     markers: work.markers,
     open: calls.open,
     untyped: calls.untyped,
@@ -135,7 +135,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
       for (const item of waiting.splice(0)) begin(item)
     },
     async lastLook() {
-      for (const marker of new Set(unsureOf(calls.tellings))) {
+      for (const marker of new Set(unsureOf(calls.reports))) {
         const hash = outsideCode.hashOf(marker)
         const by = hash === undefined ? work.idOf(marker) : { hash }
         const found = await asked(marker, 'get', (from) => from.get(by))
@@ -149,9 +149,9 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
  * Transactions reported as sealed and no deeper: a reorg may have removed them, and another transaction may
  * have landed.
  */
-function unsureOf(tellings: readonly Telling[]): number[] {
-  const sure = new Set(tellings.filter(({ final }) => final).map(({ marker }) => marker))
-  return tellings
+function unsureOf(reports: readonly CallerReport[]): number[] {
+  const sure = new Set(reports.filter(({ final }) => final).map(({ marker }) => marker))
+  return reports
     .filter(({ says, marker }) => says === 'executed' && !sure.has(marker))
     .map(({ marker }) => marker)
 }

@@ -110,7 +110,7 @@ export async function runWorld(
   await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
-  const reported = judge(census, workload.markers, workload.tellings)
+  const reported = judge(census, workload.markers, workload.reports)
   const violations = [
     ...late,
     ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
@@ -138,7 +138,7 @@ export async function runWorld(
     healedInMs,
     requests: replicas.list.reduce((sum, { port }) => sum + port.stats.requests, 0),
     timers: clock.firedTimers,
-    digest: `${chain.head.hash}/${clock.firedTimers}/${workload.tellings.map(({ how }) => how).join()}`,
+    digest: `${chain.head.hash}/${clock.firedTimers}/${workload.reports.map(({ how }) => how).join()}`,
   }
 }
 

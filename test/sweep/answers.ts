@@ -29,7 +29,7 @@ export type Answer =
 export type Trouble = { readonly report: 'trouble'; readonly message: string }
 
 /** Any report of a child, about the library or about itself. */
-export type AnyTell = { readonly report: string }
+export type AnyReport = { readonly report: string }
 
 const ANSWERS: ReadonlySet<string> = new Set<Answer['report']>(['kept', 'sealed', 'failed', 'cancelled'])
 
@@ -44,7 +44,7 @@ const REFUSALS: ReadonlySet<TxlaneErrorCode> = new Set([
   'CHAIN_MISMATCH',
 ])
 
-export function isAnswer(report: AnyTell): report is Answer {
+export function isAnswer(report: AnyReport): report is Answer {
   return ANSWERS.has(report.report)
 }
 

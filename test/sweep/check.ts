@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { ExecutedTx } from '../demo/walk.js'
-import { type Answer, type AnyTell, isAnswer, saysEnded, saysExecuted } from './answers.js'
+import { type Answer, type AnyReport, isAnswer, saysEnded, saysExecuted } from './answers.js'
 import { dataOf, replacementOf, targetOf, type Wanted } from './asks.js'
 import type { ChainFacts } from './chain.js'
 
@@ -9,7 +9,7 @@ export type Evidence = {
   readonly account: Address
   readonly asks: readonly Wanted[]
   /** The reports of all processes and all their lives, in order. */
-  readonly reported: readonly AnyTell[]
+  readonly reported: readonly AnyReport[]
   readonly chain: ChainFacts
 }
 
@@ -88,7 +88,7 @@ function isNoop({ to, value, data }: ExecutedTx, account: Address): boolean {
 
 type Answers = ReadonlyMap<string, readonly Answer[]>
 
-function byId(reported: readonly AnyTell[]): Answers {
+function byId(reported: readonly AnyReport[]): Answers {
   const answers = new Map<string, Answer[]>()
   for (const report of reported) {
     if (!isAnswer(report)) continue

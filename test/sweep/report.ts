@@ -31,7 +31,7 @@ export function foundLines(ok: boolean, text: string, problems: readonly string[
 }
 
 /** A row for each count of answers, and of errors and warnings. */
-export function tellingsOf(result: {
+export function reportRows(result: {
   readonly reported: Readonly<Record<string, number>>
   readonly troubles: Readonly<Record<string, number>>
 }): string[][] {

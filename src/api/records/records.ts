@@ -10,7 +10,7 @@ import { fateOf, type Transaction } from '../../lane/transaction/transaction.js'
 import { txError } from '../../lane/transaction/txError.js'
 import { RAW, rawOf, transactionOf } from '../../lane/transaction/txInternals.js'
 import { interruptible } from '../../lane/transaction/waiting.js'
-import { keptReason } from '../../lane/transaction/waitingFor.js'
+import { storedReason } from '../../lane/transaction/waitingFor.js'
 import { askedBy, listedLanes, listStored } from '../../ownership/lookup.js'
 import type { OpenLane } from '../../ownership/open.js'
 import type { Clock } from '../../platform/clock.js'
@@ -174,7 +174,7 @@ class RecordHandle implements Tx {
   }
 
   get waitingFor() {
-    return this.#live ? this.#live.waitingFor : keptReason(this.#transaction)
+    return this.#live ? this.#live.waitingFor : storedReason(this.#transaction)
   }
 
   /** Takes over a newer reading of the record. */

@@ -108,7 +108,7 @@ export function createSends(parts: {
           if (untilQueued) reached(txOf(transaction))
           else waiting.whenAccepted(transaction, { reached, failed }, untilMs)
         }
-        add(request, sendOptions, DEFAULT_TARGET, { kept: persisted, failed })
+        add(request, sendOptions, DEFAULT_TARGET, { persisted, failed })
       })
     },
     async sendSequence(requests, sequenceOptions = {}) {

@@ -154,7 +154,7 @@ export function createAdmission(parts: {
     const known = transactions.get(transaction.id)
     if (known) {
       if (!isSameRequest(known.record, transaction.record)) throw idConflict(known, transaction)
-      return caller.kept(known)
+      return caller.persisted(known)
     }
     if (closed) throw closedBeforeSend(transaction, options)
     transactions.set(transaction.id, transaction)

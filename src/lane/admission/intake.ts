@@ -121,7 +121,7 @@ type IntakeParts = {
   /** The transaction takes a nonce, maybe before earlier calls. */
   taken(transaction: Transaction): void
   /** A transaction was persisted with this sequence number. */
-  kept(sequence: number): void
+  persisted(sequence: number): void
   /** The transaction ended without execution. */
   ended(transaction: Transaction): void
 }
@@ -139,7 +139,7 @@ export function createIntake(parts: IntakeParts): Intake {
   const listener = createLeaderListener(context, {
     owned,
     queued,
-    persisted: parts.kept,
+    persisted: parts.persisted,
     arm,
     prepare: preparer.add,
     ended,

@@ -42,7 +42,7 @@ export function createPersistence(parts: {
     entry.transaction.enqueuing = undefined
     if (entry.transaction.again) entry.transaction.again = undefined
     try {
-      entry.caller.kept(admitted(entry, enqueued))
+      entry.caller.persisted(admitted(entry, enqueued))
     } catch (error) {
       entry.caller.failed(error)
     }

@@ -3,7 +3,7 @@ import type { HealthCause, HealthReason, HoldReason, Limits } from '../../types/
 import type { WaitReason } from '../../types/wait.js'
 import { reasonOf } from '../reasons/sentence.js'
 import type { LaneSession } from '../session/laneSession.js'
-import { keptReason } from '../transaction/waitingFor.js'
+import { storedReason } from '../transaction/waitingFor.js'
 import type { LaneContext } from './core.js'
 import { countInFlight, isInFlightByStage } from './snapshot.js'
 
@@ -47,7 +47,7 @@ export function healthOfStandby(parts: {
     inFlight: own.filter(isInFlightByStage).length,
     queued,
     reasons: [
-      ...keptHolds(own.map(keptReason)),
+      ...storedHolds(own.map(storedReason)),
       ...storeReasons(session),
       // The owner of the lane has its own endpoints.
       ...endpointReasons(endpointPool, false),
@@ -69,7 +69,7 @@ function stoppedBy(hold: HoldReason): Pick<HealthReason, 'stops'> {
   return { stops: hold === 'storeReplaced' ? 'live' : 'ready' }
 }
 
-function keptHolds(reasons: readonly (WaitReason | undefined)[]): LaneReason[] {
+function storedHolds(reasons: readonly (WaitReason | undefined)[]): LaneReason[] {
   const found = new Map<HoldReason, LaneReason>()
   for (const reason of reasons) {
     if (reason?.for !== 'hold') continue

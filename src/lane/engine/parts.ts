@@ -177,7 +177,7 @@ export function createAdmitting(
     groups: options.groups,
     isTop: barrier.isHighest,
     taken: order.taken,
-    kept: stored,
+    persisted: stored,
     ended: sequences.ended,
   })
   const awaitingFunds = createAwaitingFunds({

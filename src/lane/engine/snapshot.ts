@@ -6,7 +6,7 @@ import { hasEnded } from '../../store/ended.js'
 import type { HoldReason, LaneSnapshot } from '../../types/index.js'
 import type { LaneSession } from '../session/laneSession.js'
 import { hasReached, type Transaction } from '../transaction/transaction.js'
-import { keptReason, summaryOf } from '../transaction/waitingFor.js'
+import { storedReason, summaryOf } from '../transaction/waitingFor.js'
 import type { Core } from './core.js'
 import type { Admitting, Sending } from './parts.js'
 import type { WaitReasons } from './waitReasons.js'
@@ -98,7 +98,7 @@ export function standbySnapshot(
     balanceWei: undefined,
     account: effects.account,
     endpoints: endpointsOf(endpointPool),
-    waiting: summaryOf(own.map((one) => [one, keptReason(one)])),
+    waiting: summaryOf(own.map((one) => [one, storedReason(one)])),
   }
 }
 

@@ -55,16 +55,16 @@ describe('storeBehindChain', () => {
   })
 
   test('the same holds for resume() of an allocator', async () => {
-    for (const isTold of [false, true]) {
+    for (const isNotified of [false, true]) {
       const { lane: opened, environment, parameters } = await openBehind()
       await using lane = opened
       const allocator = createNonceAllocatorIn(environment, { ...parameters, address: ACCOUNT })
-      if (isTold) allocator.on('held', () => allocator.resume())
+      if (isNotified) allocator.on('held', () => allocator.resume())
       const ready = allocator.ready()
-      if (!isTold) allocator.resume()
+      if (!isNotified) allocator.resume()
       await lane.settle(ready)
       await lane.clock.advance(0)
-      expect(allocator.snapshot().holds).toEqual(isTold ? [] : ['storeBehindChain'])
+      expect(allocator.snapshot().holds).toEqual(isNotified ? [] : ['storeBehindChain'])
       await lane.settle(allocator.close())
     }
   })

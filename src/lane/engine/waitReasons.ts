@@ -232,7 +232,7 @@ function createWaitFacts(context: WaitReasonsContext, parts: WaitReasonsParts): 
       hash,
       ended: endedOf(transaction),
       unresolved,
-      kept: enqueuing === undefined && !handedOff.has(transaction),
+      isStored: enqueuing === undefined && !handedOff.has(transaction),
       aside: order.reasonFor(transaction),
       ready,
       group: groupCause(transaction, bounds),

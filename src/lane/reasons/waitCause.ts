@@ -16,7 +16,7 @@ export type TxFacts = {
   readonly ended: 'no' | 'reported' | 'unreported'
   readonly unresolved: boolean
   /** The store has it, and it is not being handed to another lane. */
-  readonly kept: boolean
+  readonly isStored: boolean
   /** The cause that delays its preparation. Undefined before the first answer, and once it is prepared. */
   readonly aside: WaitCause | undefined
   readonly ready: boolean
@@ -64,7 +64,7 @@ type EndpointFacts = { readonly name: string; readonly said: string | undefined 
 export function waitCauseOf(tx: TxFacts, lane: LaneFacts): WaitCause | undefined {
   if (tx.ended !== 'no') return tx.ended === 'unreported' ? { for: 'journal' } : undefined
   if (tx.unresolved) return { for: 'evidence', nonce: undefined }
-  if (!tx.kept) return { for: 'journal' }
+  if (!tx.isStored) return { for: 'journal' }
   if (tx.nonce === undefined) return queuedCause(tx, lane)
   const { slot } = tx
   if (slot?.state === 'reserved') return reservedCause(slot, lane)

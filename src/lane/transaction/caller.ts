@@ -23,7 +23,7 @@ export type Caller = {
    * The transaction is in the store. If its id was in the store already, this is the transaction with that
    * id, with its outcome.
    */
-  readonly kept: (transaction: Transaction) => void
+  readonly persisted: (transaction: Transaction) => void
   readonly failed: (error: unknown) => void
 }
 
@@ -39,7 +39,7 @@ export function added(
   options: SendOptions,
   target: AdmissionTarget = DEFAULT_TARGET,
 ): Promise<Transaction> {
-  return new Promise((kept, failed) => add(request, options, target, { kept, failed }))
+  return new Promise((persisted, failed) => add(request, options, target, { persisted, failed }))
 }
 
 /** The time until which a call has to be answered, in clock milliseconds; undefined without a limit. */
@@ -83,7 +83,7 @@ export function timedCaller(
       if (!isOver) notify(value)
     }
   return {
-    caller: { kept: unlessOver(caller.kept), failed: unlessOver(caller.failed) },
+    caller: { persisted: unlessOver(caller.persisted), failed: unlessOver(caller.failed) },
     get isOver() {
       return isOver
     },
@@ -100,7 +100,7 @@ export function storedInTime(
   work: (caller: Caller) => unknown,
 ): Promise<Transaction> {
   return new Promise((resolve, failed) => {
-    const timed = timedCaller(clock, options, { kept: resolve, failed }, () => {})
+    const timed = timedCaller(clock, options, { persisted: resolve, failed }, () => {})
     timed.handOver()
     work(timed.caller)
   })

@@ -168,7 +168,7 @@ class TxHandle implements Tx {
     checkCost(request, options)
     this.#checkChangeable('replace')
     const replacement = await storedInTime(clock, options, (caller) =>
-      operations().replace(this.#transaction, request, options).then(caller.kept, caller.failed),
+      operations().replace(this.#transaction, request, options).then(caller.persisted, caller.failed),
     )
     if (options.until !== 'queued') await waiting().accepted(replacement, untilMs)
     replacement.handle ??= new TxHandle(replacement, this.#parts)

@@ -6,7 +6,7 @@ import { isTimely, type TxFacts, waitCauseByStage } from '../reasons/waitCause.j
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 
 /** The reason that the lease owner has stored, otherwise the one that follows from the stage. */
-export function keptReason(transaction: Transaction): WaitReason | undefined {
+export function storedReason(transaction: Transaction): WaitReason | undefined {
   const ended = endedOf(transaction)
   const { unresolved, record } = transaction
   const { waiting, stage, hash, createdAtMs } = record

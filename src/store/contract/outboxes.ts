@@ -118,7 +118,7 @@ export const outboxes: readonly Case[] = [
       await store.writeOutbox(lease, { read: [], deliveries: [a, b, c] })
       const block = hashIn(lane, 'block')
       const full = openOf(world, 'a', {
-        told: { stage: 'sealed', life: 1, block },
+        delivered: { stage: 'sealed', life: 1, block },
         next: { stage: 'reorged', life: 1 },
         count: 3,
         tries: 2,
@@ -126,13 +126,18 @@ export const outboxes: readonly Case[] = [
         sinceMs: 1_700_000_000_000,
       })
       const dead: StoredDelivery = { ...b, state: 'dead', tries: 5, failure: 'gone' }
-      const told: StoredDelivery = { ...c, state: 'told', told: { stage: 'failed', life: 0 }, count: 1 }
-      await store.writeOutbox(lease, { read: [], deliveries: [full, dead, told] })
+      const delivered: StoredDelivery = {
+        ...c,
+        state: 'delivered',
+        delivered: { stage: 'failed', life: 0 },
+        count: 1,
+      }
+      await store.writeOutbox(lease, { read: [], deliveries: [full, dead, delivered] })
       const chain = chainOf(world)
       for (const by of [store, other]) {
         equal(
           byId(await by.deliveries(name, { chain, ids: [...ids, 'x'] })),
-          [full, dead, told],
+          [full, dead, delivered],
           'by their ids',
         )
         equal(await by.deliveries(name, { state: 'open', limit: 9 }), [full], 'the open deliveries')
@@ -211,17 +216,17 @@ export const outboxes: readonly Case[] = [
       const { store, lane, newLane, keep, take, write } = world
       const [kept] = await keep('a')
       const { name, lease } = await taken(world)
-      const told: StoredDelivery = {
+      const delivered: StoredDelivery = {
         ...openOf(world, 'a'),
-        state: 'told',
-        told: { stage: 'failed', life: 0 },
+        state: 'delivered',
+        delivered: { stage: 'failed', life: 0 },
         count: 1,
       }
       const ended = { ...kept, stage: 'failed' } as typeof kept & { stage: 'failed' }
       await write(await take(), { transactions: [ended as never] })
-      await store.writeOutbox(lease, { read: [], deliveries: [told] })
+      await store.writeOutbox(lease, { read: [], deliveries: [delivered] })
       await store.restart(transactionIn({ ...lane, address: newLane().address }, 'a'), ended as never)
-      equal(await store.deliveries(name, { chain: chainOf(world), ids: ['a'] }), [told], 'its delivery')
+      equal(await store.deliveries(name, { chain: chainOf(world), ids: ['a'] }), [delivered], 'its delivery')
     },
   },
   {

@@ -39,11 +39,11 @@ export function intakeVerbs(
     return new Map(added.map((row) => [addedName(lanes, row), Number(row.sequence)]))
   }
 
-  async function kept(transactions: readonly StoredTransaction[]): Promise<readonly StoredTransaction[]> {
+  async function stored(transactions: readonly StoredTransaction[]): Promise<readonly StoredTransaction[]> {
     const names = transactions.map(({ lane }) => nameOf(lane))
     const ids = transactions.map(({ id }) => id)
     const values = [names.map(([chainId]) => chainId), names.map(([, genesisHash]) => genesisHash), ids]
-    return (await database.read({ text: sql.kept, values })).map(transactionOf)
+    return (await database.read({ text: sql.stored, values })).map(transactionOf)
   }
 
   return {
@@ -81,7 +81,7 @@ export function intakeVerbs(
         }
         open = open.filter((one) => !results.has(txName(one)))
         if (open.length === 0) break
-        for (const before of await kept(open))
+        for (const before of await stored(open))
           results.set(txName(before), { fresh: false, transaction: before })
         open = open.filter((one) => !results.has(txName(one)))
       }
@@ -237,7 +237,7 @@ const enqueueStatements = (schema: string) => ({
     SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS notified FROM lane, restarted`,
 
   /** The stored transaction of each id. */
-  kept: `
+  stored: `
     SELECT t.sequence, t.body
     FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(chain_id, genesis_hash, id)
     JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash

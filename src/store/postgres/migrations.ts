@@ -217,4 +217,16 @@ export const migrations: readonly Migration[] = [
       ALTER TABLE ${schema}.wishes RENAME TO commands;
       CREATE VIEW ${schema}.wishes AS SELECT lane, sequence, id, body FROM ${schema}.commands`,
   },
+  // The state `delivered` was called `told`. Most rows have it, so it becomes the default of a new column, and
+  // PostgreSQL writes only the other rows. The table is read for the new index; the former one is dropped with
+  // its column. A process of the former version still writes `told`, which no statement looks for.
+  {
+    version: 8,
+    sql: (schema) => `
+      ALTER TABLE ${schema}.deliveries RENAME COLUMN state TO former_state;
+      ALTER TABLE ${schema}.deliveries ADD COLUMN state text NOT NULL DEFAULT 'delivered';
+      UPDATE ${schema}.deliveries SET state = former_state WHERE former_state <> 'told';
+      ALTER TABLE ${schema}.deliveries DROP COLUMN former_state, ALTER COLUMN state DROP DEFAULT;
+      CREATE INDEX deliveries_waiting ON ${schema}.deliveries (outbox, state) WHERE state IN ('open', 'dead')`,
+  },
 ]

@@ -142,9 +142,9 @@ const outboxStatements = (schema: string) => ({
     SELECT o.written,
       ${isHeld('o')} AS is_held,
       (SELECT count(*) FROM ${schema}.deliveries d
-        WHERE d.outbox = o.outbox AND d.state = 'open' AND d.state <> 'told') AS open,
+        WHERE d.outbox = o.outbox AND d.state = 'open') AS open,
       (SELECT count(*) FROM ${schema}.deliveries d
-        WHERE d.outbox = o.outbox AND d.state = 'dead' AND d.state <> 'told') AS dead
+        WHERE d.outbox = o.outbox AND d.state = 'dead') AS dead
     FROM ${schema}.outboxes o WHERE o.name = $1::text`,
 
   lanesBehind: `
@@ -162,5 +162,5 @@ const outboxStatements = (schema: string) => ({
 
   deliveriesIn: `
     SELECT d.body FROM ${schema}.outboxes o JOIN ${schema}.deliveries d ON d.outbox = o.outbox
-    WHERE o.name = $1::text AND d.state = $2::text AND d.state <> 'told' LIMIT $3::bigint`,
+    WHERE o.name = $1::text AND d.state = $2::text AND d.state IN ('open', 'dead') LIMIT $3::bigint`,
 })

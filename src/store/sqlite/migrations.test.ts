@@ -99,6 +99,17 @@ test.each([SQL.list, SQL.listGroup])(
   },
 )
 
+test.each([SQL.deliveriesIn, SQL.countDeliveries])(
+  'waiting deliveries are read from their index',
+  async (statement) => {
+    const { database } = await formerFile(MIGRATIONS.length)
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${statement}`)
+    const steps = plan.all(1, 'open', ...(statement === SQL.deliveriesIn ? [10] : [])) as { detail: string }[]
+    expect(steps.map(({ detail }) => detail)).toEqual([expect.stringContaining('INDEX delivery_waits (')])
+    database.close()
+  },
+)
+
 test('a slot with a contract call and a bump fits in the page of its row', async () => {
   const { database, put } = await formerFile(MIGRATIONS.length)
   const pages = () => (database.prepare('PRAGMA page_count').raw().get() as [number])[0]

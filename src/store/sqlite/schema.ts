@@ -171,6 +171,14 @@ CREATE TRIGGER wish_dropped INSTEAD OF DELETE ON wish BEGIN
 END;
 `
 
+// The state `delivered` was called `told`. Each of its rows is written once, without the former index, which
+// would take all of them in. A process of the former version still writes `told`, which no statement looks for.
+const DELIVERED = `
+DROP INDEX delivery_waits;
+UPDATE delivery SET state = 'delivered' WHERE state = 'told';
+CREATE INDEX delivery_waits ON delivery (outbox, state) WHERE state IN ('open', 'dead');
+`
+
 /**
  * The migrations from each version to the next. The version of a file is the number of migrations applied to
  * it.
@@ -183,4 +191,5 @@ export const MIGRATIONS: readonly string[] = [
   REPORTS,
   OUTBOXES,
   COMMANDS,
+  DELIVERED,
 ]

@@ -33,7 +33,7 @@ const HASHES_MAX = 16_384
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const { retentionMs, ...settings } = settingsOf(options)
   const keys = createKeys()
-  const hashes = { kept: new Set<Hash>(), fresh: new Set<Hash>() }
+  const hashes = { stored: new Set<Hash>(), fresh: new Set<Hash>() }
   const pruner = createPruner(retentionMs)
   const connection = createConnection({ ...settings, undone })
   const watchers = createWatchers(connection, keys)
@@ -44,8 +44,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   }
 
   function committed(): void {
-    if (hashes.kept.size > HASHES_MAX) hashes.kept.clear()
-    for (const hash of hashes.fresh) hashes.kept.add(hash)
+    if (hashes.stored.size > HASHES_MAX) hashes.stored.clear()
+    for (const hash of hashes.fresh) hashes.stored.add(hash)
     hashes.fresh.clear()
   }
 

@@ -101,8 +101,8 @@ export const SQL = {
   deliveryOf: `SELECT delivery.body FROM tx JOIN delivery ON delivery.tx = tx.key AND delivery.outbox = ?3
     WHERE tx.chain = ?1 AND tx.id = ?2`,
   // Repeats the condition of the partial index, so that SQLite uses it.
-  deliveriesIn: `SELECT body FROM delivery WHERE outbox = ? AND state = ? AND state <> 'told' LIMIT ?`,
-  countDeliveries: `SELECT count(*) AS count FROM delivery WHERE outbox = ? AND state = ? AND state <> 'told'`,
+  deliveriesIn: `SELECT body FROM delivery WHERE outbox = ? AND state = ? AND state IN ('open', 'dead') LIMIT ?`,
+  countDeliveries: `SELECT count(*) AS count FROM delivery WHERE outbox = ? AND state = ? AND state IN ('open', 'dead')`,
 
   oldest: `SELECT key FROM tx WHERE ended_ms < ${NOW_MS} - ? ORDER BY ended_ms LIMIT ?`,
   dropTx: 'DELETE FROM tx WHERE key = ?',

@@ -18,7 +18,7 @@ type Body = { readonly body: string }
 /**
  * Hashes that this process has stored already. A slot is written many times, each time with all its attempts.
  */
-export type KnownHashes = { readonly kept: Set<Hash>; readonly fresh: Set<Hash> }
+export type KnownHashes = { readonly stored: Set<Hash>; readonly fresh: Set<Hash> }
 
 export function write(
   prepared: Prepared,
@@ -29,7 +29,7 @@ export function write(
   const row = fenced(prepared, keys, lease)
   let { revision } = row.record
   const keepHash = (hash: Hash, id: string) => {
-    if (hashes.kept.has(hash) || hashes.fresh.has(hash)) return
+    if (hashes.stored.has(hash) || hashes.fresh.has(hash)) return
     const { changes } = prepared.putHash.run(row.chain, hash, textOf(id))
     // If the transaction is not stored yet, the hash is tried again.
     if (changes > 0) hashes.fresh.add(hash)

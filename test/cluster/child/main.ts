@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { chainOf, openStore } from '../../sweep/opening.js'
 import type { Command, ProcessOrder } from '../asks.js'
-import { createTellingStore, report } from './tells.js'
+import { createReportingStore, report } from './report.js'
 import { createUser } from './user.js'
 import { watchRequests } from './watchedFetch.js'
 
@@ -31,7 +31,7 @@ async function work(order: ProcessOrder): Promise<void> {
     sends: ({ account, epoch }) => report({ report: 'sends', account, epoch, atMs: atMs() }),
   })
   const accounts = createAccounts(order.accounts)
-  const store = createTellingStore({
+  const store = createReportingStore({
     inner: await openStore(order.store, POOL_MAX),
     accounts: accounts.map(({ address }) => address.toLowerCase()),
     holds: requests.holds,

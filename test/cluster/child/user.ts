@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask } from '../asks.js'
-import { report } from './tells.js'
+import { report } from './report.js'
 
 /**
  * Requests transactions as a service does whose callers bring ids: again and again, until it knows the

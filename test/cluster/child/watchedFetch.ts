@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { type CancelTimer, systemClock } from '../../../src/platform/clock.js'
 import { responseTo } from '../../sweep/responses.js'
-import type { Held } from './tells.js'
+import type { Held } from './report.js'
 
 /** Watches each request of this process by replacing `fetch`. */
 export type WatchedRequests = {

@@ -1,7 +1,7 @@
 import { pause } from '../../support/pause.js'
 import { askRelayer, type CallerEntry, digestOf, type RelayerAnswer } from '../../support/relayer.js'
 import { MALLORY } from './hostile.js'
-import type { Told } from './verdict.js'
+import type { Reported } from './verdict.js'
 
 /** Callers that retry each request until it is accepted. */
 export const HONEST = ['alice', 'bob', 'carol', 'dave'] as const
@@ -33,8 +33,8 @@ export function callersOf(webhooks: {
 }
 
 /** The state of all callers' transactions, as one process reports it. */
-export async function listAll(url: string): Promise<readonly Told[]> {
-  const reported: Told[] = []
+export async function listAll(url: string): Promise<readonly Reported[]> {
+  const reported: Reported[] = []
   for (const name of [...HONEST, MALLORY.name]) {
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {
       const next: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`

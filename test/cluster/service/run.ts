@@ -11,7 +11,7 @@ import { type Load, startLoad } from './load.js'
 import { type ServiceResult, serviceResultOf } from './result.js'
 import type { Service } from './services.js'
 import { openSetting, type Setting } from './setting.js'
-import { isOver, type Told, verdictOf } from './verdict.js'
+import { isOver, type Reported, verdictOf } from './verdict.js'
 
 export type ServiceOptions = Omit<FaultPlan, 'database'> & {
   readonly processes: number
@@ -112,8 +112,8 @@ async function suffer(
  * Waits until all transactions of the callers are finished, or none makes progress. Returns their reported
  * states.
  */
-async function settled([first]: readonly Service[]): Promise<readonly Told[]> {
-  let reported: readonly Told[] = []
+async function settled([first]: readonly Service[]): Promise<readonly Reported[]> {
+  let reported: readonly Reported[] = []
   await progressing(async () => {
     reported = await listAll((first as Service).url)
     return reported.filter((one) => !isOver(one)).length

@@ -4,7 +4,7 @@ import type { ExecutedTx } from '../../demo/walk.js'
 import type { Wanted } from './requests.js'
 
 /** The final state of a transaction as the service reports it. */
-export type Told = { readonly id: string; readonly stage: string; readonly hash?: Hex }
+export type Reported = { readonly id: string; readonly stage: string; readonly hash?: Hex }
 
 /** The claims to compare with the blocks. */
 export type Evidence = {
@@ -12,7 +12,7 @@ export type Evidence = {
   readonly wanted: readonly Wanted[]
   /** Ids of the hostile caller that were answered with 202. */
   readonly others: readonly string[]
-  readonly reported: readonly Told[]
+  readonly reported: readonly Reported[]
   /** The executed transactions of each account that the services have or had, from its first nonce on. */
   readonly executed: ReadonlyMap<Address, readonly ExecutedTx[]>
   /** Deliveries to the callers whose webhook works. */
@@ -53,7 +53,7 @@ export function verdictOf({ wanted, others, reported, executed, deliveries, hook
   const landedOf = ({ to }: Wanted) => byTarget.get(to.toLowerCase()) ?? []
   const senderOf = (one: Wanted) =>
     [...executed].find(([, own]) => own.some(({ to }) => to?.toLowerCase() === one.to.toLowerCase()))?.[0]
-  const toldOf = new Map(reported.map((one) => [one.id, one]))
+  const reportById = new Map(reported.map((one) => [one.id, one]))
   const ends = new Set(deliveries.filter(({ stage }) => stage !== 'reorged').map(({ tx }) => tx.id))
   return {
     executed: wanted.filter((one) => landedOf(one).length > 0).length,
@@ -63,14 +63,14 @@ export function verdictOf({ wanted, others, reported, executed, deliveries, hook
       reported.filter((one) => !isOver(one)).map(({ id, stage }) => `stranded: ${id} is ${stage}`),
     ),
     contradictions: count([
-      ...wanted.flatMap((one) => contradictionOf(idOf(one), toldOf.get(idOf(one)), landedOf(one)) ?? []),
-      ...others.filter((id) => !toldOf.has(id)).map(unknown),
+      ...wanted.flatMap((one) => contradictionOf(idOf(one), reportById.get(idOf(one)), landedOf(one)) ?? []),
+      ...others.filter((id) => !reportById.has(id)).map(unknown),
     ]),
     gaps: count([...executed].flatMap(([account, own]) => gapsOf(account, own))),
     unheard: count(
       wanted
         .filter((one) => hooked.has(one.caller) && !ends.has(idOf(one)))
-        .map((one) => `unheard: ${idOf(one)}, ${toldOf.get(idOf(one))?.stage}, sent by ${senderOf(one)}`),
+        .map((one) => `unheard: ${idOf(one)}, ${reportById.get(idOf(one))?.stage}, sent by ${senderOf(one)}`),
     ),
     repeated: deliveries.length - new Set(deliveries.map(({ key }) => key)).size,
     problems,
@@ -78,7 +78,7 @@ export function verdictOf({ wanted, others, reported, executed, deliveries, hook
 }
 
 /** True if the transaction has ended, or is in a sealed block. */
-export const isOver = ({ stage }: Pick<Told, 'stage'>): boolean => ENDED.includes(stage)
+export const isOver = ({ stage }: Pick<Reported, 'stage'>): boolean => ENDED.includes(stage)
 
 const unknown = (id: string) => `contradiction: ${id} was accepted, and is not known`
 
@@ -86,7 +86,7 @@ const idOf = ({ caller, key }: Wanted): string => `${caller}/${key}`
 
 function contradictionOf(
   id: string,
-  reported: Told | undefined,
+  reported: Reported | undefined,
   landed: readonly ExecutedTx[],
 ): string | undefined {
   if (reported === undefined) return unknown(id)

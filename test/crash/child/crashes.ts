@@ -5,7 +5,7 @@ import type { LaneWrite, Store } from '../../../src/types/store.js'
 import { responseTo } from '../../sweep/responses.js'
 import type { LifeOrder } from '../asks.js'
 import type { Point } from '../plan.js'
-import { report } from './tells.js'
+import { report } from './report.js'
 
 /** Counts the passes of the points, and ends the process at the planned one. */
 type Trigger = (point: Point) => void

@@ -7,7 +7,7 @@ import { pause } from '../../support/pause.js'
 import { chainOf, openStore } from '../../sweep/opening.js'
 import type { LifeOrder } from '../asks.js'
 import { createCrashingFetch, createCrashingStore, createTrigger } from './crashes.js'
-import { report } from './tells.js'
+import { report } from './report.js'
 import { createUser } from './user.js'
 
 // One life of the user's process: it opens the store of earlier lives, requests all open asks, and closes.

@@ -13,7 +13,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 import { pause } from '../../support/pause.js'
 import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
 import type { Ask, DatedAsk } from '../asks.js'
-import { report } from './tells.js'
+import { report } from './report.js'
 
 /**
  * Repeats its requests as a user does after a restart: with the same ids, because it cannot know how far

@@ -32,9 +32,9 @@ export const reserved: NodeCase = {
     const ends = Promise.all([endOf(tx.wait('sealed')), endOf(behind.wait('sealed'))])
     const [delegation, paid] = await within(LIMIT_MS, 'the delegation and the payment behind it', ends)
     const landed = await landedOf(running, fresh)
-    const isTold = delegation === 'sealed' || /^REJECTED .*authority already reserved/.test(delegation)
+    const isReported = delegation === 'sealed' || /^REJECTED .*authority already reserved/.test(delegation)
     return {
-      ok: isTold && paid === 'sealed' && landed.dense && landed.distinct === 1,
+      ok: isReported && paid === 'sealed' && landed.dense && landed.distinct === 1,
       says: `the delegation: ${delegation}; the payment behind it: ${paid}`,
     }
   },

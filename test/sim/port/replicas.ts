@@ -85,8 +85,8 @@ export function createReplicas(options: {
     const now = clock.now() - beganMs
     const isAway = away !== undefined && now >= away.fromMs && now < away.toMs
     if (isAway) strike('stray')
-    const untold = isAway ? stray(call) : lies ? lie(call) : undefined
-    return untold ?? (timed.length === 0 ? undefined : untruth.answer(call, view()))
+    const untrueReply = isAway ? stray(call) : lies ? lie(call) : undefined
+    return untrueReply ?? (timed.length === 0 ? undefined : untruth.answer(call, view()))
   }
 
   function follow(answer: Promise<unknown>): void {

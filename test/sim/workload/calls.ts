@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { Clock } from '../../../src/platform/clock.js'
 import { markerOf } from '../ids.js'
-import type { Telling } from '../oracle.js'
+import type { CallerReport } from '../oracle.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from '../subjectTypes.js'
 
 /** The rejection of a call; without a code if the error was not one of the library. */
@@ -9,14 +9,20 @@ type Failed = { readonly fate: string; readonly code: string | undefined }
 
 /** The caller's calls to the present process of the subject, and a record of their answers. */
 export type Calls = {
-  readonly tellings: readonly Telling[]
+  readonly reports: readonly CallerReport[]
   /** Promises of the subject that have not settled, by name. */
   readonly open: ReadonlySet<string>
   /** Errors that are not typed: a caller cannot interpret them. */
   readonly untyped: readonly string[]
   /** False after the process has crashed, until the next one has begun. */
   readonly isAlive: boolean
-  report(marker: number, says: Telling['says'], how: string, final: boolean, hash?: Telling['hash']): void
+  report(
+    marker: number,
+    says: CallerReport['says'],
+    how: string,
+    final: boolean,
+    hash?: CallerReport['hash'],
+  ): void
   /** Waits for a promise of the subject; a rejection is reported for `marker`. */
   asked<T>(marker: number, how: string, ask: (subject: Subject) => Promise<T>): Promise<T | Failed>
   /** Acts later, unless the process has crashed by then. */
@@ -33,23 +39,23 @@ export const failed = (result: unknown): result is Failed =>
   typeof result === 'object' && result !== null && 'fate' in result
 
 export function createCalls(clock: Clock, subject: Subject): Calls {
-  const tellings: Telling[] = []
+  const reports: CallerReport[] = []
   const open = new Set<string>()
   const untyped: string[] = []
   let life: { readonly subject: Subject } | undefined = { subject }
 
   function report(
     marker: number,
-    says: Telling['says'],
+    says: CallerReport['says'],
     how: string,
     final: boolean,
-    hash?: Telling['hash'],
+    hash?: CallerReport['hash'],
   ) {
-    tellings.push({ marker, atMs: clock.now(), says, how, final, hash })
+    reports.push({ marker, atMs: clock.now(), says, how, final, hash })
   }
 
   function rejected(marker: number, how: string, error: unknown): Failed {
-    const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
+    const { fate, code, tx } = error as { fate?: CallerReport['says']; code?: string; tx?: { id: string } }
     if (fate === undefined || code === undefined) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
       untyped.push(`${how} of ${marker}: ${text}`)
@@ -73,7 +79,7 @@ export function createCalls(clock: Clock, subject: Subject): Calls {
   }
 
   return {
-    tellings,
+    reports,
     open,
     untyped,
     get isAlive() {

@@ -13,10 +13,10 @@ export const DEARER = { maxFeePerGas: 200_000_000n, maxPriorityFeePerGas: 3_000_
 
 /** The request and options of an item, the same for every process that sends it. */
 export function asSent(item: Item) {
-  const { marker, after, tellsEffect } = item
+  const { marker, after, declaresEffect } = item
   const options = {
     ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
-    ...(tellsEffect && { effect: effectOf(marker) }),
+    ...(declaresEffect && { effect: effectOf(marker) }),
     ...(item.private && { private: true }),
     ...(item.offers === 'dearest' && { feeCeiling: DEAR.maxFeePerGas }),
   }

@@ -6,8 +6,8 @@ import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { missingText } from '../shared/missing.js'
 import { type Colors, colors, json, pairs } from '../shared/output.js'
 import { answer, EXIT, type Parsed, write } from '../shared/program.js'
-import { keptReasons, keptText, needsPerson } from './kept.js'
 import { type Look, lookAt } from './look.js'
+import { needsPerson, storedReasons, storedText } from './storedReasons.js'
 
 type Options = {
   readonly address: Address
@@ -48,14 +48,15 @@ function parse(argv: readonly string[], environment: Environment): Parsed<Option
 
 async function run({ address, url, json: asJson, store }: Options): Promise<number> {
   const connection = await connect(url)
-  const [look, kept] = await Promise.all([
+  const [look, stored] = await Promise.all([
     lookAt(connection, url, address),
-    store === undefined ? undefined : keptReasons(connection, store, address),
+    store === undefined ? undefined : storedReasons(connection, store, address),
   ])
-  if (asJson) await write(json({ ...look, kept }))
-  else await write(`${render(look, connection.chain.nativeCurrency.symbol)}${kept ? keptText(kept) : ''}`)
+  if (asJson) await write(json({ ...look, stored }))
+  else
+    await write(`${render(look, connection.chain.nativeCurrency.symbol)}${stored ? storedText(stored) : ''}`)
   const stands =
-    look.holes.length > 0 || look.stuck !== undefined || (kept !== undefined && needsPerson(kept))
+    look.holes.length > 0 || look.stuck !== undefined || (stored !== undefined && needsPerson(stored))
   return stands ? EXIT.failed : EXIT.held
 }
 

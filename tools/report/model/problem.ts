@@ -37,10 +37,10 @@ export type Problem = {
 /** A fault, a repair, or a request of the caller. It chooses the mark in the chart. */
 export type ProblemRole = 'fault' | 'repair' | 'asked'
 
-type Told = { readonly role: ProblemRole; readonly what: string }
+type Description = { readonly role: ProblemRole; readonly what: string }
 
 /** Description of each kind. */
-export const PROBLEMS: Readonly<Record<ProblemKind, Told>> = {
+export const PROBLEMS: Readonly<Record<ProblemKind, Description>> = {
   foreign: { role: 'fault', what: 'A foreign transaction used the nonce' },
   displaced: { role: 'fault', what: 'A node has another transaction at the nonce' },
   gap: { role: 'fault', what: 'A nonce below used ones was empty' },

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Address, type Hash, toHex } from 'viem'
 import { NO_GENESIS } from '../../../src/chain/endpoints/chainOf.js'
 import { fromStored } from '../../../src/lane/transaction/stored.js'
-import { keptReason, summaryOf } from '../../../src/lane/transaction/waitingFor.js'
+import { storedReason, summaryOf } from '../../../src/lane/transaction/waitingFor.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../../src/types/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../../src/types/store.js'
@@ -10,7 +10,7 @@ import type { Connection } from '../shared/connect.js'
 import { Refusal } from '../shared/program.js'
 
 /** Why transactions of one account have not progressed, from the reasons that the sending process stored. */
-export type KeptReasons = {
+export type StoredReasons = {
   readonly store: string
   /** Number of waiting transactions, the reason of the first one, and the number per reason. */
   readonly count: number
@@ -18,10 +18,10 @@ export type KeptReasons = {
   /** Why the lane reserves no nonces, with the cause and the remedy, as far as transactions wait for that. */
   readonly holds: readonly { readonly reason: HoldReason; readonly detail: string | undefined }[]
   /** The first transactions with a stored reason, or that wait for an operator. Others wait behind them. */
-  readonly transactions: readonly KeptReason[]
+  readonly transactions: readonly StoredReason[]
 }
 
-type KeptReason = {
+type StoredReason = {
   readonly id: string
   readonly stage: Stage
   readonly nonce: number | undefined
@@ -34,11 +34,11 @@ const PAGE = 500
 const SHOWN_MAX = 8
 
 /** @throws Refusal if the file does not exist: opening a store would create it */
-export async function keptReasons(
+export async function storedReasons(
   connection: Connection,
   path: string,
   address: Address,
-): Promise<KeptReasons> {
+): Promise<StoredReasons> {
   if (!existsSync(path)) throw new Refusal(`There is no store at ${path}.`)
   const store = sqliteStore({ path })
   try {
@@ -72,15 +72,15 @@ async function unsealedIn(store: Store, keys: readonly LaneKey[]): Promise<reado
   return found
 }
 
-export function reasonsIn(store: string, stored: readonly StoredTransaction[]): KeptReasons {
-  const all = stored.map((one) => fromStored(one)).map((one) => [one, keptReason(one)] as const)
+export function reasonsIn(store: string, stored: readonly StoredTransaction[]): StoredReasons {
+  const all = stored.map((one) => fromStored(one)).map((one) => [one, storedReason(one)] as const)
   const holds = new Map<HoldReason, string | undefined>()
-  const kept = all.flatMap(([{ id, stage, nonce, hash, sequence, record }, waitingFor]) =>
+  const explained = all.flatMap(([{ id, stage, nonce, hash, sequence, record }, waitingFor]) =>
     waitingFor === undefined || !(waitingFor === record.waiting || waitingFor.operator)
       ? []
       : [{ id, stage, nonce, hash, waitingFor, sequence }],
   )
-  for (const { waitingFor } of kept)
+  for (const { waitingFor } of explained)
     if (waitingFor.for === 'hold')
       for (const reason of waitingFor.holds) holds.set(reason, waitingFor.details?.[reason])
   return {
@@ -88,7 +88,7 @@ export function reasonsIn(store: string, stored: readonly StoredTransaction[]): 
     count: all.length,
     waiting: summaryOf(all),
     holds: [...holds].map(([reason, detail]) => ({ reason, detail })),
-    transactions: kept
+    transactions: explained
       .sort((a, b) => order(a) - order(b) || a.sequence - b.sequence)
       .slice(0, SHOWN_MAX)
       .map(({ sequence: _, ...one }) => one),
@@ -98,11 +98,11 @@ export function reasonsIn(store: string, stored: readonly StoredTransaction[]): 
 const order = ({ nonce }: { readonly nonce: number | undefined }) => nonce ?? Number.MAX_SAFE_INTEGER
 
 /** Whether only an operator can end one of the waits. */
-export function needsPerson({ transactions, waiting }: KeptReasons): boolean {
+export function needsPerson({ transactions, waiting }: StoredReasons): boolean {
   return waiting.head?.operator === true || transactions.some(({ waitingFor }) => waitingFor.operator)
 }
 
-export function keptText({ store, count, waiting, holds, transactions }: KeptReasons): string {
+export function storedText({ store, count, waiting, holds, transactions }: StoredReasons): string {
   if (count === 0) return `\nNo transaction waits in ${store}.\n`
   const by = Object.entries(waiting.by).map(([reason, amount]) => `${reason} ${amount}`)
   const { head } = waiting

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../src/lane/reasons/sentence.js'
 import { transactionIn } from '../../../src/store/contract/samples.js'
 import type { WaitCause } from '../../../src/types/index.js'
 import type { StoredTransaction } from '../../../src/types/store.js'
-import { keptText, needsPerson, reasonsIn } from './kept.js'
+import { needsPerson, reasonsIn, storedText } from './storedReasons.js'
 
 const lane = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
 
@@ -14,19 +14,19 @@ const waits = (cause: WaitCause) => ({ waiting: reasonOf(cause, 0) })
 const jump = { jump: 'latest counts 900, and the lane knows 20; resume() believes it' }
 
 test('lists stored reasons by nonce, then in call order, and counts the other transactions', () => {
-  const kept = reasonsIn('x.db', [
+  const reasons = reasonsIn('x.db', [
     stored('c', 3, waits({ for: 'estimate', endpoint: 'n', tries: 3, said: 'busy' })),
     stored('b', 2, waits({ for: 'funds', neededWei: 5n, balanceWei: 1n })),
     stored('a', 1, { stage: 'signed', nonce: 7, ...waits({ for: 'endpoint', endpoint: 'n', said: 'full' }) }),
     stored('d', 4),
   ])
-  expect(kept.transactions.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-  expect(kept).toMatchObject({
+  expect(reasons.transactions.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+  expect(reasons).toMatchObject({
     count: 4,
     waiting: { head: { id: 'a' }, by: { endpoint: 1, funds: 1, estimate: 1, order: 1 } },
   })
-  expect(needsPerson(kept)).toBe(true)
-  expect(keptText(kept)).toContain(
+  expect(needsPerson(reasons)).toBe(true)
+  expect(storedText(reasons)).toContain(
     '  b (queued): It waits for money: it may cost 5 wei, and the account has 1 wei. Since 1970',
   )
 })
@@ -36,35 +36,35 @@ test('counts the reason of the first transaction first, in any order of the stor
   const hold = waits({ for: 'hold', holds: ['jump'], details: jump })
   const all = [stored('d', 4), stored('c', 3, hold), stored('b', 2, hold), stored('a', 1, funds)]
   for (const order of [all, all.toReversed()])
-    expect(keptText(reasonsIn('x.db', order))).toContain('4 in x.db wait for: funds 1, hold 2, order 1\n')
+    expect(storedText(reasonsIn('x.db', order))).toContain('4 in x.db wait for: funds 1, hold 2, order 1\n')
 })
 
 test('shows a hold with its cause and its remedy', () => {
-  const kept = reasonsIn('x.db', [
+  const reasons = reasonsIn('x.db', [
     stored('a', 1, waits({ for: 'hold', holds: ['jump', 'authorizing'], details: jump })),
   ])
-  expect(kept.holds).toEqual([
+  expect(reasons.holds).toEqual([
     { reason: 'jump', detail: jump.jump },
     { reason: 'authorizing', detail: undefined },
   ])
-  expect(keptText(kept)).toContain(`Held: jump. ${jump.jump}\nHeld: authorizing\n`)
-  expect(needsPerson(kept)).toBe(false)
+  expect(storedText(reasons)).toContain(`Held: jump. ${jump.jump}\nHeld: authorizing\n`)
+  expect(needsPerson(reasons)).toBe(false)
 })
 
 test('an unresolved transaction waits for an operator even without a stored reason', () => {
-  const kept = reasonsIn('x.db', [stored('a', 1, { stage: 'accepted', nonce: 3, verdict: 'unresolved' })])
-  expect(kept.transactions).toMatchObject([{ id: 'a', waitingFor: { for: 'evidence', operator: true } }])
-  expect(needsPerson(kept)).toBe(true)
+  const reasons = reasonsIn('x.db', [stored('a', 1, { stage: 'accepted', nonce: 3, verdict: 'unresolved' })])
+  expect(reasons.transactions).toMatchObject([{ id: 'a', waitingFor: { for: 'evidence', operator: true } }])
+  expect(needsPerson(reasons)).toBe(true)
 })
 
 test('omits a reason of an earlier stage', () => {
-  const kept = reasonsIn('x.db', [
+  const reasons = reasonsIn('x.db', [
     stored('a', 1, { stage: 'accepted', nonce: 3, ...waits({ for: 'funds' }) }),
   ])
-  expect(kept.transactions).toEqual([])
-  expect(keptText(kept)).toContain('a: It waits for the next block.')
+  expect(reasons.transactions).toEqual([])
+  expect(storedText(reasons)).toContain('a: It waits for the next block.')
 })
 
 test('reports a store without waiting transactions', () => {
-  expect(keptText(reasonsIn('x.db', []))).toBe('\nNo transaction waits in x.db.\n')
+  expect(storedText(reasonsIn('x.db', []))).toBe('\nNo transaction waits in x.db.\n')
 })

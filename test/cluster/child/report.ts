@@ -1,12 +1,12 @@
 import { systemClock } from '../../../src/platform/clock.js'
 import type { Store } from '../../../src/types/store.js'
-import type { Tell } from '../asks.js'
+import type { Report } from '../asks.js'
 
 /**
  * Writes to the pipe, or to its buffer. A killed process may therefore have reported less than it knows, but
  * never more.
  */
-export function report(what: Tell): void {
+export function report(what: Report): void {
   process.stdout.write(`${JSON.stringify(what)}\n`)
 }
 
@@ -16,7 +16,7 @@ export type Held = { readonly account: number; readonly epoch: number }
 /**
  * Wraps a store to report when a lane is acquired or released, and which bytes are journaled for which lane.
  */
-export function createTellingStore(options: {
+export function createReportingStore(options: {
   readonly inner: Store
   /** Addresses in lower case. */
   readonly accounts: readonly string[]
