@@ -219,13 +219,13 @@ it('the migration of PostgreSQL tables writes only the deliveries that wait, not
   await postgresTables(raw, schema, 7)
   const writers = async () =>
     (await raw.query(`SELECT id, xmin::text AS writer FROM ${schema}.deliveries ORDER BY id`)).rows
-  const [dead, full, told] = await writers()
+  const [dead, full, delivered] = await writers()
   await withOpened(postgresStore({ connectionString: server.connectionString, schema }), async (store) => {
     expect((await store.readOutbox('orders')).open).toBe(1)
     expect(await writers()).toEqual([
       { id: 'dead', writer: expect.not.stringMatching(`^${dead?.writer}$`) },
       { id: 'full', writer: expect.not.stringMatching(`^${full?.writer}$`) },
-      told,
+      delivered,
     ])
   })
 })
