@@ -179,6 +179,8 @@ export type DisturbanceTarget = {
   crash(process: number, downMs: number): void
   stop(process: number, forMs: number): void
   stepWall(ms: number): void
+  /** The newest blocks that a reorg may replace now, by what the world declares. */
+  readonly reorgDepthNow: () => number
 }
 
 const ONE_ETHER = 10n ** 18n
@@ -187,14 +189,17 @@ const ONE_ETHER = 10n ** 18n
 export function disturb(target: DisturbanceTarget, disturbance: Disturbance): void {
   const { chain, clock, random, lane } = target
   switch (disturbance.kind) {
-    case 'reorg':
+    case 'reorg': {
+      const depth = Math.min(disturbance.depth, target.reorgDepthNow())
+      if (depth < 1) return
       chain.reorg({
-        depth: disturbance.depth,
+        depth,
         inclusion: disturbance.inclusion,
         drops: (tx) => tx.from === lane && chance(random, disturbance.dropRate),
         forced: disturbance.foreign ? [foreigner(target)] : [],
       })
       return
+    }
     case 'evict':
       chain.pool.evict((tx) => tx.from === lane && chance(random, disturbance.rate))
       return

@@ -3,6 +3,7 @@ import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
+import { createFinalityJudge, type FinalityJudge } from './finality.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
 import { createOrder, type Order } from './order.js'
@@ -13,6 +14,7 @@ import { chance, deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
+import { lacksTag, reorgDepthNow, tagPatienceMs } from './tagPlan.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { createWire, type Wire } from './wire.js'
@@ -48,6 +50,7 @@ export type WorldOptions = PlanOptions & {
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
+const NOTICED_MS_MIN = 2_000
 // The longest duration of a signature in a healed world.
 const SLOW_MS = 300
 
@@ -97,7 +100,7 @@ export async function runWorld(
   // The last fault may have been a reorg a moment ago, which no sender can have noticed yet, in particular
   // while it waits for an answer that never comes.
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
-  await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs + (replicas.objected ? SPARING_MS : 0))
+  await clock.advance(Math.max(NOTICED_MS_MIN, NOTICED_BLOCKS * plan.blockTimeMs) + (replicas.objected ? SPARING_MS : 0))
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   world.meter.stop()
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
@@ -110,7 +113,10 @@ export async function runWorld(
   await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
-  const reported = judge(census, workload.markers, workload.tellings)
+  const reported = [
+    ...judge(census, workload.markers, workload.tellings),
+    ...world.finality.violations(),
+  ]
   const violations = [
     ...late,
     ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
@@ -210,6 +216,7 @@ type OpenWorld = {
   readonly wire: Wire
   readonly order: Order
   readonly meter: DeliveryMeter
+  readonly finality: FinalityJudge
   break(): void
   heal(): void
 }
@@ -231,10 +238,23 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     objected: () => replicas.objected,
   })
   if (plan.broadcast === 'all') counter.strike('broadcastAll')
+  if (plan.kind === 'fastBlocks') counter.strike('fastBlocks')
+  if (plan.fast.stampsMs) counter.strike('timestampMs')
   for (const option of Object.keys(plan.pool)) counter.strike(option)
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
-  const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
+  const finality = createFinalityJudge({
+    chain,
+    finality: plan.finality,
+    lacks: (tag) => lacksTag(plan, tag),
+  })
+  const store = createSimStore({
+    clock,
+    random: random('store'),
+    faults,
+    strike: counter.strike,
+    onStored: finality.stored,
+  })
   const wire = createWire({ plan, store, order, meter, strike: counter.strike })
   const replicas = createReplicas({
     seed,
@@ -243,7 +263,10 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     chain,
     clock,
     strike: counter.strike,
-    onAnswer: options.onAnswer,
+    onAnswer(name, calls, replies, askedMs) {
+      finality.answered(calls, replies)
+      options.onAnswer?.(name, calls, replies, askedMs)
+    },
     onRaw: wire.onRaw,
   })
   const common = {
@@ -257,6 +280,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     world: {
       chainId: chain.settings.chainId,
       lossDepth: plan.lossDepth,
+      finality: plan.finality,
       settings: chain.settings,
       probe: counter,
       broadcast: plan.broadcast,
@@ -287,6 +311,11 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       const admission = chain.submit(raw)
       return admission.ok ? undefined : new Error(admission.message)
     },
+    tags: {
+      patienceMs: (tag) => tagPatienceMs(plan, tag),
+      reached: finality.reached,
+      refused: finality.refused,
+    },
   })
   const { freeze } = replicas
   return {
@@ -307,11 +336,13 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       crash: (process, downMs) => hosts[process]?.crash(downMs),
       stop: (process, forMs) => hosts[process]?.stop(forMs),
       stepWall: clock.stepWall,
+      reorgDepthNow: () => reorgDepthNow(chain, plan, options.deep === true),
     },
     counter,
     wire,
     order,
     meter,
+    finality,
     break() {
       replicas.break()
       Object.assign(faults, plan.store)

@@ -1,0 +1,100 @@
+import type { Hash } from 'viem'
+import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
+import type { StoredTransaction } from '../../src/types/store.js'
+import type { SimBlock } from './chain/block.js'
+import type { SimChain } from './chain/simChain.js'
+import { isTag, type Tag } from './chain/tags.js'
+import type { Violation } from './oracle.js'
+import type { Finality } from './tagPlan.js'
+
+/** Holds every report that a block stays with the chain, and with what the endpoints have shown. */
+export type FinalityJudge = {
+  /** The subject received these answers. */
+  answered(calls: readonly RpcCall[], replies: readonly RpcReply[]): void
+  /** A process committed a transaction. */
+  stored(transaction: StoredTransaction): void
+  /** A wait for a tag resolved. */
+  reached(marker: number, tag: Tag, hash: Hash): void
+  /** A wait for a tag was refused, because the endpoint has no such tag. */
+  refused(marker: number, tag: Tag): void
+  violations(): readonly Violation[]
+}
+
+export function createFinalityJudge(options: {
+  readonly chain: SimChain
+  /** Declared by the user. */
+  readonly finality: Finality | undefined
+  /** True if an endpoint has no such tag. */
+  readonly lacks: (tag: Tag) => boolean
+}): FinalityJudge {
+  const { chain, finality, lacks } = options
+  const shown: Record<Tag, number> = { safe: 0, finalized: 0 }
+  const landed = new Map<string, { readonly number: number; readonly hash: Hash }>()
+  const found: Violation[] = []
+
+  const isOnChain = ({ number, hash }: { readonly number: number; readonly hash: Hash }) =>
+    chain.canonical[number]?.hash === hash
+
+  function limitOf(tag: Tag): number {
+    return Math.max(shown[tag], finality === undefined ? 0 : declared(chain, finality))
+  }
+
+  function check(what: string, tag: Tag, number: number): void {
+    if (number <= limitOf(tag)) return
+    found.push({
+      promise: 'finality',
+      text: `${what} was ${tag} in block ${number}, and the highest ${tag} block shown was ${shown[tag]}`,
+    })
+  }
+
+  return {
+    answered(calls, replies) {
+      calls.forEach(({ method, params: [selector] }, index) => {
+        const reply = replies[index]
+        if (method !== 'eth_getBlockByNumber' || !isTag(selector) || !reply?.ok || !reply.result) return
+        const { number, hash } = reply.result as { number: string; hash: Hash }
+        // A block that no branch has is shown by an endpoint that lies.
+        if (isOnChain({ number: Number(number), hash }))
+          shown[selector] = Math.max(shown[selector], Number(number))
+      })
+    },
+    stored({ id, stage, verdict, block }) {
+      if (verdict !== 'landed' && landed.delete(id))
+        found.push({ promise: 'landed', text: `${id} had landed for good, and that was taken back` })
+      // The operator names no block.
+      if (block === undefined) return
+      if (verdict === 'landed') landed.set(id, block)
+      if (stage === 'safe' || stage === 'finalized') check(id, stage, block.number)
+    },
+    reached(marker, tag, hash) {
+      const block = blockOf(chain, hash)
+      if (block !== undefined) return check(`transaction ${marker}`, tag, block.number)
+      found.push({ promise: 'finality', marker, text: `reported as ${tag}, and it is on no block` })
+    },
+    refused(marker, tag) {
+      if (!lacks(tag)) found.push({ promise: 'finality', marker, text: `every endpoint has the tag ${tag}` })
+    },
+    violations: () => [
+      ...found,
+      ...[...landed].flatMap(([id, block]): Violation[] =>
+        isOnChain(block)
+          ? []
+          : [{ promise: 'landed', text: `${id} had landed for good in block ${block.number}, which left` }],
+      ),
+    ],
+  }
+}
+
+/** The highest block that is final by what the user declared. */
+function declared({ head, canonical }: SimChain, finality: Finality): number {
+  if ('depth' in finality) return head.number - finality.depth
+  const until = head.timestampMs - finality.afterMs
+  // By whole seconds of the headers, up to a second more.
+  return canonical.findLast(({ timestampMs }) => timestampMs <= until + 1_000)?.number ?? 0
+}
+
+function blockOf({ head }: SimChain, hash: Hash): SimBlock | undefined {
+  let block: SimBlock | undefined = head
+  while (block !== undefined && !block.executed.some(({ tx }) => tx.hash === hash)) block = block.parent
+  return block
+}
