@@ -27,9 +27,11 @@ export function drawTags(
   // A verdict waits for `safe` in such a world, and the world for the verdict.
   const isWaited = lossDepth === 'safe'
   const safeMs = drawLagMs(random, [2, 8, 20, 60], isWaited ? 0.9 : 0.7, [2, 5])
-  const safe = moving(safeMs, pick(random, [200, 1_000, 2_000, 12_000]))
+  const safeStepMs = pick(random, [200, 1_000, 2_000, 12_000])
+  const safe = moving(safeMs, safeStepMs)
   const moreMs = drawLagMs(random, [2, 8, 60, 180], 0.7, [13, 20])
-  const finalized = moving(safeMs + moreMs, pick(random, [1_000, 6_000, 12_000]))
+  // No node shows a final block that is not safe.
+  const finalized = moving(safeMs + safeStepMs + moreMs, pick(random, [1_000, 6_000, 12_000]))
   const oddOne = chance(random, 0.5) ? between(random, 0, ports.length - 1) : undefined
   const odd: Tags = chance(random, 0.6) ? { safe, finalized } : drawOdd(random, { safe, finalized }, isWaited)
   return ports.map((port, index) => ({
