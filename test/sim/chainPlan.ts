@@ -12,7 +12,8 @@ export type ChainPlan = {
 
 export type LossDepth = 'child' | 'safe' | number
 
-export const CHAIN_KINDS = ['preconfirmed', 'plain', 'fastBlocks'] as const satisfies readonly ChainKind[]
+export const SLOW_KINDS = ['preconfirmed', 'plain'] as const satisfies readonly ChainKind[]
+export const CHAIN_KINDS = [...SLOW_KINDS, 'fastBlocks'] as const satisfies readonly ChainKind[]
 
 /** What a single sequencer declares: no block leaves once it has a child and this age. */
 export const CHILD_MS = 2_000

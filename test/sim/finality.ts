@@ -26,8 +26,10 @@ export function createFinalityJudge(options: {
   readonly finality: Finality | undefined
   /** True if an endpoint has no such tag. */
   readonly lacks: (tag: Tag) => boolean
+  /** False for landed transactions only: a tag some blocks below the head is not what `finalized` promises. */
+  readonly isTagJudged: boolean
 }): FinalityJudge {
-  const { chain, finality, lacks } = options
+  const { chain, finality, lacks, isTagJudged } = options
   const shown: Record<Tag, number> = { safe: 0, finalized: 0 }
   const landed = new Map<string, { readonly number: number; readonly hash: Hash }>()
   const found: Violation[] = []
@@ -42,7 +44,7 @@ export function createFinalityJudge(options: {
   }
 
   function check(what: string, tag: Tag, number: number): void {
-    if (number <= limitOf(tag)) return
+    if (!isTagJudged || number <= limitOf(tag)) return
     found.push({
       promise: 'finality',
       text: `${what} was ${tag} in block ${number}, and ${limitOf(tag)} is the highest by what was shown or declared`,

@@ -16,7 +16,7 @@ export type SimOptions = {
   readonly naive: boolean
   readonly all: boolean
   readonly chain: ChainKind | undefined
-  readonly tagsInBlocks: boolean
+  readonly tags: 'blocks' | 'time' | undefined
   readonly transactions: number | undefined
   readonly keep: Keep | undefined
   readonly trace: boolean
@@ -29,27 +29,24 @@ const RUNS = 200
 const RUNS_MAX = 100_000_000
 const TRANSACTIONS_MAX = 10_000
 
-/** The options of worlds of one key, by their names on the command line. */
-const ONE_KEY = {
-  calm: 'calm',
-  deep: 'deep',
-  busy: 'busy',
-  naive: 'naive',
-  trace: 'trace',
-  'tags-in-blocks': 'tagsInBlocks',
-} as const
-
 /** Reads the command line; never throws and never ends the process. */
 export function parseOptions(argv: readonly string[]): Parsed<SimOptions> {
-  return readCommandLine(createCommand(), argv, ({ transactions, keep, chain, ...rest }: SimOptions) => {
-    if (rest.reads && !rest.trace) throw badOption('--reads is for --trace.')
-    for (const [option, one] of Object.entries(ONE_KEY)) {
-      if (rest.pools && rest[one]) throw badOption(`--${option} is for worlds of one key, and not for --pools.`)
-    }
-    if (rest.pools && (keep ?? transactions ?? chain) !== undefined)
-      throw badOption('--keep, --transactions and --chain are for worlds of one key, and not for --pools.')
-    return { ...rest, chain, transactions, keep }
-  })
+  return readCommandLine(
+    createCommand(),
+    argv,
+    ({ transactions, keep, chain, tags, ...rest }: SimOptions) => {
+      if (rest.reads && !rest.trace) throw badOption('--reads is for --trace.')
+      for (const one of ['calm', 'deep', 'busy', 'naive', 'trace'] as const) {
+        if (rest.pools && rest[one])
+          throw badOption(`--${one} is for worlds of one key, and not for --pools.`)
+      }
+      if (rest.pools && (keep ?? transactions ?? chain ?? tags) !== undefined)
+        throw badOption(
+          '--keep, --transactions, --chain and --tags are for worlds of one key, and not for --pools.',
+        )
+      return { ...rest, chain, tags, transactions, keep }
+    },
+  )
 }
 
 function createCommand(): Command {
@@ -71,7 +68,12 @@ function createCommand(): Command {
     .option('--busy', 'slow processes, whose long work is done in parts', false)
     .option('--pools', 'several keys, whose money runs out, instead of one', false)
     .addOption(new Option('--chain <kind>', 'one kind of chain (default: drawn)').choices(CHAIN_KINDS))
-    .option('--tags-in-blocks', 'the tags of slow chains follow the head by a number of blocks', false)
+    .addOption(
+      new Option(
+        '--tags <unit>',
+        'the distance of safe and finalized to the head: some blocks, or drawn times (fastBlocks: always times)',
+      ).choices(['blocks', 'time']),
+    )
     .option('--naive', 'the naive sender instead of the one under test', false)
     .addOption(
       new Option('--transactions <n>', 'so many in each world (default: drawn)').argParser(

@@ -2,7 +2,6 @@ import type { Random } from '../../src/platform/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainKind, ChainRules } from './chain/options.js'
 import {
-  CHAIN_KINDS,
   CHILD_BLOCKS,
   type ChainPlan,
   drawBlockTimeMs,
@@ -10,6 +9,7 @@ import {
   drawLossDepth,
   type LossDepth,
   reorgDepthMax,
+  SLOW_KINDS,
 } from './chainPlan.js'
 import {
   type Disturbance,
@@ -76,10 +76,10 @@ export type PlanOptions = {
   readonly calm?: boolean
   /** Reorgs deeper than `lossDepth`, beyond the promises. @default false */
   readonly deep?: boolean
-  /** The kinds of chain. @default CHAIN_KINDS */
+  /** The kinds of chain. @default SLOW_KINDS */
   readonly chains?: readonly ChainKind[]
-  /** The tags of slow chains follow the head by a number of blocks, as when older seeds were found. @default calm */
-  readonly tagsInBlocks?: boolean
+  /** The distance of tags to the head of a slow chain: some blocks, or drawn times. @default 'blocks' */
+  readonly tags?: 'blocks' | 'time'
   /** Slow processes: the work of one turn takes time, so that long work is split. @default false */
   readonly busy?: boolean
   /** Removes everything that is not named, to shrink a failing world. @default all is kept */
@@ -105,7 +105,7 @@ const SIZES = [
 
 /** Draws a world. The same seed and options make the same plan. */
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { calm = false, deep = false, chains = CHAIN_KINDS, tagsInBlocks = calm } = options
+  const { calm = false, deep = false, chains = SLOW_KINDS, tags = 'blocks' } = options
   const random = deriveRandom(seed, 'plan')
   const size = drawSize(random)
   const { durationMs = size.durationMs, transactions = size.transactions } = options
@@ -168,7 +168,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   }
   const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
   const faulty = calm ? several : withTimedFaults(seed, several)
-  const whole = tagsInBlocks && kind !== 'fastBlocks' ? faulty : withTags(seed, faulty, calm)
+  const whole = tags === 'blocks' && kind !== 'fastBlocks' ? faulty : withTags(seed, faulty, calm)
   return options.keep === undefined ? whole : keepOnly(whole, options.keep)
 }
 
@@ -348,4 +348,3 @@ export function faultsOf(plan: Plan): string[] {
   ]
   return [...new Set(all)]
 }
-

@@ -34,7 +34,7 @@ const options: WorldOptions = {
   deep: values.deep,
   busy: values.busy,
   ...(values.chain === undefined ? {} : { chains: [values.chain] }),
-  ...(values.tagsInBlocks ? { tagsInBlocks: true } : {}),
+  ...(values.tags === undefined ? {} : { tags: values.tags }),
   ...(values.keep === undefined ? {} : { keep: values.keep }),
   ...(values.transactions === undefined
     ? {}
@@ -180,7 +180,7 @@ function flags(): string {
     .map((flag) => ` --${flag}`)
   const size = values.transactions === undefined ? '' : ` --transactions ${values.transactions}`
   const chain = values.chain === undefined ? '' : ` --chain ${values.chain}`
-  const tags = values.tagsInBlocks ? ' --tags-in-blocks' : ''
+  const tags = values.tags === undefined ? '' : ` --tags ${values.tags}`
   return `${set.join('')}${chain}${tags}${size}`
 }
 

@@ -41,7 +41,13 @@ export type WorkloadOptions = {
 }
 
 /** The caller: sends, waits, changes its mind, and records all reports. */
-export function createWorkload({ clock, chainId, subject, post, tags = NO_TAG_WAITS }: WorkloadOptions): Workload {
+export function createWorkload({
+  clock,
+  chainId,
+  subject,
+  post,
+  tags = NO_TAG_WAITS,
+}: WorkloadOptions): Workload {
   const expiry = new Map<number, number>()
   const waiting: Item[] = []
   const calls = createCalls(clock, subject)

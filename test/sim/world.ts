@@ -10,9 +10,8 @@ import { createOrder, type Order } from './order.js'
 import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
-import { chance, deriveRandom, pick } from './random.js'
+import { deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
-import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
 import { lacksTag, reorgDepthNow, tagPatienceMs } from './tagPlan.js'
 import { decodeTransaction } from './transaction.js'
@@ -21,6 +20,7 @@ import { createWire, type Wire } from './wire.js'
 import { asSent } from './workload/requests.js'
 import { createWorkload, type Workload } from './workload.js'
 import { makeChain } from './worldChain.js'
+import { makeAccount } from './worldSigner.js'
 
 export type WorldResult = {
   readonly seed: number
@@ -51,8 +51,6 @@ const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
 const NOTICED_MS_MIN = 2_000
-// The longest duration of a signature in a healed world.
-const SLOW_MS = 300
 
 /** Runs one world to its end: the plan of the seed, the heal, the drain, and the final checks. */
 export async function runWorld(
@@ -100,7 +98,9 @@ export async function runWorld(
   // The last fault may have been a reorg a moment ago, which no sender can have noticed yet, in particular
   // while it waits for an answer that never comes.
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
-  await clock.advance(Math.max(NOTICED_MS_MIN, NOTICED_BLOCKS * plan.blockTimeMs) + (replicas.objected ? SPARING_MS : 0))
+  await clock.advance(
+    Math.max(NOTICED_MS_MIN, NOTICED_BLOCKS * plan.blockTimeMs) + (replicas.objected ? SPARING_MS : 0),
+  )
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   world.meter.stop()
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
@@ -113,10 +113,7 @@ export async function runWorld(
   await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
-  const reported = [
-    ...judge(census, workload.markers, workload.tellings),
-    ...world.finality.violations(),
-  ]
+  const reported = [...judge(census, workload.markers, workload.tellings), ...world.finality.violations()]
   const violations = [
     ...late,
     ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
@@ -247,6 +244,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     chain,
     finality: plan.finality,
     lacks: (tag) => lacksTag(plan, tag),
+    isTagJudged: plan.ports.some(({ tags }) => tags !== undefined),
   })
   const store = createSimStore({
     clock,
@@ -352,24 +350,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       Object.assign(faults, NO_STORE_FAULTS)
     },
   }
-}
-
-function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { strike }: Counter) {
-  const random = deriveRandom(plan.seed, 'signer')
-  const { failures, delayMsMax } = plan.signer
-  return createStubAccount(LANE, {
-    clock,
-    delayMs() {
-      if (delayMsMax === 0) return 0
-      strike('signerSlow')
-      return random() * (healed() ? Math.min(delayMsMax, SLOW_MS) : delayMsMax)
-    },
-    fails() {
-      const fails = !healed() && chance(random, failures)
-      if (fails) strike('signerFails')
-      return fails
-    },
-  })
 }
 
 /** Runs the clock until a promise of the subject settles; returns a violation if it does not, or rejects. */
