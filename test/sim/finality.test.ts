@@ -35,7 +35,7 @@ async function setUp({ finality, lacks = false }: { finality?: Finality; lacks?:
     )
   const stored = (changes: Partial<StoredTransaction>) =>
     judge.stored({ id: 'one', block: chain.canonical[1], ...changes } as StoredTransaction)
-  const broken = () => judge.violations().map(({ promise }) => promise)
+  const broken = (isBeyond = false) => judge.violations(isBeyond).map(({ promise }) => promise)
   return { clock, chain, judge, show, stored, broken, hash: decodeTransaction(raw)?.hash as Hash }
 }
 
@@ -95,6 +95,7 @@ describe('a transaction that has landed for good', () => {
     expect(broken()).toEqual([])
     chain.reorg({ depth: 10 })
     expect(broken()).toEqual(['landed'])
+    expect(broken(true)).toEqual([])
   })
 
   test('is not taken back', async () => {

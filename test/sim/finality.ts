@@ -17,7 +17,8 @@ export type FinalityJudge = {
   reached(marker: number, tag: Tag, hash: Hash): void
   /** A wait for a tag was refused, because the endpoint has no such tag. */
   refused(marker: number, tag: Tag): void
-  violations(): readonly Violation[]
+  /** `isBeyond`: a block may have left although it had landed for good, or may look so. */
+  violations(isBeyond: boolean): readonly Violation[]
 }
 
 export function createFinalityJudge(options: {
@@ -78,14 +79,16 @@ export function createFinalityJudge(options: {
     refused(marker, tag) {
       if (!lacks(tag)) found.push({ promise: 'finality', marker, text: `every endpoint has the tag ${tag}` })
     },
-    violations: () => [
-      ...found,
-      ...[...landed].flatMap(([id, block]): Violation[] =>
-        isOnChain(block)
-          ? []
-          : [{ promise: 'landed', text: `${id} had landed for good in block ${block.number}, which left` }],
-      ),
-    ],
+    violations(isBeyond) {
+      const left = [...landed].filter(([, block]) => !isOnChain(block))
+      const all = [
+        ...found,
+        ...left.map(([id, { number }]): Violation => {
+          return { promise: 'landed', text: `${id} had landed for good in block ${number}, which left` }
+        }),
+      ]
+      return isBeyond ? all.filter(({ promise }) => promise !== 'landed') : all
+    },
   }
 }
 

@@ -113,13 +113,14 @@ export async function runWorld(
   await aftermath(chain, clock, wire.raws)
 
   const census = takeCensus(chain, LANE)
-  const reported = [...judge(census, workload.markers, workload.tellings), ...world.finality.violations()]
+  const reported = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
     ...(isDisplacing(plan, census, wire.raws) ? [] : judgeSequences(census, sequencesOf(plan))),
     ...world.order.violations(),
     ...wire.shown,
     ...world.meter.violations(),
+    ...world.finality.violations(options.deep || countsBehind(plan)),
     ...wire.unjournaled.map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // No reorg of this world is deeper than `lossDepth`, regardless of endpoints' answers. But a count below
