@@ -64,8 +64,14 @@ export function createFinalityJudge(options: {
       })
     },
     stored({ id, stage, verdict, block }) {
-      if (verdict !== 'landed' && landed.delete(id))
-        found.push({ promise: 'landed', text: `${id} had landed for good, and that was taken back` })
+      const known = landed.get(id)
+      if (known !== undefined && (verdict !== 'landed' || block?.hash !== known.hash)) {
+        landed.delete(id)
+        found.push({
+          promise: 'landed',
+          text: `${id} had landed for good in block ${known.number}: taken back`,
+        })
+      }
       // The operator names no block.
       if (block === undefined) return
       if (verdict === 'landed') landed.set(id, block)
