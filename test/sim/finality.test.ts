@@ -62,6 +62,7 @@ describe('a report of a tag', () => {
   test('is early if only a block that no branch has was shown', async () => {
     const { judge, show, broken, hash } = await setUp()
     show('finalized', 5, `0x${'9'.repeat(64)}`)
+    judge.answered([{ method: 'eth_getBlockByNumber', params: ['finalized'] }], [{ ok: true, result: 7 }])
     judge.reached(1, 'finalized', hash)
     expect(broken()).toEqual(['finality'])
   })

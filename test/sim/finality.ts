@@ -56,11 +56,11 @@ export function createFinalityJudge(options: {
     answered(calls, replies) {
       calls.forEach(({ method, params: [selector] }, index) => {
         const reply = replies[index]
-        if (method !== 'eth_getBlockByNumber' || !isTag(selector) || !reply?.ok || !reply.result) return
-        const { number, hash } = reply.result as { number: string; hash: Hash }
+        if (method !== 'eth_getBlockByNumber' || !isTag(selector) || !reply?.ok) return
+        const block = chain.canonical[Number((reply.result as { number?: string } | null)?.number)]
         // A block that no branch has is shown by an endpoint that lies.
-        if (isOnChain({ number: Number(number), hash }))
-          shown[selector] = Math.max(shown[selector], Number(number))
+        if (block?.hash === (reply.result as { hash?: Hash } | null)?.hash)
+          shown[selector] = Math.max(shown[selector], block?.number ?? 0)
       })
     },
     stored({ id, stage, verdict, block }) {
