@@ -14,6 +14,7 @@ import {
 import {
   type Disturbance,
   drawDisturbances,
+  drawStalls,
   drawStrandings,
   drawTipFloors,
   drawWallSteps,
@@ -163,6 +164,12 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
           ...drawStrandings(deriveRandom(seed, 'strandings'), durationMs),
           ...drawWallSteps(deriveRandom(seed, 'wall steps'), durationMs),
           ...drawTipFloors(deriveRandom(seed, 'tip floors'), durationMs),
+          ...(kind === 'fastBlocks'
+            ? drawStalls(deriveRandom(seed, 'stalls'), {
+                sentAtMs: items.map(({ atMs }) => atMs),
+                depth: reorgDepthMax(kind, lossDepth, { safeDepth, deep }),
+              }).filter(({ atMs }) => atMs < durationMs)
+            : []),
         ],
     durationMs: Math.max(durationMs, ...[...items, ...(neighbour?.twins ?? [])].map(({ atMs }) => atMs)),
   }
