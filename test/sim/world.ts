@@ -219,6 +219,22 @@ type OpenWorld = {
   heal(): void
 }
 
+function makeFinalityJudge(plan: Plan, chain: SimChain): FinalityJudge {
+  return createFinalityJudge({
+    chain,
+    finality: plan.finality,
+    lacks: (tag) => lacksTag(plan, tag),
+    isTagJudged: plan.ports.some(({ tags }) => tags !== undefined),
+  })
+}
+
+function countPlan(plan: Plan, { strike }: Counter): void {
+  if (plan.broadcast === 'all') strike('broadcastAll')
+  if (plan.kind === 'fastBlocks') strike('fastBlocks')
+  if (plan.fast.stampsMs) strike('timestampMs')
+  for (const option of Object.keys(plan.pool)) strike(option)
+}
+
 function openWorld(seed: number, create: CreateSubject, options: WorldOptions): OpenWorld {
   const plan = drawPlan(seed, options)
   const counter = options.counter ?? createCounter()
@@ -235,18 +251,10 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     objected: () => replicas.objected,
   })
-  if (plan.broadcast === 'all') counter.strike('broadcastAll')
-  if (plan.kind === 'fastBlocks') counter.strike('fastBlocks')
-  if (plan.fast.stampsMs) counter.strike('timestampMs')
-  for (const option of Object.keys(plan.pool)) counter.strike(option)
+  countPlan(plan, counter)
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
-  const finality = createFinalityJudge({
-    chain,
-    finality: plan.finality,
-    lacks: (tag) => lacksTag(plan, tag),
-    isTagJudged: plan.ports.some(({ tags }) => tags !== undefined),
-  })
+  const finality = makeFinalityJudge(plan, chain)
   const store = createSimStore({
     clock,
     random: random('store'),
@@ -310,13 +318,8 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       const admission = chain.submit(raw)
       return admission.ok ? undefined : new Error(admission.message)
     },
-    tags: {
-      patienceMs: (tag) => tagPatienceMs(plan, tag),
-      reached: finality.reached,
-      refused: finality.refused,
-    },
+    tags: { patienceMs: (tag) => tagPatienceMs(plan, tag), ...finality },
   })
-  const { freeze } = replicas
   return {
     plan,
     clock,
@@ -331,7 +334,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       random: random('disturb'),
       lane: LANE,
       owns: ({ hash, raw }) => store.journaled.has(hash) && !isSignedOutside(raw),
-      freeze,
+      freeze: replicas.freeze,
       crash: (process, downMs) => hosts[process]?.crash(downMs),
       stop: (process, forMs) => hosts[process]?.stop(forMs),
       stepWall: clock.stepWall,
