@@ -97,6 +97,27 @@ export function drawTipFloors(random: Random, durationMs: number): Disturbance[]
   return [{ kind, atMs, factor: pick(random, [2, 3, 17, 1_000]), forMs: between(random, 1_000, durationMs) }]
 }
 
+/**
+ * The endpoint that is read stands still on a branch that the chain leaves, shortly after a transaction was
+ * sent. Drawn separately as well, for chains whose reorgs remove several blocks.
+ */
+export function drawStalls(
+  random: Random,
+  { sentAtMs, depth }: { readonly sentAtMs: readonly number[]; readonly depth: number },
+): Disturbance[] {
+  if (!chance(random, 0.3)) return []
+  const atMs = pick(random, sentAtMs) + between(random, 300, 1_500)
+  const reorg = {
+    kind: 'reorg',
+    atMs: atMs + between(random, 50, 1_000),
+    depth,
+    dropRate: pick(random, [0, 1]),
+    inclusion: pick(random, [0, 0.5]),
+    foreign: false,
+  } as const
+  return [{ kind: 'freeze', atMs, port: 0, forMs: between(random, 2_500, 6_000) }, reorg]
+}
+
 // The repetitions are weights.
 const KINDS = [
   'reorg',
@@ -179,6 +200,8 @@ export type DisturbanceTarget = {
   crash(process: number, downMs: number): void
   stop(process: number, forMs: number): void
   stepWall(ms: number): void
+  /** The newest blocks that a reorg may replace now, by what the world declares. */
+  readonly reorgDepthNow: () => number
 }
 
 const ONE_ETHER = 10n ** 18n
@@ -187,14 +210,17 @@ const ONE_ETHER = 10n ** 18n
 export function disturb(target: DisturbanceTarget, disturbance: Disturbance): void {
   const { chain, clock, random, lane } = target
   switch (disturbance.kind) {
-    case 'reorg':
+    case 'reorg': {
+      const depth = Math.min(disturbance.depth, target.reorgDepthNow())
+      if (depth < 1) return
       chain.reorg({
-        depth: disturbance.depth,
+        depth,
         inclusion: disturbance.inclusion,
         drops: (tx) => tx.from === lane && chance(random, disturbance.dropRate),
         forced: disturbance.foreign ? [foreigner(target)] : [],
       })
       return
+    }
     case 'evict':
       chain.pool.evict((tx) => tx.from === lane && chance(random, disturbance.rate))
       return

@@ -2,9 +2,10 @@ import type { SendReason } from '../../src/index.js'
 import { TABLE } from '../../src/ledger/table.js'
 import { type Coverage, missing } from './coverage.js'
 import type { Disturbance } from './disturbances.js'
-import { WORST, WORST_STORE } from './plan.js'
+import { WORST_STORE } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
 import { TIMED_STRIKES } from './port/timedFault.js'
+import { WORST } from './portPlan.js'
 
 /**
  * The operator of these worlds states the truth; src/lane/confirmation/corrected.test.ts covers wrong

@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, readCommandLine, SEED_MAX, whole } from '../../tools/cli/shared/commandLine.js'
 import type { Parsed } from '../../tools/cli/shared/program.js'
+import type { ChainKind } from './chain/options.js'
+import { CHAIN_KINDS } from './chainPlan.js'
 import type { Keep } from './plan.js'
 
 export type SimOptions = {
@@ -13,6 +15,8 @@ export type SimOptions = {
   readonly pools: boolean
   readonly naive: boolean
   readonly all: boolean
+  readonly chain: ChainKind | undefined
+  readonly tags: 'blocks' | 'time' | undefined
   readonly transactions: number | undefined
   readonly keep: Keep | undefined
   readonly trace: boolean
@@ -27,15 +31,22 @@ const TRANSACTIONS_MAX = 10_000
 
 /** Reads the command line; never throws and never ends the process. */
 export function parseOptions(argv: readonly string[]): Parsed<SimOptions> {
-  return readCommandLine(createCommand(), argv, ({ transactions, keep, ...rest }: SimOptions) => {
-    if (rest.reads && !rest.trace) throw badOption('--reads is for --trace.')
-    for (const one of ['calm', 'deep', 'busy', 'naive', 'trace'] as const) {
-      if (rest.pools && rest[one]) throw badOption(`--${one} is for worlds of one key, and not for --pools.`)
-    }
-    if (rest.pools && (keep ?? transactions) !== undefined)
-      throw badOption('--keep and --transactions are for worlds of one key, and not for --pools.')
-    return { ...rest, transactions, keep }
-  })
+  return readCommandLine(
+    createCommand(),
+    argv,
+    ({ transactions, keep, chain, tags, ...rest }: SimOptions) => {
+      if (rest.reads && !rest.trace) throw badOption('--reads is for --trace.')
+      for (const one of ['calm', 'deep', 'busy', 'naive', 'trace'] as const) {
+        if (rest.pools && rest[one])
+          throw badOption(`--${one} is for worlds of one key, and not for --pools.`)
+      }
+      if (rest.pools && (keep ?? transactions ?? chain ?? tags) !== undefined)
+        throw badOption(
+          '--keep, --transactions, --chain and --tags are for worlds of one key, and not for --pools.',
+        )
+      return { ...rest, chain, tags, transactions, keep }
+    },
+  )
 }
 
 function createCommand(): Command {
@@ -56,6 +67,13 @@ function createCommand(): Command {
     .option('--deep', 'reorgs deeper than the promises hold for', false)
     .option('--busy', 'slow processes, whose long work is done in parts', false)
     .option('--pools', 'several keys, whose money runs out, instead of one', false)
+    .addOption(new Option('--chain <kind>', 'one kind of chain (default: drawn)').choices(CHAIN_KINDS))
+    .addOption(
+      new Option(
+        '--tags <unit>',
+        'the distance of safe and finalized to the head: some blocks, or drawn times (fastBlocks: always times)',
+      ).choices(['blocks', 'time']),
+    )
     .option('--naive', 'the naive sender instead of the one under test', false)
     .addOption(
       new Option('--transactions <n>', 'so many in each world (default: drawn)').argParser(

@@ -18,7 +18,18 @@ export type CallerReport = {
 
 /** A broken promise, by its number in the design. */
 export type Violation = {
-  readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8' | 'after' | 'private' | 'sequence' | 'delivery'
+  readonly promise:
+    | 'P3'
+    | 'P4'
+    | 'P5'
+    | 'P6'
+    | 'P8'
+    | 'after'
+    | 'private'
+    | 'sequence'
+    | 'delivery'
+    | 'landed'
+    | 'finality'
   readonly text: string
   readonly marker?: number
 }

@@ -1,9 +1,20 @@
 import type { Random } from '../../src/platform/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
-import type { ChainRules } from './chain/options.js'
+import type { ChainKind, ChainRules } from './chain/options.js'
+import {
+  CHILD_BLOCKS,
+  type ChainPlan,
+  drawBlockTimeMs,
+  drawChain,
+  drawLossDepth,
+  type LossDepth,
+  reorgDepthMax,
+  SLOW_KINDS,
+} from './chainPlan.js'
 import {
   type Disturbance,
   drawDisturbances,
+  drawStalls,
   drawStrandings,
   drawTipFloors,
   drawWallSteps,
@@ -17,36 +28,22 @@ import {
   withDependents,
 } from './items.js'
 import { drawLocals, drawPool, type PoolPlan } from './poolOptions.js'
-import { type Faults, NO_FAULTS } from './port/faults.js'
-import { drawTimedFaults, type NamedFault } from './port/timedFault.js'
+import { drawTimedFaults } from './port/timedFault.js'
+import { drawPort, drawPorts, type PortPlan } from './portPlan.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
-
-export type PortPlan = {
-  readonly role: EndpointRole
-  readonly latencyMs: { readonly min: number; readonly max: number }
-  readonly lagMs: number
-  readonly faults: Faults
-  readonly forbidden: readonly string[]
-  /** How many blocks back it answers counts; undefined for all. */
-  readonly prunedBlocks: number | undefined
-  /** It invents blocks and counts, and drops all transactions. */
-  readonly lies: boolean
-  /** It answers for another chain during this time. */
-  readonly stray: { readonly fromMs: number; readonly toMs: number } | undefined
-  /** Its wrong answers, each for a time. */
-  readonly timed: readonly NamedFault[]
-}
+import { drawFinality, drawTags, drawTagWaits, type Finality } from './tagPlan.js'
 
 /** All events of a world, drawn from its seed before it begins. */
-export type Plan = {
+export type Plan = ChainPlan & {
   readonly seed: number
-  readonly rules: ChainRules
   readonly blockTimeMs: number
   readonly pendingHash: 'partial' | 'zero' | 'null'
   readonly baseFeeNoise: number
   readonly pool: PoolPlan
-  readonly lossDepth: 'child' | 'safe' | number
+  readonly lossDepth: LossDepth
+  /** Declared by the user. */
+  readonly finality: Finality | undefined
   readonly safeDepth: number
   readonly initialNonce: number
   readonly ports: readonly PortPlan[]
@@ -80,6 +77,10 @@ export type PlanOptions = {
   readonly calm?: boolean
   /** Reorgs deeper than `lossDepth`, beyond the promises. @default false */
   readonly deep?: boolean
+  /** The kinds of chain. @default SLOW_KINDS */
+  readonly chains?: readonly ChainKind[]
+  /** The distance of tags to the head of a slow chain: some blocks, or drawn times. @default 'blocks' */
+  readonly tags?: 'blocks' | 'time'
   /** Slow processes: the work of one turn takes time, so that long work is split. @default false */
   readonly busy?: boolean
   /** Removes everything that is not named, to shrink a failing world. @default all is kept */
@@ -91,26 +92,6 @@ export type Keep = {
   readonly items?: readonly number[]
   readonly disturbances?: readonly number[]
   readonly faults?: readonly string[]
-}
-
-// The maximum of each fault in a world that is not healed.
-export const WORST: Faults = {
-  lostRequest: 0.15,
-  lostResponse: 0.15,
-  late: 0.03,
-  delay: 0.2,
-  http429: 0.08,
-  http503: 0.08,
-  brokenBody: 0.03,
-  torn: 0.15,
-  staleRead: 0.15,
-  rateLimited: 0.05,
-  countBackwards: 0.15,
-  poisonedCount: 0.02,
-  malformed: 0.02,
-  neverPooled: 0.15,
-  swallowed: 0.6,
-  moody: 0.15,
 }
 
 export const WORST_STORE: StoreFaults = { delayMsMax: 200, lostAnswer: 0.1, lostCommit: 0.1 }
@@ -125,13 +106,15 @@ const SIZES = [
 
 /** Draws a world. The same seed and options make the same plan. */
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { calm = false, deep = false } = options
+  const { calm = false, deep = false, chains = SLOW_KINDS, tags = 'blocks' } = options
   const random = deriveRandom(seed, 'plan')
   const size = drawSize(random)
   const { durationMs = size.durationMs, transactions = size.transactions } = options
-  const rules = pick<ChainRules>(random, ['base', 'base', 'base', 'geth', 'reth', 'latest'])
+  const drawnRules = pick<ChainRules>(random, ['base', 'base', 'base', 'geth', 'reth', 'latest'])
+  const chain = drawChain(deriveRandom(seed, 'kind'), drawnRules, chains)
+  const { kind, rules } = chain
   const safeDepth = between(random, 3, 5)
-  const lossDepth = drawLossDepth(random, rules)
+  const lossDepth = drawLossDepth(random, kind)
   const ports = drawPorts(random, calm, safeDepth)
   const drawn = drawWorkload(
     deriveRandom(seed, 'workload'),
@@ -149,14 +132,15 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,
-    rules,
-    blockTimeMs: rules === 'base' ? 2_000 : pick(random, [1_000, 2_000, 4_000]),
+    ...chain,
+    blockTimeMs: drawBlockTimeMs(random, kind),
     pendingHash: pick(random, ['partial', 'zero', 'null']),
     baseFeeNoise: pick(random, [0, 0, 0.1]),
     pool: calm
       ? {}
       : { ...drawPool(deriveRandom(seed, 'pool')), ...drawLocals(deriveRandom(seed, 'locals')) },
     lossDepth,
+    finality: undefined,
     safeDepth,
     initialNonce: pick(random, [0, 5, 1_000]),
     ports,
@@ -172,7 +156,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
       : [
           ...drawDisturbances(deriveRandom(seed, 'disturbances'), {
             durationMs,
-            reorgDepthMax: reorgDepthMax(lossDepth, safeDepth) + (deep ? DEEPER_MAX : 0),
+            reorgDepthMax: reorgDepthMax(kind, lossDepth, { safeDepth, deep }),
             flashblocks: rules === 'base',
             ports: ports.length,
             processes: neighbour === undefined ? 1 : 2,
@@ -180,11 +164,18 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
           ...drawStrandings(deriveRandom(seed, 'strandings'), durationMs),
           ...drawWallSteps(deriveRandom(seed, 'wall steps'), durationMs),
           ...drawTipFloors(deriveRandom(seed, 'tip floors'), durationMs),
+          ...(kind === 'fastBlocks'
+            ? drawStalls(deriveRandom(seed, 'stalls'), {
+                sentAtMs: items.map(({ atMs }) => atMs),
+                depth: reorgDepthMax(kind, lossDepth, { safeDepth, deep }),
+              }).filter(({ atMs }) => atMs < durationMs)
+            : []),
         ],
     durationMs: Math.max(durationMs, ...[...items, ...(neighbour?.twins ?? [])].map(({ atMs }) => atMs)),
   }
   const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
-  const whole = calm ? several : withTimedFaults(seed, several)
+  const faulty = calm ? several : withTimedFaults(seed, several)
+  const whole = tags === 'blocks' && kind !== 'fastBlocks' ? faulty : withTags(seed, faulty, calm)
   return options.keep === undefined ? whole : keepOnly(whole, options.keep)
 }
 
@@ -193,6 +184,25 @@ function withTimedFaults(seed: number, plan: Plan): Plan {
   if (plan.ports.some(({ lies, stray }) => lies || stray)) return plan
   const timed = (index: number) => drawTimedFaults(deriveRandom(seed, `timed ${index}`), plan.durationMs)
   return { ...plan, ports: plan.ports.map((port, index) => ({ ...port, timed: timed(index) })) }
+}
+
+/** The tags of the endpoints, and the callers that wait for them. */
+function withTags(seed: number, plan: Plan, calm: boolean): Plan {
+  const { kind, lossDepth, items } = plan
+  const isFast = kind === 'fastBlocks'
+  const ports = drawTags(deriveRandom(seed, 'tags'), plan.ports, { lossDepth, always: isFast })
+  if (ports.some(({ tags }) => tags === undefined)) return plan
+  return {
+    ...plan,
+    ports: ports.map(({ prunedBlocks, ...port }) => ({
+      ...port,
+      // The history that a verdict needs is longer in blocks.
+      prunedBlocks: prunedBlocks && isFast ? prunedBlocks + CHILD_BLOCKS : prunedBlocks,
+    })),
+    finality: drawFinality(deriveRandom(seed, 'finality'), ports),
+    // A calm caller requests only features that any sender has.
+    items: calm ? items : drawTagWaits(deriveRandom(seed, 'tag waits'), items),
+  }
 }
 
 function drawMore(seed: number, items: readonly Item[]): Item[] {
@@ -344,53 +354,4 @@ export function faultsOf(plan: Plan): string[] {
     ...(plan.signer.delayMsMax > 0 ? ['signerSlow'] : []),
   ]
   return [...new Set(all)]
-}
-
-function drawLossDepth(random: Random, rules: ChainRules): Plan['lossDepth'] {
-  if (rules === 'base') return pick(random, ['child', 'child', 'child', 3])
-  return pick(random, [2, 3, 'safe'])
-}
-
-// How much deeper than `lossDepth` the reorgs of a deep world go.
-const DEEPER_MAX = 3
-
-/**
- * The deepest reorg within the promises. One child proves a block, so with `child` only the child may be
- * removed; otherwise one block fewer than the depth.
- */
-function reorgDepthMax(lossDepth: Plan['lossDepth'], safeDepth: number): number {
-  if (lossDepth === 'child') return 1
-  return (lossDepth === 'safe' ? safeDepth : lossDepth) - 1
-}
-
-function drawPorts(random: Random, calm: boolean, safeDepth: number): PortPlan[] {
-  const first = drawPort(random, calm, safeDepth, 'both')
-  if (!chance(random, 0.3)) return [first]
-  return [first, drawPort(random, calm, safeDepth, pick<EndpointRole>(random, ['both', 'send', 'read']))]
-}
-
-function drawPort(random: Random, calm: boolean, safeDepth: number, role: EndpointRole): PortPlan {
-  const min = between(random, 1, 60)
-  return {
-    role,
-    latencyMs: { min, max: min + between(random, 1, calm ? 20 : 150) },
-    lagMs: !calm && chance(random, 0.25) ? between(random, 100, 5_000) : 0,
-    faults: calm ? NO_FAULTS : drawFaults(random),
-    forbidden: chance(random, 0.2) ? ['eth_getBlockReceipts'] : [],
-    // The history that a verdict needs is there: with less, a sender needs its operator.
-    prunedBlocks: !calm && chance(random, 0.15) ? safeDepth + between(random, 1, 3) : undefined,
-    lies: false,
-    stray: undefined,
-    timed: [],
-  }
-}
-
-/** Few faults at a time, so that their effects can be distinguished; sometimes all of them. */
-function drawFaults(random: Random): Faults {
-  const share = pick(random, [0, 0.2, 0.4, 1])
-  const drawn = { ...WORST }
-  for (const name of Object.keys(WORST) as (keyof Faults)[]) {
-    drawn[name] = chance(random, share) ? WORST[name] * random() : 0
-  }
-  return drawn
 }

@@ -33,6 +33,8 @@ const options: WorldOptions = {
   calm: values.calm,
   deep: values.deep,
   busy: values.busy,
+  ...(values.chain === undefined ? {} : { chains: [values.chain] }),
+  ...(values.tags === undefined ? {} : { tags: values.tags }),
   ...(values.keep === undefined ? {} : { keep: values.keep }),
   ...(values.transactions === undefined
     ? {}
@@ -177,7 +179,9 @@ function flags(): string {
     .filter((flag) => values[flag])
     .map((flag) => ` --${flag}`)
   const size = values.transactions === undefined ? '' : ` --transactions ${values.transactions}`
-  return `${set.join('')}${size}`
+  const chain = values.chain === undefined ? '' : ` --chain ${values.chain}`
+  const tags = values.tags === undefined ? '' : ` --tags ${values.tags}`
+  return `${set.join('')}${chain}${tags}${size}`
 }
 
 await main()

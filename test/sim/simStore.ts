@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import { TxlaneError } from '../../src/errors/base.js'
 import type { Clock, Random } from '../../src/platform/clock.js'
 import { memoryStore } from '../../src/store/memory.js'
-import type { Lease, Store } from '../../src/types/store.js'
+import type { Lease, Store, StoredTransaction } from '../../src/types/store.js'
 import { chance } from './random.js'
 
 /** The faults of a store. Probabilities, and virtual milliseconds. */
@@ -44,8 +44,10 @@ export function createSimStore(options: {
   /** Read at each verb: later changes apply from then on. */
   readonly faults: StoreFaults
   readonly strike: (fault: string) => void
+  /** Called with each committed transaction. @default nothing */
+  readonly onStored?: (transaction: StoredTransaction) => void
 }): SimStore {
-  const { clock, random, hints, faults, strike } = options
+  const { clock, random, hints, faults, strike, onStored } = options
   // Like SQLite, whose processes share the wall clock of their machine.
   const inner = memoryStore({ now: clock.wallNow })
   const journaled = new Set<Hash>()
@@ -114,8 +116,11 @@ export function createSimStore(options: {
           await delay()
           if (strikes('lostCommit')) throw unknownCommit()
           await inner.write(held, change)
-          for (const { lane, id } of change.transactions)
+          for (const transaction of change.transactions) {
+            const { lane, id } = transaction
             if (lane.address !== held.lane.address) handed.add(id)
+            onStored?.(transaction)
+          }
           for (const slot of change.slots) for (const attempt of slot.attempts) journaled.add(attempt.hash)
           await delay()
           if (strikes('lostAnswer')) throw unknownCommit()

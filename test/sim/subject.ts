@@ -7,11 +7,15 @@ import { createSimClient, simSignatures } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
 
 // Worlds are short, so limits for humans and operators are reduced to fit into one.
-const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12, evidencePatienceMs: 30_000 }
+const LIMITS = { reservationTtlMs: 8_000, evidencePatienceMs: 30_000 }
+const REORG_HORIZON = 12
+// Twelve fast blocks are fewer than a reorg of a stalled endpoint's blocks.
+const REORG_HORIZON_FAST = 64
+const FAST_MS = 1_000
 
 /** The sender under test: the only place where it is wired to the simulated world. */
 export const createSubject: CreateSubject = (world) => {
-  const { clock, random, probe, ports, account, store, chainId, lossDepth } = world
+  const { clock, random, probe, ports, account, store, chainId, lossDepth, settings } = world
   const environment: Environment = {
     clock,
     random,
@@ -23,7 +27,8 @@ export const createSubject: CreateSubject = (world) => {
   }
   const [{ port }] = ports as [(typeof ports)[number]]
   const client = createSimClient({ port, chainId, account }) as unknown as Client as never
-  const options = { client, store, lossDepth, limits: LIMITS }
+  const reorgHorizon = settings.blockTimeMs < FAST_MS ? REORG_HORIZON_FAST : REORG_HORIZON
+  const options = { client, store, lossDepth, limits: { ...LIMITS, reorgHorizon } }
   const sender = createSenderIn(environment, { ...options, broadcast: world.broadcast })
   sender.on('endpoint', ({ change }) => {
     if (change === 'reader') world.strike('readerMoved')

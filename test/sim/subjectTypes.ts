@@ -3,6 +3,7 @@ import type { Probe } from '../../src/chain/environment.js'
 import type { Random } from '../../src/platform/clock.js'
 import type { ChainSettings } from './chain/options.js'
 import type { Machine } from './process.js'
+import type { Finality } from './tagPlan.js'
 
 export type SubjectRequest = {
   readonly to?: Address
@@ -33,7 +34,10 @@ export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
 /** The part of a sender's `Tx` that the workload uses. */
 export type SubjectTx = {
   readonly id: string
-  wait(stage?: SubjectStage): Promise<{ readonly nonce: number; readonly hash: Hash }>
+  wait(
+    stage?: SubjectStage,
+    options?: { readonly timeoutMs?: number },
+  ): Promise<{ readonly nonce: number; readonly hash: Hash }>
   cancel(): Promise<{ readonly result: 'removed' | 'cancelled' | 'tooLate' }>
   replace(request: SubjectRequest, options: SubjectOptions): Promise<SubjectTx>
   speedUp(fees?: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }): Promise<void>
@@ -74,6 +78,8 @@ export type SubjectEnvironment = Machine & {
   readonly probe: Probe
   readonly chainId: number
   readonly lossDepth: 'child' | 'safe' | number
+  /** Declared by the user; undefined for what the endpoints' tags say. */
+  readonly finality: Finality | undefined
   readonly broadcast: 'first' | 'all'
   /** Counts the actions of the subject. */
   readonly strike: (what: string) => void

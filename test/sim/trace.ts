@@ -59,8 +59,8 @@ export function createTrace(options: { readonly reads: boolean }): Trace {
       }))
       const sealed = chain.canonical
         .filter((block) => block.executed.length + block.adjustments.length > 0)
-        .map(({ number, timestampS, executed, adjustments }) => ({
-          atMs: timestampS * 1_000,
+        .map(({ number, timestampMs, executed, adjustments }) => ({
+          atMs: timestampMs,
           text: `block ${number}: ${executed.map(({ tx, status }) => `${describe(tx)} ${status}`).join('; ')} ${show(adjustments)}`,
         }))
       return [

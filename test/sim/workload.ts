@@ -4,7 +4,7 @@ import { memberId } from './ids.js'
 import type { Item, Member } from './items.js'
 import type { CallerReport } from './oracle.js'
 import type { Subject, SubjectStage } from './subjectTypes.js'
-import { createCalls, createInquiries, failed } from './workload/calls.js'
+import { createCalls, createInquiries, failed, NO_TAG_WAITS, type TagWaits } from './workload/calls.js'
 import { createChanges, createOutsideCode, createWork } from './workload/changes.js'
 import { asSent, requestOf } from './workload/requests.js'
 
@@ -36,15 +36,23 @@ export type WorkloadOptions = {
   readonly subject: Subject
   /** Sends bytes past the subject, as outside code does; resolves with the error if there was one. */
   readonly post: (raw: Hex) => Promise<Error | undefined>
+  /** @default no caller waits for a tag */
+  readonly tags?: TagWaits
 }
 
 /** The caller: sends, waits, changes its mind, and records all reports. */
-export function createWorkload({ clock, chainId, subject, post }: WorkloadOptions): Workload {
+export function createWorkload({
+  clock,
+  chainId,
+  subject,
+  post,
+  tags = NO_TAG_WAITS,
+}: WorkloadOptions): Workload {
   const expiry = new Map<number, number>()
   const waiting: Item[] = []
   const calls = createCalls(clock, subject)
   const work = createWork()
-  const inquiries = createInquiries(calls)
+  const inquiries = createInquiries(calls, tags)
   const changeLater = createChanges(calls, inquiries, work)
   const outsideCode = createOutsideCode(calls, inquiries, work, { chainId, post })
   const { asked, report } = calls

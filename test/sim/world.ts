@@ -3,22 +3,24 @@ import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
+import { createFinalityJudge, type FinalityJudge } from './finality.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
 import { createOrder, type Order } from './order.js'
 import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
-import { chance, deriveRandom, pick } from './random.js'
+import { deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
-import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
+import { lacksTag, reorgDepthNow, tagPatienceMs } from './tagPlan.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { createWire, type Wire } from './wire.js'
 import { asSent } from './workload/requests.js'
 import { createWorkload, type Workload } from './workload.js'
 import { makeChain } from './worldChain.js'
+import { makeAccount } from './worldSigner.js'
 
 export type WorldResult = {
   readonly seed: number
@@ -48,8 +50,7 @@ export type WorldOptions = PlanOptions & {
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
-// The longest duration of a signature in a healed world.
-const SLOW_MS = 300
+const NOTICED_MS_MIN = 2_000
 
 /** Runs one world to its end: the plan of the seed, the heal, the drain, and the final checks. */
 export async function runWorld(
@@ -97,7 +98,9 @@ export async function runWorld(
   // The last fault may have been a reorg a moment ago, which no sender can have noticed yet, in particular
   // while it waits for an answer that never comes.
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
-  await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs + (replicas.objected ? SPARING_MS : 0))
+  await clock.advance(
+    Math.max(NOTICED_MS_MIN, NOTICED_BLOCKS * plan.blockTimeMs) + (replicas.objected ? SPARING_MS : 0),
+  )
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   world.meter.stop()
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
@@ -117,6 +120,7 @@ export async function runWorld(
     ...world.order.violations(),
     ...wire.shown,
     ...world.meter.violations(),
+    ...world.finality.violations(options.deep || countsBehind(plan)),
     ...wire.unjournaled.map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // No reorg of this world is deeper than `lossDepth`, regardless of endpoints' answers. But a count below
@@ -210,8 +214,25 @@ type OpenWorld = {
   readonly wire: Wire
   readonly order: Order
   readonly meter: DeliveryMeter
+  readonly finality: FinalityJudge
   break(): void
   heal(): void
+}
+
+function makeFinalityJudge(plan: Plan, chain: SimChain): FinalityJudge {
+  return createFinalityJudge({
+    chain,
+    finality: plan.finality,
+    lacks: (tag) => lacksTag(plan, tag),
+    isTagJudged: plan.ports.some(({ tags }) => tags !== undefined),
+  })
+}
+
+function countPlan(plan: Plan, { strike }: Counter): void {
+  if (plan.broadcast === 'all') strike('broadcastAll')
+  if (plan.kind === 'fastBlocks') strike('fastBlocks')
+  if (plan.fast.stampsMs) strike('timestampMs')
+  for (const option of Object.keys(plan.pool)) strike(option)
 }
 
 function openWorld(seed: number, create: CreateSubject, options: WorldOptions): OpenWorld {
@@ -230,11 +251,17 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     objected: () => replicas.objected,
   })
-  if (plan.broadcast === 'all') counter.strike('broadcastAll')
-  for (const option of Object.keys(plan.pool)) counter.strike(option)
+  countPlan(plan, counter)
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
-  const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
+  const finality = makeFinalityJudge(plan, chain)
+  const store = createSimStore({
+    clock,
+    random: random('store'),
+    faults,
+    strike: counter.strike,
+    onStored: finality.stored,
+  })
   const wire = createWire({ plan, store, order, meter, strike: counter.strike })
   const replicas = createReplicas({
     seed,
@@ -243,7 +270,10 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     chain,
     clock,
     strike: counter.strike,
-    onAnswer: options.onAnswer,
+    onAnswer(name, calls, replies, askedMs) {
+      finality.answered(calls, replies)
+      options.onAnswer?.(name, calls, replies, askedMs)
+    },
     onRaw: wire.onRaw,
   })
   const common = {
@@ -257,6 +287,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     world: {
       chainId: chain.settings.chainId,
       lossDepth: plan.lossDepth,
+      finality: plan.finality,
       settings: chain.settings,
       probe: counter,
       broadcast: plan.broadcast,
@@ -287,8 +318,8 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       const admission = chain.submit(raw)
       return admission.ok ? undefined : new Error(admission.message)
     },
+    tags: { patienceMs: (tag) => tagPatienceMs(plan, tag), ...finality },
   })
-  const { freeze } = replicas
   return {
     plan,
     clock,
@@ -303,15 +334,17 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       random: random('disturb'),
       lane: LANE,
       owns: ({ hash, raw }) => store.journaled.has(hash) && !isSignedOutside(raw),
-      freeze,
+      freeze: replicas.freeze,
       crash: (process, downMs) => hosts[process]?.crash(downMs),
       stop: (process, forMs) => hosts[process]?.stop(forMs),
       stepWall: clock.stepWall,
+      reorgDepthNow: () => reorgDepthNow(chain, plan, options.deep === true),
     },
     counter,
     wire,
     order,
     meter,
+    finality,
     break() {
       replicas.break()
       Object.assign(faults, plan.store)
@@ -321,24 +354,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       Object.assign(faults, NO_STORE_FAULTS)
     },
   }
-}
-
-function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { strike }: Counter) {
-  const random = deriveRandom(plan.seed, 'signer')
-  const { failures, delayMsMax } = plan.signer
-  return createStubAccount(LANE, {
-    clock,
-    delayMs() {
-      if (delayMsMax === 0) return 0
-      strike('signerSlow')
-      return random() * (healed() ? Math.min(delayMsMax, SLOW_MS) : delayMsMax)
-    },
-    fails() {
-      const fails = !healed() && chance(random, failures)
-      if (fails) strike('signerFails')
-      return fails
-    },
-  })
 }
 
 /** Runs the clock until a promise of the subject settles; returns a violation if it does not, or rejects. */

@@ -16,6 +16,7 @@ export function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) 
   const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, earlier, seed } = plan
   const chain = createChain({
     ...plan.pool,
+    ...plan.fast,
     clock,
     onView,
     setBeat: clock.setQuietTimer,

@@ -1,6 +1,7 @@
 import type { Address, Hash, Hex } from 'viem'
 import type { SimTransaction } from '../transaction.js'
 import type { State } from './state.js'
+import type { Tags } from './tags.js'
 
 /** An executed transaction, and its status. */
 export type Executed = {
@@ -35,7 +36,8 @@ export type SimBlock = {
   readonly hash: Hash
   readonly parent: SimBlock | undefined
   readonly sealed: boolean
-  readonly timestampS: number
+  /** Headers have it in whole seconds. */
+  readonly timestampMs: number
   readonly baseFeeWei: bigint
   readonly executed: readonly Executed[]
   readonly adjustments: readonly Adjusted[]
@@ -64,6 +66,8 @@ export type View = {
   readonly head: SimBlock
   /** `undefined` if the chain has no block in progress of its own. */
   readonly pending: SimBlock | undefined
+  /** What the replica answers for tags. @default by the depths of the chain's settings */
+  readonly tags?: Tags | undefined
 }
 
 const NO_HASH = `0x${'0'.repeat(64)}` as const

@@ -98,7 +98,7 @@ export function createBlockInProgress(options: {
       hash: name(sealed ? 'sealed' : 'partial'),
       parent: builder.parent,
       sealed,
-      timestampS: Math.floor(timestampMs / 1_000),
+      timestampMs,
       baseFeeWei: builder.baseFeeWei,
       executed: [...builder.executed],
       adjustments: [...builder.adjustments],

@@ -73,7 +73,7 @@ export function createChain(options: ChainOptions): SimChain {
     for (const old of removed) {
       progress.openAgain(head(), old.baseFeeWei)
       progress.fill(() => chance(random, inclusion))
-      append(old.timestampS * 1_000)
+      append(old.timestampMs)
     }
     openNext()
   }
@@ -171,7 +171,7 @@ function genesisBlock(settings: ChainSettings, hash: Hash): SimBlock {
     hash: `0x${settings.chainId.toString(16).padStart(8, '0')}${hash.slice(10)}`,
     parent: undefined,
     sealed: true,
-    timestampS: Math.floor(clock.now() / 1_000),
+    timestampMs: clock.now(),
     baseFeeWei,
     executed: [],
     adjustments: [],

@@ -3,6 +3,13 @@ import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { View } from './block.js'
 
 /**
+ * How a chain shows its newest transactions. `preconfirmed`: `pending` shows the sequencer's block in
+ * progress, every 200 ms. `plain`: it promises nothing. `fastBlocks`: it promises nothing either, and a
+ * canonical block comes every 200 ms (Base since November 2026).
+ */
+export type ChainKind = 'preconfirmed' | 'plain' | 'fastBlocks'
+
+/**
  * The overall behaviour of a node. `base`: flashblocks, `pending` shows them and does not count the mempool.
  * `geth`, `reth`: `pending` counts the mempool. `latest`: `pending` equals `latest` (MegaETH, Monad).
  */
@@ -71,7 +78,14 @@ export type ChainOptions = {
   readonly gasLimit?: number
   /** A transaction with more is refused (EIP-7825). @default 16_777_216 */
   readonly transactionGasMax?: number
-  /** The distance of `safe` and `finalized` to the head, in blocks. @default 4 and 8 */
+  /** True if blocks, transactions and receipts have the field `timestampMs` as well. @default false */
+  readonly stampsMs?: boolean
+  /** The deposits at the top of each block (type 0x7e, OP stack), which no account of a world has sent. @default 0 */
+  readonly deposits?: number
+  /**
+   * The distance of `safe` and `finalized` to the head, in blocks, at endpoints without tags of their own.
+   * @default 4 and 8
+   */
   readonly safeDepth?: number
   readonly finalizedDepth?: number
   /** The hash of the block in progress: Base has been observed with each. @default 'partial' */
@@ -111,6 +125,8 @@ export function chainSettings(options: ChainOptions): ChainSettings {
     gappedMax: 64,
     gasLimit: 30_000_000,
     transactionGasMax: 16_777_216,
+    stampsMs: false,
+    deposits: 0,
     safeDepth: 4,
     finalizedDepth: 8,
     pendingHash: 'partial',

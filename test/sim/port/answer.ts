@@ -6,6 +6,7 @@ import { gasNeeded, wouldRevert } from '../chain/execute.js'
 import { nextBaseFee } from '../chain/options.js'
 import type { SimChain } from '../chain/simChain.js'
 import { accountIn, type State, storageKey, ZERO_WORD } from '../chain/state.js'
+import { isTag, type Tag, type TagRule, taggedBlock } from '../chain/tags.js'
 import { programOf } from '../program.js'
 import { quantity, wireBlock, wireReceipts, wireTransaction } from './wire.js'
 
@@ -35,6 +36,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   net_version: (chain) => ok(String(chain.settings.chainId)),
   eth_blockNumber: (_, view) => ok(quantity(view.head.number)),
   eth_getBlockByNumber(chain, view, [selector, full]) {
+    if (isTag(selector) && tagRule(chain, view, selector).kind === 'error') return noSuchTag(selector)
     const block = select(chain, view, selector)
     return ok(block === undefined ? null : wireBlock(block, full === true, chain.settings))
   },
@@ -183,9 +185,8 @@ function select(chain: SimChain, view: View, selector: unknown): SimBlock | unde
     case 'pending':
       return pendingOf(chain, view)
     case 'safe':
-      return ancestor(head, Math.max(0, head.number - chain.settings.safeDepth))
     case 'finalized':
-      return ancestor(head, Math.max(0, head.number - chain.settings.finalizedDepth))
+      return taggedBlock(view, genesisMs(chain), tagRule(chain, view, selector))
     case 'earliest':
       return ancestor(head, 0)
   }
@@ -196,6 +197,16 @@ function select(chain: SimChain, view: View, selector: unknown): SimBlock | unde
   }
   return ancestor(head, Number(selector))
 }
+
+function tagRule({ settings }: SimChain, { tags }: View, tag: Tag): TagRule {
+  const blocks = tag === 'safe' ? settings.safeDepth : settings.finalizedDepth
+  return tags?.[tag] ?? { kind: 'depth', blocks }
+}
+
+const genesisMs = ({ canonical }: SimChain): number => canonical[0]?.timestampMs ?? 0
+
+// geth eth/api_backend.go
+const noSuchTag = (tag: Tag) => error(-32000, `${tag} block not found`)
 
 function pendingOf(chain: SimChain, view: View): SimBlock {
   if (view.pending !== undefined) return view.pending
@@ -215,7 +226,7 @@ function local(chain: SimChain, head: SimBlock): SimBlock {
     hash: `0x10ca${head.number.toString(16).padStart(30, '0')}${pool.version.toString(16).padStart(30, '0')}`,
     parent: head,
     sealed: false,
-    timestampS: Math.floor(atMs / 1_000),
+    timestampMs: atMs,
     baseFeeWei: builder.baseFeeWei,
     executed: builder.executed,
     adjustments: [],

@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { RpcCall, RpcReply } from '../../../src/rpc/port.js'
 import { ancestor, type View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
+import { isTag, type Tags } from '../chain/tags.js'
 import { between } from '../random.js'
 import { decodeTransaction } from '../transaction.js'
 import { answer, error, ok } from './answer.js'
@@ -15,6 +16,8 @@ export type ReplicaOptions = {
   readonly lagMs?: (() => number) | undefined
   /** Methods that it answers with HTTP 403. @default none */
   readonly forbidden?: ReadonlySet<string> | undefined
+  /** What it answers for tags. @default by the depths of the chain's settings */
+  readonly tags?: Tags | undefined
   /** Counts at a number further below the head than this are pruned. @default none */
   readonly prunedBlocks?: number | undefined
   /** Answers a call in place of the chain; `view` is the view of this replica. @default never */
@@ -35,7 +38,7 @@ const POISON_APART_MS = 2_000
 
 /** One node of the chain, with its lag and the faults of single calls. */
 export function createReplica(chain: SimChain, options: ReplicaOptions, strikes: Strikes): AnswerCall {
-  const { clock, random, lagMs = () => 0, forbidden, prunedBlocks, strike } = options
+  const { clock, random, lagMs = () => 0, forbidden, tags, prunedBlocks, strike } = options
   const seen = new Set<string>()
   // Consecutive false counts cannot be distinguished from the truth, so they are limited.
   let poisonedUntilMs = 0
@@ -44,7 +47,13 @@ export function createReplica(chain: SimChain, options: ReplicaOptions, strikes:
     const behindMs = lagMs() + olderMs
     const view = chain.view(behindMs)
     if (behindMs > 0 && ancestor(chain.head, view.head.number) !== view.head) strike?.('forkShown')
-    return view
+    return tags === undefined ? view : { ...view, tags }
+  }
+
+  function strikeTag(rules: Tags, selector: unknown): void {
+    if (!isTag(selector)) return
+    const rule = rules[selector]
+    strike?.(`tag ${rule.kind === 'moving' && rule.stuckMs !== undefined ? 'stuck' : rule.kind}`)
   }
 
   function isPruned(selector: unknown, view: View): boolean {
@@ -79,6 +88,7 @@ export function createReplica(chain: SimChain, options: ReplicaOptions, strikes:
     const older = counts && strikes('countBackwards') ? between(random, 500, STALE_MS_MAX) : 0
     const view = viewOf(staleMs + older)
     if (count && !counts && isPruned(call.params[1], view)) return PRUNED
+    if (tags !== undefined && call.method === 'eth_getBlockByNumber') strikeTag(tags, call.params[0])
     const reply = answer(chain, view, call)
     if (counts && reply.ok && clock.now() >= poisonedUntilMs && strikes('poisonedCount')) {
       poisonedUntilMs = clock.now() + POISON_APART_MS

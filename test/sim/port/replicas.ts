@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/platform/clock.js'
 import type { EndpointRole, Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
 import type { View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
-import type { PortPlan } from '../plan.js'
+import type { PortPlan } from '../portPlan.js'
 import { deriveRandom } from '../random.js'
 import { type Faults, NO_FAULTS } from './faults.js'
 import { lie, stray } from './lies.js'
@@ -107,6 +107,7 @@ export function createReplicas(options: {
       lagMs: () => lagOf(state),
       forbidden: new Set(plan.forbidden),
       prunedBlocks: plan.prunedBlocks,
+      tags: plan.tags,
       sideBySide: true,
       strike,
       untrue: (call, view) => untrue(state, call, view),

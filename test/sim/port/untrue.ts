@@ -124,7 +124,7 @@ function elsewhere(block: Wire, by: number): RpcReply {
 function earlier(chain: SimChain, view: View, blocks: number): View {
   const number = Math.max(0, view.head.number - blocks)
   const head = chain.canonical[number] ?? view.head
-  return { atMs: view.atMs, head, pending: undefined }
+  return { ...view, head, pending: undefined }
 }
 
 /** The same call for another block. */

@@ -10,33 +10,67 @@ export function quantity(value: number | bigint): string {
 const ADDRESS_ZERO = `0x${'0'.repeat(40)}`
 const BLOOM = `0x${'0'.repeat(512)}`
 const OMMERS = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+// The account and the contract of the OP stack's L1 attributes deposit (specs.optimism.io).
+const DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+const L1_BLOCK = '0x4200000000000000000000000000000000000015'
+const DEPOSIT_GAS = 46_000
 const NOTHING: readonly never[] = Object.freeze([])
 
 /** A block as `eth_getBlockByNumber` returns it. The result is shared and must not be changed. */
 export function wireBlock(block: SimBlock, full: boolean, settings: ChainSettings): Wire {
   const { words, executed } = block
-  if (full && executed.length + block.adjustments.length > 0) {
-    words.whole ??= wholeBlock(
-      block,
-      settings,
-      withCarriers(
+  const deposits = depositsOf(block, settings)
+  if (full && deposits.length + executed.length + block.adjustments.length > 0) {
+    words.whole ??= wholeBlock(block, settings, [
+      ...deposits,
+      ...withCarriers(
         block,
         executed.map((done, index) => wireTransaction(done, block, index, settings)),
         (carrier) => carrier,
       ),
-    )
+    ])
     return words.whole
   }
-  words.header ??= wholeBlock(
-    block,
-    settings,
-    withCarriers(
+  words.header ??= wholeBlock(block, settings, [
+    ...deposits.map(({ hash }) => hash),
+    ...withCarriers(
       block,
       executed.map(({ tx }) => tx.hash),
       ({ hash }) => hash,
     ),
-  )
+  ])
   return words.header
+}
+
+/** The transactions of the chain itself, as op-geth and Base show them (type 0x7e, without a signature). */
+function depositsOf(block: SimBlock, settings: ChainSettings): readonly Deposit[] {
+  return Array.from({ length: settings.deposits }, (_, index) => ({
+    hash: `${block.hash.slice(0, 50)}de90${quantity(index).slice(2).padStart(12, '0')}`,
+    type: '0x7e',
+    sourceHash: ZERO_WORD,
+    from: DEPOSITOR,
+    nonce: quantity(block.number),
+    to: L1_BLOCK,
+    mint: '0x0',
+    value: '0x0',
+    gas: '0xf4240',
+    gasPrice: '0x0',
+    input: '0x',
+    blockHash: wireHash(block, settings),
+    blockNumber: quantity(block.number),
+    transactionIndex: quantity(index),
+    v: '0x0',
+    r: '0x0',
+    s: '0x0',
+    ...stampOf(block, settings),
+  }))
+}
+
+type Deposit = Wire & { readonly hash: string }
+
+/** In Base's headers, transactions and receipts since its blocks of 200 ms. */
+function stampOf({ timestampMs }: SimBlock, { stampsMs }: ChainSettings): Wire {
+  return stampsMs ? { timestampMs: quantity(timestampMs) } : {}
 }
 
 type Carrier = ReturnType<typeof carrierOf>
@@ -97,8 +131,9 @@ function wholeBlock(block: SimBlock, settings: ChainSettings, transactions: read
     extraData: '0x',
     size: block.sealed ? '0x3e8' : undefined,
     gasLimit: quantity(settings.gasLimit),
-    gasUsed: quantity(block.gasUsed),
-    timestamp: quantity(block.timestampS),
+    gasUsed: quantity(block.gasUsed + settings.deposits * DEPOSIT_GAS),
+    timestamp: quantity(Math.floor(block.timestampMs / 1_000)),
+    ...stampOf(block, settings),
     baseFeePerGas: quantity(block.baseFeeWei),
     transactions,
     uncles: NOTHING,
@@ -142,7 +177,8 @@ export function wireTransaction(
     ...(tx.authorizations > 0 ? { authorizationList: tuplesOf(tx) } : {}),
     blockHash: wireHash(block, settings),
     blockNumber: quantity(block.number),
-    transactionIndex: quantity(index),
+    transactionIndex: quantity(settings.deposits + index),
+    ...stampOf(block, settings),
     accessList: [],
     v: '0x0',
     // The stub account's signature is its address.
@@ -164,12 +200,37 @@ function tuplesOf({ from, nonce, authorizations }: Executed['tx']) {
 
 /** All receipts of a block, as `eth_getBlockReceipts` returns them. */
 export function wireReceipts(block: SimBlock, settings: ChainSettings): readonly Wire[] {
-  let cumulative = 0
-  block.words.receipts ??= block.executed.map((done, index) => {
-    cumulative += done.gasUsed
-    return wireReceipt(done, block, index, cumulative, settings)
-  })
+  let cumulative = settings.deposits * DEPOSIT_GAS
+  block.words.receipts ??= [
+    ...depositsOf(block, settings).map((deposit, index) => depositReceipt(deposit, block, index, settings)),
+    ...block.executed.map((done, index) => {
+      cumulative += done.gasUsed
+      return wireReceipt(done, block, settings.deposits + index, cumulative, settings)
+    }),
+  ]
   return block.words.receipts
+}
+
+function depositReceipt(deposit: Deposit, block: SimBlock, index: number, settings: ChainSettings): Wire {
+  return {
+    transactionHash: deposit.hash,
+    transactionIndex: quantity(index),
+    blockHash: wireHash(block, settings) ?? ZERO_WORD,
+    blockNumber: quantity(block.number),
+    from: deposit.from,
+    to: deposit.to,
+    contractAddress: null,
+    cumulativeGasUsed: quantity((index + 1) * DEPOSIT_GAS),
+    gasUsed: quantity(DEPOSIT_GAS),
+    effectiveGasPrice: '0x0',
+    logs: [],
+    logsBloom: BLOOM,
+    status: '0x1',
+    type: '0x7e',
+    depositNonce: deposit.nonce,
+    depositReceiptVersion: '0x1',
+    ...stampOf(block, settings),
+  }
 }
 
 function wireReceipt(
@@ -194,6 +255,7 @@ function wireReceipt(
     logs: [],
     logsBloom: BLOOM,
     status: status === 'success' ? '0x1' : '0x0',
+    ...stampOf(block, settings),
     type: TYPE_BYTES[tx.type],
   }
 }

@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import type { Clock } from '../../../src/platform/clock.js'
+import { isTag, type Tag } from '../chain/tags.js'
 import { markerOf } from '../ids.js'
 import type { CallerReport } from '../oracle.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from '../subjectTypes.js'
@@ -138,7 +139,18 @@ const NOT_KNOWN = Symbol('not known')
 type Found = SubjectTx | undefined | typeof NOT_KNOWN
 const ASK_AGAIN_MS = 1_000
 
-export function createInquiries({ asked, report, plan }: Calls): Inquiries {
+/** Waits for the tags of the endpoints, which some worlds do not have, or have late. */
+export type TagWaits = {
+  /** How long the caller waits; undefined if the tag comes soon. */
+  patienceMs(tag: Tag): number | undefined
+  reached(marker: number, tag: Tag, hash: Hash): void
+  /** The sender answers that there is no such tag. */
+  refused(marker: number, tag: Tag): void
+}
+
+export const NO_TAG_WAITS: TagWaits = { patienceMs: () => undefined, reached() {}, refused() {} }
+
+export function createInquiries({ asked, report, plan }: Calls, tags: TagWaits): Inquiries {
   async function send(
     marker: number,
     request: SubjectRequest,
@@ -171,12 +183,25 @@ export function createInquiries({ asked, report, plan }: Calls): Inquiries {
   async function follow(marker: number, tx: SubjectTx, stage: SubjectStage): Promise<void> {
     if (stage === 'preconfirmed') await asked(marker, 'wait preconfirmed', () => tx.wait('preconfirmed'))
     const landed = await asked(marker, 'wait sealed', () => tx.wait('sealed'))
-    if (!failed(landed)) return report(marker, 'executed', 'wait sealed', false, landed.hash)
+    if (!failed(landed)) {
+      report(marker, 'executed', 'wait sealed', false, landed.hash)
+      if (isTag(stage)) await followTag(marker, tx, stage)
+      return
+    }
     if (landed.fate !== 'inFlight') return
     // The outcome is unknown until an operator resolves it.
     await pause(marker)
     const found = await again(marker, tx.id)
     if (found !== NOT_KNOWN && found !== undefined) await follow(marker, found, 'sealed')
+  }
+
+  async function followTag(marker: number, tx: SubjectTx, tag: Tag): Promise<void> {
+    const timeoutMs = tags.patienceMs(tag)
+    const landed = await asked(marker, `wait ${tag}`, () =>
+      tx.wait(tag, timeoutMs === undefined ? {} : { timeoutMs }),
+    )
+    if (!failed(landed)) tags.reached(marker, tag, landed.hash)
+    else if (landed.code === 'UNSUPPORTED') tags.refused(marker, tag)
   }
 
   async function followFound(marker: number, found: Found, stage: SubjectStage): Promise<void> {
