@@ -16,7 +16,7 @@ const FLASHBLOCK_MS = 200
 // A devnet keeps blocks for reorgs. This one has no faults, so a long history would only use memory.
 const HISTORY_BLOCKS = 8
 
-const devnet = await startDevnet({ mode: 'manual', historyBlocks: HISTORY_BLOCKS })
+const devnet = await startDevnet({ mining: 'manual', historyBlocks: HISTORY_BLOCKS })
 const fault = createFault()
 const proxy = await startNodeProxy(devnet.url, { rule: fault.rule })
 const rpc = createPlainRpc(devnet.url)

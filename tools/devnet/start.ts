@@ -15,7 +15,7 @@ const BALANCE_ETHER = 10_000
  *
  * @throws TxlaneError `INVALID` for bad options; `UNSUPPORTED` when anvil is missing or does not start.
  * @example
- * await using devnet = await startDevnet({ mode: 'manual' })
+ * await using devnet = await startDevnet({ mining: 'manual' })
  * const client = devnet.client()
  * const hash = await client.sendTransaction({ to: client.account.address, value: 1n })
  * await devnet.stepFlashblock() // `pending` shows it

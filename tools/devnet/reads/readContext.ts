@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import type { DepositAt } from '../chain/chainState.js'
 import type { Pool } from '../pool/pool.js'
 import { fail, hexOf, INVALID_PARAMS, type RpcReply, type RpcRequest, SERVER_ERROR } from '../rpc/rpcTypes.js'
 import { anvilNumberOf, type Selected, type SelectorContext, select } from './selectors.js'
@@ -7,6 +8,10 @@ export type ReadContext = SelectorContext & {
   readonly pool: Pool
   readonly chainId: number
   readonly rules: 'base' | 'geth' | 'anvil'
+  /** Whether the transaction count at `pending` includes the executable transactions of the pool. */
+  readonly countsPool: boolean
+  readonly hasTimestampMs: boolean
+  readonly deposit: (hash: string) => DepositAt | undefined
   readonly tipWei: bigint
 }
 
