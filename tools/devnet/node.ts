@@ -16,7 +16,7 @@ import { createGethBook } from './pool/gethBook.js'
 import type { Pool } from './pool/pool.js'
 import { BASE_RULES } from './pool/poolRules.js'
 import { createRulesPool } from './pool/rulesPool.js'
-import { headOfBlock, sealedHeaderOf } from './reads/readBlocks.js'
+import { newHeadOf } from './reads/readBlocks.js'
 import type { ReadContext } from './reads/readContext.js'
 import type { AnvilRpc } from './rpc/anvilRpc.js'
 import type { RpcObject } from './rpc/rpcTypes.js'
@@ -95,7 +95,7 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
   const announcements = createAnnouncements({
     subscriptions,
     pool,
-    headerOf: (block) => headOfBlock(sealedHeaderOf(readSettings, block)),
+    headerOf: (block) => newHeadOf({ ...readSettings, rules }, block),
     read: gateway.read,
   })
   const steps = createSteps({

@@ -61,18 +61,25 @@ function contents(context: ReadContext, at: Selected): Contents | undefined {
   return { header: shown, flashblocks: view.open }
 }
 
-/** A sealed block's header as clients and subscribers receive it. */
-export function sealedHeaderOf(
+function sealedHeaderOf(
   context: Pick<ReadContext, 'hasTimestampMs'>,
   block: Pick<SealedBlock, 'header' | 'timestampMs'>,
 ): RpcObject {
   return { ...block.header, ...timestampMsField(context, block) }
 }
 
-/** A header in the format of the subscription `newHeads`: without the fields of the block's body. */
-export function headOfBlock(header: RpcObject): RpcObject {
-  const { transactions: _, uncles: _uncles, withdrawals: _withdrawals, size: _size, ...head } = header
-  return head
+// Fields of a block that geth's and reth's `newHeads` leave out. anvil's has them.
+const NOT_IN_HEADS = ['size', 'totalDifficulty', 'uncles', 'withdrawals'] as const
+
+/** A sealed block in the format of the subscription `newHeads`. */
+export function newHeadOf(
+  context: Pick<ReadContext, 'hasTimestampMs' | 'rules'>,
+  block: SealedBlock,
+): RpcObject {
+  const header = sealedHeaderOf(context, block)
+  if (context.rules === 'anvil') return { ...header, transactions: hashesOf(block.flashblocks) }
+  for (const name of NOT_IN_HEADS) delete header[name]
+  return header
 }
 
 function timestampMsField(
