@@ -258,39 +258,3 @@ describe("anvil's own rules", () => {
     expect(message(await send(devnet, account, 0))).toBe('nonce too low')
   })
 })
-
-describe('eth_sendRawTransactionSync', () => {
-  test('answers with the receipt as soon as a flashblock holds the transaction', async () => {
-    await using devnet = await startDevnet({ mining: 'manual' })
-    const account = devnet.accounts[0]!
-    const raw = await sign(devnet, account, 0)
-    const answer = ask(devnet.url, 'eth_sendRawTransactionSync', raw, 5_000)
-    while ((await devnet.pool()).length === 0) await rpc(devnet.url, 'eth_blockNumber')
-    await devnet.stepFlashblock()
-    expect((await answer).result).toMatchObject({
-      status: '0x1',
-      blockNumber: '0x1',
-      transactionIndex: '0x0',
-    })
-  })
-
-  test('answers code 4 after its timeout, and the transaction stays in the pool', async () => {
-    for (const rules of ['base', 'geth'] as const) {
-      await using devnet = await startDevnet({ mining: 'manual', rules })
-      const raw = await sign(devnet, devnet.accounts[0]!, 0)
-      const { error } = await ask(devnet.url, 'eth_sendRawTransactionSync', raw, 20)
-      const [waiting] = await devnet.pool()
-      expect(error?.code).toBe(4)
-      if (rules === 'base') expect(error?.message).toContain(waiting?.hash)
-      else expect(error?.data).toBe(waiting?.hash)
-    }
-  })
-
-  test('is refused by Base for a timeout above six seconds', async () => {
-    await using devnet = await startDevnet({ mining: 'manual' })
-    const raw = await sign(devnet, devnet.accounts[0]!, 0)
-    const { error } = await ask(devnet.url, 'eth_sendRawTransactionSync', raw, 6_001)
-    expect(error?.code).toBe(-32602)
-    expect(await devnet.pool()).toEqual([])
-  })
-})
