@@ -126,7 +126,7 @@ describe('a subscription', () => {
     expect((await listener.ask('eth_unsubscribe', id)).result).toBe(false)
   })
 
-  test('of logs receives those that its addresses and topics match', async () => {
+  test('of logs receives the logs of its addresses and topics', async () => {
     await using devnet = await startDevnet(MANUAL)
     const topic = (value: number) => `0x${value.toString(16).padStart(64, '0')}` as const
     const filters = [

@@ -56,7 +56,7 @@ describe.each(KINDS)('eth_sendRawTransactionSync of $name', ({ options, hashIn }
     expect((await devnet.pool()).map((one) => one.hash)).toEqual([hash])
   })
 
-  test('refuses what no pool accepts as eth_sendRawTransaction does, and pools nothing', async () => {
+  test('refuses a bad transaction with the error of eth_sendRawTransaction, and pools nothing', async () => {
     await using devnet = await startDevnet({ ...options, mining: 'manual' })
     const raw = await sign(devnet, devnet.accounts[0]!, 0, { gas: 20_000n })
     const { error } = await ask(devnet.url, SYNC, raw, 5_000)

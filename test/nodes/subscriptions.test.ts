@@ -78,7 +78,7 @@ const AMSTERDAM = new Set(['blockAccessListHash', 'slotNumber'])
 /** Announcements are complete when the socket answers a call. */
 const fence = (listener: Listener) => listener.ask('eth_chainId')
 
-/** Subscribes, sends, mines, rewinds and unsubscribes; returns what the node said, without its hashes. */
+/** Subscribes, sends, mines, rewinds and unsubscribes; returns the node's answers without their hashes. */
 async function walk(subject: Subject) {
   const { account, chainId } = subject
   await using listener = await listen(subject.wsUrl, 'newHeads', ['logs', {}], 'newPendingTransactions')

@@ -10,7 +10,7 @@ export type DevnetMode = 'preconfirmed' | 'fastBlocks' | 'plain'
 
 export const DEVNET_MODES = ['preconfirmed', 'fastBlocks', 'plain'] as const satisfies readonly DevnetMode[]
 
-/** What `eth_sendRawTransactionSync` of a devnet follows. */
+/** The behaviour of `eth_sendRawTransactionSync` on a devnet. */
 export type DevnetSyncSend = 'node' | 'eip7966' | 'missing'
 
 /** Options of a devnet. Every property is optional. */
@@ -98,7 +98,7 @@ export type DevnetOptions = {
    */
   readonly timestampMs?: boolean | undefined
   /**
-   * What `eth_sendRawTransactionSync` follows. `node`: the node of `rules`, which pools a gapped transaction
+   * The behaviour of `eth_sendRawTransactionSync`. `node`: that of the node of `rules`, which pools a gapped transaction
    * and answers code 4 after the timeout. `eip7966`: the codes of EIP-7966, which no node of `rules` gives: 5
    * for a transaction that is not ready, and 6 with the expected nonce for a gapped one; neither is pooled.
    * `missing`: the method does not exist. Under `rules: 'anvil'` only `node` and `missing`.

@@ -11,7 +11,7 @@ import { createAnvilRpc } from './rpc/anvilRpc.js'
 const BALANCE_ETHER = 10_000
 
 /**
- * Starts a local chain with pre-confirmations, on anvil.
+ * Starts a local chain on anvil: with pre-confirmations, with fast canonical blocks, or plain (`mode`).
  *
  * @throws TxlaneError `INVALID` for bad options; `UNSUPPORTED` when anvil is missing or does not start.
  * @example

@@ -24,7 +24,7 @@ export type SelectorContext = {
   readonly byHash: (view: ChainView, hash: string) => SealedBlock | undefined
   readonly safe: TagLag
   readonly finalized: TagLag
-  /** What the tag `pending` selects: the block being built, or the sealed head. */
+  /** The block that the tag `pending` selects: the one being built, or the sealed head. */
   readonly pendingIs: 'building' | 'latest'
 }
 

@@ -4,7 +4,7 @@ import type { Pool } from '../pool/pool.js'
 import { isObject, type RpcObject, type RpcReply } from '../rpc/rpcTypes.js'
 import type { Subscriptions } from './subscriptions.js'
 
-/** Tells subscribers about blocks, logs and transactions, in the order in which they happen. */
+/** Announces blocks, logs and transactions to subscribers, in the order in which they happen. */
 export type Announcements = {
   flashblock(hashes: readonly Hex[], pending: () => RpcObject): void
   sealed(block: SealedBlock): void
