@@ -117,6 +117,27 @@ describe('sealed blocks of the devnet', () => {
     expect(await tags()).toEqual([5, 4, 2])
   })
 
+  test('state older than the history is refused, also at a tag, and its block is still served', async () => {
+    await using devnet = await startDevnet({
+      mode: 'fastBlocks',
+      mining: 'manual',
+      historyBlocks: 3,
+      safeLagMs: 400,
+      finalizedLagMs: 1_000,
+    })
+    for (let sealed = 0; sealed < 8; sealed += 1) await devnet.seal()
+    const { address } = devnet.accounts[0]!
+    const count = (selector: string) => ask(devnet.url, 'eth_getTransactionCount', address, selector)
+    expect((await count('safe')).result).toBe('0x0')
+    for (const selector of ['finalized', '0x5', '0x0']) {
+      expect((await count(selector)).error).toMatchObject({
+        code: -32000,
+        message: expect.stringMatching(/^historical state .* is not available$/),
+      })
+    }
+    expect(await block(devnet, 'finalized')).toMatchObject({ number: '0x3' })
+  })
+
   test('base fee and timestamp are constant inside a block and change from block to block', async () => {
     await using devnet = await startDevnet({ mining: 'manual', gasLimit: 30_000_000n })
     const account = devnet.accounts[0]!

@@ -159,6 +159,7 @@ function readSettingsOf(settings: DevnetSettings) {
     pendingIs: mode === 'fastBlocks' ? ('latest' as const) : ('building' as const),
     countsPool: rules !== 'base' || mode === 'fastBlocks',
     hasTimestampMs: timestampMs,
+    statesKept: settings.historyBlocks * settings.flashblocksPerBlock,
   }
 }
 

@@ -27,6 +27,7 @@ describe('the options of the devnet', () => {
       blockTimeMs: 200,
       flashblocksPerBlock: 1,
       timestampMs: true,
+      historyBlocks: 700,
     })
   })
 

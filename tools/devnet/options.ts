@@ -98,17 +98,18 @@ export type DevnetOptions = {
    */
   readonly timestampMs?: boolean | undefined
   /**
-   * The behaviour of `eth_sendRawTransactionSync`. `node`: that of the node of `rules`, which pools a gapped transaction
-   * and answers code 4 after the timeout. `eip7966`: the codes of EIP-7966, which no node of `rules` gives: 5
-   * for a transaction that is not ready, and 6 with the expected nonce for a gapped one; neither is pooled.
-   * `missing`: the method does not exist. Under `rules: 'anvil'` only `node` and `missing`.
+   * The behaviour of `eth_sendRawTransactionSync`. `node`: that of the node of `rules`, which pools a gapped
+   * transaction and answers with an error after the timeout. `eip7966`: also the codes of EIP-7966 that no node
+   * of `rules` gives: 5 for a transaction that is not ready, and 6 with the expected nonce for a gapped one;
+   * neither is pooled. `missing`: the method does not exist. Under `rules: 'anvil'` only `node` and `missing`.
    * @default 'node'
    */
   readonly syncSend?: DevnetSyncSend | undefined
   /**
    * Number of sealed blocks whose state is readable and that `reorg` can remove. anvil keeps a copy of the
    * whole state for each flashblock, about 330 bytes per account, which adds up with thousands of accounts.
-   * @default 70
+   * The state at `safe` and `finalized` is not readable once they are older.
+   * @default 70, and 700 under `mode: 'fastBlocks'`
    */
   readonly historyBlocks?: number | undefined
   /** `forbidden`: `eth_getBlockReceipts` gets HTTP 403, as on Base's public endpoints. @default 'allow' */
@@ -163,10 +164,17 @@ export type DevnetSettings = Defined<Omit<DevnetOptions, 'forkUrl' | 'anvilPath'
 // finalized L1 block, which moves once per epoch of 384 s and lags by two epochs. Ethereum: `safe` is the
 // justified checkpoint, one epoch behind.
 const EPOCH_MS = 384_000
+const OP_STACK = { safeLagMs: 120_000, safeStepMs: 60_000 } as const
 const DEFAULTS = {
-  preconfirmed: { blockTimeMs: 2_000, rules: 'base', safeLagMs: 120_000, safeStepMs: 60_000 },
-  fastBlocks: { blockTimeMs: 200, rules: 'base', safeLagMs: 120_000, safeStepMs: 60_000 },
-  plain: { blockTimeMs: 2_000, rules: 'geth', safeLagMs: EPOCH_MS, safeStepMs: EPOCH_MS },
+  preconfirmed: { blockTimeMs: 2_000, rules: 'base', historyBlocks: 70, ...OP_STACK },
+  fastBlocks: { blockTimeMs: 200, rules: 'base', historyBlocks: 700, ...OP_STACK },
+  plain: {
+    blockTimeMs: 2_000,
+    rules: 'geth',
+    historyBlocks: 70,
+    safeLagMs: EPOCH_MS,
+    safeStepMs: EPOCH_MS,
+  },
 } as const
 const FLASHBLOCK_MS = 200
 
@@ -178,6 +186,9 @@ export function settingsOf(options: DevnetOptions): DevnetSettings {
   const blockTimeMs = whole('blockTimeMs', options.blockTimeMs, defaults.blockTimeMs, 1)
   const flashblockMs = flashblockOf(mode, blockTimeMs, options.flashblockMs)
   checkNames('options', options, NAMES)
+  // A tag with a given lag moves with each block.
+  const stepMs = (lagMs: number | undefined, fallback: number) =>
+    lagMs === undefined ? fallback : blockTimeMs
   return {
     rules,
     mode,
@@ -195,22 +206,17 @@ export function settingsOf(options: DevnetOptions): DevnetSettings {
     baseFee: options.baseFee ?? 'eip1559',
     gasLimit: options.gasLimit ?? 300_000_000n,
     safeLagMs: whole('safeLagMs', options.safeLagMs, defaults.safeLagMs, 0),
-    safeStepMs: whole(
-      'safeStepMs',
-      options.safeStepMs,
-      options.safeLagMs === undefined ? defaults.safeStepMs : blockTimeMs,
-      1,
-    ),
+    safeStepMs: whole('safeStepMs', options.safeStepMs, stepMs(options.safeLagMs, defaults.safeStepMs), 1),
     finalizedLagMs: whole('finalizedLagMs', options.finalizedLagMs, 2 * EPOCH_MS, 0),
     finalizedStepMs: whole(
       'finalizedStepMs',
       options.finalizedStepMs,
-      options.finalizedLagMs === undefined ? EPOCH_MS : blockTimeMs,
+      stepMs(options.finalizedLagMs, EPOCH_MS),
       1,
     ),
     timestampMs: options.timestampMs ?? mode === 'fastBlocks',
     syncSend: syncSendOf(options.syncSend ?? 'node', rules),
-    historyBlocks: whole('historyBlocks', options.historyBlocks, 70, 1),
+    historyBlocks: whole('historyBlocks', options.historyBlocks, defaults.historyBlocks, 1),
     blockReceipts: options.blockReceipts ?? 'allow',
     batchMax: whole('batchMax', options.batchMax, 1_000, 1),
     poolMax: whole('poolMax', options.poolMax, rules === 'geth' ? GETH_LIMITS.globalSlots : 20_000, 1),
