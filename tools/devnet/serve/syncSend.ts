@@ -1,5 +1,4 @@
 import type { Hex } from 'viem'
-import type { DevnetSettings } from '../options.js'
 import { fail, INVALID_PARAMS, type RpcReply } from '../rpc/rpcTypes.js'
 
 /** The timeout rules and the answer after the timeout of `eth_sendRawTransactionSync` on one kind of node. */
@@ -23,7 +22,11 @@ export function syncRulesOf({ rules, mode, syncSend }: SyncSettings): SyncRules 
   return mode === 'preconfirmed' ? FLASHBLOCKS : RETH
 }
 
-export type SyncSettings = Pick<DevnetSettings, 'rules' | 'mode' | 'syncSend'>
+export type SyncSettings = {
+  readonly rules: 'base' | 'geth' | 'anvil'
+  readonly mode: 'preconfirmed' | 'fastBlocks' | 'plain'
+  readonly syncSend: 'node' | 'eip7966' | 'missing'
+}
 
 const GETH: SyncRules = {
   waitMs: ([given]) => clamped(given, 20_000, 60_000),
