@@ -81,6 +81,7 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
     view: chain.view,
     context,
     blockReceipts: settings.blockReceipts,
+    hasFlashblocks: settings.flashblocksPerBlock > 1,
     control: createControl({
       rpc,
       queue,

@@ -121,8 +121,9 @@ function holding(view: ChainView, anvilNumber: number): SealedBlock | undefined 
 
 /**
  * The same chain as seen by a replica that lags `blocks` sealed blocks behind, at the same flashblock index.
+ * A chain without flashblocks has no open block.
  */
-export function laggingView(view: ChainView, blocks: number): ChainView {
+export function laggingView(view: ChainView, blocks: number, hasFlashblocks: boolean): ChainView {
   const length = Math.max(1, view.length - blocks)
   const next = length < view.length ? view.sealed[length] : undefined
   if (next === undefined) return view
@@ -130,5 +131,6 @@ export function laggingView(view: ChainView, blocks: number): ChainView {
     timestampMs: next.timestampMs,
     baseFeePerGas: BigInt(next.header.baseFeePerGas as string),
   }
-  return { ...view, length, open: next.flashblocks.slice(0, view.open.length), opening }
+  const open = hasFlashblocks ? next.flashblocks.slice(0, Math.max(1, view.open.length)) : []
+  return { ...view, length, open, opening }
 }

@@ -28,6 +28,7 @@ export type GatewayOptions = {
   readonly view: () => ChainView
   readonly context: (view: ChainView) => ReadContext
   readonly blockReceipts: 'allow' | 'forbidden'
+  readonly hasFlashblocks: boolean
   /** Handles methods that change the chain or its state: `evm_mine`, `anvil_setBalance` and similar ones. */
   readonly control: (call: RpcRequest) => Promise<RpcReply>
 }
@@ -83,7 +84,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     lagBlocks: number,
   ): Promise<readonly RpcReply[]> {
     const view = options.view()
-    const context = options.context(lagBlocks > 0 ? laggingView(view, lagBlocks) : view)
+    const context = options.context(
+      lagBlocks > 0 ? laggingView(view, lagBlocks, options.hasFlashblocks) : view,
+    )
     const plans = run.map((call, index) => refusalOf(faultsOf(index)) ?? planOf(context, call))
     const results = await rpc.batch(plans.flatMap((plan) => ('calls' in plan ? plan.calls : [])))
     let at = 0
