@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { systemClock } from '../../src/platform/clock.js'
 import { createPlainRpc } from '../../test/demo/plainRpc.js'
 import { startNodeProxy } from '../../test/support/nodeProxy.js'
+import { shortTags } from '../../test/support/shortTags.js'
 import { startTicker } from '../../tools/devnet/chain/ticker.js'
 import { startDevnet } from '../../tools/devnet/index.js'
 import { obeyOrders } from './children.js'
@@ -16,7 +17,7 @@ const FLASHBLOCK_MS = 200
 // A devnet keeps blocks for reorgs. This one has no faults, so a long history would only use memory.
 const HISTORY_BLOCKS = 8
 
-const devnet = await startDevnet({ mode: 'manual', historyBlocks: HISTORY_BLOCKS })
+const devnet = await startDevnet({ mining: 'manual', historyBlocks: HISTORY_BLOCKS, ...shortTags(2_000) })
 const fault = createFault()
 const proxy = await startNodeProxy(devnet.url, { rule: fault.rule })
 const rpc = createPlainRpc(devnet.url)

@@ -191,7 +191,7 @@ describe('block receipts', () => {
   })
 
   test('are forbidden on a devnet that imitates a public endpoint', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', blockReceipts: 'forbidden' })
+    await using devnet = await startDevnet({ mining: 'manual', blockReceipts: 'forbidden' })
     const client = createClient({ transport: http(devnet.url) })
     await expect(getBlockReceipts(client, { block: 'latest' })).rejects.toMatchObject({
       code: 'UNSUPPORTED',

@@ -55,7 +55,7 @@ export async function anvilWorld(): Promise<ReadWorld> {
 }
 
 export async function devnetWorld(): Promise<ReadWorld> {
-  const devnet = await startDevnet({ mode: 'manual' })
+  const devnet = await startDevnet({ mining: 'manual' })
   const client: Client = createClient({ transport: http(devnet.url) })
   return {
     client,

@@ -48,7 +48,7 @@ let devnet: Devnet
 let server: ScriptedServer
 let raw: Hex
 beforeAll(async () => {
-  devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
+  devnet = await startDevnet({ mining: 'manual', rules: 'geth' })
   server = await startScriptedServer(() => 'reset')
   raw = await sign(devnet, devnet.accounts[0]!, 0)
 })

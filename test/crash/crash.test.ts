@@ -71,7 +71,7 @@ describe('the points around a broadcast', () => {
   const child = bundledChild(CHILD)
   let devnet: Devnet
   beforeAll(async () => {
-    devnet = await startDevnet({ mode: 'manual', accounts: 3 })
+    devnet = await startDevnet({ mining: 'manual', accounts: 3 })
   })
   afterAll(async () => {
     await devnet?.stop()

@@ -81,6 +81,16 @@ function nameOf(rule: FaultRule): string {
       return 'lost flashblock'
     case 'reorg':
       return 'block replaced'
+    case 'silentSubscription':
+      return 'subscription goes silent'
+    case 'repeatedNotification':
+      return 'notification repeated'
+    case 'skippedNotification':
+      return 'notification skipped'
+    case 'reorderedNotification':
+      return 'notification after the next one'
+    case 'droppedSocket':
+      return 'WebSocket dropped'
     default:
       return rule satisfies never
   }

@@ -21,20 +21,20 @@ describe('without --rpc', () => {
         seed: 1,
         json: false,
         record: undefined,
-        target: { kind: 'devnet', faults: 'default' },
+        target: { kind: 'devnet', faults: 'default', mode: 'preconfirmed' },
       },
     })
   })
 
   test('each option is applied', () => {
-    expect(parse('--count 60 --seed 9 --faults storm --json --record run.jsonl')).toEqual({
+    expect(parse('--count 60 --seed 9 --faults storm --mode fastBlocks --json --record run.jsonl')).toEqual({
       kind: 'run',
       options: {
         count: 60,
         seed: 9,
         json: true,
         record: 'run.jsonl',
-        target: { kind: 'devnet', faults: 'storm' },
+        target: { kind: 'devnet', faults: 'storm', mode: 'fastBlocks' },
       },
     })
   })

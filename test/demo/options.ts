@@ -5,10 +5,12 @@ import { isHttpUrl } from '../../tools/cli/shared/connect.js'
 import { keyOf } from '../../tools/cli/shared/keys.js'
 import type { Parsed } from '../../tools/cli/shared/program.js'
 import { FAULT_PRESETS, type FaultPreset } from '../../tools/devnet/faults/presets.js'
+import type { DevnetMode } from '../../tools/devnet/index.js'
+import { DEVNET_MODES } from '../../tools/devnet/options.js'
 
 /** The target of the burst: the devnet with its faults, or the user's node. */
 export type DemoTarget =
-  | { readonly kind: 'devnet'; readonly faults: FaultPreset }
+  | { readonly kind: 'devnet'; readonly faults: FaultPreset; readonly mode: DevnetMode }
   | { readonly kind: 'node'; readonly url: string; readonly key: Hex; readonly faultsIgnored: boolean }
 
 export type DemoOptions = {
@@ -29,6 +31,7 @@ type Raw = {
   readonly count?: number
   readonly seed: number
   readonly faults?: FaultPreset
+  readonly mode?: DevnetMode
   readonly json: boolean
   readonly record?: string
   readonly rpc?: string
@@ -68,6 +71,11 @@ function createCommand(): Command {
     .addOption(
       new Option('--faults <set>', 'faults of the devnet (default: "default")').choices(FAULT_PRESETS),
     )
+    .addOption(
+      new Option('--mode <kind>', 'kind of chain of the devnet (default: "preconfirmed")').choices(
+        DEVNET_MODES,
+      ),
+    )
     .option('--json', 'one JSON object on standard output instead of the report', false)
     .option(
       '--record <file>',
@@ -80,8 +88,9 @@ function createCommand(): Command {
 function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefined>>): DemoTarget {
   if (raw.rpc === undefined) {
     if (raw.keyEnv !== undefined) throw badOption('--key-env is for --rpc: the devnet has its own account.')
-    return { kind: 'devnet', faults: raw.faults ?? 'default' }
+    return { kind: 'devnet', faults: raw.faults ?? 'default', mode: raw.mode ?? 'preconfirmed' }
   }
+  if (raw.mode !== undefined) throw badOption('--mode is for the devnet: a node has its own kind of chain.')
   if (!isHttpUrl(raw.rpc)) throw badOption('--rpc expects a URL that begins with http:// or https://.')
   if (raw.keyEnv === undefined) {
     throw badOption('--rpc needs --key-env NAME: the environment variable that holds the private key.')

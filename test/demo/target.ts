@@ -12,7 +12,6 @@ import {
   type LocalAccount,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { FaultPreset } from '../../tools/devnet/faults/presets.js'
 import { type FaultEntry, startDevnet } from '../../tools/devnet/index.js'
 import type { DemoTarget } from './options.js'
 import { createPlainRpc, type PlainRpc } from './plainRpc.js'
@@ -42,13 +41,13 @@ export type Target = {
 }
 
 export function openTarget(target: DemoTarget, seed: number): Promise<Target> {
-  return target.kind === 'devnet' ? openDevnet(target.faults, seed) : openNode(target.url, target.key)
+  return target.kind === 'devnet' ? openDevnet(target, seed) : openNode(target.url, target.key)
 }
 
-async function openDevnet(faults: FaultPreset, seed: number): Promise<Target> {
-  const devnet = await startDevnet({ seed })
+async function openDevnet({ faults, mode }: DevnetTarget, seed: number): Promise<Target> {
+  const devnet = await startDevnet({ seed, mode })
   return {
-    name: 'devnet',
+    name: mode === 'preconfirmed' ? 'devnet' : `devnet, ${mode}`,
     client: devnet.client() as unknown as Target['client'],
     rpc: createPlainRpc(devnet.url),
     senderOptions: { lossDepth: 'child' },
@@ -68,6 +67,8 @@ async function openDevnet(faults: FaultPreset, seed: number): Promise<Target> {
     stop: () => devnet.stop(),
   }
 }
+
+type DevnetTarget = DemoTarget & { readonly kind: 'devnet' }
 
 /** @throws Error if the node does not answer, or the account has no funds. */
 async function openNode(url: string, key: Hex): Promise<Target> {

@@ -9,6 +9,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../tools/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
+import { createPlainRpc } from '../demo/plainRpc.js'
 import { bundledChild } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 
@@ -255,6 +256,25 @@ test('txlane devnet prints its URL once it is up, and ends on request', async ()
   const { url, accounts } = JSON.parse(line) as { url: string; accounts: { key: Hex }[] }
   expect(accounts.map(({ key }) => key)).toEqual([accountKey(0), accountKey(1)])
   await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow()
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 0, err: '' })
+})
+
+test.each([
+  ['fastBlocks', ['0x7e', '0x7e']],
+  ['plain', []],
+])('txlane devnet --mode %s --mining manual makes a block when it is asked to', async (mode, types) => {
+  const { child, ended } = start(['devnet', '--port', '0', '--json', '--mode', mode, '--mining', 'manual'])
+  const line = await new Promise<string>((resolve) =>
+    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+  )
+  const { url } = JSON.parse(line) as { url: string }
+  const plain = createPlainRpc(url)
+  expect(JSON.parse(line)).toMatchObject({ mode })
+  expect(await plain.call('eth_blockNumber')).toBe('0x0')
+  await plain.call('evm_mine')
+  const block = (await plain.call('eth_getBlockByNumber', '0x1', true)) as { transactions: { type: Hex }[] }
+  expect(block.transactions.map(({ type }) => type)).toEqual(types)
   child.kill('SIGINT')
   expect(await ended).toMatchObject({ code: 0, err: '' })
 })

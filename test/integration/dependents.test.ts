@@ -54,7 +54,7 @@ const swap = (contract: Hex) => ({ to: contract, gas: 100_000n }) as TxRequest
 test('approve, then swap: the swap is in the very next flashblock, before either is sealed', async () => {
   // Flashblocks are made on request: a swap sent between two of them was sent as soon as the first showed the
   // approval.
-  await using stepped = await startDevnet({ mode: 'manual', flashblockMs: 200, blockTimeMs: 2_000 })
+  await using stepped = await startDevnet({ mining: 'manual', flashblockMs: 200, blockTimeMs: 2_000 })
   const { sender, contract } = await warm(stepped, async (tx) => {
     await stepped.stepFlashblock()
     await tx.wait('preconfirmed')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Devnet, type FaultRule, startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, post, rpc, send, sent, sign } from './devnetSupport.js'
 
-const manual = { mode: 'manual' } as const
+const manual = { mining: 'manual' } as const
 const SEND = 'eth_sendRawTransaction'
 
 /** The end of a request that may get no answer: the answer, or the failure of the connection. */

@@ -16,7 +16,7 @@ type Receipt = {
 
 describe('pending on the devnet', () => {
   test('the count excludes the mempool and includes each flashblock, while latest waits for the seal', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const counts = async () => [
       Number(await rpc(devnet.url, 'eth_getTransactionCount', account.address, 'pending')),
@@ -32,7 +32,7 @@ describe('pending on the devnet', () => {
   })
 
   test('the block has the next number, grows with each flashblock, and changes its partial hash each time', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const head = await devnet.seal()
     const pending = () => rpc<Block>(devnet.url, 'eth_getBlockByNumber', 'pending', false)
@@ -59,7 +59,7 @@ describe('pending on the devnet', () => {
   })
 
   test('code and storage of a pre-confirmed deployment are readable before the block is sealed', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const address = getContractAddress({ from: account.address, nonce: 0n })
     const reads = async (tag: string) =>
@@ -80,7 +80,7 @@ describe('pending on the devnet', () => {
   })
 
   test('receipts of the block being built are numbered through all its flashblocks', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const [first, second] = [devnet.accounts[0]!, devnet.accounts[1]!]
     await sent(devnet, first, 0, DEPLOY)
     await devnet.stepFlashblock()
@@ -110,7 +110,7 @@ describe('pending on the devnet', () => {
   })
 
   test('balances, calls and gas estimates at pending use the state of the newest flashblock', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const [rich, poor] = [devnet.accounts[0]!, `0x${'77'.repeat(20)}` as const]
     await sent(devnet, rich, 0, { to: poor, value: 10n ** 18n })
     await devnet.stepFlashblock()
@@ -123,7 +123,7 @@ describe('pending on the devnet', () => {
   })
 
   test('full transactions carry the index and the hash of the block being built', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
     await devnet.stepFlashblock()
@@ -147,7 +147,7 @@ describe('pending on the devnet', () => {
   })
 
   test('a step beyond a complete block seals it first, so that readers saw its last flashblock before', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', blockTimeMs: 600, flashblockMs: 200 })
+    await using devnet = await startDevnet({ mining: 'manual', blockTimeMs: 600, flashblockMs: 200 })
     const numbers = async () => {
       const [pending, latest] = await askAll(devnet.url, [
         ['eth_getBlockByNumber', 'pending', false],

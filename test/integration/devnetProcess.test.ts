@@ -62,7 +62,7 @@ describe('the child of the devnet', () => {
 
 describe('the gateway', () => {
   test('listens only on loopback', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const outside = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
       .filter(({ internal, family }) => !internal && family === 'IPv4')
@@ -74,11 +74,11 @@ describe('the gateway', () => {
   })
 
   test('uses the given port, and a port in use is an error that leaves no process running', async () => {
-    const devnet = await startDevnet({ mode: 'manual' })
+    const devnet = await startDevnet({ mining: 'manual' })
     const port = Number(new URL(devnet.url).port)
-    await expect(startDevnet({ mode: 'manual', port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await expect(startDevnet({ mining: 'manual', port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await devnet.stop()
-    await using again = await startDevnet({ mode: 'manual', port })
+    await using again = await startDevnet({ mining: 'manual', port })
     expect(again.url).toBe(devnet.url)
   })
 })

@@ -30,7 +30,7 @@ const count = (devnet: Devnet, tag: string) =>
 
 describe('a reorganisation on the devnet', () => {
   test('replaces the newest blocks by others that link to the kept one, without a falling head', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     await grown(devnet)
     const before = await chainOf(devnet)
     await devnet.reorg(2)
@@ -45,7 +45,7 @@ describe('a reorganisation on the devnet', () => {
   })
 
   test('returns the removed transactions to the pool, and the next flashblock includes them', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const hashes = await grown(devnet)
     await devnet.reorg(2)
     expect((await devnet.pool()).map(({ hash }) => hash)).toEqual(hashes.slice(1))
@@ -57,7 +57,7 @@ describe('a reorganisation on the devnet', () => {
   })
 
   test('drops them with returnToPool: false', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const hashes = await grown(devnet)
     await devnet.reorg(1, { returnToPool: false })
     expect(await devnet.pool()).toEqual([])
@@ -67,7 +67,7 @@ describe('a reorganisation on the devnet', () => {
   })
 
   test('lets the head fall if no block replaces the removed ones', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     await grown(devnet)
     await devnet.reorg(2, { replacementBlocks: 0 })
     expect(await rpc(devnet.url, 'eth_blockNumber')).toBe('0x1')
@@ -75,7 +75,7 @@ describe('a reorganisation on the devnet', () => {
   })
 
   test('of the same height twice makes three different blocks', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const hashes = new Set([(await devnet.seal()).hash])
     for (let times = 0; times < 2; times += 1) {
       await devnet.reorg(1)
@@ -85,14 +85,14 @@ describe('a reorganisation on the devnet', () => {
   })
 
   test('deeper than the chain is refused', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     await devnet.seal()
     await expect(devnet.reorg(2)).rejects.toMatchObject({ code: 'INVALID' })
     expect(await rpc(devnet.url, 'eth_blockNumber')).toBe('0x1')
   })
 
   test("under anvil's own pool works the same", async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'anvil', flashblockMs: 200 })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'anvil', flashblockMs: 200 })
     const hashes = await grown(devnet)
     await devnet.reorg(2)
     expect((await devnet.pool()).map(({ hash }) => hash).sort()).toEqual(hashes.slice(1).sort())

@@ -9,7 +9,7 @@ const DELEGATED = `0xef0100${'99'.repeat(20)}`
 
 describe('the pool under the rules of Base', () => {
   test('a replacement must raise both fees by a tenth', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const first = await sent(devnet, account, 0, {
       maxFeePerGas: 100n * GWEI,
@@ -29,7 +29,7 @@ describe('the pool under the rules of Base', () => {
   })
 
   test('of gapped transactions 64 are kept, and those above are dropped after their hash was returned', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const raws = await Promise.all(Array.from({ length: 70 }, (_, at) => sign(devnet, account, at + 1)))
     const batch = raws.map((raw, id) => ({
@@ -49,7 +49,7 @@ describe('the pool under the rules of Base', () => {
   })
 
   test('an account with delegated code has at most four in flight, without a gap, and may replace them', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     await rpc(devnet.url, 'anvil_setCode', account.address, DELEGATED)
     expect(message(await send(devnet, account, 1))).toBe('gapped-nonce tx from delegated accounts')
@@ -62,7 +62,7 @@ describe('the pool under the rules of Base', () => {
   })
 
   test('the balance must cover the cost of all executable transactions together', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const half = 6_000n * 10n ** 18n
     const gasCost = 21_000n * 10n * GWEI
@@ -79,7 +79,7 @@ describe('the pool under the rules of Base', () => {
   })
 
   test("a used nonce, known bytes, and transactions that no node can include are refused in geth's words", async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
     expect(message(await send(devnet, account, 0))).toBe('already known')
@@ -103,7 +103,7 @@ describe('the pool under the rules of Base', () => {
   })
 
   test('a full pool is reported', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', poolMax: 2 })
+    await using devnet = await startDevnet({ mining: 'manual', poolMax: 2 })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
     await sent(devnet, account, 1)
@@ -111,7 +111,7 @@ describe('the pool under the rules of Base', () => {
   })
 
   test('every kind of transaction is accepted, recovered to its sender, and executed', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const other = devnet.accounts[1]!
     const common = { chainId: devnet.chain.id, to: other.address, gas: 200_000n } as const
@@ -166,7 +166,7 @@ describe('the pool under the rules of Base', () => {
 
 describe('the pool under the rules of geth', () => {
   test('pending counts executable transactions, not gapped ones', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'geth' })
     const account = devnet.accounts[0]!
     const count = () => rpc(devnet.url, 'eth_getTransactionCount', account.address, 'pending')
     await sent(devnet, account, 0)
@@ -178,7 +178,7 @@ describe('the pool under the rules of geth', () => {
   })
 
   test('a step is sealed at once, and no receipt is visible before', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'geth' })
     const hash = await sent(devnet, devnet.accounts[0]!, 0)
     expect(await rpc(devnet.url, 'eth_getTransactionReceipt', hash)).toBeNull()
     await devnet.stepFlashblock()
@@ -189,7 +189,7 @@ describe('the pool under the rules of geth', () => {
   })
 
   test('a second transaction of a delegated account is answered with its hash, but is not in the pool', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'geth' })
     const account = devnet.accounts[0]!
     await rpc(devnet.url, 'anvil_setCode', account.address, DELEGATED)
     await sent(devnet, account, 0)
@@ -199,7 +199,7 @@ describe('the pool under the rules of geth', () => {
   })
 
   test('executable transactions beyond the pool’s slots are dropped silently, and the count falls', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'geth', poolMax: 20 })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'geth', poolMax: 20 })
     const account = devnet.accounts[0]!
     const raws = await Promise.all(Array.from({ length: 30 }, (_, nonce) => sign(devnet, account, nonce)))
     const answers = await askAll(
@@ -219,7 +219,7 @@ describe('the pool under the rules of geth', () => {
   })
 
   test('requests are processed concurrently: a later batch overtakes an earlier one, of which 64 are left', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'geth' })
     const [account, other] = [devnet.accounts[0]!, devnet.accounts[1]!]
     const raws = await Promise.all(Array.from({ length: 300 }, (_, nonce) => sign(devnet, account, nonce)))
     const batch = (part: readonly Hex[]) =>
@@ -245,7 +245,7 @@ describe('the pool under the rules of geth', () => {
 
 describe("anvil's own rules", () => {
   test("the pool and its messages are anvil's: a replacement needs no 10 % raise", async () => {
-    await using devnet = await startDevnet({ mode: 'manual', rules: 'anvil' })
+    await using devnet = await startDevnet({ mining: 'manual', rules: 'anvil' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0)
     const second = await sent(devnet, account, 0, { maxFeePerGas: 10n * GWEI + 1n })
@@ -256,41 +256,5 @@ describe("anvil's own rules", () => {
     await devnet.seal()
     expect(await rpc(devnet.url, 'eth_getTransactionReceipt', second)).toMatchObject({ blockNumber: '0x1' })
     expect(message(await send(devnet, account, 0))).toBe('nonce too low')
-  })
-})
-
-describe('eth_sendRawTransactionSync', () => {
-  test('answers with the receipt as soon as a flashblock holds the transaction', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
-    const account = devnet.accounts[0]!
-    const raw = await sign(devnet, account, 0)
-    const answer = ask(devnet.url, 'eth_sendRawTransactionSync', raw, 5_000)
-    while ((await devnet.pool()).length === 0) await rpc(devnet.url, 'eth_blockNumber')
-    await devnet.stepFlashblock()
-    expect((await answer).result).toMatchObject({
-      status: '0x1',
-      blockNumber: '0x1',
-      transactionIndex: '0x0',
-    })
-  })
-
-  test('answers code 4 after its timeout, and the transaction stays in the pool', async () => {
-    for (const rules of ['base', 'geth'] as const) {
-      await using devnet = await startDevnet({ mode: 'manual', rules })
-      const raw = await sign(devnet, devnet.accounts[0]!, 0)
-      const { error } = await ask(devnet.url, 'eth_sendRawTransactionSync', raw, 20)
-      const [waiting] = await devnet.pool()
-      expect(error?.code).toBe(4)
-      if (rules === 'base') expect(error?.message).toContain(waiting?.hash)
-      else expect(error?.data).toBe(waiting?.hash)
-    }
-  })
-
-  test('is refused by Base for a timeout above six seconds', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
-    const raw = await sign(devnet, devnet.accounts[0]!, 0)
-    const { error } = await ask(devnet.url, 'eth_sendRawTransactionSync', raw, 6_001)
-    expect(error?.code).toBe(-32602)
-    expect(await devnet.pool()).toEqual([])
   })
 })

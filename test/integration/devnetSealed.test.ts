@@ -20,8 +20,8 @@ const hex = (value: number): Hex => `0x${value.toString(16)}`
 
 describe('sealed blocks of the devnet', () => {
   test('each names the previous one as its parent, down to a genesis that no other devnet has', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
-    await using other = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
+    await using other = await startDevnet({ mining: 'manual' })
     for (let sealed = 0; sealed < 4; sealed += 1) {
       await devnet.stepFlashblock()
       await devnet.stepFlashblock()
@@ -38,7 +38,7 @@ describe('sealed blocks of the devnet', () => {
   })
 
   test('numbers, hashes and indices agree in every method that returns a transaction', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     await sent(devnet, account, 0, DEPLOY)
     await devnet.stepFlashblock()
@@ -76,7 +76,7 @@ describe('sealed blocks of the devnet', () => {
   })
 
   test('state can be read at any number, block hash, or EIP-1898 selector', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     for (let nonce = 0; nonce < 3; nonce += 1) {
       await sent(devnet, account, nonce)
@@ -93,7 +93,7 @@ describe('sealed blocks of the devnet', () => {
   })
 
   test('an unknown block is null, its state an error, and a malformed selector another error', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const answers = await askAll(devnet.url, [
       ['eth_getBlockByNumber', '0x63', false],
       ['eth_getBlockByHash', `0x${'ab'.repeat(32)}`, false],
@@ -106,8 +106,8 @@ describe('sealed blocks of the devnet', () => {
     expect(answers[4]?.error?.code).toBe(-32602)
   })
 
-  test('safe and finalized lag the head by the given depths, and never fall below the genesis', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', safeDepth: 1, finalizedDepth: 3 })
+  test('safe and finalized lag the head by the given times, and never fall below the genesis', async () => {
+    await using devnet = await startDevnet({ mining: 'manual', safeLagMs: 2_000, finalizedLagMs: 6_000 })
     const tags = async () =>
       (await Promise.all(['latest', 'safe', 'finalized'].map((tag) => block(devnet, tag)))).map(
         ({ number }) => Number(number),
@@ -117,8 +117,29 @@ describe('sealed blocks of the devnet', () => {
     expect(await tags()).toEqual([5, 4, 2])
   })
 
+  test('state older than the history is refused, also at a tag, and its block is still served', async () => {
+    await using devnet = await startDevnet({
+      mode: 'fastBlocks',
+      mining: 'manual',
+      historyBlocks: 3,
+      safeLagMs: 400,
+      finalizedLagMs: 1_000,
+    })
+    for (let sealed = 0; sealed < 8; sealed += 1) await devnet.seal()
+    const { address } = devnet.accounts[0]!
+    const count = (selector: string) => ask(devnet.url, 'eth_getTransactionCount', address, selector)
+    expect((await count('safe')).result).toBe('0x0')
+    for (const selector of ['finalized', '0x5', '0x0']) {
+      expect((await count(selector)).error).toMatchObject({
+        code: -32000,
+        message: expect.stringMatching(/^historical state .* is not available$/),
+      })
+    }
+    expect(await block(devnet, 'finalized')).toMatchObject({ number: '0x3' })
+  })
+
   test('base fee and timestamp are constant inside a block and change from block to block', async () => {
-    await using devnet = await startDevnet({ mode: 'manual', gasLimit: 30_000_000n })
+    await using devnet = await startDevnet({ mining: 'manual', gasLimit: 30_000_000n })
     const account = devnet.accounts[0]!
     const opened = await block(devnet, 'pending')
     const sold = { gas: 16_000_000n, to: null, data: '0x5b5f56' } as const
@@ -146,7 +167,7 @@ describe('sealed blocks of the devnet', () => {
 
   test('a constant base fee does not change', async () => {
     await using devnet = await startDevnet({
-      mode: 'manual',
+      mining: 'manual',
       baseFee: 'constant',
       baseFeePerGasWei: 7n * GWEI,
     })
@@ -162,7 +183,7 @@ describe('sealed blocks of the devnet', () => {
   })
 
   test('a transaction below the base fee waits until it has fallen far enough', async () => {
-    await using devnet = await startDevnet({ mode: 'manual' })
+    await using devnet = await startDevnet({ mining: 'manual' })
     const account = devnet.accounts[0]!
     const hash = await sent(devnet, account, 0, { maxFeePerGas: 800_000_000n, maxPriorityFeePerGas: 1n })
     await devnet.seal()
@@ -172,11 +193,11 @@ describe('sealed blocks of the devnet', () => {
   })
 
   test('a devnet forks another, and its block numbers continue from there', async () => {
-    await using origin = await startDevnet({ mode: 'manual' })
+    await using origin = await startDevnet({ mining: 'manual' })
     await sent(origin, origin.accounts[0]!, 0)
     await origin.seal()
     const head = await origin.seal()
-    await using fork = await startDevnet({ mode: 'manual', forkUrl: origin.url })
+    await using fork = await startDevnet({ mining: 'manual', forkUrl: origin.url })
     expect((await block(fork, 'latest')).hash).toBe(head.hash)
     await sent(fork, fork.accounts[0]!, 1)
     const sealed = await fork.seal()

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import { startDevnet } from '../../tools/devnet/index.js'
 import { ask, askAll, post, rpc, sent, sign } from './devnetSupport.js'
 
-const manual = { mode: 'manual' } as const
+const manual = { mining: 'manual' } as const
 
 describe('the gateway over HTTP', () => {
   test('answers batches in order, and calls of a batch see the effects of earlier ones', async () => {

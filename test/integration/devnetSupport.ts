@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import type { Hex, LocalAccount, TransactionSerializableEIP1559 } from 'viem'
+import { WebSocket } from 'ws'
 import type { Devnet } from '../../tools/devnet/index.js'
 
 export type RpcBody = {
@@ -86,3 +88,71 @@ export async function sent(
 const CREATION: Hex = '0x602a5f555f5fa060015ff3'
 
 export const DEPLOY = { to: null, data: CREATION, value: 0n, gas: 200_000n } as const
+
+export type Notification = { readonly topic: string; readonly result: unknown }
+
+/** A WebSocket with its subscriptions, and every notification in the order of arrival. */
+export type Listener = AsyncDisposable & {
+  /** One call: its JSON-RPC answer, error or not. */
+  ask(method: string, ...params: unknown[]): Promise<RpcBody>
+  readonly seen: readonly Notification[]
+  /** Results of a topic, in the order of arrival. */
+  of<t>(topic: string): readonly t[]
+  /** Resolves once `count` notifications of the topic arrived. */
+  until(topic: string, count: number): Promise<void>
+  /** Resolves once the socket is closed. */
+  readonly closed: Promise<unknown>
+}
+
+export async function listen(
+  url: string,
+  ...topics: readonly (string | [string, unknown])[]
+): Promise<Listener> {
+  const socket = new WebSocket(url)
+  const closed = once(socket, 'close')
+  const answers = new Map<unknown, (body: RpcBody) => void>()
+  const topicOf = new Map<unknown, string>()
+  const seen: Notification[] = []
+  let waiting: (() => void)[] = []
+  let ids = 0
+  await once(socket, 'open')
+  socket.on('message', (data) => {
+    const message = JSON.parse(data.toString())
+    if (message.id !== undefined) return answers.get(message.id)?.(message)
+    const { subscription, result } = message.params
+    const topic = topicOf.get(subscription)
+    if (topic === undefined) throw new Error(`a notification came before the id of ${subscription}`)
+    seen.push({ topic, result })
+    for (const look of waiting.splice(0)) look()
+  })
+
+  const listener: Listener = {
+    ask(method, ...params) {
+      ids += 1
+      const id = ids
+      return new Promise((resolve) => {
+        answers.set(id, (body) => {
+          if (method === 'eth_subscribe') topicOf.set(body.result, String(params[0]))
+          resolve(body)
+        })
+        socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+      })
+    },
+    seen,
+    of: <t>(topic: string) => seen.filter((one) => one.topic === topic).map(({ result }) => result as t),
+    async until(topic, count) {
+      while (listener.of(topic).length < count) await new Promise<void>((look) => waiting.push(look))
+    },
+    closed,
+    async [Symbol.asyncDispose]() {
+      socket.terminate()
+      await closed
+      waiting = []
+    },
+  }
+  for (const topic of topics) {
+    const { error } = await listener.ask('eth_subscribe', ...(typeof topic === 'string' ? [topic] : topic))
+    if (error !== undefined) throw new Error(`${topic}: ${error.message}`)
+  }
+  return listener
+}

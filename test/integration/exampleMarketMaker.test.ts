@@ -15,7 +15,7 @@ let devnet: Devnet
 
 beforeAll(async () => {
   // Blocks are only made on request: a quote stays in flight until the test seals it.
-  devnet = await startDevnet({ mode: 'manual', blockTimeMs: 400, flashblockMs: 200 })
+  devnet = await startDevnet({ mining: 'manual', blockTimeMs: 400, flashblockMs: 200 })
 })
 afterAll(() => devnet.stop())
 

@@ -56,7 +56,11 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
   'stopped midway by %s and run again: every row is paid once',
   async (signal) => {
     // Blocks hold 40 transfers and are made here, so the run cannot finish before it is stopped.
-    await using stepped = await startDevnet({ mode: 'manual', flashblockMs: 2_000, gasLimit: 40n * 21_000n })
+    await using stepped = await startDevnet({
+      mining: 'manual',
+      flashblockMs: 2_000,
+      gasLimit: 40n * 21_000n,
+    })
     const rows = Array.from({ length: 150 }, (_, index) => index)
     const file = await fileOf(`${signal}.csv`, ...rows)
     const settings = environment(`${signal}.db`, stepped)

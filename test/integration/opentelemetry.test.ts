@@ -89,7 +89,7 @@ test("transactions are counted, timed and traced through their stages, within th
 })
 
 test('a lost answer: an unknown outcome, sent again, and then accepted', async () => {
-  await using manual = await startDevnet({ mode: 'manual' })
+  await using manual = await startDevnet({ mining: 'manual' })
   const sender = open(manual, 0)
   manual.faults.inject({ fault: 'lostResponse', count: 1, method: 'eth_sendRawTransaction' })
   const again = next(sender, 'rebroadcast')

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import { shortTags } from '../support/shortTags.js'
 import { byHand, expirePostgres } from './recoveryPostgres.js'
 import {
   blocks,
@@ -36,7 +37,7 @@ let shelf: SqliteShelf
 const lives: Life[] = []
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40, ...shortTags(400) })
   server = await startPostgres()
 })
 beforeEach(() => {

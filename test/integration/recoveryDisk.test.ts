@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { bundledChild } from '../support/bundleChild.js'
+import { shortTags } from '../support/shortTags.js'
 import {
   type Life,
   markers,
@@ -27,7 +28,7 @@ let account: LocalAccount
 let life: Life | undefined
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, ...shortTags(400) })
 })
 beforeEach(() => {
   account = devnet.accounts[nextAccount++] as LocalAccount

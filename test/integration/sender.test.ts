@@ -118,7 +118,7 @@ describe('contracts', () => {
 
 describe('stages, stepped by hand', () => {
   test('preconfirmed before sealed: each stage when the chain shows it, and not before', async () => {
-    await using manual = await startDevnet({ mode: 'manual' })
+    await using manual = await startDevnet({ mining: 'manual' })
     const sender = open(manual, 0)
     const tx = await sender.send({ to: sender.account.address, value: 1n, gas: 21_000n })
     expect(tx.stage).toBe('accepted')
@@ -193,7 +193,7 @@ describe('repair', () => {
   })
 
   test('row 28: a reorg removes the block: it lands again, once', async () => {
-    await using manual = await startDevnet({ mode: 'manual' })
+    await using manual = await startDevnet({ mining: 'manual' })
     const sender = open(manual, 0)
     const reorged = new Promise((resolve) => sender.on('reorged', resolve))
     const tx = await sender.send({ to: sender.account.address, value: 1n, gas: 21_000n })

@@ -9,11 +9,11 @@ import { subjects } from './subjects/index.js'
 
 const LIMIT_MS = 300_000
 
-async function run({ only, senders, json, forkUrl }: PeersOptions): Promise<number> {
+async function run({ only, senders, json, forkUrl, mode }: PeersOptions): Promise<number> {
   const report = await runAll({
     scenarios: chosen(scenarios, only),
     subjects: chosen(subjects, senders),
-    forkUrl,
+    chain: { forkUrl, mode },
     onOutcome: showProgress,
   })
   const result = resultOf(report, chosen(subjects, senders))

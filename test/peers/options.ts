@@ -1,6 +1,8 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { readCommandLine } from '../../tools/cli/shared/commandLine.js'
 import type { Parsed } from '../../tools/cli/shared/program.js'
+import type { DevnetMode } from '../../tools/devnet/index.js'
+import { DEVNET_MODES } from '../../tools/devnet/options.js'
 
 export type PeersOptions = {
   /** Names of scenarios; empty for all. */
@@ -9,6 +11,8 @@ export type PeersOptions = {
   readonly senders: readonly string[]
   readonly json: boolean
   readonly forkUrl: string | undefined
+  /** Kind of chain of each run. */
+  readonly mode: DevnetMode
 }
 
 type Raw = {
@@ -16,6 +20,7 @@ type Raw = {
   readonly sender: readonly string[]
   readonly json: boolean
   readonly rpc?: string
+  readonly mode: DevnetMode
 }
 
 /** Reads the command line; never throws and never ends the process. */
@@ -36,13 +41,17 @@ export function parseOptions(
       [],
     )
     .option('--sender <name>', 'run this sender alone; may be given more than once', named(known.senders), [])
+    .addOption(
+      new Option('--mode <kind>', 'kind of chain of each run').choices(DEVNET_MODES).default('preconfirmed'),
+    )
     .option('--json', 'one JSON object on standard output in place of the table', false)
     .option('--rpc <url>', 'start each chain from the state of this one (HTTP); nothing is sent there', url)
-  return readCommandLine(command, argv, ({ only, sender, json, rpc }: Raw) => ({
+  return readCommandLine(command, argv, ({ only, sender, json, rpc, mode }: Raw) => ({
     only,
     senders: sender,
     json,
     forkUrl: rpc,
+    mode,
   }))
 }
 

@@ -1,3 +1,4 @@
+import type { DevnetOptions } from '../../tools/devnet/index.js'
 import { createAsks } from './asks.js'
 import { judge, type Verdict } from './judge.js'
 import type { Asked, Driver, Scenario, Stage, Subject, World } from './types.js'
@@ -12,19 +13,22 @@ export type Outcome =
   /** The sender does not offer the feature that the scenario tests. */
   | { readonly kind: 'notOffered' }
 
+/** The chain of a run: its kind, and a chain whose state is its start. */
+export type RunChain = Pick<DevnetOptions, 'mode' | 'forkUrl'>
+
 /** Runs one scenario with one sender, on a separate chain. */
 export async function runOne(options: {
   readonly scenario: Scenario
   readonly subject: Subject
   /** Collects errors that would have ended the process. */
   readonly crashes: readonly string[]
-  readonly forkUrl?: string | undefined
+  readonly chain: RunChain
 }): Promise<Outcome> {
   const { scenario, subject } = options
   if (scenario.needs !== undefined && !subject.offers.includes(scenario.needs)) return { kind: 'notOffered' }
   const opened = await openWorld({
     ...(scenario.nonce === undefined ? {} : { nonce: scenario.nonce }),
-    chain: { ...scenario.chain, forkUrl: options.forkUrl },
+    chain: { ...scenario.chain, ...options.chain },
   })
   try {
     const { world } = opened

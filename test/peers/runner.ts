@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import PQueue from 'p-queue'
-import { type Outcome, runOne } from './run.js'
+import { type Outcome, type RunChain, runOne } from './run.js'
 import type { Scenario, Subject } from './types.js'
 
 export type Row = { readonly scenario: Scenario; readonly outcomes: ReadonlyMap<string, Outcome> }
@@ -18,11 +18,10 @@ const RUNS_AT_ONCE = 6
 export async function runAll(options: {
   readonly scenarios: readonly Scenario[]
   readonly subjects: readonly Subject[]
-  /** A chain whose state is the start of each run. */
-  readonly forkUrl?: string | undefined
+  readonly chain: RunChain
   readonly onOutcome?: (done: number, all: number) => void
 }): Promise<Report> {
-  const { scenarios, subjects, forkUrl } = options
+  const { scenarios, subjects, chain } = options
   const crashes = catchCrashes()
   const queue = new PQueue({ concurrency: RUNS_AT_ONCE })
   const all = scenarios.length * subjects.length
@@ -31,9 +30,7 @@ export async function runAll(options: {
     const runs = scenarios.map((scenario) =>
       subjects.map((subject) =>
         queue.add(async () => {
-          const outcome = await crashes.during((seen) =>
-            runOne({ scenario, subject, crashes: seen, forkUrl }),
-          )
+          const outcome = await crashes.during((seen) => runOne({ scenario, subject, crashes: seen, chain }))
           done += 1
           options.onOutcome?.(done, all)
           return [subject.name, outcome] as const

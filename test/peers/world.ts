@@ -27,10 +27,10 @@ export async function openWorld(options: {
   readonly chain?: DevnetOptions
 }): Promise<OpenWorld> {
   worlds += 1
+  const { mode = 'preconfirmed' } = options.chain ?? {}
   const devnet = await startDevnet({
-    mode: 'manual',
-    blockTimeMs: 2_000,
-    flashblockMs: 1_000,
+    mining: 'manual',
+    ...(mode === 'preconfirmed' ? { blockTimeMs: 2_000, flashblockMs: 1_000 } : {}),
     baseFee: 'constant',
     accounts: ACCOUNT + 2,
     historyBlocks: 2_000,

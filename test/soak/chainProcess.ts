@@ -4,6 +4,7 @@ import { checkRun, type ReportedItem, type Verdict } from '../demo/check.js'
 import { createPlainRpc } from '../demo/plainRpc.js'
 import { walkChain } from '../demo/walk.js'
 import { createWorkload } from '../demo/workload.js'
+import { shortTags } from '../support/shortTags.js'
 import type { Answer, LaneRun, Order } from './protocol.js'
 
 // Runs as a child process, because the measured memory must not include the chain and the data of the check.
@@ -11,7 +12,11 @@ import type { Answer, LaneRun, Order } from './protocol.js'
 // new accounts.
 const HISTORY_BLOCKS = 8
 
-const devnet = await startDevnet({ seed: Number(process.argv[2]), historyBlocks: HISTORY_BLOCKS })
+const devnet = await startDevnet({
+  seed: Number(process.argv[2]),
+  historyBlocks: HISTORY_BLOCKS,
+  ...shortTags(2_000),
+})
 const reported: ReportedItem[][] = []
 let faults: Record<string, number> = {}
 

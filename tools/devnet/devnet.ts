@@ -40,6 +40,8 @@ export type ForeignTx = {
  *
  * Differences from a real chain:
  * - A sealed block's hash is not the hash of its header.
+ * - The deposits of `mode: 'fastBlocks'` are not executed: their contracts have no code, and the transaction
+ *   count of their sender stays 0.
  * - The opcodes NUMBER and BLOCKHASH return anvil's numbers and hashes, where each flashblock is a block.
  * - State older than `historyBlocks` is not served.
  * - geth's reservation of the authorities of an EIP-7702 transaction is not modelled.
@@ -68,7 +70,7 @@ export type Devnet = AsyncDisposable & {
   /**
    * Builds the next flashblock from the transactions in the pool. The flashblock that completes a block
    * (`blockTimeMs / flashblockMs`) stays visible under `pending` until the next step or seal, which seals the
-   * block first. If each block has one flashblock, the block is sealed at once.
+   * block first. On a chain without pre-confirmations it seals a block.
    */
   stepFlashblock(): Promise<void>
   /** Seals the block being built. A block without a flashblock gets one first. */

@@ -22,7 +22,7 @@ export type HandleOptions = {
 export function createHandle({ settings, accounts, anvil, rpc, node }: HandleOptions): Devnet {
   const { motion, pool, queue } = node
   const chain = chainOf(settings, node.port)
-  const timer = settings.mode === 'timer' ? startTimer() : undefined
+  const timer = settings.mining === 'timer' ? startTimer() : undefined
   let stopping: Promise<void> | undefined
   void anvil.ended.then(() => timer?.stop())
 

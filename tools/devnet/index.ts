@@ -9,11 +9,13 @@ export type {
   FaultKind,
   FaultMatch,
   FaultRule,
+  NotificationFault,
   RequestFault,
+  SubscriptionTopic,
 } from './faults/faultRules.js'
 export type { Faults } from './faults/faults.js'
 export type { FaultPreset } from './faults/presets.js'
-export type { DevnetOptions, DevnetRules } from './options.js'
+export type { DevnetMode, DevnetOptions, DevnetRules, DevnetSyncSend } from './options.js'
 export type { PoolItem } from './pool/pool.js'
 export type { DevnetStats } from './serve/exchange.js'
 export { startDevnet } from './start.js'

@@ -16,14 +16,17 @@ import { createGethBook } from './pool/gethBook.js'
 import type { Pool } from './pool/pool.js'
 import { BASE_RULES } from './pool/poolRules.js'
 import { createRulesPool } from './pool/rulesPool.js'
+import { newHeadOf } from './reads/readBlocks.js'
 import type { ReadContext } from './reads/readContext.js'
 import type { AnvilRpc } from './rpc/anvilRpc.js'
 import type { RpcObject } from './rpc/rpcTypes.js'
+import { createAnnouncements } from './serve/announcements.js'
 import { createControl } from './serve/controls.js'
 import { createExchange, type DevnetStats } from './serve/exchange.js'
 import { createGateway, receiptThrough } from './serve/gateway.js'
 import { serveHttp } from './serve/http.js'
 import { createSends } from './serve/sends.js'
+import { createSubscriptions } from './serve/subscriptions.js'
 import { serveWs } from './serve/ws.js'
 
 /** All parts between anvil and the clients. */
@@ -58,12 +61,19 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
   const pool = poolOf(options, foreign)
   const queue = createQueue()
   const gate = createGate()
+  const readSettings = readSettingsOf(settings)
 
   const context = (view: ChainView): ReadContext => {
-    const { safeDepth, finalizedDepth } = settings
-    return { view, byHash: chain.byHash, safeDepth, finalizedDepth, pool, chainId, rules, tipWei: TIP_WEI }
+    const { byHash, deposit } = chain
+    return { view, byHash, deposit, ...readSettings, pool, chainId, rules, tipWei: TIP_WEI }
   }
-  const sends = createSends({ pool, clock, rules, receiptOf: (hash) => receiptThrough(gateway, hash) })
+  const sends = createSends({
+    pool,
+    clock,
+    sync: settings,
+    receiptOf: (hash) => receiptThrough(gateway, hash),
+    onAccepted: (hash) => announcements.accepted(hash),
+  })
   const gateway = createGateway({
     rpc,
     sends,
@@ -71,6 +81,7 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
     view: chain.view,
     context,
     blockReceipts: settings.blockReceipts,
+    hasFlashblocks: settings.flashblocksPerBlock > 1,
     control: createControl({
       rpc,
       queue,
@@ -80,7 +91,14 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
   })
   const exchange = createExchange({ gateway, faults, clock, ...settings })
   const http = await serveHttp(exchange, settings.port)
-  const ws = await serveWs(http.server, exchange)
+  const subscriptions = createSubscriptions({ rules, faults })
+  const ws = await serveWs(http.server, exchange, subscriptions)
+  const announcements = createAnnouncements({
+    subscriptions,
+    pool,
+    headerOf: (block) => newHeadOf({ ...readSettings, rules }, block),
+    read: gateway.read,
+  })
   const steps = createSteps({
     rpc,
     chain,
@@ -90,12 +108,13 @@ export async function createNode(options: NodeOptions): Promise<DevnetNode> {
     flashblockLost: () => faults.strikes('lostFlashblock') !== undefined,
     onFlashblock(hashes) {
       sends.progressed()
-      ws?.flashblock(hashes, () => ({ ...pendingHeader(chain.view()), transactions: hashes }))
+      announcements.flashblock(hashes, () => ({ ...pendingHeader(chain.view()), transactions: hashes }))
     },
     onSealed(block) {
       sends.progressed()
-      ws?.sealed(block)
+      announcements.sealed(block)
     },
+    onRemoving: announcements.removing,
   })
   const motion = createMotion({ queue, steps, faults, view: chain.view, ...settings })
 
@@ -127,8 +146,22 @@ async function chainOf({ rpc, settings, salt }: NodeOptions): Promise<ChainState
     baseHash: settings.forkUrl === undefined ? salt() : (base.hash as Hex),
     blockTimeMs: settings.blockTimeMs,
     constantBaseFee: settings.baseFee === 'constant',
+    hasDeposits: settings.mode === 'fastBlocks',
     salt,
   })
+}
+
+function readSettingsOf(settings: DevnetSettings) {
+  const { rules, mode, safeLagMs, safeStepMs, finalizedLagMs, finalizedStepMs, timestampMs } = settings
+  return {
+    safe: { lagMs: safeLagMs, stepMs: safeStepMs },
+    finalized: { lagMs: finalizedLagMs, stepMs: finalizedStepMs },
+    // Source: `local_pending_block` and `local_pending_state` of base/base, which answer as for `latest`.
+    pendingIs: mode === 'fastBlocks' ? ('latest' as const) : ('building' as const),
+    countsPool: rules !== 'base' || mode === 'fastBlocks',
+    hasTimestampMs: timestampMs,
+    statesKept: settings.historyBlocks * settings.flashblocksPerBlock,
+  }
 }
 
 function poolOf({ rpc, settings, clock }: NodeOptions, foreign: Foreign): Pool {

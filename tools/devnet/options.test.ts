@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { findAnvil } from './anvilProcess.js'
-import { type DevnetOptions, settingsOf } from './options.js'
+import { type DevnetOptions, type DevnetSettings, settingsOf } from './options.js'
 
 describe('the options of the devnet', () => {
   test('have the documented defaults', () => {
@@ -10,19 +10,54 @@ describe('the options of the devnet', () => {
       flashblocksPerBlock: 10,
       rules: 'base',
       chainId: 31_337,
-      mode: 'timer',
+      mode: 'preconfirmed',
+      mining: 'timer',
+      timestampMs: false,
+      syncSend: 'node',
     })
-    expect(settingsOf({ rules: 'geth' })).toMatchObject({ flashblockMs: 2_000, flashblocksPerBlock: 1 })
+    expect(settingsOf({ rules: 'geth' })).toMatchObject({
+      mode: 'plain',
+      flashblockMs: 2_000,
+      flashblocksPerBlock: 1,
+    })
+    expect(settingsOf({ mode: 'plain' })).toMatchObject({ rules: 'geth', blockTimeMs: 2_000 })
+    expect(settingsOf({ rules: 'anvil', flashblockMs: 200 }).mode).toBe('preconfirmed')
+    expect(settingsOf({ mode: 'fastBlocks' })).toMatchObject({
+      rules: 'base',
+      blockTimeMs: 200,
+      flashblocksPerBlock: 1,
+      timestampMs: true,
+      historyBlocks: 700,
+    })
+  })
+
+  test('tags lag by minutes, unless their lag is given: then they move with each block', () => {
+    const lags = ({ safeLagMs, safeStepMs, finalizedLagMs, finalizedStepMs }: DevnetSettings) => [
+      [safeLagMs, safeStepMs],
+      [finalizedLagMs, finalizedStepMs],
+    ]
+    const final = [768_000, 384_000]
+    expect(lags(settingsOf({ mode: 'preconfirmed' }))).toEqual([[120_000, 60_000], final])
+    expect(lags(settingsOf({ mode: 'fastBlocks' }))).toEqual([[120_000, 60_000], final])
+    expect(lags(settingsOf({ mode: 'plain' }))).toEqual([[384_000, 384_000], final])
+    expect(lags(settingsOf({ mode: 'fastBlocks', safeLagMs: 400, finalizedLagMs: 800 }))).toEqual([
+      [400, 200],
+      [800, 200],
+    ])
   })
 
   test.each([
     [{ rules: 'besu' }, 'rules'],
     [{ mode: 'auto' }, 'mode'],
+    [{ mining: 'auto' }, 'mining'],
+    [{ mode: 'fastBlocks', flashblockMs: 100 }, 'flashblockMs'],
+    [{ rules: 'anvil', syncSend: 'eip7966' }, 'syncSend'],
+    [{ safeStepMs: 0 }, 'safeStepMs'],
     [{ flashblockMs: 300 }, 'flashblockMs'],
     [{ blockTimeMs: 0 }, 'blockTimeMs'],
     [{ accounts: 1.5 }, 'accounts'],
     [{ port: -1 }, 'port'],
-    [{ safeDepth: Number.NaN }, 'safeDepth'],
+    [{ safeLagMs: Number.NaN }, 'safeLagMs'],
   ])('that are invalid are rejected by name: %o', (options, name) => {
     expect(() => settingsOf(options as DevnetOptions)).toThrow(`Invalid ${name}:`)
   })

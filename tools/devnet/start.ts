@@ -11,11 +11,11 @@ import { createAnvilRpc } from './rpc/anvilRpc.js'
 const BALANCE_ETHER = 10_000
 
 /**
- * Starts a local chain with pre-confirmations, on anvil.
+ * Starts a local chain on anvil: with pre-confirmations, with fast canonical blocks, or plain (`mode`).
  *
  * @throws TxlaneError `INVALID` for bad options; `UNSUPPORTED` when anvil is missing or does not start.
  * @example
- * await using devnet = await startDevnet({ mode: 'manual' })
+ * await using devnet = await startDevnet({ mining: 'manual' })
  * const client = devnet.client()
  * const hash = await client.sendTransaction({ to: client.account.address, value: 1n })
  * await devnet.stepFlashblock() // `pending` shows it

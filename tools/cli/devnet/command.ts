@@ -2,7 +2,15 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTxlaneError } from '../../../src/index.js'
 import { accountKey } from '../../devnet/accounts.js'
 import { FAULT_PRESETS, type FaultPreset } from '../../devnet/faults/presets.js'
-import { type Devnet, type DevnetRules, type FaultRule, startDevnet } from '../../devnet/index.js'
+import {
+  type Devnet,
+  type DevnetMode,
+  type DevnetOptions,
+  type DevnetRules,
+  type FaultRule,
+  startDevnet,
+} from '../../devnet/index.js'
+import { DEVNET_MODES, settingsOf } from '../../devnet/options.js'
 import { readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
 import { json, pairs, tableOf } from '../shared/output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
@@ -10,9 +18,13 @@ import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 type DevnetFlags = {
   readonly port: number
   readonly chainId: number
-  readonly blockTime: number
+  readonly mode?: DevnetMode
+  readonly mining: 'timer' | 'manual'
+  readonly blockTime?: number
   readonly flashblockTime?: number
-  readonly rules: DevnetRules
+  readonly safeLag?: number
+  readonly finalizedLag?: number
+  readonly rules?: DevnetRules
   readonly accounts: number
   readonly seed: number
   readonly faults: FaultPreset
@@ -37,7 +49,14 @@ const SWITCHES = [
   'foreign',
   'lostFlashblock',
   'reorg',
+  'silentSubscription',
+  'repeatedNotification',
+  'skippedNotification',
+  'reorderedNotification',
+  'droppedSocket',
 ] as const
+
+const LAG_MS_MAX = 86_400_000
 
 /** `txlane devnet`: runs a local chain until it is interrupted. */
 export function devnet(argv: readonly string[], _environment: unknown): Promise<number> {
@@ -47,23 +66,47 @@ export function devnet(argv: readonly string[], _environment: unknown): Promise<
 function parse(argv: readonly string[]): Parsed<DevnetFlags> {
   const command = new Command('txlane devnet')
     .description(
-      'A local chain on 127.0.0.1, with pre-confirmations and, on request, the usual faults of nodes. Its private keys are public. On a terminal: b seals a block, r removes one, n, d and s select a fault set, q ends it.',
+      'A local chain on 127.0.0.1, with pre-confirmations or fast blocks and, on request, the usual faults of nodes. Its private keys are public. On a terminal: f makes the next flashblock, b seals a block, r removes one, n, d and s select a fault set, q ends it.',
     )
     .addOption(new Option('--port <n>', '0 takes a free one').default(8_545).argParser(whole(0, 65_535)))
     .addOption(new Option('--chain-id <n>').default(31_337).argParser(whole(1, SEED_MAX)))
     .addOption(
-      new Option('--block-time <ms>', 'time between sealed blocks')
-        .default(2_000)
-        .argParser(whole(1, 600_000)),
+      new Option(
+        '--mode <kind>',
+        'kind of chain: preconfirmed (blocks of 2 s with flashblocks; the default), fastBlocks (canonical blocks of 200 ms, as on Base), plain (blocks of 2 s; the default with the rules of geth or anvil)',
+      ).choices(DEVNET_MODES),
+    )
+    .addOption(
+      new Option('--mining <when>', 'blocks by timer, or only when b or f is typed or evm_mine is called')
+        .choices(['timer', 'manual'])
+        .default('timer'),
+    )
+    .addOption(
+      new Option(
+        '--block-time <ms>',
+        'time between sealed blocks (default: 2000, in mode fastBlocks 200)',
+      ).argParser(whole(1, 600_000)),
     )
     .addOption(
       new Option(
         '--flashblock-time <ms>',
-        'time between pre-confirmations (default: 200 with the rules of base)',
+        'time between pre-confirmations in mode preconfirmed (default: 200)',
       ).argParser(whole(1, 600_000)),
     )
     .addOption(
-      new Option('--rules <pool>', 'rules of the pool').choices(['base', 'geth', 'anvil']).default('base'),
+      new Option('--safe-lag <ms>', 'lag of the tag safe (default: minutes)').argParser(whole(0, LAG_MS_MAX)),
+    )
+    .addOption(
+      new Option('--finalized-lag <ms>', 'lag of the tag finalized (default: 13 to 19 minutes)').argParser(
+        whole(0, LAG_MS_MAX),
+      ),
+    )
+    .addOption(
+      new Option('--rules <pool>', 'rules of the pool (default: base, in mode plain geth)').choices([
+        'base',
+        'geth',
+        'anvil',
+      ]),
     )
     .addOption(
       new Option('--accounts <n>', 'number of accounts, with 10,000 ether each')
@@ -97,29 +140,36 @@ function faultOf(text: string, before: readonly FaultRule[]): readonly FaultRule
 }
 
 async function run(flags: DevnetFlags): Promise<number> {
-  const { port, chainId, blockTime, flashblockTime, rules, accounts, seed, fork } = flags
-  const chain = await startDevnet({
-    port,
+  const { chainId } = flags
+  const options: DevnetOptions = {
+    port: flags.port,
     chainId,
-    rules,
-    accounts,
-    seed,
-    blockTimeMs: blockTime,
-    flashblockMs: flashblockTime,
-    forkUrl: fork,
-  }).catch((error: unknown) => {
+    mode: flags.mode,
+    mining: flags.mining,
+    rules: flags.rules,
+    accounts: flags.accounts,
+    seed: flags.seed,
+    blockTimeMs: flags.blockTime,
+    flashblockMs: flags.flashblockTime,
+    safeLagMs: flags.safeLag,
+    finalizedLagMs: flags.finalizedLag,
+    forkUrl: flags.fork,
+  }
+  const chain = await startDevnet(options).catch((error: unknown) => {
     throw isTxlaneError(error) ? new Refusal(error.shortMessage) : error
   })
+  const { mode, rules } = settingsOf(options)
   chain.faults.preset(flags.faults)
   for (const rule of flags.fault) chain.faults.inject(rule)
   const keys = chain.accounts.map((account, index) => ({ address: account.address, key: accountKey(index) }))
-  if (flags.json) await write(json({ url: chain.url, wsUrl: chain.wsUrl, chainId, accounts: keys }))
+  if (flags.json) await write(json({ url: chain.url, wsUrl: chain.wsUrl, chainId, mode, accounts: keys }))
   else {
     await write(
       pairs([
         ['node', chain.url],
         ['WebSocket', chain.wsUrl],
         ['chain', String(chainId)],
+        ['mode', mode],
         ['rules', rules],
       ]),
     )
@@ -166,6 +216,10 @@ async function steer(chain: Devnet, key: string): Promise<string | undefined> {
     return `faults: ${preset}`
   }
   if (key === 'b') return `sealed block ${(await chain.seal()).number}`
+  if (key === 'f') {
+    await chain.stepFlashblock()
+    return 'made a flashblock'
+  }
   if (key !== 'r') return undefined
   await chain.reorg(1)
   return 'removed one block'

@@ -2,8 +2,8 @@ import { type Hex, numberToHex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { RpcObject } from '../rpc/rpcTypes.js'
 import { type ChainState, createChainState } from './chainState.js'
-import { headOf, laggingView, newestAnvil, partialHash, placeOf, sealedAt } from './chainView.js'
-import { nextBaseFee, pendingHeader } from './headers.js'
+import { headOf, laggingView, newestAnvil, partialHash, placeOf, sealedAt, taggedBlock } from './chainView.js'
+import { hashesOf, nextBaseFee, pendingHeader, secondsOf } from './headers.js'
 
 const hash = (value: number): Hex => pad(numberToHex(value))
 
@@ -24,12 +24,13 @@ function anvilBlock(number: number, transactions: readonly Hex[] = [], bloomBit 
   }
 }
 
-function chainOf(options: { constantBaseFee?: boolean } = {}): ChainState {
+function chainOf(options: { hasDeposits?: boolean; blockTimeMs?: number } = {}): ChainState {
   return createChainState({
     base: anvilBlock(0),
     baseHash: hash(1),
-    blockTimeMs: 1_500,
-    constantBaseFee: options.constantBaseFee ?? true,
+    blockTimeMs: options.blockTimeMs ?? 1_500,
+    constantBaseFee: true,
+    hasDeposits: options.hasDeposits ?? false,
     salt: () => {
       salts += 1
       return hash(50_000 + salts)
@@ -115,22 +116,78 @@ describe('the chain of the devnet', () => {
       chain.seal()
     }
     grow(chain, 2)
-    const view = laggingView(chain.view(), 2)
+    const view = laggingView(chain.view(), 2, true)
     expect(headOf(view).number).toBe(1)
     expect(view.open.length).toBe(2)
     expect(newestAnvil(view)).toBe(6)
-    expect(headOf(laggingView(chain.view(), 99)).number).toBe(0)
+    expect(headOf(laggingView(chain.view(), 99, true)).number).toBe(0)
   })
 
   test('timestamps follow the block time, rounded down to whole seconds', () => {
     const chain = chainOf()
     const times = []
     for (let block = 0; block < 4; block += 1) {
-      times.push(chain.view().opening.timestamp)
+      times.push(secondsOf(chain.view().opening))
       grow(chain, 1)
       chain.seal()
     }
     expect(times).toEqual([101, 103, 104, 106])
+  })
+
+  test('a lagging view of a chain without an open block has no open block either', () => {
+    const chain = chainOf()
+    for (let block = 0; block < 3; block += 1) {
+      grow(chain, 1)
+      chain.seal()
+    }
+    expect(laggingView(chain.view(), 1, false).open).toEqual([])
+  })
+
+  test('a tag lags by its lag in chain time, moves once per step, and never falls below the first block', () => {
+    const chain = chainOf({ blockTimeMs: 200 })
+    const tagged = []
+    for (let block = 0; block <= 30; block += 1) {
+      tagged.push(taggedBlock(chain.view(), { lagMs: 1_000, stepMs: 2_000 }).number)
+      grow(chain, 1)
+      chain.seal()
+    }
+    // Blocks 10, 20 and 30 are at 2, 4 and 6 s.
+    expect(tagged).toEqual([...Array(10).fill(0), ...Array(10).fill(5), ...Array(10).fill(15), 25])
+  })
+
+  test('two deposits come before the transactions of a block, and count for its gas and its indices', () => {
+    const chain = chainOf({ hasDeposits: true, blockTimeMs: 200 })
+    grow(chain, 2)
+    const sealed = chain.seal()
+    const [first, second] = sealed.flashblocks
+    const gas = first!.deposits.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
+    expect([first!.deposits.length, second!.deposits.length]).toEqual([2, 0])
+    expect(hashesOf(sealed.flashblocks)).toEqual([
+      ...first!.deposits.map(({ hash: deposit }) => deposit),
+      ...first!.hashes,
+      ...second!.hashes,
+    ])
+    expect(first!.before).toMatchObject({ transactions: 2, gas })
+    expect(second!.before.transactions).toBe(3)
+    expect(BigInt(sealed.header.gasUsed as Hex)).toBe(gas + 42_000n)
+  })
+
+  test('a deposit names the milliseconds of its block, is unique, and vanishes with its block', () => {
+    const chain = chainOf({ hasDeposits: true, blockTimeMs: 200 })
+    const seen = new Set<string>()
+    const parts: number[] = []
+    for (let block = 0; block < 6; block += 1) {
+      grow(chain, 1)
+      const deposits = chain.seal().flashblocks[0]!.deposits
+      for (const { hash: deposit } of deposits) seen.add(deposit)
+      parts.push(Number(`0x${(deposits[1]!.transaction.input as string).slice(10)}`))
+    }
+    expect(parts).toEqual([200, 400, 600, 800, 0, 200])
+    expect(seen.size).toBe(12)
+    const gone = headOf(chain.view()).flashblocks[0]!.deposits[0]!.hash
+    expect(chain.deposit(gone)).toMatchObject({ index: 0 })
+    chain.truncate(1)
+    expect(chain.deposit(gone)).toBeUndefined()
   })
 
   test.each([

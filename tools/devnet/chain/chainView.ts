@@ -1,7 +1,8 @@
 import { concat, type Hex, keccak256 } from 'viem'
 import type { RpcObject } from '../rpc/rpcTypes.js'
+import type { Deposit } from './deposits.js'
 
-/** One block of anvil. By default ten of them make a sealed block. */
+/** One block of anvil. In mode `preconfirmed` ten of them make a sealed block by default, else one. */
 export type Flashblock = {
   readonly anvilNumber: number
   readonly anvilHash: Hex
@@ -9,7 +10,11 @@ export type Flashblock = {
   readonly hashes: readonly Hex[]
   readonly gasUsed: bigint
   readonly logCount: number
-  /** Totals of the earlier flashblocks of the same sealed block: transactions, gas and logs. */
+  /** Time of the sealed block that contains it. */
+  readonly timestampMs: number
+  /** Deposits before the transactions; the later flashblocks of a sealed block have none. */
+  readonly deposits: readonly Deposit[]
+  /** Totals before the first of `hashes` in the same sealed block: transactions, gas and logs. */
   readonly before: { readonly transactions: number; readonly gas: bigint; readonly logs: number }
 }
 
@@ -18,13 +23,14 @@ export type SealedBlock = {
   readonly hash: Hex
   /** Number of the anvil block that holds the state after this block. */
   readonly lastAnvil: number
+  readonly timestampMs: number
   readonly flashblocks: readonly Flashblock[]
   /** The header that clients receive, without `transactions`. */
   readonly header: RpcObject
 }
 
 /** Fixed when the block is opened, so that all its flashblocks share these values. */
-export type Opening = { readonly timestamp: number; readonly baseFeePerGas: bigint }
+export type Opening = { readonly timestampMs: number; readonly baseFeePerGas: bigint }
 
 /**
  * The chain at one moment. A view is immutable: each step creates a new one, so a batch that took a view is
@@ -56,9 +62,25 @@ export function sealedAt(view: ChainView, number: number): SealedBlock | undefin
   return index < view.length ? view.sealed[index] : undefined
 }
 
-/** The sealed block `depth` blocks behind the head, or the first block of a shorter chain. */
-export function behindHead(view: ChainView, depth: number): SealedBlock {
-  return view.sealed[Math.max(0, view.length - 1 - depth)]!
+/** Lag of a block tag behind the head, in milliseconds of chain time. */
+export type TagLag = { readonly lagMs: number; readonly stepMs: number }
+
+/**
+ * The newest block that is `lagMs` older than the last multiple of `stepMs`, or the first block of the chain:
+ * a tag moves in steps, and lags most just before it moves.
+ */
+export function taggedBlock(view: ChainView, { lagMs, stepMs }: TagLag): SealedBlock {
+  const base = baseOf(view)
+  const elapsedMs = headOf(view).timestampMs - base.timestampMs
+  const taggedMs = base.timestampMs + Math.floor(elapsedMs / stepMs) * stepMs - lagMs
+  let low = 0
+  let high = view.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (view.sealed[middle]!.timestampMs <= taggedMs) low = middle
+    else high = middle - 1
+  }
+  return view.sealed[low]!
 }
 
 /** Number of the anvil block that `pending` reads. */
@@ -99,14 +121,16 @@ function holding(view: ChainView, anvilNumber: number): SealedBlock | undefined 
 
 /**
  * The same chain as seen by a replica that lags `blocks` sealed blocks behind, at the same flashblock index.
+ * A chain without flashblocks has no open block.
  */
-export function laggingView(view: ChainView, blocks: number): ChainView {
+export function laggingView(view: ChainView, blocks: number, hasFlashblocks: boolean): ChainView {
   const length = Math.max(1, view.length - blocks)
   const next = length < view.length ? view.sealed[length] : undefined
   if (next === undefined) return view
   const opening = {
-    timestamp: Number(next.header.timestamp),
+    timestampMs: next.timestampMs,
     baseFeePerGas: BigInt(next.header.baseFeePerGas as string),
   }
-  return { ...view, length, open: next.flashblocks.slice(0, Math.max(1, view.open.length)), opening }
+  const open = hasFlashblocks ? next.flashblocks.slice(0, Math.max(1, view.open.length)) : []
+  return { ...view, length, open, opening }
 }

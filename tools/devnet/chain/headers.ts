@@ -27,7 +27,9 @@ export function pendingHeader(view: ChainView): RpcObject {
 }
 
 export function hashesOf(flashblocks: readonly Flashblock[]): readonly Hex[] {
-  return flashblocks.length === 1 ? flashblocks[0]!.hashes : flashblocks.flatMap(({ hashes }) => hashes)
+  return flashblocks.flatMap(({ deposits, hashes }) =>
+    deposits.length === 0 ? hashes : [...deposits.map(({ hash }) => hash), ...hashes],
+  )
 }
 
 /**
@@ -66,9 +68,14 @@ function empty(parent: SealedBlock, opening: Opening): RpcObject {
     blobGasUsed: '0x0',
     logsBloom: EMPTY_BLOOM,
     mixHash: zeroHash,
-    timestamp: hexOf(opening.timestamp),
+    timestamp: hexOf(secondsOf(opening)),
     baseFeePerGas: hexOf(opening.baseFeePerGas),
   }
+}
+
+/** The timestamp of a block in whole seconds, as its header and the EVM have it. */
+export function secondsOf({ timestampMs }: Opening): number {
+  return Math.floor(timestampMs / 1_000)
 }
 
 /** EIP-1559 with elasticity 2 and denominator 8, on the usage of the whole sealed block. */

@@ -34,11 +34,11 @@ export function createMotion(options: {
   return {
     step: () =>
       queue.run(async () => {
+        if (flashblocksPerBlock === 1) return void (await seal())
         // Readers see the last flashblock of a block before the block is sealed, as on a live chain, where
-        // the seal follows some time later. With one flashblock per block, the block is sealed at once.
+        // the seal follows some time later.
         if (view().open.length >= flashblocksPerBlock) await seal()
         await steps.flashblock()
-        if (flashblocksPerBlock === 1) await seal()
       }),
     seal: () => queue.run(seal),
     reorg(depth, reorgOptions) {

@@ -5,6 +5,7 @@ import { hexOf, type RpcObject, type RpcRequest } from '../rpc/rpcTypes.js'
 import type { ChainState } from './chainState.js'
 import { headOf, type SealedBlock } from './chainView.js'
 import type { Gate } from './gate.js'
+import { secondsOf } from './headers.js'
 
 /** Options of `reorg`. */
 export type ReorgOptions = {
@@ -35,6 +36,8 @@ export type StepsOptions = {
   /** Called for each new flashblock and each sealed block, after the view contains it. */
   readonly onFlashblock: (hashes: readonly Hex[]) => void
   readonly onSealed: (block: SealedBlock) => void
+  /** Called before the blocks are removed, while their logs can still be read. */
+  readonly onRemoving: (blocks: readonly SealedBlock[]) => Promise<void>
   /** Drawn once per step: whether this flashblock is lost on its way to the readers. */
   readonly flashblockLost: () => boolean
 }
@@ -48,7 +51,7 @@ export function createSteps(options: StepsOptions): Steps {
     const { open, opening } = chain.view()
     // Set before the transactions are sent: anvil rejects a transaction below the base fee that it expects.
     await expectOk(rpc, [
-      { method: 'evm_setNextBlockTimestamp', params: [opening.timestamp] },
+      { method: 'evm_setNextBlockTimestamp', params: [secondsOf(opening)] },
       { method: 'anvil_setNextBlockBaseFeePerGas', params: [hexOf(opening.baseFeePerGas)] },
     ])
     if (!empty) await pool.stage(opening.baseFeePerGas, gasAvailable())
@@ -59,6 +62,8 @@ export function createSteps(options: StepsOptions): Steps {
     const settle = await pool.settle()
     const { hashes } = chain.append(block, logCount)
     settle()
+    // `seal` follows in the same turn, so that readers of a chain without pre-confirmations never see it open.
+    if (options.flashblocksPerBlock === 1) return
     if (options.flashblockLost()) chain.hide()
     else options.onFlashblock(hashes)
   }
@@ -92,8 +97,10 @@ export function createSteps(options: StepsOptions): Steps {
       const view = chain.view()
       const kept = view.sealed[view.length - 1 - depth]!
       const newest = view.open.at(-1)?.anvilNumber ?? headOf(view).lastAnvil
-      const gone = [...view.sealed.slice(view.length - depth, view.length).flatMap((one) => one.flashblocks)]
-      const hashes = [...gone, ...view.open].flatMap((one) => one.hashes)
+      const removed = view.sealed.slice(view.length - depth, view.length)
+      await options.onRemoving(removed)
+      const gone = [...removed.flatMap((one) => one.flashblocks), ...view.open]
+      const hashes = gone.flatMap((one) => one.hashes)
       const raws = returnToPool ? await rawsOf(rpc, hashes) : []
       await gate.alone(async () => {
         await rpc.call('anvil_rollback', [newest - kept.lastAnvil])

@@ -88,8 +88,39 @@ export type ChainFault =
       readonly returnToPool?: boolean | undefined
     }
 
+/** Topics of `eth_subscribe`; the last three exist under `rules: 'base'` only. */
+export type SubscriptionTopic =
+  | 'newHeads'
+  | 'logs'
+  | 'newPendingTransactions'
+  | 'newFlashblocks'
+  | 'newFlashblockTransactions'
+  | 'pendingLogs'
+
+/**
+ * Faults of the notifications of `eth_subscribe`, drawn once per notification and subscription. For `match`, a
+ * notification is a call of the method `eth_subscription` with the parameters `[topic, result]`.
+ */
+export type NotificationFault = {
+  /**
+   * - `silentSubscription`: the subscription sends nothing any more; its socket stays open.
+   * - `repeatedNotification`: the notification is sent twice.
+   * - `skippedNotification`: it is not sent.
+   * - `reorderedNotification`: it is sent after the next one of its subscription.
+   * - `droppedSocket`: the socket is closed in place of the notification.
+   */
+  readonly fault:
+    | 'silentSubscription'
+    | 'repeatedNotification'
+    | 'skippedNotification'
+    | 'reorderedNotification'
+    | 'droppedSocket'
+  /** The topic of the subscription. @default all */
+  readonly topic?: SubscriptionTopic | undefined
+}
+
 /** A fault, and the conditions under which it applies. */
-export type FaultRule = FaultMatch & (RequestFault | CallFault | ChainFault)
+export type FaultRule = FaultMatch & (RequestFault | CallFault | ChainFault | NotificationFault)
 /** The name of a fault. */
 export type FaultKind = FaultRule['fault']
 
@@ -98,13 +129,13 @@ export type FaultHandle = {
   /** Removes the rule. Calling it again does nothing. */
   remove(): void
   /**
-   * Number of times that the rule was applied: requests for a request fault, else calls, flashblocks or
-   * blocks.
+   * Number of times that the rule was applied: requests for a request fault, else calls, notifications,
+   * flashblocks or blocks.
    */
   readonly hits: number
 }
 
-/** Log entry of one faulted call, flashblock or block. */
+/** Log entry of one faulted call, notification, flashblock or block. */
 export type FaultEntry = {
   /** Kind of the fault. */
   readonly fault: FaultKind
@@ -112,7 +143,7 @@ export type FaultEntry = {
   readonly rule: FaultRule
   /** Number of the strike over all rules. The calls of one faulted request share a number. */
   readonly strike: number
-  /** Method of the call; absent for a fault of the chain. */
+  /** Method of the call, `eth_subscription` for a notification; absent for a fault of the chain. */
   readonly method?: string
   /** Hash of the signed transaction. */
   readonly hash?: Hex
@@ -134,7 +165,21 @@ const REQUEST: ReadonlySet<FaultKind> = new Set([
 ])
 const CALL: ReadonlySet<FaultKind> = new Set(['rpcError', 'neverPooled', 'evict', 'foreign'])
 
-export const FAULT_KINDS: ReadonlySet<string> = new Set([...REQUEST, ...CALL, 'lostFlashblock', 'reorg'])
+const NOTIFICATION: ReadonlySet<FaultKind> = new Set([
+  'silentSubscription',
+  'repeatedNotification',
+  'skippedNotification',
+  'reorderedNotification',
+  'droppedSocket',
+])
+
+export const FAULT_KINDS: ReadonlySet<string> = new Set([
+  ...REQUEST,
+  ...CALL,
+  ...NOTIFICATION,
+  'lostFlashblock',
+  'reorg',
+])
 
 export function isRequestRule(rule: FaultRule): rule is FaultMatch & RequestFault {
   return REQUEST.has(rule.fault)
@@ -142,6 +187,10 @@ export function isRequestRule(rule: FaultRule): rule is FaultMatch & RequestFaul
 
 export function isCallRule(rule: FaultRule): rule is FaultMatch & CallFault {
   return CALL.has(rule.fault)
+}
+
+export function isNotificationRule(rule: FaultRule): rule is FaultMatch & NotificationFault {
+  return NOTIFICATION.has(rule.fault)
 }
 
 /** These rules change the result of a send, and do not match reads. */

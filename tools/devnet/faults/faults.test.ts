@@ -51,6 +51,23 @@ describe('drawing faults', () => {
     expect(plan.calls.map(({ length }) => length)).toEqual([0, 1])
   })
 
+  test('a notification fault strikes notifications of its topic only, one rule at a time', () => {
+    const faults = engine()
+    const heads = faults.inject({ fault: 'skippedNotification', topic: 'newHeads', count: 1 })
+    const any = faults.inject({
+      fault: 'repeatedNotification',
+      match: ({ params: [, result] }) => result === 'wanted',
+    })
+    faults.inject({ fault: 'rpcError' })
+    expect(faults.plan(calls('eth_subscribe')).calls).toMatchObject([[{ fault: 'rpcError' }]])
+    const struck = (topic: 'newHeads' | 'logs', result: string) => faults.notification(topic, result)?.fault
+    expect(struck('logs', 'other')).toBeUndefined()
+    expect(struck('newHeads', 'wanted')).toBe('skippedNotification')
+    expect(struck('newHeads', 'wanted')).toBe('repeatedNotification')
+    expect([heads.hits, any.hits]).toEqual([1, 1])
+    expect(faults.log().at(-1)).toMatchObject({ fault: 'repeatedNotification', method: 'eth_subscription' })
+  })
+
   test('the log is bounded and keeps the newest entries', () => {
     const faults = engine()
     faults.inject({ fault: 'rpcError' })
@@ -68,12 +85,13 @@ describe('drawing faults', () => {
         faults.plan(calls('eth_sendRawTransaction', 'eth_estimateGas', 'eth_getBlockByNumber'))
         faults.strikes('lostFlashblock')
         faults.strikes('reorg')
+        faults.notification('newHeads', {})
       }
       return new Set(faults.log().map(({ fault }) => fault))
     }
-    expect(kinds('default').size).toBe(13)
+    expect(kinds('default').size).toBe(18)
     expect(kinds('default')).not.toContain('reorg')
-    expect(kinds('storm').size).toBe(14)
+    expect(kinds('storm').size).toBe(19)
   })
 })
 

@@ -1,7 +1,7 @@
 import { invalid } from '../../../src/errors/invalid.js'
 import type { Clock, Random } from '../../../src/platform/clock.js'
 import type { CallInfo } from '../rpc/callInfo.js'
-import { isSend } from '../rpc/callInfo.js'
+import { createCallInfo, isSend } from '../rpc/callInfo.js'
 import {
   type CallFault,
   type ChainFault,
@@ -12,9 +12,12 @@ import {
   type FaultMatch,
   type FaultRule,
   isCallRule,
+  isNotificationRule,
   isRequestRule,
   isSendRule,
+  type NotificationFault,
   type RequestFault,
+  type SubscriptionTopic,
 } from './faultRules.js'
 import { type FaultPreset, presetRules } from './presets.js'
 import { seededRandom } from './seeded.js'
@@ -44,6 +47,8 @@ export type Faults = {
 export type FaultEngine = Faults & {
   plan(calls: readonly CallInfo[]): FaultPlan
   strikes<k extends ChainFault['fault']>(fault: k): (ChainFault & { fault: k }) | undefined
+  /** The first rule that strikes one notification of one subscription. */
+  notification(topic: SubscriptionTopic, result: unknown): NotificationFault | undefined
 }
 
 type Armed = { readonly rule: FaultRule; readonly random: Random; seen: number; hits: number }
@@ -118,6 +123,18 @@ export function createFaults(options: { readonly seed: number; readonly clock: C
         strikes += 1
         note({ fault, rule: one.rule, strike: strikes })
         return one.rule as ChainFault & { fault: typeof fault }
+      }
+      return undefined
+    },
+    notification(topic, result) {
+      const call = createCallInfo({ method: 'eth_subscription', params: [topic, result] })
+      for (const one of armed) {
+        const { rule } = one
+        if (!isNotificationRule(rule) || (rule.topic ?? topic) !== topic) continue
+        if (!matchesRule(rule, call) || !draw(one)) continue
+        strikes += 1
+        note({ fault: rule.fault, rule, strike: strikes, ...shown(call) })
+        return rule
       }
       return undefined
     },

@@ -8,9 +8,12 @@ export const FAULT_PRESETS = ['none', 'default', 'storm'] as const satisfies rea
 const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
 const READ = ['eth_getBlockByNumber', 'eth_getTransactionCount', 'eth_getTransactionReceipt']
 
-/** Fault frequency for requests with sends, for any request, for single calls, and for flashblocks. */
+/**
+ * Fault frequency for requests with sends, for any request, for single calls, for flashblocks, and for
+ * notifications of subscriptions.
+ */
 type Density = Record<
-  'sends' | 'requests' | 'calls' | 'flashblocks',
+  'sends' | 'requests' | 'calls' | 'flashblocks' | 'notifications',
   Pick<FaultMatch, 'probability' | 'count'>
 >
 
@@ -21,15 +24,17 @@ const DEFAULT: Density = {
   requests: { probability: 0.05, count: 3 },
   calls: { probability: 0.005, count: 4 },
   flashblocks: { probability: 0.1, count: 3 },
+  notifications: { probability: 0.05, count: 2 },
 }
 const STORM: Density = {
   sends: { probability: 0.08 },
   requests: { probability: 0.04 },
   calls: { probability: 0.02 },
   flashblocks: { probability: 0.15 },
+  notifications: { probability: 0.02 },
 }
 
-function rules({ sends, requests, calls, flashblocks }: Density): FaultRule[] {
+function rules({ sends, requests, calls, flashblocks, notifications }: Density): FaultRule[] {
   return [
     { fault: 'lostRequest', method: SEND, ...sends },
     { fault: 'lostResponse', method: SEND, ...sends },
@@ -53,6 +58,11 @@ function rules({ sends, requests, calls, flashblocks }: Density): FaultRule[] {
     { fault: 'evict', ...calls },
     { fault: 'foreign', ...calls },
     { fault: 'lostFlashblock', ...flashblocks },
+    { fault: 'silentSubscription', ...notifications },
+    { fault: 'repeatedNotification', ...notifications },
+    { fault: 'skippedNotification', ...notifications },
+    { fault: 'reorderedNotification', ...notifications },
+    { fault: 'droppedSocket', ...notifications },
   ]
 }
 

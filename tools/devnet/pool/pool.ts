@@ -14,6 +14,8 @@ export type PoolSend = {
   readonly fate: 'keep' | 'forget' | 'evict'
   /** True if another transaction of the same key first takes the sender's lowest free nonce. */
   readonly foreign: boolean
+  /** Refuses a gapped transaction, and one that is not ready, with the codes of EIP-7966. */
+  readonly refusesUnready: boolean
 }
 
 /** A transaction that waits in the pool. */

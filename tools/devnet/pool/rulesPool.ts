@@ -18,6 +18,11 @@ type RulesPoolOptions = {
   readonly signForeign: SignForeign
 }
 
+// Codes of EIP-7966: not added for lack of funds or room, and not added because of a nonce gap.
+const NOT_READY = 5
+const NONCE_GAP = 6
+const UNREADY = /^insufficient funds|^txpool is full|in-flight transaction limit/
+
 /** An arrival after signature recovery; without an offer if the sender's signature is invalid. */
 type Recovered = Arrival & { readonly request: object; readonly offer: Offer | undefined }
 
@@ -61,11 +66,21 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     }
   }
 
-  function admit({ send: { tx, fate }, offer }: Recovered): RpcReply {
+  function admit({ send: { tx, fate, refusesUnready }, offer }: Recovered): RpcReply {
     if (offer === undefined) return fail(SERVER_ERROR, 'invalid sender')
     if (fate === 'forget') return ok(tx.hash)
+    const expected = book.runEnd(offer.from) ?? states.get(offer.from).nonce
+    if (refusesUnready && tx.nonce > expected) {
+      return fail(
+        NONCE_GAP,
+        `nonce too high: expected nonce ${expected}, tx nonce ${tx.nonce}`,
+        hexOf(expected),
+      )
+    }
     const refusal = book.offer(offer, states.get(offer.from))
-    if (refusal !== undefined) return fail(SERVER_ERROR, refusal)
+    if (refusal !== undefined) {
+      return refusesUnready && UNREADY.test(refusal) ? fail(NOT_READY, refusal) : fail(SERVER_ERROR, refusal)
+    }
     if (fate === 'evict') doomed.add(tx.hash)
     return ok(tx.hash)
   }

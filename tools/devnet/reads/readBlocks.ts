@@ -3,6 +3,7 @@ import type { Flashblock, SealedBlock } from '../chain/chainView.js'
 import { hashesOf, pendingHeader } from '../chain/headers.js'
 import { hexOf, isObject, ok, type RpcObject, type RpcReply } from '../rpc/rpcTypes.js'
 import { one, type ReadContext, type ReadHandler, type ReadPlan, selected } from './readContext.js'
+import { depositIn, depositReceipt, depositTransaction } from './readDeposits.js'
 import { renumberReceipt, renumberTransaction } from './renumber.js'
 import type { Selected } from './selectors.js'
 
@@ -23,7 +24,10 @@ export const getBlockReceipts: ReadHandler = (context, [selector]) => {
   const found = contents(context, at)
   if (found === undefined) return ok(null)
   return perFlashblock(found.flashblocks, 'eth_getBlockReceipts', [], (results) =>
-    ok((results.flat() as unknown[]).map((receipt) => renumberReceipt(context.view, receipt))),
+    ok([
+      ...depositsIn(context, found.flashblocks).map(depositReceipt),
+      ...(results.flat() as unknown[]).map((receipt) => renumberReceipt(context, receipt)),
+    ]),
   )
 }
 
@@ -38,22 +42,55 @@ export const getTransactionByIndex: ReadHandler = (context, [selector, index]) =
   const found = contents(context, selected(context, selector))
   const hash = found && hashesOf(found.flashblocks)[Number(index)]
   if (hash === undefined) return ok(null)
-  return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context.view, result)))
+  const deposit = depositIn(context, hash)
+  if (deposit !== undefined) return ok(depositTransaction(context, deposit))
+  return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context, result)))
 }
 
 type Contents = { readonly header: RpcObject; readonly flashblocks: readonly Flashblock[] }
 
 function contents(context: ReadContext, at: Selected): Contents | undefined {
-  if (at.kind === 'sealed') return sealedContents(at.block)
+  if (at.kind === 'sealed') {
+    return { header: sealedHeaderOf(context, at.block), flashblocks: at.block.flashblocks }
+  }
   if (at.kind !== 'pending') return undefined
-  const header = pendingHeader(context.view)
+  const { view } = context
+  const header = { ...pendingHeader(view), ...timestampMsField(context, view.opening) }
   // geth's local pending block has neither hash, nonce nor fee recipient.
   const shown = context.rules === 'geth' ? { ...header, hash: null, nonce: null, miner: null } : header
-  return { header: shown, flashblocks: context.view.open }
+  return { header: shown, flashblocks: view.open }
 }
 
-function sealedContents({ header, flashblocks }: SealedBlock): Contents {
-  return { header, flashblocks }
+function sealedHeaderOf(
+  context: Pick<ReadContext, 'hasTimestampMs'>,
+  block: Pick<SealedBlock, 'header' | 'timestampMs'>,
+): RpcObject {
+  return { ...block.header, ...timestampMsField(context, block) }
+}
+
+// Fields of a block that geth's and reth's `newHeads` leave out. anvil's has them.
+const NOT_IN_HEADS = ['size', 'totalDifficulty', 'uncles', 'withdrawals'] as const
+
+/** A sealed block in the format of the subscription `newHeads`. */
+export function newHeadOf(
+  context: Pick<ReadContext, 'hasTimestampMs' | 'rules'>,
+  block: SealedBlock,
+): RpcObject {
+  const header = sealedHeaderOf(context, block)
+  if (context.rules === 'anvil') return { ...header, transactions: hashesOf(block.flashblocks) }
+  for (const name of NOT_IN_HEADS) delete header[name]
+  return header
+}
+
+function timestampMsField(
+  { hasTimestampMs }: Pick<ReadContext, 'hasTimestampMs'>,
+  { timestampMs }: { readonly timestampMs: number },
+): RpcObject {
+  return hasTimestampMs ? { timestampMs: hexOf(timestampMs) } : {}
+}
+
+function depositsIn(context: ReadContext, flashblocks: readonly Flashblock[]) {
+  return flashblocks.flatMap(({ deposits }) => deposits).flatMap(({ hash }) => depositIn(context, hash) ?? [])
 }
 
 function fullTransactions(
@@ -65,7 +102,12 @@ function fullTransactions(
     const transactions = results.flatMap((block) =>
       isObject(block) ? (block.transactions as unknown[]) : [],
     )
-    return ok(build(transactions.map((transaction) => renumberTransaction(context.view, transaction))))
+    return ok(
+      build([
+        ...depositsIn(context, flashblocks).map((deposit) => depositTransaction(context, deposit)),
+        ...transactions.map((transaction) => renumberTransaction(context, transaction)),
+      ]),
+    )
   })
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../rpc/rpcTypes.js'
 import { getBlock, getBlockReceipts, getBlockTransactionCount, getTransactionByIndex } from './readBlocks.js'
 import { one, type ReadHandler, selected, stateBlock } from './readContext.js'
+import { depositIn, depositReceipt, depositTransaction } from './readDeposits.js'
 import { renumberLog, renumberReceipt, renumberTransaction } from './renumber.js'
 import { anvilNumberOf } from './selectors.js'
 
@@ -29,12 +30,12 @@ function stateRead(method: string, index: number): ReadHandler {
 const countRead = stateRead('eth_getTransactionCount', 1)
 
 /**
- * On Base `pending` does not count the mempool: it is the state after the newest flashblock. geth and anvil
- * also count the executable transactions of the pool.
+ * With Flashblocks `pending` does not count the mempool: it is the state after the newest flashblock. geth,
+ * reth and anvil also count the executable transactions of the pool.
  */
 const getTransactionCount: ReadHandler = (context, params) => {
   const plan = countRead(context, params)
-  if (params[1] !== 'pending' || context.rules === 'base' || !('calls' in plan)) return plan
+  if (params[1] !== 'pending' || !context.countsPool || !('calls' in plan)) return plan
   if (context.rules === 'anvil') return one('eth_getTransactionCount', params, ok)
   const end = context.pool.runEnd(params[0] as Hex)
   return { ...plan, finish: ([count]) => ok(hexOf(Math.max(Number(count), end ?? 0))) }
@@ -43,7 +44,14 @@ const getTransactionCount: ReadHandler = (context, params) => {
 const getTransactionByHash: ReadHandler = (context, [hash]) => {
   const waiting = typeof hash === 'string' ? context.pool.waiting(hash.toLowerCase() as Hex) : undefined
   if (waiting !== undefined) return ok(waiting)
-  return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context.view, result)))
+  const deposit = depositIn(context, hash)
+  if (deposit !== undefined) return ok(depositTransaction(context, deposit))
+  return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context, result)))
+}
+
+const getRawTransactionByHash: ReadHandler = (context, [hash]) => {
+  const found = depositIn(context, hash)
+  return found === undefined ? one('eth_getRawTransactionByHash', [hash], ok) : ok(found.deposit.raw)
 }
 
 const contentFrom: ReadHandler = (context, [from]) => {
@@ -53,8 +61,11 @@ const contentFrom: ReadHandler = (context, [from]) => {
     : ok(content)
 }
 
-const getTransactionReceipt: ReadHandler = (context, [hash]) =>
-  one('eth_getTransactionReceipt', [hash], (result) => ok(renumberReceipt(context.view, result)))
+const getTransactionReceipt: ReadHandler = (context, [hash]) => {
+  const deposit = depositIn(context, hash)
+  if (deposit !== undefined) return ok(depositReceipt(deposit))
+  return one('eth_getTransactionReceipt', [hash], (result) => ok(renumberReceipt(context, result)))
+}
 
 const getLogs: ReadHandler = (context, [filter]) => {
   const given = isObject(filter) ? filter : {}
@@ -68,7 +79,7 @@ const getLogs: ReadHandler = (context, [filter]) => {
   const { blockHash: _, ...rest } = given
   const translated = { ...rest, fromBlock: hexOf(first), toBlock: hexOf(last) }
   return one('eth_getLogs', [translated], (logs) =>
-    ok((logs as RpcObject[]).flatMap((log) => renumberLog(context.view, log) ?? [])),
+    ok((logs as RpcObject[]).flatMap((log) => renumberLog(context, log) ?? [])),
   )
 }
 
@@ -91,25 +102,29 @@ const maxPriorityFeePerGas: ReadHandler = ({ tipWei }) => ok(hexOf(tipWei))
 const BLOCKS_MAX = 1024
 
 /**
- * Covers sealed blocks only, at most as many as exist. The reward is the suggested tip for a block that used
- * gas, and 0 for an empty one, regardless of the tips that were paid.
+ * Covers sealed blocks only, at most as many as exist. The reward is the suggested tip for a block with
+ * transactions, and 0 for one with none or only deposits, regardless of the tips that were paid.
  */
 const feeHistory: ReadHandler = (context, [count, newest, percentiles]) => {
   const at = selected(context, newest)
   const last = at.kind === 'sealed' ? at.block : at.kind === 'pending' ? headOf(context.view) : undefined
   const wanted = Math.min(Number(count), BLOCKS_MAX)
   if (last === undefined || !(wanted >= 1)) return fail(INVALID_PARAMS, 'invalid fee history range')
-  const headers = []
+  const tip = hexOf(context.tipWei)
+  const blocks = []
   for (let number = last.number; number > last.number - wanted; number -= 1) {
     const block = sealedAt(context.view, number)
     if (block === undefined) break
-    headers.unshift(block.header)
+    blocks.unshift(block)
   }
+  const headers = blocks.map(({ header }) => header)
   const next = sealedAt(context.view, last.number + 1)?.header.baseFeePerGas
   const ratios = headers.map(
     (header) => Number((bigint(header, 'gasUsed') * 10_000n) / bigint(header, 'gasLimit')) / 10_000,
   )
-  const tip = hexOf(context.tipWei)
+  const rewards = blocks.map(({ flashblocks }) =>
+    flashblocks.some(({ hashes }) => hashes.length > 0) ? tip : '0x0',
+  )
   return ok({
     oldestBlock: headers[0]?.number,
     baseFeePerGas: [
@@ -118,7 +133,7 @@ const feeHistory: ReadHandler = (context, [count, newest, percentiles]) => {
     ],
     gasUsedRatio: ratios,
     ...(Array.isArray(percentiles) && percentiles.length > 0
-      ? { reward: ratios.map((ratio) => percentiles.map(() => (ratio === 0 ? '0x0' : tip))) }
+      ? { reward: rewards.map((reward) => percentiles.map(() => reward)) }
       : {}),
   })
 }
@@ -158,7 +173,7 @@ export const READS: Readonly<Record<string, ReadHandler>> = {
   eth_createAccessList: stateRead('eth_createAccessList', 1),
   eth_simulateV1: stateRead('eth_simulateV1', 1),
   txpool_contentFrom: contentFrom,
-  eth_getRawTransactionByHash: asIs('eth_getRawTransactionByHash'),
+  eth_getRawTransactionByHash: getRawTransactionByHash,
   web3_sha3: asIs('web3_sha3'),
   debug_traceTransaction: asIs('debug_traceTransaction'),
 }

@@ -8,6 +8,7 @@ const blocks: SealedBlock[] = Array.from({ length: 6 }, (_, index) => ({
   number: 100 + index,
   hash: hashOf(100 + index),
   lastAnvil: 100 + index * 10,
+  timestampMs: 1_000 * index,
   flashblocks: [],
   header: {},
 }))
@@ -16,15 +17,16 @@ const view: ChainView = {
   sealed: blocks,
   length: 6,
   open: [],
-  opening: { timestamp: 0, baseFeePerGas: 0n },
+  opening: { timestampMs: 0, baseFeePerGas: 0n },
   hidden: false,
 }
 
 const context: SelectorContext = {
   view,
   byHash: (_, hash) => blocks.find((block) => block.hash === hash.toLowerCase()),
-  safeDepth: 2,
-  finalizedDepth: 9,
+  safe: { lagMs: 2_000, stepMs: 1_000 },
+  finalized: { lagMs: 9_000, stepMs: 1_000 },
+  pendingIs: 'building',
 }
 
 describe('block selectors', () => {
@@ -70,5 +72,10 @@ describe('block selectors', () => {
     const hidden = { ...context, view: { ...view, hidden: true } }
     expect(select(hidden, 'pending')).toMatchObject({ kind: 'sealed', block: { number: 105 } })
     expect(select(context, 'pending')).toEqual({ kind: 'pending' })
+  })
+
+  test('pending is the sealed head on a chain that shows no block in progress', () => {
+    const latest = { ...context, pendingIs: 'latest' as const }
+    expect(select(latest, 'pending')).toMatchObject({ kind: 'sealed', block: { number: 105 } })
   })
 })

@@ -1,11 +1,12 @@
 import {
   baseOf,
-  behindHead,
   type ChainView,
   headOf,
   newestAnvil,
   type SealedBlock,
   sealedAt,
+  type TagLag,
+  taggedBlock,
 } from '../chain/chainView.js'
 import { isObject } from '../rpc/rpcTypes.js'
 
@@ -21,8 +22,10 @@ export type Selected =
 export type SelectorContext = {
   readonly view: ChainView
   readonly byHash: (view: ChainView, hash: string) => SealedBlock | undefined
-  readonly safeDepth: number
-  readonly finalizedDepth: number
+  readonly safe: TagLag
+  readonly finalized: TagLag
+  /** The block that the tag `pending` selects: the one being built, or the sealed head. */
+  readonly pendingIs: 'building' | 'latest'
 }
 
 const QUANTITY = /^0x[0-9a-f]{1,16}$/i
@@ -43,12 +46,14 @@ export function select(context: SelectorContext, selector: unknown): Selected {
     case 'latest':
       return { kind: 'sealed', block: headOf(view) }
     case 'pending':
-      // While a flashblock is lost, the tag selects the sealed head.
-      return view.hidden ? { kind: 'sealed', block: headOf(view) } : { kind: 'pending' }
+      // While a flashblock is lost, the tag selects the sealed head too.
+      return view.hidden || context.pendingIs === 'latest'
+        ? { kind: 'sealed', block: headOf(view) }
+        : { kind: 'pending' }
     case 'safe':
-      return { kind: 'sealed', block: behindHead(view, context.safeDepth) }
+      return { kind: 'sealed', block: taggedBlock(view, context.safe) }
     case 'finalized':
-      return { kind: 'sealed', block: behindHead(view, context.finalizedDepth) }
+      return { kind: 'sealed', block: taggedBlock(view, context.finalized) }
     case 'earliest':
       return byNumber(view, 0)
   }

@@ -4,6 +4,7 @@ import { type FaultEngine, type FaultPlan, matchesRule } from '../faults/faults.
 import { type CallInfo, createCallInfo } from '../rpc/callInfo.js'
 import { fail, INVALID_REQUEST, isObject, type RpcReply } from '../rpc/rpcTypes.js'
 import type { Gateway } from './gateway.js'
+import type { Subscriber } from './subscriptions.js'
 
 /** The client side of one request, over HTTP or WebSocket. Exactly one of these functions is called, once. */
 export type Wire = {
@@ -13,6 +14,8 @@ export type Wire = {
   destroy(): void
   /** Sends a part of the response and breaks the connection. */
   breakOff(body: string): void
+  /** The subscriptions of the connection, where it can push. */
+  readonly subscriber?: Subscriber
 }
 
 /** Counts of the requests that a devnet has received. */
@@ -113,7 +116,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
     const plan = faults.plan(parsed.calls)
     if (!(await before(plan, wire))) return
     if (forbidden(parsed, options)) return refuseReceipts(wire, parsed.ids[0])
-    const replies = await gateway.answer(parsed.calls, plan)
+    const replies = await gateway.answer(parsed.calls, plan, wire.subscriber)
     const envelopes = replies.map((reply, index) => envelope(parsed.ids[index], reply))
     after(plan, wire, JSON.stringify(parsed.batch ? envelopes : envelopes[0]))
     overtake(parsed.calls)

@@ -11,10 +11,12 @@ import { type CallInfo, isSend } from '../rpc/callInfo.js'
 import { fail, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcReply, type RpcRequest } from '../rpc/rpcTypes.js'
 import { isControl } from './controls.js'
 import type { Sends } from './sends.js'
+import { isSubscription, NO_NOTIFICATIONS, type Subscriber } from './subscriptions.js'
 
 /** Answers calls in order, by position. Independent of HTTP. */
 export type Gateway = {
-  answer(calls: readonly CallInfo[], plan: FaultPlan): Promise<readonly RpcReply[]>
+  /** Calls about subscriptions are answered by the socket's subscriber; over HTTP there is none. */
+  answer(calls: readonly CallInfo[], plan: FaultPlan, subscriber?: Subscriber): Promise<readonly RpcReply[]>
   /** Makes one read without faults. */
   read(method: string, params: readonly unknown[]): Promise<RpcReply>
 }
@@ -26,6 +28,7 @@ export type GatewayOptions = {
   readonly view: () => ChainView
   readonly context: (view: ChainView) => ReadContext
   readonly blockReceipts: 'allow' | 'forbidden'
+  readonly hasFlashblocks: boolean
   /** Handles methods that change the chain or its state: `evm_mine`, `anvil_setBalance` and similar ones. */
   readonly control: (call: RpcRequest) => Promise<RpcReply>
 }
@@ -35,7 +38,11 @@ const INTERNAL = -32603
 export function createGateway(options: GatewayOptions): Gateway {
   const { rpc, sends, gate } = options
 
-  async function answer(calls: readonly CallInfo[], plan: FaultPlan): Promise<readonly RpcReply[]> {
+  async function answer(
+    calls: readonly CallInfo[],
+    plan: FaultPlan,
+    subscriber?: Subscriber,
+  ): Promise<readonly RpcReply[]> {
     const lag = plan.request.find(({ fault }) => fault === 'laggingReplica')
     const blocks = lag?.fault === 'laggingReplica' ? (lag.blocks ?? 1) : 0
     const replies: RpcReply[] = []
@@ -44,23 +51,28 @@ export function createGateway(options: GatewayOptions): Gateway {
     for (const run of runsOf(calls)) {
       const at = replies.length
       const faultsOf = (index: number) => plan.calls[at + index] ?? []
-      replies.push(...(await answerRun(run, faultsOf, blocks, calls)))
+      const isRead = kindOf(run[0]!) === 'read'
+      replies.push(
+        ...(isRead
+          ? await gate.read(() => reads(run, faultsOf, blocks))
+          : await writes(run, faultsOf, calls, subscriber)),
+      )
     }
     return replies
   }
 
-  async function answerRun(
+  async function writes(
     run: readonly CallInfo[],
     faultsOf: (index: number) => readonly CallFault[],
-    lagBlocks: number,
     request: object,
+    subscriber: Subscriber | undefined,
   ): Promise<readonly RpcReply[]> {
-    if (kindOf(run[0]!) === 'read') return gate.read(() => reads(run, faultsOf, lagBlocks))
     return Promise.all(
       run.map(async (call, index) => {
         const faults = faultsOf(index)
         const refusal = refusalOf(faults)
         if (refusal !== undefined) return refusal
+        if (isSubscription(call.method)) return subscriber?.answer(call) ?? NO_NOTIFICATIONS
         return isSend(call.method) ? sends.send(call, faults, request) : options.control(call)
       }),
     )
@@ -72,7 +84,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     lagBlocks: number,
   ): Promise<readonly RpcReply[]> {
     const view = options.view()
-    const context = options.context(lagBlocks > 0 ? laggingView(view, lagBlocks) : view)
+    const context = options.context(
+      lagBlocks > 0 ? laggingView(view, lagBlocks, options.hasFlashblocks) : view,
+    )
     const plans = run.map((call, index) => refusalOf(faultsOf(index)) ?? planOf(context, call))
     const results = await rpc.batch(plans.flatMap((plan) => ('calls' in plan ? plan.calls : [])))
     let at = 0
@@ -129,7 +143,7 @@ function finish(plan: ReadPlan, replies: readonly RpcReply[]): RpcReply {
 }
 
 function kindOf({ method }: CallInfo): 'read' | 'write' {
-  return isSend(method) || isControl(method) ? 'write' : 'read'
+  return isSend(method) || isControl(method) || isSubscription(method) ? 'write' : 'read'
 }
 
 function runsOf(calls: readonly CallInfo[]): CallInfo[][] {

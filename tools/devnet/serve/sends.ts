@@ -3,7 +3,8 @@ import type { Clock } from '../../../src/platform/clock.js'
 import type { CallFault } from '../faults/faultRules.js'
 import type { Pool } from '../pool/pool.js'
 import type { CallInfo } from '../rpc/callInfo.js'
-import { fail, INVALID_PARAMS, ok, type RpcReply } from '../rpc/rpcTypes.js'
+import { fail, INVALID_PARAMS, METHOD_NOT_FOUND, ok, type RpcReply } from '../rpc/rpcTypes.js'
+import { type SyncSettings, syncRulesOf } from './syncSend.js'
 
 export type Sends = {
   /** `eth_sendRawTransaction` and `eth_sendRawTransactionSync`, with the faults drawn for the call. */
@@ -16,50 +17,45 @@ export type Sends = {
 export type SendsOptions = {
   readonly pool: Pool
   readonly clock: Clock
-  readonly rules: 'base' | 'geth' | 'anvil'
+  readonly sync: SyncSettings
   /** The receipt as clients see it now, or null. */
   readonly receiptOf: (hash: Hex) => Promise<unknown>
+  /** Called for each transaction that the pool accepted. */
+  readonly onAccepted: (hash: Hex) => void
 }
 
-// Base caps the wait at 6 s and answers -32602 above it; geth's default is 20 s (EIP-7966 leaves both to the
-// node).
-const SYNC_MS_MAX = 6_000
-const SYNC_MS_DEFAULT = { base: 6_000, geth: 20_000, anvil: 30_000 }
-
 export function createSends(options: SendsOptions): Sends {
-  const { pool, clock, rules } = options
+  const { pool, clock } = options
+  const { syncSend } = options.sync
+  const syncRules = syncRulesOf(options.sync)
   const watchers = new Map<() => void, () => void>()
 
-  async function submit(call: CallInfo, faults: readonly CallFault[], request: object): Promise<RpcReply> {
+  async function submit(
+    call: CallInfo,
+    faults: readonly CallFault[],
+    request: object,
+    refusesUnready = false,
+  ): Promise<RpcReply> {
     const tx = call.transaction()
     if (tx === undefined) return fail(INVALID_PARAMS, 'failed to decode signed transaction')
     const struck = (fault: CallFault['fault']) => faults.some((one) => one.fault === fault)
-    return pool.submit({
-      tx,
-      request,
-      fate: struck('neverPooled') ? 'forget' : struck('evict') ? 'evict' : 'keep',
-      foreign: struck('foreign'),
-    })
+    const fate = struck('neverPooled') ? 'forget' : struck('evict') ? 'evict' : 'keep'
+    const reply = await pool.submit({ tx, request, fate, foreign: struck('foreign'), refusesUnready })
+    if ('result' in reply && fate !== 'forget') options.onAccepted(tx.hash)
+    return reply
   }
 
   async function sendSync(call: CallInfo, faults: readonly CallFault[], request: object): Promise<RpcReply> {
-    const waitMs = call.params[1] ?? SYNC_MS_DEFAULT[rules]
-    if (typeof waitMs !== 'number' || !(waitMs > 0)) return fail(INVALID_PARAMS, 'invalid timeout')
-    if (rules === 'base' && waitMs > SYNC_MS_MAX) {
-      return fail(INVALID_PARAMS, `timeout ${waitMs}ms exceeds the maximum of ${SYNC_MS_MAX}ms`)
+    if (syncSend === 'missing') {
+      return fail(METHOD_NOT_FOUND, `the method ${call.method} does not exist/is not available`)
     }
-    const sent = await submit(call, faults, request)
+    const waitMs = syncRules.waitMs(call.params.slice(1))
+    if (typeof waitMs !== 'number') return waitMs
+    const sent = await submit(call, faults, request, syncSend === 'eip7966')
     if ('error' in sent) return sent
     const hash = sent.result as Hex
     const receipt = await receiptWithin(hash, waitMs)
-    return receipt === undefined ? timedOut(hash, waitMs) : ok(receipt)
-  }
-
-  // Error code 4: the transaction was added, and nothing else is known. reth and Base return the hash in the
-  // message only.
-  function timedOut(hash: Hex, waitMs: number): RpcReply {
-    const message = `The transaction was added to the mempool but wasn't processed within ${waitMs}ms`
-    return rules === 'base' ? fail(4, `${message}: ${hash}`) : fail(4, message, hash)
+    return receipt === undefined ? syncRules.timedOut(hash, waitMs) : ok(receipt)
   }
 
   function receiptWithin(hash: Hex, waitMs: number): Promise<unknown> {
