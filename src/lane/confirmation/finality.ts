@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import { readBlock } from '../../chain/blocks/evidenceReads.js'
+import type { SealedBlock } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { TxlaneError } from '../../errors/base.js'
 import type { BlockRef } from '../../ledger/slot.js'
@@ -14,6 +15,7 @@ import type { Limits } from '../../types/index.js'
 import { moveTo } from '../transaction/changes.js'
 import type { Transaction, WallClock } from '../transaction/transaction.js'
 import { rejectWaitersFor } from '../transaction/waiters.js'
+import { createHorizon, type DeclaredFinality, settledUpTo } from './depths.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
@@ -26,6 +28,7 @@ export type FinalityContext = {
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly lossDepth: 'child' | 'safe' | number
+  readonly finality: DeclaredFinality | undefined
   readonly signatures: Signatures
   readonly closing: AbortSignal
   readonly closed: boolean
@@ -44,10 +47,10 @@ type FinalityParts = {
 export type Finality = {
   advance(head: number): Promise<void>
   /** A block joined the chain. */
-  joined(block: BlockRef): void
+  joined(block: SealedBlock): void
   /** A block left the chain. */
   left(block: BlockRef): void
-  /** A verdict waits for the second reading of a witness. */
+  /** A verdict waits for the second reading of a witness, or for time. */
   readonly wanted: boolean
 }
 
@@ -55,10 +58,15 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
   const { lane, endpointPool, clock } = context
   const { book } = lane
   const { tracker, turns } = endpointPool
-  const spots = createSpotCheck(context, (nonce, block, isOnChain) => {
+  const spots = createSpotCheck(context, (nonce, block, shown) => {
+    const isOnChain = shown.hash === block.hash
+    if (isOnChain) horizon.joined({ number: block.number, timestamp: shown.timestamp })
     if (isOnChain || reorgedOut(nonce, block) === false) unverifiedNonces.delete(nonce)
   })
   const witnesses = createWitnessCheck(context)
+  const horizon = createHorizon(context)
+  // A block is deep enough, and has to stand for longer.
+  let isRipening = false
   const deepReorgs = createDeepReorgs(context)
 
   /**
@@ -101,50 +109,27 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
         if (isCanonical(nonce) === true && witnesses.confirmed(nonce))
           lane.apply(nonce, { type: 'lossDepth' })
       })
-      const horizon = finalUpTo(context, head)
+      isRipening = context.lossDepth === 'child' && book.dueForVerdict(head - 1).length > 0
+      const final = horizon.upTo(head)
       const isWalked = (nonce: number) => !unverifiedNonces.has(nonce)
-      finalityIndex.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, isWalked, clock)
-      await turns.each(book.dueForHorizon(horizon), (nonce) => {
+      finalityIndex.advance(tracker.tag('safe'), final, isWalked, clock)
+      await turns.each(book.dueForHorizon(final), (nonce) => {
         if (!unverifiedNonces.has(nonce)) lane.apply(nonce, { type: 'horizon' })
       })
     },
-    joined: deepReorgs.came,
+    joined(block) {
+      horizon.joined(block)
+      deepReorgs.came(block)
+    },
     left(block) {
+      horizon.left(block)
       for (const nonce of book.usedIn(block.hash))
         if (reorgedOut(nonce, block) === undefined) unverifiedNonces.add(nonce)
     },
     get wanted() {
-      return witnesses.wanted
+      return witnesses.wanted || isRipening
     },
   }
-}
-
-type DepthContext = {
-  readonly endpointPool: Pick<EndpointPool, 'tracker'>
-  readonly limits: Limits
-  readonly lossDepth: 'child' | 'safe' | number
-}
-/** Depth at which a block proves an end if the chain was configured to have a `safe` tag and has none. */
-const DEPTH_WITHOUT_SAFE = 12
-
-/**
- * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while no such block is
- * known. If the chain is at rest and no child block will come, elapsed time replaces depth.
- */
-export function settledUpTo(context: DepthContext, head: number): number {
-  const { lossDepth, endpointPool } = context
-  if (endpointPool.tracker.isAtRest) return head
-  if (lossDepth === 'child') return head - 1
-  if (lossDepth !== 'safe') return head - lossDepth
-  const safe = endpointPool.tracker.tag('safe')
-  return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1
-}
-
-/** The block number beyond every reorg: the `finalized` tag if it advances, otherwise a number of blocks. */
-export function finalUpTo(context: DepthContext, head: number): number {
-  const finalized = context.endpointPool.tracker.tag('finalized')
-  const byDepth = head - context.limits.reorgHorizon
-  return typeof finalized === 'number' ? Math.max(finalized, byDepth) : byDepth
 }
 
 /**
@@ -192,11 +177,14 @@ type SpotCheck = {
   ask(nonce: number, block: BlockRef): void
 }
 
+/** The block that an endpoint shows at the number. */
+type Shown = { readonly hash: Hash; readonly timestamp: number }
+
 const AT_ONCE = 32
 
 function createSpotCheck(
   context: FinalityContext,
-  answer: (nonce: number, block: BlockRef, stands: boolean) => void,
+  answer: (nonce: number, block: BlockRef, shown: Shown) => void,
 ): SpotCheck {
   const { endpointPool, limits } = context
   const asked = new Map<number, BlockRef>()
@@ -211,7 +199,7 @@ function createSpotCheck(
       for (const [index, [nonce, block]] of some.entries()) {
         const found = readBlock(replies[index])
         // Without an answer nothing is reported; the caller asks again.
-        if (found?.hash) answer(nonce, block, found.hash === block.hash)
+        if (found?.hash) answer(nonce, block, { hash: found.hash, timestamp: found.timestamp })
       }
     } finally {
       for (const [nonce] of some) asked.delete(nonce)
@@ -241,8 +229,8 @@ export type FinalityIndex = {
   remove(transaction: Transaction): void
   advance(
     safe: number | 'absent' | undefined,
-    finalized: number | 'absent' | undefined,
-    horizon: number,
+    /** The highest final block; -1 while none is known. */
+    final: number,
     /**
      * Whether the block that used a nonce is known to be canonical. A transaction in any other block waits.
      */
@@ -277,15 +265,13 @@ export function createFinalityIndex(done: (transaction: Transaction) => void): F
       if (found?.delete(transaction)) size--
       if (found?.size === 0) byBlock.delete(number)
     },
-    advance(safe, finalized, horizon, stands, clock) {
+    advance(safe, final, stands, clock) {
       const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
       for (const [, transactions] of passed(safe)) {
         for (const transaction of transactions)
           if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
       }
-      // Nothing is tracked beyond the horizon, whether the chain has a `finalized` tag or not.
-      const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
-      for (const [number, transactions] of passed(limit)) {
+      for (const [number, transactions] of passed(final)) {
         for (const transaction of [...transactions].filter(sure)) {
           transactions.delete(transaction)
           size--

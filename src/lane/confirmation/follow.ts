@@ -87,13 +87,11 @@ export function createFollower(options: FollowOptions): Follower {
   return {
     address: lane.key.address,
     pace: () => paceOf(options, finality),
-    tags: () => {
-      const safe = waiting.waitsFor('safe') || (context.lossDepth === 'safe' && book.unfinished > 0)
-      const finalized = book.unfinished > 0 ? 'sometime' : 'never'
-      return {
-        safe: safe ? 'now' : 'never',
-        finalized: waiting.waitsFor('finalized') ? 'now' : finalized,
-      }
+    tags() {
+      if (waiting.waitsFor('safe') || waiting.waitsFor('finalized')) return 'now'
+      if (book.unfinished === 0) return 'never'
+      if (context.lossDepth === 'safe') return 'now'
+      return book.get(book.floor - 1)?.state === 'used' ? 'sometime' : 'seldom'
     },
     wantsBalance: () => funds.wanted,
     wantsPending: () => seeding.wantsPending,
@@ -135,7 +133,7 @@ export function createFollower(options: FollowOptions): Follower {
       // The lane may have been closed or lost meanwhile.
       if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {
-        if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
+        if (waiting.waitsFor(tag) && waiting.isUnsupported(tag))
           finalityIndex.refuse(tag, (transaction) => tagError(transaction, tag))
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')

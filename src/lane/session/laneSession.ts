@@ -7,7 +7,7 @@ import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfError, type Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import { isReplaced } from '../../store/replaced.js'
-import type { FeePolicy, Limits, Tx } from '../../types/index.js'
+import type { FeePolicy, LaneOptions, Limits, Tx } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import type { GroupCounts } from '../queue/groups.js'
@@ -117,6 +117,7 @@ export function createLaneSession(options: {
   readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'receipts' | 'tracker'>
   readonly clock: Clock
   readonly fees: FeePolicy<Chain> | undefined
+  readonly finality: LaneOptions<Chain>['finality']
   /** The clock for timers that must not keep the process alive. */
   readonly background: Clock
   readonly limits: Pick<Limits, 'receiptPatienceMs' | 'readTimeoutMs'>
@@ -166,6 +167,7 @@ export function createLaneSession(options: {
     waiting: createWaiting({
       endpointPool,
       clock,
+      declaresFinality: options.finality !== undefined,
       receiptPatienceMs: limits.receiptPatienceMs,
       readTimeoutMs: limits.readTimeoutMs,
       closing,
