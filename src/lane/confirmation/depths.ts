@@ -18,10 +18,17 @@ const DEPTH_WITHOUT_SAFE = 12
  * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while no such block is
  * known. If the chain is at rest and no child block will come, elapsed time replaces depth.
  */
-export function settledUpTo({ lossDepth, endpointPool }: DepthContext, head: number): number {
+export function settledUpTo(context: DepthContext, head: number): number {
+  const { isAtRest, stoodUpTo } = context.endpointPool.tracker
+  const deep = deepUpTo(context, head)
+  return context.lossDepth === 'child' && !isAtRest ? Math.min(deep, stoodUpTo) : deep
+}
+
+/** As `settledUpTo`, whatever the time for which the block has stood. */
+export function deepUpTo({ lossDepth, endpointPool }: DepthContext, head: number): number {
   const { tracker } = endpointPool
   if (tracker.isAtRest) return head
-  if (lossDepth === 'child') return Math.min(head - 1, tracker.stoodUpTo)
+  if (lossDepth === 'child') return head - 1
   if (lossDepth !== 'safe') return head - lossDepth
   const safe = tracker.tag('safe')
   return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1

@@ -15,7 +15,7 @@ import type { Limits } from '../../types/index.js'
 import { moveTo } from '../transaction/changes.js'
 import type { Transaction, WallClock } from '../transaction/transaction.js'
 import { rejectWaitersFor } from '../transaction/waiters.js'
-import { createHorizon, type DeclaredFinality, settledUpTo } from './depths.js'
+import { createHorizon, deepUpTo, type DeclaredFinality, settledUpTo } from './depths.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
@@ -96,7 +96,7 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
     const slot = book.get(nonce)
     const isSettled = slot?.state === 'used' && slot.settled
     const head = tracker.head?.number ?? -1
-    if (isSettled && block.number <= head && block.number > settledUpTo(context, head)) return undefined
+    if (isSettled && block.number <= head && block.number > deepUpTo(context, head)) return undefined
     deepReorgs.left(nonce, block)
     return false
   }
@@ -105,11 +105,13 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
     async advance(head) {
       for (const nonce of unverifiedNonces)
         if (isCanonical(nonce) !== undefined) unverifiedNonces.delete(nonce)
-      await turns.each(book.dueForVerdict(settledUpTo(context, head)), (nonce) => {
+      const settled = settledUpTo(context, head)
+      await turns.each(book.dueForVerdict(settled), (nonce) => {
         if (isCanonical(nonce) === true && witnesses.confirmed(nonce))
           lane.apply(nonce, { type: 'lossDepth' })
       })
-      isRipening = context.lossDepth === 'child' && book.dueForVerdict(head - 1).length > 0
+      const due = book.dueForVerdict(deepUpTo(context, head))
+      isRipening = due.length > book.dueForVerdict(settled).length
       const final = horizon.upTo(head)
       const isWalked = (nonce: number) => !unverifiedNonces.has(nonce)
       finalityIndex.advance(tracker.tag('safe'), final, isWalked, clock)
