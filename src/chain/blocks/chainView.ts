@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.js'
 import { decodeHeader, headerCall, type LightHeader } from '../../rpc/codec.js'
 import type { Port } from '../../rpc/port.js'
 import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
-import { type Advance, createWalk, type FetchBlocks, type Walk } from './chainWalk.js'
+import { type Advance, createWalk, type FetchBlocks, type Walk, walkedBlocks } from './chainWalk.js'
 import type { SealedBlock } from './follower.js'
 import { createTags, type TagsWanted } from './tags.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
@@ -64,7 +64,7 @@ const PERIOD_MS_MAX = 12_000
 
 export function createChainView(options: ChainViewOptions, tagsWanted: () => TagsWanted): ChainView {
   const { clock, timeoutMs } = options
-  const walk = createWalk({ length: options.horizon * 2 + 16 })
+  const walk = createWalk({ length: walkedBlocks(options.horizon) })
   const beginning = createBeginning(walk)
   const arrivals = createArrivals(options)
   const tags = createTags(tagsWanted, walk, clock)

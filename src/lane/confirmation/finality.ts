@@ -1,9 +1,9 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
+import { walkedBlocks } from '../../chain/blocks/chainWalk.js'
 import { readBlock } from '../../chain/blocks/evidenceReads.js'
 import type { SealedBlock } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import type { TxlaneError } from '../../errors/base.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
@@ -12,10 +12,9 @@ import { reportError } from '../../platform/reportError.js'
 import { headerCall } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
-import { moveTo } from '../transaction/changes.js'
-import type { Transaction, WallClock } from '../transaction/transaction.js'
-import { rejectWaitersFor } from '../transaction/waiters.js'
-import { createHorizon, deepUpTo, type DeclaredFinality, settledUpTo } from './depths.js'
+import type { Store } from '../../types/store.js'
+import { createHorizon, type DeclaredFinality, deepUpTo, settledUpTo } from './depths.js'
+import type { FinalityIndex } from './finalityIndex.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
@@ -27,6 +26,7 @@ export type FinalityContext = {
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
+  readonly store: Pick<Store, 'durable'>
   readonly lossDepth: 'child' | 'safe' | number
   readonly finality: DeclaredFinality | undefined
   readonly signatures: Signatures
@@ -52,6 +52,8 @@ export type Finality = {
   left(block: BlockRef): void
   /** A verdict waits for the second reading of a witness, or for time. */
   readonly wanted: boolean
+  /** A transaction or a record in the store waits for finality. */
+  readonly isOpen: boolean
 }
 
 export function createFinality({ context, unverifiedNonces, finalityIndex }: FinalityParts): Finality {
@@ -65,6 +67,7 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
   })
   const witnesses = createWitnessCheck(context)
   const horizon = createHorizon(context)
+  const records = createWrittenOffRecords(context)
   // A block is deep enough, and has to stand for longer.
   let isRipening = false
   const deepReorgs = createDeepReorgs(context)
@@ -116,8 +119,15 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
       const isWalked = (nonce: number) => !unverifiedNonces.has(nonce)
       finalityIndex.advance(tracker.tag('safe'), final, isWalked, clock)
       await turns.each(book.dueForHorizon(final), (nonce) => {
-        if (!unverifiedNonces.has(nonce)) lane.apply(nonce, { type: 'horizon' })
+        if (isWalked(nonce)) lane.apply(nonce, { type: 'horizon' })
       })
+      // A block below the walked history cannot be seen to leave: the store alone keeps what it holds.
+      const below = head - walkedBlocks(context.limits.reorgHorizon)
+      await turns.each(book.dueForHorizon(below), (nonce) => {
+        if (isWalked(nonce)) records.writeOff(nonce, below)
+      })
+      finalityIndex.writeOff(below, isWalked)
+      records.prune(final)
     },
     joined(block) {
       horizon.joined(block)
@@ -130,6 +140,9 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
     },
     get wanted() {
       return witnesses.wanted || isRipening
+    },
+    get isOpen() {
+      return finalityIndex.size > 0 || records.size > 0
     },
   }
 }
@@ -224,75 +237,43 @@ function createSpotCheck(
   }
 }
 
-/** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
-export type FinalityIndex = {
-  add(transaction: Transaction): void
-  /** The transaction's block left the chain. */
-  remove(transaction: Transaction): void
-  advance(
-    safe: number | 'absent' | undefined,
-    /** The highest final block; -1 while none is known. */
-    final: number,
-    /**
-     * Whether the block that used a nonce is known to be canonical. A transaction in any other block waits.
-     */
-    stands: (nonce: number) => boolean,
-    clock: WallClock,
-  ): void
-  /** Rejects the callers that wait for a tag which the endpoint does not have. */
-  refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
+/** The nonces whose slots were pruned before their blocks became final, so that the store keeps their records. */
+type WrittenOffRecords = {
+  /** Prunes the slot. A record without a block counts as in block `below`. */
+  writeOff(nonce: number, below: number): void
+  /** The blocks up to this one are final. */
+  prune(final: number): void
   readonly size: number
 }
 
-export function createFinalityIndex(done: (transaction: Transaction) => void): FinalityIndex {
-  const byBlock = new Map<number, Set<Transaction>>()
-  let size = 0
-
-  function passed(limit: number | 'absent' | undefined): [number, Set<Transaction>][] {
-    return typeof limit === 'number' ? [...byBlock].filter(([number]) => number <= limit) : []
-  }
+function createWrittenOffRecords({
+  lane,
+  store,
+}: Pick<FinalityContext, 'lane' | 'store'>): WrittenOffRecords {
+  const { book, journal } = lane
+  const byBlock = new Map<number, number[]>()
+  // A durable store may have to bring the bytes back in a later process; a memory store has none.
+  const record = store.durable ? 'unchanged' : 'compact'
 
   return {
-    add(transaction) {
-      const number = transaction.walkedBlock?.number
-      if (number === undefined) return
-      const found = byBlock.get(number) ?? new Set()
-      byBlock.set(number, found)
-      if (!found.has(transaction)) size++
-      found.add(transaction)
+    writeOff(nonce, below) {
+      const slot = book.get(nonce)
+      const at = (slot?.state === 'used' ? slot.at?.number : undefined) ?? below
+      lane.apply(nonce, { type: 'horizon', record })
+      const nonces = byBlock.get(at)
+      if (nonces) nonces.push(nonce)
+      else byBlock.set(at, [nonce])
     },
-    remove(transaction) {
-      const number = transaction.walkedBlock?.number ?? -1
-      const found = byBlock.get(number)
-      if (found?.delete(transaction)) size--
-      if (found?.size === 0) byBlock.delete(number)
-    },
-    advance(safe, final, stands, clock) {
-      const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
-      for (const [, transactions] of passed(safe)) {
-        for (const transaction of transactions)
-          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
-      }
-      for (const [number, transactions] of passed(final)) {
-        for (const transaction of [...transactions].filter(sure)) {
-          transactions.delete(transaction)
-          size--
-          moveTo(transaction, 'finalized', clock)
-          done(transaction)
-        }
-        if (transactions.size === 0) byBlock.delete(number)
-      }
-    },
-    refuse(tag, error) {
-      for (const transactions of byBlock.values()) {
-        for (const transaction of transactions) {
-          if (transaction.waiters?.some(({ stage }) => stage === tag))
-            rejectWaitersFor(transaction, tag, error(transaction))
-        }
+    prune(final) {
+      for (const [number, nonces] of byBlock) {
+        if (number > final) continue
+        byBlock.delete(number)
+        for (const nonce of nonces) book.pruneRecord(nonce)
+        journal.touch()
       }
     },
     get size() {
-      return size
+      return byBlock.size
     },
   }
 }

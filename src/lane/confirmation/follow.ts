@@ -10,7 +10,8 @@ import type { LaneSession } from '../session/laneSession.js'
 import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
 import { tagError } from '../transaction/txError.js'
-import { createFinality, type Finality, type FinalityContext, type FinalityIndex } from './finality.js'
+import { createFinality, type Finality, type FinalityContext } from './finality.js'
+import type { FinalityIndex } from './finalityIndex.js'
 import type { NonceRegression } from './nonceRegression.js'
 import type { NonceUsage } from './nonceUsage.js'
 import { createPendingBlocks, createRefreshes } from './pendingBlocks.js'
@@ -89,9 +90,9 @@ export function createFollower(options: FollowOptions): Follower {
     pace: () => paceOf(options, finality),
     tags() {
       if (waiting.waitsFor('safe') || waiting.waitsFor('finalized')) return 'now'
-      if (book.unfinished === 0) return 'never'
-      if (context.lossDepth === 'safe') return 'now'
-      return book.get(book.floor - 1)?.state === 'used' ? 'sometime' : 'seldom'
+      if (context.lossDepth === 'safe' && book.unfinished > 0) return 'now'
+      if (finality.isOpen || book.get(book.floor - 1)?.state === 'used') return 'sometime'
+      return book.unfinished > 0 ? 'seldom' : 'never'
     },
     wantsBalance: () => funds.wanted,
     wantsPending: () => seeding.wantsPending,
@@ -151,14 +152,14 @@ export function createFollower(options: FollowOptions): Follower {
 }
 
 /** How often the poller should poll for this lane. */
-function paceOf(options: FollowOptions, finality: Pick<Finality, 'wanted'>): Pace {
-  const { context, funds, seeding, usage, regression, finalityIndex } = options
+function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'wanted'>): Pace {
+  const { context, funds, seeding, usage, regression } = options
   const { book } = context.lane
   const open = book.coveredTo < book.cursor || context.session.waits > 0 || options.waiting() > 0
   const isLooking = usage.wanted || regression.wanted || finality.wanted
   if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
   if (open) return countsBetweenBlocks(context) ? 'cadence' : 'head'
-  const isWatching = usage.isOpen || finalityIndex.size > 0 || seeding.isDoubted
+  const isWatching = usage.isOpen || finality.isOpen || seeding.isDoubted
   return book.unfinished > 0 || isWatching ? 'block' : 'idle'
 }
 

@@ -20,7 +20,7 @@ async function sealedOn(lane: SimLane): Promise<{ readonly tx: Tx; readonly bloc
 }
 
 describe("wait('finalized') resolves no earlier than the tag, and at most a minute later", () => {
-  test.each<[string, SimLaneOptions['chain']]>([
+  test.each<[string, NonNullable<SimLaneOptions['chain']>]>([
     ['2 s blocks', { blockTimeMs: 2_000, safeDepth: 100, finalizedDepth: 600 }],
     ['12 s blocks', { rules: 'geth', blockTimeMs: 12_000, safeDepth: 32, finalizedDepth: 96 }],
     ['200 ms blocks', { rules: 'geth', blockTimeMs: 200, safeDepth: 500, finalizedDepth: 3_000 }],
@@ -106,7 +106,12 @@ test('two endpoints, the first without the tag: the wait is refused, and served 
   let error: unknown
   for (let tries = 0; tries < 40; tries++) {
     await lane.blocks(1)
-    error = await lane.settle(tx.wait('finalized').then(() => undefined, (one: unknown) => one))
+    error = await lane.settle(
+      tx.wait('finalized').then(
+        () => undefined,
+        (one: unknown) => one,
+      ),
+    )
     if (error === undefined) break
   }
   expect([error, tx.stage]).toEqual([undefined, 'finalized'])

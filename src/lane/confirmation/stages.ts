@@ -26,7 +26,7 @@ import { noteGivenUp } from '../transaction/givenUp.js'
 import { toStored } from '../transaction/stored.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { emitStage } from '../transaction/transactionEvents.js'
-import type { FinalityIndex } from './finality.js'
+import type { FinalityIndex } from './finalityIndex.js'
 
 type StagesContext = {
   readonly lane: Lane

@@ -67,6 +67,10 @@ export type LaneSession = {
   /** Aborted by `close`: from then on this process neither works the lane nor waits for it. */
   readonly closing: AbortSignal
   close(): void
+  /** Called when a caller waits for a stage of the transaction. Set by the worker of the lane. */
+  awaited: ((transaction: Transaction) => void) | undefined
+  /** Called when a caller's id turned out to be that of a sealed transaction. Set by the worker of the lane. */
+  foundSealed: ((transaction: Transaction) => void) | undefined
   /** Called with each valid receipt that was read. Set by the worker of the lane. */
   receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** The lane must not reserve nonces in this process. */
@@ -172,6 +176,7 @@ export function createLaneSession(options: {
       readTimeoutMs: limits.readTimeoutMs,
       closing,
       waits: { begin, end },
+      awaited: (transaction) => session.awaited?.(transaction),
       txOf,
       reverted: (transaction) => events.emit('reverted', { tx: txOf(transaction) }),
       receipt: (receipt) => session.receipt?.(receipt),
@@ -216,6 +221,8 @@ export function createLaneSession(options: {
     rebalancing: undefined,
     closing,
     close: () => closer.abort(closedLaneError()),
+    awaited: undefined,
+    foundSealed: undefined,
     receipt: undefined,
     paused: false,
     operations: undefined,

@@ -35,13 +35,15 @@ type WaitingParts = LandedReceiptsParts & {
   readonly declaresFinality: boolean
   /** A caller waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
+  /** A caller waits for a stage that the transaction has not reached. */
+  readonly awaited: (transaction: Transaction) => void
   readonly txOf: (transaction: Transaction) => Tx
 }
 
 /** Waits continue if the lane moves to another lease owner, so nothing here depends on the owner. */
 export function createWaiting(parts: WaitingParts): Waiting {
-  const { endpointPool, clock, closing, waits, txOf } = parts
-  const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, txOf })
+  const { endpointPool, clock, closing, waits, awaited, txOf } = parts
+  const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, awaited, txOf })
   const receipts = createLandedReceipts(parts)
 
   async function land(
