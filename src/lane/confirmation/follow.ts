@@ -63,6 +63,8 @@ export function createFollower(options: FollowOptions): Follower {
   const { book } = lane
   const { tracker } = endpointPool
   const finality = createFinality({ context, unverifiedNonces, finalityIndex })
+  // The tags may move, or be read, while no block comes.
+  let appliedTags = ''
   const pendingBlocks = createPendingBlocks({ lane, endpointPool })
   const refreshes = createRefreshes(context, broadcaster)
   const silence = createRepeats<{ readonly endpoint: string; readonly why: string }>({
@@ -130,7 +132,10 @@ export function createFollower(options: FollowOptions): Follower {
     balance: funds.balance,
     async ticked(newHead, look) {
       const head = tracker.head?.number
-      if ((newHead || finality.wanted || tracker.isAtRest) && head !== undefined) await finality.advance(head)
+      const tags = `${tracker.tag('safe')} ${tracker.tag('finalized')}`
+      const isNews = newHead || tags !== appliedTags || finality.wanted || tracker.isAtRest
+      appliedTags = tags
+      if (isNews && head !== undefined) await finality.advance(head)
       // The lane may have been closed or lost meanwhile.
       if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { wireBlock } from '../../../test/sim/port/wire.js'
 import { openLane, type SimLane, type SimLaneOptions, transfer } from '../../api/sender/simLane.fixture.js'
 import type { Tx } from '../../types/index.js'
 
@@ -115,4 +116,19 @@ test('two endpoints, the first without the tag: the wait is refused, and served 
     if (error === undefined) break
   }
   expect([error, tx.stage]).toEqual([undefined, 'finalized'])
+})
+
+test('a tag that moves while no block comes is applied', async () => {
+  await using lane = await openLane({ chain: { finalizedDepth: 5_000 } })
+  const { tx, block } = await sealedOn(lane)
+  await lane.blocks(2)
+  lane.chain.stop()
+  const head = lane.chain.head.number
+  lane.script = ({ method, params }) => {
+    if (method !== 'eth_getBlockByNumber' || params[0] !== 'finalized') return undefined
+    const shown = lane.chain.canonical.find(({ number }) => number === block)
+    return shown && { ok: true, result: wireBlock(shown, false, lane.chain.settings) }
+  }
+  expect(await lane.settle(tx.wait('finalized'), MINUTES_20)).toMatchObject({ stage: 'finalized' })
+  expect(lane.chain.head.number).toBe(head)
 })

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
-import { openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
 import { createSenderIn } from '../../api/sender/sender.js'
+import { openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
 import { createShared } from '../../chain/environment.js'
 import { memoryStore } from '../../store/memory.js'
 import type { Tx } from '../../types/index.js'
 
 /** Finality is 300 blocks away, and the lane follows the newest 24 of them. */
-const FAR = { chain: { rules: 'geth', finalizedDepth: 300, safeDepth: 60 }, limits: { reorgHorizon: 4 } } as const
+const FAR = {
+  chain: { rules: 'geth', finalizedDepth: 300, safeDepth: 60 },
+  limits: { reorgHorizon: 4 },
+} as const
 const FAR_MS = 3_000_000
 
 /** Sends transactions, and runs the chain until their blocks are below the walked history. */

@@ -203,7 +203,16 @@ function heapBytes(): number {
 
 const mebibytes = (bytes: number) => (bytes / 1_024 / 1_024).toFixed(1)
 
-function lineOf({ sent, atMs, heapBytes: heap, unfinal, fileBytes, transactions, hashes, slots }: Sample): string {
+function lineOf({
+  sent,
+  atMs,
+  heapBytes: heap,
+  unfinal,
+  fileBytes,
+  transactions,
+  hashes,
+  slots,
+}: Sample): string {
   const rows = `rows: transactions ${transactions}, hashes ${hashes}, slots ${slots}`
   return `${Math.round(atMs / 1_000)} s: sent ${sent}, not final ${unfinal}; heap ${mebibytes(heap)} MiB, file ${mebibytes(fileBytes)} MiB; ${rows}`
 }

@@ -53,11 +53,7 @@ const BALANCE: Hex = `0x${(10n ** 30n).toString(16)}`
 
 export function startStubNode(
   clock: Clock,
-  {
-    transactionsMax,
-    blockTransactions = 4_096,
-    finalityMs = FINAL_DEPTH * BLOCK_MS,
-  }: StubNodeOptions,
+  { transactionsMax, blockTransactions = 4_096, finalityMs = FINAL_DEPTH * BLOCK_MS }: StubNodeOptions,
 ): StubNode {
   const finalDepth = Math.ceil(finalityMs / BLOCK_MS)
   const times = new Uint8Array(transactionsMax + 1)
