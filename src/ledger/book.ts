@@ -102,6 +102,8 @@ export type Book = {
    * record left to keep is returned as `final`, or as a hole without attempts.
    */
   takeChanged(): readonly Slot[]
+  /** The nonce was pruned with its record left in the store. From now on the record is of no use either. */
+  pruneRecord(nonce: number): void
   readonly slots: ReadonlyNonceMap<Slot>
   /**
    * The number of slots that are not final, including the hypothesis: the nonces for which the lane is still
@@ -114,6 +116,8 @@ export function createBook(seed: { floor: number }): Book {
   const slots = new NonceMap<Slot>()
   const hashes = new Map<Hash, number>()
   const changed = new NonceMap<true>()
+  // The records of pruned slots that the store still has to keep.
+  const records = new NonceMap<Slot>()
   const uncommitted = createMinHeap()
   const unsent = createMinHeap()
   const range = createNonceRange(slots, seed.floor)
@@ -136,6 +140,13 @@ export function createBook(seed: { floor: number }): Book {
     if (after.state === 'final') for (const attempt of before?.attempts ?? []) hashes.delete(attempt.hash)
   }
 
+  function keepRecord(nonce: number, slot: Slot | undefined, how: 'unchanged' | 'compact'): void {
+    // An earlier change may not be written yet.
+    if (slot?.state !== 'used' || (how === 'unchanged' && !changed.has(nonce))) return
+    records.set(nonce, how === 'compact' ? slotWith(slot, { attempts: [] }) : slot)
+    changed.set(nonce, true)
+  }
+
   const coveredTo = (): number => Math.max(range.confirmedTo, Math.min(counted, range.cursor))
 
   return {
@@ -151,7 +162,8 @@ export function createBook(seed: { floor: number }): Book {
       if (isUnsent(result.slot) && !isUnsent(before)) unsent.push(nonce)
       if (result.slot.state === 'final') finalTo = Math.max(finalTo, nonce + 1)
       const isStored = event.type === 'journaled' && event.stored === true
-      if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
+      if (event.type === 'horizon' && event.record !== undefined) keepRecord(nonce, before, event.record)
+      else if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
       return result
     },
     previewCommit(nonce, event) {
@@ -213,10 +225,15 @@ export function createBook(seed: { floor: number }): Book {
     preconfirmedUpTo: indexes.preconfirmedUpTo,
     takeChanged() {
       const taken = [...changed.keys()].map(
-        (nonce): Slot => slots.get(nonce) ?? absentSlot(nonce, range.base),
+        (nonce): Slot => records.get(nonce) ?? slots.get(nonce) ?? absentSlot(nonce, range.base),
       )
       changed.clear()
+      records.clear()
       return taken
+    },
+    pruneRecord(nonce) {
+      records.delete(nonce)
+      changed.set(nonce, true)
     },
     slots,
     get unfinished() {

@@ -147,7 +147,14 @@ export type SlotEvent =
   | { readonly type: 'left'; readonly block: BlockRef; readonly token: number }
   /** The block that used the nonce is `lossDepth` deep on the chain that is walked. */
   | { readonly type: 'lossDepth' }
-  | { readonly type: 'horizon' }
+  | {
+      readonly type: 'horizon'
+      /**
+       * The block is not final yet, so the store keeps the record: unchanged, or without the attempts. The
+       * book prunes the slot all the same, because its block is below the walked history.
+       */
+      readonly record?: 'unchanged' | 'compact'
+    }
 
 /** The actions that a transition requests from the shell, in this order. */
 export type SlotAction =

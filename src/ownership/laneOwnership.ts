@@ -83,6 +83,7 @@ function openSession(parts: LaneOwnershipParts) {
     endpointPool,
     clock,
     fees: options.fees,
+    finality: options.finality,
     background,
     limits,
     beside: (address) => beside(address)?.session,

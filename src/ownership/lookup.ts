@@ -39,7 +39,7 @@ export function askedBy(by: string | { hash: Hash }): { id: string } | { hash: H
 }
 
 function foundIn({ session, worker }: LaneOwnership, stored: StoredTransaction): Tx {
-  const known = session.transactions.get(stored.id)
+  const known = worker.findLive({ id: stored.id })
   if (known) return session.txOf(known)
   const transaction = fromStored(stored)
   worker.trackFromStore(transaction)

@@ -103,6 +103,7 @@ async function begin(
     ahead,
     spentBefore,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
+    finality: options.finality,
     broadcast: options.broadcast ?? 'first',
     simulate: options.simulate ?? false,
     gasMultiplier: options.gasMultiplier ?? 1,

@@ -67,12 +67,13 @@ function differs(name: string, wanted: unknown, is: unknown): TxlaneError {
 
 /** The options that decide how a lane treats the transactions of all senders, by name; undefined for one that is left out. */
 function laneBehaviour(options: LaneOptions<Chain>): Readonly<Record<string, unknown>> {
-  const { broadcast, simulate, gasMultiplier, lossDepth, groups, fees } = options
+  const { broadcast, simulate, gasMultiplier, lossDepth, finality, groups, fees } = options
   return {
     broadcast,
     simulate,
     gasMultiplier,
     lossDepth,
+    finality,
     groups,
     'fees.ceiling': fees?.ceiling,
     'fees.preset': fees?.preset,

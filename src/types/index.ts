@@ -121,10 +121,18 @@ export type LaneOptions<chain extends Chain> = {
   fees?: FeePolicy<chain> | undefined
   /**
    * The depth at which a block proves the end of a transaction: `child` (one child block, for chains with a
-   * single sequencer), `safe`, or a number of blocks. @default 'child' on OP-stack chains, else 'safe'; 12
-   * blocks if the endpoint has no `safe` tag
+   * single sequencer, and at least 2 s since this process first saw the block), `safe`, or a number of
+   * blocks. @default 'child' on OP-stack chains, else 'safe'; 12 blocks if the endpoint has no `safe` tag
    */
   lossDepth?: 'child' | 'safe' | number | undefined
+  /**
+   * When a block is final on a chain whose endpoint has no `finalized` tag: `depth` blocks below the newest
+   * one, or once the newest block is `afterMs` milliseconds later by the timestamps of the blocks. It is the
+   * caller's knowledge of the chain, and the lane does not check it. Where the endpoint has the tag, the tag
+   * alone counts. Without the tag and this option, `wait('safe')` and `wait('finalized')` reject with
+   * `UNSUPPORTED`, and the lane forgets a transaction one hour after its block. @default none
+   */
+  finality?: { depth: number } | { afterMs: number } | undefined
   /**
    * The endpoints that receive a transaction if several take transactions. `first`: one of them; the others
    * receive it too once it has to be resent (no answer, a refusal, or a block without it). `all`: every

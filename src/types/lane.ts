@@ -327,8 +327,9 @@ export type Limits = {
    */
   pollIntervalMs: number
   /**
-   * Number of blocks after which no reorg is expected, for chains on which `finalized` does not move.
-   * @default 64
+   * Number of blocks below the newest one whose reorgs the poller follows by itself; it remembers the hashes
+   * of more than twice as many. A block below them is compared with the chain only when a lane starts. It says
+   * nothing about finality: see the option `finality`. @default 64
    */
   reorgHorizon: number
   /**

@@ -239,6 +239,12 @@ const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, opti
   ...[0, -1, 1.5, 'deep', Number.NaN, 10_001].map(
     (lossDepth) => ['lossDepth', 'INVALID', { lossDepth }] as const,
   ),
+  ...[5, null, 'tag', {}, { depth: 3, afterMs: 3 }].map(
+    (finality) => ['finality', 'INVALID', { finality }] as const,
+  ),
+  ...Object.entries({ depth: 0, afterMs: 1.5, aftermS: 5 }).map(
+    ([key, value]) => [`finality.${key}`, 'INVALID', { finality: { [key]: value } }] as const,
+  ),
   ...[5, null].map((fees) => ['fees', 'INVALID', { fees }] as const),
   ['fees.ceiling', 'INVALID', { fees: { ceiling: 5 } }],
   ['fees.ceiling.maxFeePerGas', 'INVALID', { fees: { ceiling: { maxFeePerGas: 5 } } }],
@@ -293,6 +299,7 @@ describe('createSender: options that cannot work throw at once, and nothing is a
       'store',
       'fees',
       'lossDepth',
+      'finality',
       'logger',
       'coldStart',
       'starved',

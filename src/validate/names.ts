@@ -23,6 +23,7 @@ export const LANE_OPTIONS = {
   store: true,
   fees: true,
   lossDepth: true,
+  finality: true,
   broadcast: true,
   logger: true,
   coldStart: true,
@@ -33,6 +34,8 @@ export const LANE_OPTIONS = {
   simulate: true,
   gasMultiplier: true,
 } satisfies Names<LaneOptions<Chain>>
+
+export const FINALITY_OPTIONS = { depth: true, afterMs: true } as const
 
 export const SENDER_OPTIONS = { ...LANE_OPTIONS, client: true, account: true } as const
 

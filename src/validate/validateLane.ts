@@ -4,7 +4,14 @@ import { invalid } from '../errors/invalid.js'
 import { RESPONSE_BYTES_MAX } from '../rpc/transports/boundedText.js'
 import type { LaneOptions, Limits } from '../types/index.js'
 import type { Store } from '../types/store.js'
-import { ENDPOINT_OPTIONS, GROUP_POLICY, GROUP_SHARE, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
+import {
+  ENDPOINT_OPTIONS,
+  FINALITY_OPTIONS,
+  GROUP_POLICY,
+  GROUP_SHARE,
+  PROFILE_OPTIONS,
+  SENDER_OPTIONS,
+} from './names.js'
 import {
   address,
   boolean,
@@ -44,6 +51,7 @@ export function checkLaneOptions(
   oneOf('starved', options.starved, STARVED)
   oneOf('order', options.order, ORDERS)
   checkLossDepth(options.lossDepth)
+  checkFinality(options.finality)
   checkFeePolicy(options.fees)
   const multiplier: unknown = options.gasMultiplier
   if (multiplier !== undefined && !(typeof multiplier === 'number' && multiplier >= 1 && multiplier <= 100))
@@ -100,6 +108,18 @@ function checkLossDepth(depth: unknown): void {
   if (depth === undefined || depth === 'child' || depth === 'safe') return
   if (typeof depth === 'number' && Number.isInteger(depth) && depth >= 1 && depth <= 10_000) return
   throw invalid('lossDepth', depth, "'child', 'safe' or a number of blocks from 1 to 10000")
+}
+
+const FINALITY_DEPTH_MAX = 10_000_000
+
+function checkFinality(finality: unknown): void {
+  if (finality === undefined) return
+  const { depth, afterMs } = object('finality', finality)
+  checkNames('finality', finality as object, FINALITY_OPTIONS)
+  if ((depth === undefined) === (afterMs === undefined))
+    throw invalid('finality', finality, 'either depth (blocks) or afterMs (milliseconds)')
+  whole('finality.depth', depth, 1, FINALITY_DEPTH_MAX)
+  whole('finality.afterMs', afterMs, 1, MS_MAX)
 }
 
 const STORE_VERBS: Record<Exclude<keyof Store, 'kind' | 'durable'>, true> = {

@@ -15,7 +15,7 @@ import type { Reservation } from './reservation.js'
 /** The parameters of `createNonceAllocator`. */
 export type NonceAllocatorParameters<nonce extends number | bigint = number> = Pick<
   LaneOptions<Chain>,
-  'endpoints' | 'store' | 'lossDepth' | 'logger' | 'coldStart' | 'limits'
+  'endpoints' | 'store' | 'lossDepth' | 'finality' | 'logger' | 'coldStart' | 'limits'
 > & {
   /** Any viem client with a chain. Its account, if any, is not used. */
   client: AnyClient
@@ -217,6 +217,7 @@ const ALLOCATOR_OPTIONS = {
   endpoints: true,
   store: true,
   lossDepth: true,
+  finality: true,
   logger: true,
   coldStart: true,
   limits: true,

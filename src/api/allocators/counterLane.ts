@@ -123,7 +123,7 @@ function follow(
   const unfollow = tracker.follow({
     address: source.counter.address,
     pace: counter.pace,
-    tags: () => ({ safe: 'never', finalized: 'never' }),
+    tags: () => 'never',
     wantsBalance: () => false,
     reads() {
       request = reads.request()

@@ -1,4 +1,6 @@
+import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
+import { createBlockAges } from './blockAges.js'
 import type { SealedBlock } from './follower.js'
 import type { Part } from './tickParts.js'
 
@@ -21,10 +23,18 @@ export type Arrivals = {
    * `REST_MS`, and never made an empty one. It will make no further block until a transaction is sent.
    */
   readonly isAtRest: boolean
+  /**
+   * The highest block that this process has seen on the chain for `STOOD_MS`, without a break; -1 if there is
+   * none. Time is measured by arrival: timestamps have whole seconds, which five blocks of a fast chain share,
+   * and a sequencer that catches up dates its blocks back.
+   */
+  readonly stoodUpTo: number
   /** The calls to send to the endpoint next to the head. */
   parts(): readonly Part[]
   /** Blocks joined the chain. `walked`: each is linked to a block that was known before. */
   came(blocks: readonly SealedBlock[], walked: boolean): void
+  /** Blocks left the chain. */
+  left(blocks: readonly BlockRef[]): void
   /** The endpoint showed its newest block. */
   looked(): void
   /** Another endpoint is read from now on. */
@@ -35,6 +45,8 @@ export type Arrivals = {
 const GAPS_MAX = 16
 /** Longer than the slot of every chain with a steady period that a development node is likely to imitate. */
 const REST_MS = 15_000
+/** How long a single sequencer's block has to stand, next to having a child, before it proves an end. */
+const STOOD_MS = 2_000
 /** The defaults of anvil and Hardhat (31337), and of `geth --dev` and Ganache (1337). */
 const DEVELOPMENT_CHAINS: ReadonlySet<number> = new Set([31_337, 1_337])
 /**
@@ -53,6 +65,7 @@ export type ArrivalsOptions = {
 export function createArrivals({ clock, chainId, client = () => undefined }: ArrivalsOptions): Arrivals {
   const isDevelopmentChain = chainId !== undefined && DEVELOPMENT_CHAINS.has(chainId)
   const gapsMs: number[] = []
+  const ages = createBlockAges(STOOD_MS)
   let headAtMs: number | undefined
   let blockMs: number | undefined
   let stampedMs: number | undefined
@@ -81,6 +94,9 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
     get isAtRest() {
       return isSilent() && (isDevelopmentChain || DEVELOPMENT_NODES.test(name() ?? ''))
     },
+    get stoodUpTo() {
+      return ages.oldUpTo(clock.now())
+    },
     parts() {
       if (!isSilent() || isDevelopmentChain || name() !== undefined) return []
       return [
@@ -103,9 +119,13 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       }
       headAtMs = nowMs
       const newest = blocks[blocks.length - 1]
+      if (newest) ages.add(newest.number, nowMs)
       if (head && newest) stampedMs = stepMs(head, newest)
       head = newest
       if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true
+    },
+    left(blocks) {
+      for (const block of blocks) ages.left(block)
     },
     looked() {
       lookedAtMs = clock.now()

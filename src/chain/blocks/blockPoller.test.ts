@@ -127,7 +127,7 @@ test('blocks that left are reported before blocks that came, from the tip downwa
   tracker.follow({
     address: '0x00000000000000000000000000000000000000aa',
     pace: () => 'cadence',
-    tags: () => ({ safe: 'never', finalized: 'never' }),
+    tags: () => 'never',
     wantsBalance: () => false,
     reads: () => [],
     left: ({ number }) => reported.push(`left ${number}`),
@@ -211,7 +211,7 @@ test.each([1, 2, 5, 100, 1_000_000])(
     const follower: Follower = {
       address: '0x00000000000000000000000000000000000000aa',
       pace: () => 'cadence',
-      tags: () => ({ safe: 'never', finalized: 'never' }),
+      tags: () => 'never',
       wantsBalance: () => false,
       reads: () => [],
       left: nothing,

@@ -15,7 +15,7 @@ import { createTick, type TickOptions } from './tick.js'
  * request. Its cost depends on the transactions that are new in the chain, not on those in flight.
  */
 export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
-  Pick<Arrivals, 'headAtMs' | 'blockMs' | 'isAtRest'> & {
+  Pick<Arrivals, 'headAtMs' | 'blockMs' | 'isAtRest' | 'stoodUpTo'> & {
     follow(follower: Follower): () => void
     /**
      * A new transaction is on its way: polls now, or as soon as the present poll is done. It does not poll if
@@ -82,7 +82,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const { clock } = options
   const followers = createFollowerSet()
   const reader = createChainReader(options)
-  const chain = createChainView(options, followers.tagWanted)
+  const chain = createChainView(options, followers.tagsWanted)
   const pacing = createPacing({
     clock,
     cadenceMs: options.cadenceMs,
@@ -152,6 +152,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     get isAtRest() {
       return chain.arrivals.isAtRest
+    },
+    get stoodUpTo() {
+      return chain.arrivals.stoodUpTo
     },
     stop: loop.stop,
   }

@@ -4,9 +4,9 @@ import type { Clock } from '../../platform/clock.js'
 import { decodeHeader, headerCall, type LightHeader } from '../../rpc/codec.js'
 import type { Port } from '../../rpc/port.js'
 import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
-import { type Advance, createWalk, type FetchBlocks, type Walk } from './chainWalk.js'
+import { type Advance, createWalk, type FetchBlocks, type Walk, walkedBlocks } from './chainWalk.js'
 import type { SealedBlock } from './follower.js'
-import { createTags, type TagWanted } from './tags.js'
+import { createTags, type TagsWanted } from './tags.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
 
 export type ChainViewOptions = ArrivalsOptions & {
@@ -36,16 +36,19 @@ export type ChainView = {
   tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
   /** Reports the newest block of a reading that was made before the walk began. */
   onNewestBlock(block: LightHeader): void
-  /** The calls of a tick next to the head. `isFirst`: see `Beginning`. */
-  parts(isFirst: boolean): readonly Part[]
+  /**
+   * The calls of a tick next to the head. `isFirst`: see `Beginning`. `needProof`: the endpoint has to prove in
+   * the same request that it is on our chain.
+   */
+  parts(isFirst: boolean): { readonly parts: readonly Part[]; readonly needProof: boolean }
   /**
    * Joins the newest block of a tick, as `Walk` does. An endpoint below the tip lags, or its chain was cut
    * back. That is investigated once it has lasted for three periods, and believed if no endpoint shows the
    * tip any more.
    */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
-  /** Takes the tags of the same tick. Returns false if the endpoint has to prove that it is on our chain. */
-  advanced(moved: Advance | undefined, shown: boolean): boolean
+  /** Takes the tags of the same tick. */
+  advanced(moved: Advance | undefined): void
   /** Another endpoint is read from now on. */
   elsewhere(): void
 }
@@ -59,15 +62,12 @@ const BELOW_PERIODS = 3
 const PERIOD_MS_DEFAULT = 2_000
 const PERIOD_MS_MAX = 12_000
 
-export function createChainView(
-  options: ChainViewOptions,
-  tagWanted: (tag: 'safe' | 'finalized') => TagWanted,
-): ChainView {
+export function createChainView(options: ChainViewOptions, tagsWanted: () => TagsWanted): ChainView {
   const { clock, timeoutMs } = options
-  const walk = createWalk({ length: options.horizon * 2 + 16 })
+  const walk = createWalk({ length: walkedBlocks(options.horizon) })
   const beginning = createBeginning(walk)
   const arrivals = createArrivals(options)
-  const tags = createTags(tagWanted, walk, clock)
+  const tags = createTags(tagsWanted, walk, clock)
   // The endpoint shows an older head than the tip.
   let below: { readonly sinceMs: number; looks: number } | undefined
 
@@ -93,11 +93,13 @@ export function createChainView(
     reach: walk.reach,
     tag: tags.get,
     onNewestBlock: beginning.onNewestBlock,
-    parts: (isFirst) => [
-      ...beginning.parts(isFirst),
-      ...tags.parts(walk.tip?.number ?? -1),
-      ...arrivals.parts(),
-    ],
+    parts(isFirst) {
+      const ofTags = tags.parts()
+      return {
+        parts: [...beginning.parts(isFirst), ...ofTags, ...arrivals.parts()],
+        needProof: ofTags.length > 0,
+      }
+    },
     async advance(latest, fetch) {
       const tip = walk.tip
       if (tip === undefined || latest.number >= tip.number) {

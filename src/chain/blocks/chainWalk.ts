@@ -41,6 +41,11 @@ export type Advance = {
  */
 const MISSED_MAX = 256
 
+/** The number of blocks that a walk remembers: a reorg of `horizon` blocks, twice in a row, and some more. */
+export function walkedBlocks(horizon: number): number {
+  return horizon * 2 + 16
+}
+
 export function createWalk({ length }: { length: number }): Walk {
   const blocks = createLinkedBlocks(length)
   const catchUp = createCatchUp(blocks)

@@ -60,6 +60,7 @@ type BlockReading = {
   readonly number: number | null
   readonly hash: Hash | null
   readonly parentHash: Hash
+  readonly timestamp: number
   /** The hashes of all its transactions, in lower case. */
   readonly hashes: readonly Hash[]
 }

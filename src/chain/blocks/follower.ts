@@ -2,7 +2,7 @@ import type { Address, Hash } from 'viem'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Advance } from './chainWalk.js'
-import type { TagWanted } from './tags.js'
+import type { TagsWanted } from './tags.js'
 
 /** A sealed block as the tracker walks it: linked to its predecessor by the parent hash. */
 export type SealedBlock = BlockRef & {
@@ -30,9 +30,6 @@ export type Pace = (typeof PACES)[number] | 'idle'
 export function fastestOf(paces: ReadonlySet<Pace>): Exclude<Pace, 'idle'> | undefined {
   return PACES.find((pace) => paces.has(pace))
 }
-
-/** The tags that a follower waits for. `latest` and `pending` are read for all followers. */
-type WantedTags = { readonly safe: TagWanted; readonly finalized: TagWanted }
 
 /** The account's counts at both tags, as far as they were read. */
 export type Counts = {
@@ -63,7 +60,8 @@ export type Look = {
 export type Follower = {
   readonly address: Address
   pace(): Pace
-  tags(): WantedTags
+  /** How urgently the follower needs the tags `safe` and `finalized`. */
+  tags(): TagsWanted
   wantsBalance(): boolean
   /** Requests the count at `pending`, even if the endpoint is known not to count its mempool there. */
   wantsPending?(): boolean
@@ -108,8 +106,8 @@ export type FollowerSet = {
   unwatch(hash: Hash): void
   /** The number of watched hashes. */
   readonly watched: number
-  /** How urgently the followers need a tag. */
-  tagWanted(tag: 'safe' | 'finalized'): TagWanted
+  /** How urgently the followers need the tags. */
+  tagsWanted(): TagsWanted
   /** The watched hashes among these from the index `from` on, by follower. */
   ownOf(hashes: readonly Hash[], from: number): ReadonlyMap<Follower, readonly Hash[]>
   /** Reports the blocks that left, then the blocks that came. */
@@ -147,9 +145,9 @@ export function createFollowerSet(): FollowerSet {
     get watched() {
       return watched.size
     },
-    tagWanted(tag) {
-      const wants = new Set([...all].map((follower) => follower.tags()[tag]))
-      return (['now', 'sometime'] as const).find((want) => wants.has(want)) ?? 'never'
+    tagsWanted() {
+      const wants = new Set([...all].map((follower) => follower.tags()))
+      return (['now', 'sometime', 'seldom'] as const).find((want) => wants.has(want)) ?? 'never'
     },
     ownOf,
     async moved({ left, came }) {

@@ -5,15 +5,16 @@ import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import type { RpcCall } from '../../rpc/port.js'
 import { createTracker } from './blockPoller.js'
 import type { Follower } from './follower.js'
-import type { TagWanted } from './tags.js'
+import type { TagsWanted } from './tags.js'
 
 const ADDRESS = pad('0x1', { size: 20 })
 const hashOf = (chain: number, number: number) => pad(toHex(chain * 1_000_000 + number))
-const blockOf = (chain: number, number: number, below = chain): StubAnswer => ({
+const blockOf = (chain: number, number: number, below = chain, seconds = 0): StubAnswer => ({
   result: rawBlock({
     number: toHex(number),
     hash: hashOf(chain, number),
     parentHash: hashOf(below, number - 1),
+    timestamp: toHex(seconds),
     transactions: [],
   }),
 })
@@ -23,7 +24,7 @@ const absent: StubAnswer = { failure: { kind: 'rpc', code: -32000, message: 'fin
 const follower: Follower = {
   address: ADDRESS,
   pace: () => 'cadence',
-  tags: () => ({ safe: 'never', finalized: 'now' }),
+  tags: () => 'now',
   wantsBalance: () => false,
   async sealed() {},
   left() {},
@@ -39,17 +40,28 @@ const follower: Follower = {
 }
 
 /** A chain that was walked from block 100 on, and the answer for `finalized`. */
-async function walked(finalized = blockOf(OURS, 100), wanted: TagWanted = 'now') {
+async function walked(finalized = blockOf(OURS, 100), wanted: TagsWanted = 'now') {
   const clock = createVirtualClock()
-  const world = { head: 100, finalized: () => finalized, asked: 0, chain: (_: number) => OURS }
+  const world = {
+    head: 100,
+    finalized: () => finalized,
+    /** The requests for each tag. */
+    asked: 0,
+    askedSafe: 0,
+    chain: (_: number) => OURS,
+    secondsOf: (_: number) => 0,
+    at: (number: number) =>
+      blockOf(world.chain(number), number, world.chain(number - 1), world.secondsOf(number)),
+  }
   const reply = ({ method, params }: RpcCall): StubAnswer => {
     if (method === 'eth_chainId') return { result: '0x1' }
     if (method !== 'eth_getBlockByNumber') return { result: '0x0' }
     const [tag] = params as [string]
+    if (tag === 'safe') world.askedSafe++
+    if (tag === 'safe') return world.finalized()
     if (tag === 'finalized') world.asked++
     if (tag === 'finalized') return world.finalized()
-    const number = tag === 'latest' ? world.head : Number(tag)
-    return blockOf(world.chain(number), number, world.chain(number - 1))
+    return world.at(tag === 'latest' ? world.head : Number(tag))
   }
   const port = createStubPort((calls) => calls.map(reply))
   const tracker = createTracker({
@@ -69,7 +81,7 @@ async function walked(finalized = blockOf(OURS, 100), wanted: TagWanted = 'now')
     await clock.advance(1_000)
     await ticked
   }
-  tracker.follow({ ...follower, tags: () => ({ safe: 'never', finalized: wanted }) })
+  tracker.follow({ ...follower, tags: () => wanted })
   await tick()
   const rise = async (head: number) => {
     world.head = head
@@ -78,12 +90,43 @@ async function walked(finalized = blockOf(OURS, 100), wanted: TagWanted = 'now')
   return { world, tracker, tick, rise }
 }
 
-test('a tag that no caller waits for is read once in 16 heads', async () => {
-  const { world, tracker, rise } = await walked(blockOf(OURS, 100), 'sometime')
+test.each<[TagsWanted, number]>([
+  ['sometime', 2],
+  ['seldom', 1],
+])('tags that no caller waits for are read at most once in 30 s: %s', async (wanted, reads) => {
+  const { world, tracker, rise } = await walked(blockOf(OURS, 100), wanted)
   await rise(101)
   const before = world.asked
-  for (let head = 102; head <= 165; head++) await rise(head)
-  expect(world.asked - before).toBe(4)
+  for (let head = 102; head <= 162; head++) await rise(head)
+  expect(world.asked - before).toBe(reads)
+  tracker.stop()
+})
+
+test('tags that lag by minutes are read once in 30 s, both in one request, although a caller waits', async () => {
+  const { world, tracker, rise } = await walked()
+  world.secondsOf = (number) => number
+  world.finalized = () => world.at(world.head - 600)
+  for (let head = 2_000; head <= 2_004; head++) await rise(head)
+  const before = [world.asked, world.askedSafe] as const
+  const tags = new Set<unknown>()
+  for (let head = 2_005; head <= 2_065; head++) {
+    await rise(head)
+    expect(tracker.tag('finalized')).toBeLessThanOrEqual(world.head - 600)
+    tags.add(tracker.tag('finalized'))
+  }
+  expect([world.asked - before[0], world.askedSafe - before[1]]).toEqual([2, 2])
+  expect(tags.size).toBeGreaterThan(1)
+  tracker.stop()
+})
+
+test('tags that lag by seconds are read once in half that lag while a caller waits', async () => {
+  const { world, tracker, rise } = await walked()
+  world.secondsOf = (number) => number
+  world.finalized = () => world.at(world.head - 8)
+  for (let head = 101; head <= 120; head++) await rise(head)
+  const before = world.asked
+  for (let head = 121; head <= 160; head++) await rise(head)
+  expect(world.asked - before).toBe(10)
   tracker.stop()
 })
 
@@ -152,10 +195,41 @@ test('a tag above the head is requested again until its block was walked', async
 test.each<[string, StubAnswer, number | 'absent']>([
   ['a tag below the walk', blockOf(OURS, 42), 42],
   ['the absence of a tag', absent, 'absent'],
-])('%s is believed from an endpoint that proves that it is on our chain', async (_, answer, shows) => {
-  const { tracker, rise } = await walked(answer)
-  expect(tracker.tag('finalized')).toBe(shows)
+  ['the absence of a tag, as null', { result: null }, 'absent'],
+])('%s is believed once two answers in a row show it', async (_, answer, shows) => {
+  const { world, tracker, rise } = await walked(answer)
   await rise(101)
   expect(tracker.tag('finalized')).toBe(shows)
+  expect(world.asked).toBeGreaterThanOrEqual(2)
+  tracker.stop()
+})
+
+test('of two different answers below the walk, the lower block is believed', async () => {
+  const { world, tracker, rise } = await walked(blockOf(OURS, 42))
+  world.finalized = () => blockOf(OURS, 44)
+  await rise(101)
+  expect(tracker.tag('finalized')).toBe(42)
+  tracker.stop()
+})
+
+test('an endpoint that has no tag at first has it once it shows one', async () => {
+  const { world, tracker, rise } = await walked(absent)
+  await rise(101)
+  expect(tracker.tag('finalized')).toBe('absent')
+  world.finalized = () => blockOf(OURS, 101)
+  let head = 102
+  while (tracker.tag('finalized') === 'absent' && head < 200) await rise(head++)
+  expect(tracker.tag('finalized')).toBe(101)
+  // It was asked no more often than a tag that lags by minutes.
+  expect(world.asked).toBeLessThanOrEqual(8)
+  tracker.stop()
+})
+
+test('a tag that equals the newest block is believed at once', async () => {
+  const { world, tracker, rise } = await walked()
+  world.finalized = () => world.at(world.head)
+  await rise(101)
+  await rise(102)
+  expect(tracker.tag('finalized')).toBe(102)
   tracker.stop()
 })

@@ -1,57 +1,69 @@
+import type { Hash } from 'viem'
 import type { Clock } from '../../platform/clock.js'
 import { decodeHeader, headerCall } from '../../rpc/codec.js'
-import type { RpcFailure, RpcReply } from '../../rpc/port.js'
+import type { RpcReply } from '../../rpc/port.js'
 import type { Advance, Walk } from './chainWalk.js'
-import type { SealedBlock } from './follower.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
 
 type Tag = 'safe' | 'finalized'
 /**
- * `now`: a caller waits for the tag. `sometime`: only the retention of records depends on it, which may wait.
+ * `now`: a caller or a verdict waits for a tag. `sometime`: a slot waits to be pruned. `seldom`: neither.
+ * `never`: nothing is followed.
  */
-export type TagWanted = 'now' | 'sometime' | 'never'
+export type TagsWanted = 'now' | 'sometime' | 'seldom' | 'never'
 const TAGS = ['safe', 'finalized'] as const
-/** On a chain with five blocks per second, the tags would otherwise cost as many calls as the heads. */
-const REST_MS = 1_000
-/**
- * A tag that no caller waits for is requested once in this many heads: it moves by epochs, of 32 slots on
- * Ethereum.
- */
-const SELDOM_HEADS = 16
+
+const SOMETIME_MS = 30_000
+const SELDOM_MS = 60_000
+/** For a chain whose tags lag by no more than a few seconds. */
+const LEAST_MS = 1_000
 
 /**
- * The tags that callers wait for. They are requested once per sealed block, because they move no faster, and
- * at most once a second. A tag is taken back only if its block leaves the chain. An endpoint may have been on
- * another chain for the one call, so a tag is believed only under conditions. A tag within the walk must name
- * a walked block. A tag below the walk, and the absence of a tag, are believed only from an endpoint that
- * proves that it is on our chain.
+ * The tags `safe` and `finalized`, both in one request, no more often than they move: a tag that lags by
+ * minutes is requested once in 30 s, and a tag that lags by seconds once in half that lag.
+ *
+ * An endpoint may have been on another chain, or on another node, for the one call. A tag within the walk
+ * must name a walked block. A tag below the walk, and the absence of a tag, need two consecutive answers, of
+ * which the lower block counts. A tag is taken back only if its block leaves the chain.
  */
 export function createTags(
-  wanted: (tag: Tag) => TagWanted,
+  wanted: () => TagsWanted,
   walk: Pick<Walk, 'tip' | 'hashAt'>,
   clock: Pick<Clock, 'now'>,
 ) {
   const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
+  /** The last answers that one more answer has to confirm. */
+  const claimed: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
   const answers = new Map<Tag, RpcReply>()
-  // The head at which each tag was last requested.
-  const heads = new Map<Tag, number>()
-  let askedAt = -1
-  let notBeforeMs = 0
+  /** When the last answers came, and at which head. */
+  let answeredAt: { readonly ms: number; readonly head: Hash | undefined } | undefined
+  let pauseMs = LEAST_MS
 
-  /** Returns false if the tag has to be requested again, from an endpoint that proves its chain. */
-  function take(tag: Tag, reply: RpcReply, shown: boolean): boolean {
-    if (!reply.ok) {
-      // Only the node's own error message shows that it lacks the tag; a lost request proves nothing.
-      if (reply.failure.kind !== 'rpc' || !isMissing(reply.failure)) return true
-      if (shown) seen[tag] = 'absent'
-      return shown
+  /** The milliseconds by which the tag lags; undefined if the answer showed no tag on our chain. */
+  function take(tag: Tag, reply: RpcReply): number | undefined {
+    const before = claimed[tag]
+    delete claimed[tag]
+    if (isMissing(reply)) {
+      if (before === 'absent') seen[tag] = 'absent'
+      claimed[tag] = 'absent'
+      return undefined
     }
     const block = sealedOf(decoded(reply, decodeHeader))
+    const { tip } = walk
+    if (block === undefined || tip === undefined) return undefined
+    const walked = walk.hashAt(block.number)
+    if (walked === undefined && block.number < tip.number) {
+      claimed[tag] = block.number
+      if (typeof before !== 'number') return undefined
+      raise(tag, Math.min(before, block.number))
+    } else if (walked === block.hash) raise(tag, block.number)
+    else return undefined
+    return 1_000 * (tip.timestamp - block.timestamp)
+  }
+
+  function raise(tag: Tag, number: number): void {
     const known = seen[tag]
-    if (block === undefined || (typeof known === 'number' && block.number <= known)) return true
-    if (!isOurs(block, shown)) return false
-    seen[tag] = block.number
-    return true
+    if (typeof known !== 'number' || number > known) seen[tag] = number
   }
 
   /** From the lowest of these blocks on, the chain has changed: a tag's block in that range has left. */
@@ -66,61 +78,58 @@ export function createTags(
     }
   }
 
-  function isDue(tag: Tag, head: number): boolean {
-    const want = wanted(tag)
-    const before = heads.get(tag)
-    return want === 'now' || (want === 'sometime' && (before === undefined || head - before >= SELDOM_HEADS))
-  }
-
-  function askAgain(): void {
-    heads.clear()
-    askedAt = -1
-    notBeforeMs = 0
-  }
-
-  function isOurs({ number, hash }: SealedBlock, shown: boolean): boolean {
-    const walked = walk.hashAt(number)
-    return walked === undefined ? shown && number < (walk.tip?.number ?? 0) : walked === hash
+  function isDue(): boolean {
+    const want = wanted()
+    if (want === 'never') return false
+    if (answeredAt === undefined) return true
+    const isUnconfirmed = TAGS.some((tag) => claimed[tag] !== undefined && seen[tag] === undefined)
+    const least = { now: pauseMs, sometime: SOMETIME_MS, seldom: SELDOM_MS }[want]
+    const atSameHead = answeredAt.head === walk.tip?.hash ? SOMETIME_MS : 0
+    const restMs = isUnconfirmed ? LEAST_MS : Math.max(least, atSameHead)
+    return clock.now() - answeredAt.ms >= restMs
   }
 
   return {
     get: (tag: Tag) => seen[tag],
-    parts(head: number): Part[] {
+    parts(): Part[] {
       answers.clear()
-      if (head === askedAt || clock.now() < notBeforeMs) return []
-      const names = TAGS.filter((tag) => seen[tag] !== 'absent' && isDue(tag, head))
-      for (const tag of names) heads.set(tag, head)
-      if (names.length > 0) {
-        askedAt = head
-        notBeforeMs = clock.now() + REST_MS
-      }
-      return names.map((tag) => ({
+      if (!isDue()) return []
+      return TAGS.map((tag) => ({
         call: headerCall(tag),
         take: (reply) => void answers.set(tag, reply),
       }))
     },
-    /**
-     * Handles the answers that came with a head. If the head did not join our chain, the tags may belong to
-     * another chain. `shown`: the endpoint proved that it is on our chain. Returns false if it has to prove
-     * that.
-     */
-    answered(moved: Advance | undefined, shown: boolean): boolean {
+    /** Handles the answers that came with a head. If the head did not join our chain, they prove nothing. */
+    answered(moved: Advance | undefined): void {
       if (moved) forget(moved)
-      const taken = moved ? [...answers].map(([tag, reply]) => take(tag, reply, shown)) : []
-      const believed = !taken.includes(false)
-      if (!moved || !believed) askAgain()
-      return believed
+      if (answers.size === 0 || !moved) return
+      answeredAt = { ms: clock.now(), head: walk.tip?.hash }
+      const lagsMs = [...answers].flatMap(([tag, reply]) => take(tag, reply) ?? [])
+      const nextMs = lagsMs.length > 0 ? Math.min(...lagsMs) / 2 : 2 * pauseMs
+      pauseMs = Math.min(SOMETIME_MS, Math.max(LEAST_MS, nextMs))
     },
     /** Another endpoint is read: the absence of a tag at the former endpoint does not apply to it. */
     elsewhere(): void {
-      askAgain()
-      for (const tag of TAGS) if (seen[tag] === 'absent') delete seen[tag]
+      answeredAt = undefined
+      pauseMs = LEAST_MS
+      for (const tag of TAGS) {
+        delete claimed[tag]
+        if (seen[tag] === 'absent') delete seen[tag]
+      }
     },
   }
 }
 
-// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one.
-// On a chain without a consensus client that is for ever. Other nodes reject the word as a parameter.
-function isMissing(failure: Extract<RpcFailure, { kind: 'rpc' }>): boolean {
-  return /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
+/**
+ * The node itself reports that it has no such block; a lost request shows nothing. geth answers "safe block
+ * not found" and "finalized block not found" (eth/api_backend.go) until it has one, which on a chain without a
+ * consensus client is for ever. Other nodes answer `null`, or reject the word as a parameter.
+ */
+function isMissing(reply: RpcReply): boolean {
+  if (reply.ok) return reply.result === null
+  const { failure } = reply
+  return (
+    failure.kind === 'rpc' &&
+    /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
+  )
 }

@@ -14,8 +14,6 @@ export type TickOptions = {
   readonly clock: Clock
   /** The endpoint that is read now. The results of a tick are dropped if this changes during the tick. */
   readonly port: () => Port
-  /** Set if the chain is identified: see `ChainReaderOptions`. */
-  readonly identity?: object
   /** Reports whether a tick brought a head. `tookMs`: the time until its answer was there. */
   readonly onTick?: (brought: boolean, tookMs: number) => void
   /**
@@ -49,8 +47,7 @@ type Answer = {
   readonly reports: ((head: number) => void)[]
 }
 
-/** When a tick was sent, and whether the endpoint proved in it that it is on our chain. */
-type Sent = { readonly port: Port; readonly askedAtMs: number; readonly shown: boolean }
+type Sent = { readonly port: Port; readonly askedAtMs: number }
 
 type TickParts = {
   readonly options: TickOptions
@@ -80,11 +77,12 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     pacing.onTickStart()
     const answer: Answer = { latest: undefined, pending: undefined, reports: [] }
     const wants = options.pending()
-    const trusted = failures === 0 && !doubted
+    const ofChain = chain.parts(failures === 0 && doubted)
+    const trusted = failures === 0 && !doubted && !ofChain.needProof
     const parts = [
       ...blockParts(answer, wants.block),
       ...counting.parts(wants.count, answer.reports),
-      ...chain.parts(failures === 0 && doubted),
+      ...ofChain.parts,
     ]
     const calls = parts.map((part) => part.call)
     const replies = await reader.ask(port, calls, trusted)
@@ -97,8 +95,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
       if (answer.pending && answer.pending !== 'refused') pacing.onPendingBlock(answer.pending)
       if (answer.latest === undefined) failed(replies)
       else {
-        const shown = !trusted || options.identity === undefined
-        await report(loop, answer.latest, answer, { port, askedAtMs, shown })
+        await report(loop, answer.latest, answer, { port, askedAtMs })
       }
     }
     options.onTick?.(failures === 0, clock.now() - askedAtMs)
@@ -108,7 +105,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     loop: LoopState,
     latest: SealedBlock,
     { pending, reports }: Answer,
-    { port, askedAtMs, shown }: Sent,
+    { port, askedAtMs }: Sent,
   ): Promise<void> {
     failures = 0
     tickedAt = momentOf(clock)
@@ -117,8 +114,9 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     const known = chain.tip !== undefined
     const moved = await chain.advance(latest, reader.fetchFrom(port))
     if (loop.stopped) return
-    if (!chain.advanced(moved, shown)) doubted = true
+    chain.advanced(moved)
     if (moved !== undefined) {
+      chain.arrivals.left(moved.left)
       await followers.moved(moved)
       if (loop.stopped) return
       chain.arrivals.came(moved.came, known && !moved.jumped)

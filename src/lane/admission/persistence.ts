@@ -117,7 +117,7 @@ export function createPersistence(parts: {
     // The stage was updated meanwhile, and is newer than this delayed answer.
     if (transaction.stage !== 'queued') return
     refresh(transaction, stored)
-    if (!hasEnded(stored.stage)) return
+    if (!hasEnded(stored.stage)) return session.foundSealed?.(transaction)
     rejections.forget(transaction)
     settleEnd(transaction)
   }

@@ -1,8 +1,9 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
+import { walkedBlocks } from '../../chain/blocks/chainWalk.js'
 import { readBlock } from '../../chain/blocks/evidenceReads.js'
+import type { SealedBlock } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import type { TxlaneError } from '../../errors/base.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
@@ -11,9 +12,9 @@ import { reportError } from '../../platform/reportError.js'
 import { headerCall } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
-import { moveTo } from '../transaction/changes.js'
-import type { Transaction, WallClock } from '../transaction/transaction.js'
-import { rejectWaitersFor } from '../transaction/waiters.js'
+import type { Store } from '../../types/store.js'
+import { createHorizon, type DeclaredFinality, deepUpTo, settledUpTo } from './depths.js'
+import type { FinalityIndex } from './finalityIndex.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
@@ -25,7 +26,9 @@ export type FinalityContext = {
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
+  readonly store: Pick<Store, 'durable'>
   readonly lossDepth: 'child' | 'safe' | number
+  readonly finality: DeclaredFinality | undefined
   readonly signatures: Signatures
   readonly closing: AbortSignal
   readonly closed: boolean
@@ -44,21 +47,29 @@ type FinalityParts = {
 export type Finality = {
   advance(head: number): Promise<void>
   /** A block joined the chain. */
-  joined(block: BlockRef): void
+  joined(block: SealedBlock): void
   /** A block left the chain. */
   left(block: BlockRef): void
-  /** A verdict waits for the second reading of a witness. */
+  /** A verdict waits for the second reading of a witness, or for time. */
   readonly wanted: boolean
+  /** A transaction or a record in the store waits for finality. */
+  readonly isOpen: boolean
 }
 
 export function createFinality({ context, unverifiedNonces, finalityIndex }: FinalityParts): Finality {
   const { lane, endpointPool, clock } = context
   const { book } = lane
   const { tracker, turns } = endpointPool
-  const spots = createSpotCheck(context, (nonce, block, isOnChain) => {
+  const spots = createSpotCheck(context, (nonce, block, shown) => {
+    const isOnChain = shown.hash === block.hash
+    if (isOnChain) horizon.joined({ number: block.number, timestamp: shown.timestamp })
     if (isOnChain || reorgedOut(nonce, block) === false) unverifiedNonces.delete(nonce)
   })
   const witnesses = createWitnessCheck(context)
+  const horizon = createHorizon(context)
+  const records = createWrittenOffRecords(context)
+  // A block is deep enough, and has to stand for longer.
+  let isRipening = false
   const deepReorgs = createDeepReorgs(context)
 
   /**
@@ -88,7 +99,7 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
     const slot = book.get(nonce)
     const isSettled = slot?.state === 'used' && slot.settled
     const head = tracker.head?.number ?? -1
-    if (isSettled && block.number <= head && block.number > settledUpTo(context, head)) return undefined
+    if (isSettled && block.number <= head && block.number > deepUpTo(context, head)) return undefined
     deepReorgs.left(nonce, block)
     return false
   }
@@ -97,54 +108,43 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
     async advance(head) {
       for (const nonce of unverifiedNonces)
         if (isCanonical(nonce) !== undefined) unverifiedNonces.delete(nonce)
-      await turns.each(book.dueForVerdict(settledUpTo(context, head)), (nonce) => {
+      const settled = settledUpTo(context, head)
+      await turns.each(book.dueForVerdict(settled), (nonce) => {
         if (isCanonical(nonce) === true && witnesses.confirmed(nonce))
           lane.apply(nonce, { type: 'lossDepth' })
       })
-      const horizon = finalUpTo(context, head)
+      const due = book.dueForVerdict(deepUpTo(context, head))
+      isRipening = due.length > book.dueForVerdict(settled).length
+      const final = horizon.upTo(head)
       const isWalked = (nonce: number) => !unverifiedNonces.has(nonce)
-      finalityIndex.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, isWalked, clock)
-      await turns.each(book.dueForHorizon(horizon), (nonce) => {
-        if (!unverifiedNonces.has(nonce)) lane.apply(nonce, { type: 'horizon' })
+      finalityIndex.advance(tracker.tag('safe'), final, isWalked, clock)
+      await turns.each(book.dueForHorizon(final), (nonce) => {
+        if (isWalked(nonce)) lane.apply(nonce, { type: 'horizon' })
       })
+      // A block below the walked history cannot be seen to leave: the store alone keeps what it holds.
+      const below = head - walkedBlocks(context.limits.reorgHorizon)
+      await turns.each(book.dueForHorizon(below), (nonce) => {
+        if (isWalked(nonce)) records.writeOff(nonce, below)
+      })
+      finalityIndex.writeOff(below, isWalked)
+      records.prune(final)
     },
-    joined: deepReorgs.came,
+    joined(block) {
+      horizon.joined(block)
+      deepReorgs.came(block)
+    },
     left(block) {
+      horizon.left(block)
       for (const nonce of book.usedIn(block.hash))
         if (reorgedOut(nonce, block) === undefined) unverifiedNonces.add(nonce)
     },
     get wanted() {
-      return witnesses.wanted
+      return witnesses.wanted || isRipening
+    },
+    get isOpen() {
+      return finalityIndex.size > 0 || records.size > 0
     },
   }
-}
-
-type DepthContext = {
-  readonly endpointPool: Pick<EndpointPool, 'tracker'>
-  readonly limits: Limits
-  readonly lossDepth: 'child' | 'safe' | number
-}
-/** Depth at which a block proves an end if the chain was configured to have a `safe` tag and has none. */
-const DEPTH_WITHOUT_SAFE = 12
-
-/**
- * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while no such block is
- * known. If the chain is at rest and no child block will come, elapsed time replaces depth.
- */
-export function settledUpTo(context: DepthContext, head: number): number {
-  const { lossDepth, endpointPool } = context
-  if (endpointPool.tracker.isAtRest) return head
-  if (lossDepth === 'child') return head - 1
-  if (lossDepth !== 'safe') return head - lossDepth
-  const safe = endpointPool.tracker.tag('safe')
-  return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1
-}
-
-/** The block number beyond every reorg: the `finalized` tag if it advances, otherwise a number of blocks. */
-export function finalUpTo(context: DepthContext, head: number): number {
-  const finalized = context.endpointPool.tracker.tag('finalized')
-  const byDepth = head - context.limits.reorgHorizon
-  return typeof finalized === 'number' ? Math.max(finalized, byDepth) : byDepth
 }
 
 /**
@@ -192,11 +192,14 @@ type SpotCheck = {
   ask(nonce: number, block: BlockRef): void
 }
 
+/** The block that an endpoint shows at the number. */
+type Shown = { readonly hash: Hash; readonly timestamp: number }
+
 const AT_ONCE = 32
 
 function createSpotCheck(
   context: FinalityContext,
-  answer: (nonce: number, block: BlockRef, stands: boolean) => void,
+  answer: (nonce: number, block: BlockRef, shown: Shown) => void,
 ): SpotCheck {
   const { endpointPool, limits } = context
   const asked = new Map<number, BlockRef>()
@@ -211,7 +214,7 @@ function createSpotCheck(
       for (const [index, [nonce, block]] of some.entries()) {
         const found = readBlock(replies[index])
         // Without an answer nothing is reported; the caller asks again.
-        if (found?.hash) answer(nonce, block, found.hash === block.hash)
+        if (found?.hash) answer(nonce, block, { hash: found.hash, timestamp: found.timestamp })
       }
     } finally {
       for (const [nonce] of some) asked.delete(nonce)
@@ -234,77 +237,43 @@ function createSpotCheck(
   }
 }
 
-/** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
-export type FinalityIndex = {
-  add(transaction: Transaction): void
-  /** The transaction's block left the chain. */
-  remove(transaction: Transaction): void
-  advance(
-    safe: number | 'absent' | undefined,
-    finalized: number | 'absent' | undefined,
-    horizon: number,
-    /**
-     * Whether the block that used a nonce is known to be canonical. A transaction in any other block waits.
-     */
-    stands: (nonce: number) => boolean,
-    clock: WallClock,
-  ): void
-  /** Rejects the callers that wait for a tag which the endpoint does not have. */
-  refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
+/** The nonces whose slots were pruned before their blocks became final, so that the store keeps their records. */
+type WrittenOffRecords = {
+  /** Prunes the slot. A record without a block counts as in block `below`. */
+  writeOff(nonce: number, below: number): void
+  /** The blocks up to this one are final. */
+  prune(final: number): void
   readonly size: number
 }
 
-export function createFinalityIndex(done: (transaction: Transaction) => void): FinalityIndex {
-  const byBlock = new Map<number, Set<Transaction>>()
-  let size = 0
-
-  function passed(limit: number | 'absent' | undefined): [number, Set<Transaction>][] {
-    return typeof limit === 'number' ? [...byBlock].filter(([number]) => number <= limit) : []
-  }
+function createWrittenOffRecords({
+  lane,
+  store,
+}: Pick<FinalityContext, 'lane' | 'store'>): WrittenOffRecords {
+  const { book, journal } = lane
+  const byBlock = new Map<number, number[]>()
+  // A durable store may have to bring the bytes back in a later process; a memory store has none.
+  const record = store.durable ? 'unchanged' : 'compact'
 
   return {
-    add(transaction) {
-      const number = transaction.walkedBlock?.number
-      if (number === undefined) return
-      const found = byBlock.get(number) ?? new Set()
-      byBlock.set(number, found)
-      if (!found.has(transaction)) size++
-      found.add(transaction)
+    writeOff(nonce, below) {
+      const slot = book.get(nonce)
+      const at = (slot?.state === 'used' ? slot.at?.number : undefined) ?? below
+      lane.apply(nonce, { type: 'horizon', record })
+      const nonces = byBlock.get(at)
+      if (nonces) nonces.push(nonce)
+      else byBlock.set(at, [nonce])
     },
-    remove(transaction) {
-      const number = transaction.walkedBlock?.number ?? -1
-      const found = byBlock.get(number)
-      if (found?.delete(transaction)) size--
-      if (found?.size === 0) byBlock.delete(number)
-    },
-    advance(safe, finalized, horizon, stands, clock) {
-      const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
-      for (const [, transactions] of passed(safe)) {
-        for (const transaction of transactions)
-          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
-      }
-      // Nothing is tracked beyond the horizon, whether the chain has a `finalized` tag or not.
-      const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
-      for (const [number, transactions] of passed(limit)) {
-        for (const transaction of [...transactions].filter(sure)) {
-          transactions.delete(transaction)
-          size--
-          moveTo(transaction, 'finalized', clock)
-          done(transaction)
-        }
-        if (transactions.size === 0) byBlock.delete(number)
-      }
-    },
-    refuse(tag, error) {
-      for (const transactions of byBlock.values()) {
-        for (const transaction of transactions) {
-          if (transaction.waiters?.some(({ stage }) => stage === tag))
-            rejectWaitersFor(transaction, tag, error(transaction))
-        }
+    prune(final) {
+      for (const [number, nonces] of byBlock) {
+        if (number > final) continue
+        byBlock.delete(number)
+        for (const nonce of nonces) book.pruneRecord(nonce)
+        journal.touch()
       }
     },
     get size() {
-      return size
+      return byBlock.size
     },
   }
 }

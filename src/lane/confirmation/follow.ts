@@ -10,7 +10,8 @@ import type { LaneSession } from '../session/laneSession.js'
 import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
 import { tagError } from '../transaction/txError.js'
-import { createFinality, type Finality, type FinalityContext, type FinalityIndex } from './finality.js'
+import { createFinality, type Finality, type FinalityContext } from './finality.js'
+import type { FinalityIndex } from './finalityIndex.js'
 import type { NonceRegression } from './nonceRegression.js'
 import type { NonceUsage } from './nonceUsage.js'
 import { createPendingBlocks, createRefreshes } from './pendingBlocks.js'
@@ -62,6 +63,8 @@ export function createFollower(options: FollowOptions): Follower {
   const { book } = lane
   const { tracker } = endpointPool
   const finality = createFinality({ context, unverifiedNonces, finalityIndex })
+  // The tags may move, or be read, while no block comes.
+  let appliedTags = ''
   const pendingBlocks = createPendingBlocks({ lane, endpointPool })
   const refreshes = createRefreshes(context, broadcaster)
   const silence = createRepeats<{ readonly endpoint: string; readonly why: string }>({
@@ -87,13 +90,11 @@ export function createFollower(options: FollowOptions): Follower {
   return {
     address: lane.key.address,
     pace: () => paceOf(options, finality),
-    tags: () => {
-      const safe = waiting.waitsFor('safe') || (context.lossDepth === 'safe' && book.unfinished > 0)
-      const finalized = book.unfinished > 0 ? 'sometime' : 'never'
-      return {
-        safe: safe ? 'now' : 'never',
-        finalized: waiting.waitsFor('finalized') ? 'now' : finalized,
-      }
+    tags() {
+      if (waiting.waitsFor('safe') || waiting.waitsFor('finalized')) return 'now'
+      if (context.lossDepth === 'safe' && book.unfinished > 0) return 'now'
+      if (finality.isOpen || book.get(book.floor - 1)?.state === 'used') return 'sometime'
+      return book.unfinished > 0 ? 'seldom' : 'never'
     },
     wantsBalance: () => funds.wanted,
     wantsPending: () => seeding.wantsPending,
@@ -131,11 +132,14 @@ export function createFollower(options: FollowOptions): Follower {
     balance: funds.balance,
     async ticked(newHead, look) {
       const head = tracker.head?.number
-      if ((newHead || finality.wanted || tracker.isAtRest) && head !== undefined) await finality.advance(head)
+      const tags = `${tracker.tag('safe')} ${tracker.tag('finalized')}`
+      const isNews = newHead || tags !== appliedTags || finality.wanted || tracker.isAtRest
+      appliedTags = tags
+      if (isNews && head !== undefined) await finality.advance(head)
       // The lane may have been closed or lost meanwhile.
       if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {
-        if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
+        if (waiting.waitsFor(tag) && waiting.isUnsupported(tag))
           finalityIndex.refuse(tag, (transaction) => tagError(transaction, tag))
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
@@ -153,14 +157,14 @@ export function createFollower(options: FollowOptions): Follower {
 }
 
 /** How often the poller should poll for this lane. */
-function paceOf(options: FollowOptions, finality: Pick<Finality, 'wanted'>): Pace {
-  const { context, funds, seeding, usage, regression, finalityIndex } = options
+function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'wanted'>): Pace {
+  const { context, funds, seeding, usage, regression } = options
   const { book } = context.lane
   const open = book.coveredTo < book.cursor || context.session.waits > 0 || options.waiting() > 0
   const isLooking = usage.wanted || regression.wanted || finality.wanted
   if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
   if (open) return countsBetweenBlocks(context) ? 'cadence' : 'head'
-  const isWatching = usage.isOpen || finalityIndex.size > 0 || seeding.isDoubted
+  const isWatching = usage.isOpen || finality.isOpen || seeding.isDoubted
   return book.unfinished > 0 || isWatching ? 'block' : 'idle'
 }
 

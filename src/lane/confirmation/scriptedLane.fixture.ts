@@ -125,6 +125,7 @@ export function scriptedLane(options: {
         wake: () => void lane.woken++,
         reach: (number: number) => lane.reached.push(number) > 0,
         tag: () => undefined,
+        stoodUpTo: Number.POSITIVE_INFINITY,
       },
     },
     store: {

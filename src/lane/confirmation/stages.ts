@@ -27,7 +27,7 @@ import { toStored } from '../transaction/stored.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { emitStage } from '../transaction/transactionEvents.js'
 import { notifyReached } from '../transaction/waiters.js'
-import type { FinalityIndex } from './finality.js'
+import type { FinalityIndex } from './finalityIndex.js'
 
 type StagesContext = {
   readonly lane: Lane

@@ -1,11 +1,11 @@
-import type { LocalAccount } from 'viem'
+import type { Chain, LocalAccount } from 'viem'
 import { createLane, type Lane } from '../../allocator/lane.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { type Clock, type Random, stoppableClock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import { type Signatures, signatures } from '../../rpc/signatures.js'
-import type { HoldReason, Limits, Logger, Tx } from '../../types/index.js'
+import type { HoldReason, LaneOptions, Limits, Logger, Tx } from '../../types/index.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
 import type { Admission } from '../admission/admission.js'
 import type { Seed } from '../confirmation/seeding.js'
@@ -35,6 +35,7 @@ export type LaneContext = {
   readonly errors: Repeats<Error>
   readonly fees: FeeOracle
   readonly lossDepth: 'child' | 'safe' | number
+  readonly finality: LaneOptions<Chain>['finality']
   readonly broadcast: 'first' | 'all'
   /** Undefined for a lane that only hands out nonces: it promises P1 and P2, not P3. */
   signer: LocalAccount | undefined
@@ -114,6 +115,7 @@ function createContext(
     errors: session.errors,
     fees: ahead.fees,
     lossDepth: options.lossDepth,
+    finality: options.finality,
     broadcast: options.broadcast,
     signer: options.signer,
     signatures: environment.signatures ?? signatures,

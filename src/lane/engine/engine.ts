@@ -84,12 +84,14 @@ type EngineParts = {
 function startEngine(
   { context, background, commands: done, broken }: Core,
   { session, endpointPool, arrived }: EngineOptions,
-  { budget, broadcaster }: Sending,
+  { budget, broadcaster, finalityIndex }: Sending,
   { intake, externalNonces, nonceAssigner }: Admitting,
   { follower, operations, commands, drains, inbox }: EngineParts,
 ): () => void {
   session.operations = operations
   session.receipt = budget.receipt
+  session.awaited = finalityIndex.awaited
+  session.foundSealed = finalityIndex.adopt
   session.left = (transaction) => {
     intake.left(transaction)
     drains.check()

@@ -41,6 +41,7 @@ export type EngineOptions = {
   readonly ahead: Ahead
   readonly spentBefore: readonly SpentBefore[]
   readonly lossDepth: LaneContext['lossDepth']
+  readonly finality: LaneContext['finality']
   readonly broadcast: 'first' | 'all'
   readonly simulate: boolean
   readonly gasMultiplier: number

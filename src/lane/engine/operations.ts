@@ -80,11 +80,11 @@ export function createLeaderOperations(parts: {
     waitingFor: parts.waitingFor,
     keep(transaction) {
       const isOwn = transaction.lane.address === lane.key.address
-      // A transaction that was removed from memory was written for the last time when it became final.
-      const isFinal = transaction.stage === 'finalized'
-      if (!isOwn || !(isFinal || context.transactions.get(transaction.id) === transaction)) return
+      // A settled transaction may have been removed from memory, so that no later write takes it along.
+      const { settled } = transaction
+      if (!isOwn || !(settled || context.transactions.get(transaction.id) === transaction)) return
       context.changed.add(transaction)
-      if (isFinal) lane.journal.touch()
+      if (settled) lane.journal.touch()
     },
     raw: ({ nonce, hash }) =>
       nonce === undefined

@@ -7,13 +7,14 @@ import { createPoolRebalancer } from '../admission/poolRebalancer.js'
 import { createPreparer } from '../admission/prepare.js'
 import { createBroadcaster } from '../broadcast/broadcast.js'
 import { createCodeWatch } from '../confirmation/codeWatch.js'
-import { createFinalityIndex } from '../confirmation/finality.js'
+import { createFinalityIndex } from '../confirmation/finalityIndex.js'
 import { createFollower } from '../confirmation/follow.js'
 import { createNonceRegression } from '../confirmation/nonceRegression.js'
 import { createNonceUsage } from '../confirmation/nonceUsage.js'
 import { createRepair } from '../confirmation/repair.js'
 import { createSeeding } from '../confirmation/seeding.js'
 import { createStages } from '../confirmation/stages.js'
+import { createStoredFinality } from '../confirmation/storedFinality.js'
 import { createGroupBounds } from '../queue/groups.js'
 import { createOrder, createRequeue } from '../queue/order.js'
 import { attemptCostBound } from '../signing/cost.js'
@@ -56,7 +57,12 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
   })
   const { sequences } = dependencies
   const barrier = createAuthorizationBarrier(context)
-  const finalityIndex = createFinalityIndex((transaction) => stages.finalized(transaction))
+  const finalityIndex = createFinalityIndex({
+    done: (transaction) => stages.finalized(transaction),
+    doneInStore: createStoredFinality(context, (transaction) => stages.finalized(transaction)),
+    forget: signals.forgotten,
+    recall: (transaction) => void context.transactions.set(transaction.id, transaction),
+  })
   const stages = createStages(context, finalityIndex, signals.forgotten)
   const signing = createSigning(context, {
     estimator,

@@ -77,21 +77,22 @@ export function createLeaderWorker(
   const { context, lane, closing } = core
   const { fees, transactions } = context
   const { tracker } = endpointPool
-  const { bounds, broadcaster, code, funds, seeding } = sending
+  const { bounds, broadcaster, code, finalityIndex, funds, seeding } = sending
   const { intake } = admitting
 
   return {
     add: intake.add,
     findLive(by) {
-      if ('id' in by) return transactions.get(by.id)
+      if ('id' in by) return transactions.get(by.id) ?? finalityIndex.live(by.id)
       const nonce = lane.book.nonceOf(by.hash)
       const slot = nonce === undefined ? undefined : lane.book.get(nonce)
       const attempt = slot?.attempts.find(({ hash }) => hash === by.hash)
       return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
     },
-    // It is in the store, and the inbox admits it with the next arrivals.
+    // If it is queued, it is in the store, and the inbox admits it with the next arrivals.
     trackFromStore(transaction) {
       if (transaction.stage === 'queued') intake.trackFromStore(transaction)
+      else finalityIndex.adopt(transaction)
     },
     async prefetchFees() {
       await raceAbort(Promise.all([fees.market(), seeding.settled()]), [session.closing]).catch(() => {})

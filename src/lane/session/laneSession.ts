@@ -7,7 +7,7 @@ import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfError, type Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import { isReplaced } from '../../store/replaced.js'
-import type { FeePolicy, Limits, Tx } from '../../types/index.js'
+import type { FeePolicy, LaneOptions, Limits, Tx } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import type { GroupCounts } from '../queue/groups.js'
@@ -67,6 +67,10 @@ export type LaneSession = {
   /** Aborted by `close`: from then on this process neither works the lane nor waits for it. */
   readonly closing: AbortSignal
   close(): void
+  /** Called when a caller waits for a stage of the transaction. Set by the worker of the lane. */
+  awaited: ((transaction: Transaction) => void) | undefined
+  /** Called when a caller's id turned out to be that of a sealed transaction. Set by the worker of the lane. */
+  foundSealed: ((transaction: Transaction) => void) | undefined
   /** Called with each valid receipt that was read. Set by the worker of the lane. */
   receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** The lane must not reserve nonces in this process. */
@@ -117,6 +121,7 @@ export function createLaneSession(options: {
   readonly endpointPool: Pick<EndpointPool, 'chain' | 'reader' | 'receipts' | 'tracker'>
   readonly clock: Clock
   readonly fees: FeePolicy<Chain> | undefined
+  readonly finality: LaneOptions<Chain>['finality']
   /** The clock for timers that must not keep the process alive. */
   readonly background: Clock
   readonly limits: Pick<Limits, 'receiptPatienceMs' | 'readTimeoutMs'>
@@ -166,10 +171,12 @@ export function createLaneSession(options: {
     waiting: createWaiting({
       endpointPool,
       clock,
+      declaresFinality: options.finality !== undefined,
       receiptPatienceMs: limits.receiptPatienceMs,
       readTimeoutMs: limits.readTimeoutMs,
       closing,
       waits: { begin, end },
+      awaited: (transaction) => session.awaited?.(transaction),
       txOf,
       reverted: (transaction) => events.emit('reverted', { tx: txOf(transaction) }),
       receipt: (receipt) => session.receipt?.(receipt),
@@ -214,6 +221,8 @@ export function createLaneSession(options: {
     rebalancing: undefined,
     closing,
     close: () => closer.abort(closedLaneError()),
+    awaited: undefined,
+    foundSealed: undefined,
     receipt: undefined,
     paused: false,
     operations: undefined,

@@ -63,7 +63,7 @@ export function revertedError(transaction: Transaction): TxlaneError {
 
 /** The endpoint reported that it does not have the tag. */
 export function tagError(transaction: Transaction, stage: 'safe' | 'finalized'): TxlaneError {
-  const message = `The endpoint has no ${stage} tag: wait for 'sealed' and count blocks.`
+  const message = `The endpoint has no ${stage} tag. Wait for 'sealed', or declare the option finality.`
   return txError(transaction, 'UNSUPPORTED', fateNow(transaction), message)
 }
 

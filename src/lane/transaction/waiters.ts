@@ -72,6 +72,8 @@ type StageWaitsParts = {
   readonly closing: AbortSignal
   /** A caller waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
+  /** A caller waits for a stage that the transaction has not reached. */
+  readonly awaited: (transaction: Transaction) => void
   readonly txOf: (transaction: Transaction) => Tx
 }
 
@@ -88,7 +90,7 @@ type StageWaits = {
   waitsFor(stage: WaitStage): boolean
 }
 
-export function createStageWaits({ clock, closing, waits, txOf }: StageWaitsParts): StageWaits {
+export function createStageWaits({ clock, closing, waits, awaited, txOf }: StageWaitsParts): StageWaits {
   /** Number of callers that wait for each stage. */
   const counts = new Map<Waiter['stage'], number>()
 
@@ -110,6 +112,7 @@ export function createStageWaits({ clock, closing, waits, txOf }: StageWaitsPart
       waits.begin()
       counts.set(stage, (counts.get(stage) ?? 0) + 1)
       addWaiter(transaction, waiter)
+      awaited(transaction)
       return waiter
     }
     return undefined

@@ -26,18 +26,24 @@ export type Waiting = {
   within<T>(transaction: Transaction, options: CancelOptions, work: () => Promise<T>): Promise<T>
   /** A caller waits for this stage. The cost does not depend on the number of transactions. */
   waitsFor(stage: WaitStage): boolean
+  /** The endpoint has no such tag, and the caller declared no finality. */
+  isUnsupported(stage: WaitStage): boolean
 }
 
 type WaitingParts = LandedReceiptsParts & {
+  /** The caller gave the option `finality`. */
+  readonly declaresFinality: boolean
   /** A caller waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
+  /** A caller waits for a stage that the transaction has not reached. */
+  readonly awaited: (transaction: Transaction) => void
   readonly txOf: (transaction: Transaction) => Tx
 }
 
 /** Waits continue if the lane moves to another lease owner, so nothing here depends on the owner. */
 export function createWaiting(parts: WaitingParts): Waiting {
-  const { endpointPool, clock, closing, waits, txOf } = parts
-  const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, txOf })
+  const { endpointPool, clock, closing, waits, awaited, txOf } = parts
+  const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, awaited, txOf })
   const receipts = createLandedReceipts(parts)
 
   async function land(
@@ -60,16 +66,16 @@ export function createWaiting(parts: WaitingParts): Waiting {
     }
   }
 
-  function checkTag(transaction: Transaction, stage: WaitStage): void {
-    const isTag = stage === 'safe' || stage === 'finalized'
-    if (isTag && endpointPool.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
+  function isUnsupported(stage: WaitStage): stage is 'safe' | 'finalized' {
+    if (stage !== 'safe' && stage !== 'finalized') return false
+    return !parts.declaresFinality && endpointPool.tracker.tag(stage) === 'absent'
   }
 
   return {
     wait<stage extends WaitStage>(transaction: Transaction, stage: stage, options: WaitOptions) {
       const missing = () => receipts.missing(transaction)
       return interruptible({ clock, transaction, options, missing }, async (interrupted) => {
-        checkTag(transaction, stage)
+        if (isUnsupported(stage)) throw tagError(transaction, stage)
         const landed = await land(transaction, stage, interrupted)
         if (options.throwOnRevert && landed.status === 'reverted') {
           // A block that is being built has no state on which the transaction could be replayed.
@@ -93,6 +99,7 @@ export function createWaiting(parts: WaitingParts): Waiting {
       )
     },
     waitsFor,
+    isUnsupported,
   }
 }
 

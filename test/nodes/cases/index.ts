@@ -12,6 +12,7 @@ import { refusedCases } from './refused.js'
 import { reserved } from './reserved.js'
 import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
+import { stages } from './stages.js'
 
 /** The suite: every client runs all cases. */
 export const cases: readonly NodeCase[] = [
@@ -31,5 +32,6 @@ export const cases: readonly NodeCase[] = [
   foreign,
   ...restarts,
   rewound,
+  stages,
   ...poolModel,
 ]

@@ -22,6 +22,12 @@ const { json, ...options } = new Command('npm run soak:retention --')
       .default(1_000)
       .argParser(whole(1, 1e9)),
   )
+  .addOption(
+    new Option(
+      '--finality-minutes <n>',
+      'virtual time: a block is final after this many minutes, and holds 50 transactions each 200 ms',
+    ).argParser(whole(1, 600)),
+  )
   .option('--json', 'one JSON object on standard output in place of the summary', false)
   .allowExcessArguments(false)
   .parse()

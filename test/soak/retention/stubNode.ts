@@ -6,12 +6,14 @@ import { decodeTransaction } from '../../sim/transaction.js'
 /**
  * A node in this process that keeps almost nothing, because the measurement is about the data that a million
  * transactions leave in the sender, not in a chain. One account, `pending` counts the pool, blocks are final
- * soon.
+ * soon, or after the given time.
  */
 export type StubNode = {
   readonly port: Port
   /** The number of nonces used in sealed blocks. */
   readonly count: number
+  /** The number of nonces used in sealed blocks that are not final. */
+  readonly unfinal: number
   /** The number of executions of the transaction with this number, which is also its value. */
   executed(number: number): number
   stop(): void
@@ -23,21 +25,37 @@ type Block = {
   readonly number: number
   readonly hash: Hash
   readonly transactions: readonly Hash[]
+  /** The number of nonces used up to this block. */
+  readonly count?: number
   readonly wire: Readonly<Record<string, unknown>>
 }
 type Pooled = { readonly hash: Hash; readonly number: number }
 
 const BLOCK_MS = 200
-const BLOCK_TRANSACTIONS = 4_096
-// The sender reads back as far as `finalized` and a few blocks more.
-const BLOCKS_KEPT = 32
+/** If blocks are final soon: the number of blocks below the newest one. */
 const FINAL_DEPTH = 2
+// The sender reads back as far as `finalized` and a few blocks more.
+const BLOCKS_MORE = 30
+/** The transactions of older blocks are dropped. */
+const BODIES_KEPT = 256
+
+export type StubNodeOptions = {
+  readonly transactionsMax: number
+  /** The most transactions of a block. @default 4,096 */
+  readonly blockTransactions?: number | undefined
+  /** Milliseconds until a block is final. @default 400 */
+  readonly finalityMs?: number | undefined
+}
 const ZERO = `0x${'0'.repeat(64)}` as const
 const NOBODY = `0x${'0'.repeat(40)}` as const
 const NO_LOGS = `0x${'0'.repeat(512)}` as const
 const BALANCE: Hex = `0x${(10n ** 30n).toString(16)}`
 
-export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
+export function startStubNode(
+  clock: Clock,
+  { transactionsMax, blockTransactions = 4_096, finalityMs = FINAL_DEPTH * BLOCK_MS }: StubNodeOptions,
+): StubNode {
+  const finalDepth = Math.ceil(finalityMs / BLOCK_MS)
   const times = new Uint8Array(transactionsMax + 1)
   const pool = new Map<number, Pooled>()
   const genesis = blockOf(0, ZERO, [], clock.wallNow())
@@ -51,24 +69,31 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
 
   function seal(): void {
     const hashes: Hash[] = []
-    for (let next = pool.get(count); next && hashes.length < BLOCK_TRANSACTIONS; next = pool.get(count)) {
+    for (let next = pool.get(count); next && hashes.length < blockTransactions; next = pool.get(count)) {
       pool.delete(count++)
       hashes.push(next.hash)
       times[next.number] = (times[next.number] ?? 0) + 1
     }
     const head = blocks[blocks.length - 1] as Block
-    const block = blockOf(head.number + 1, head.hash, hashes, clock.wallNow())
+    const block = { ...blockOf(head.number + 1, head.hash, hashes, clock.wallNow()), count }
     blocks.push(block)
     for (const hash of hashes) blockOfHash.set(hash, block)
-    if (blocks.length > BLOCKS_KEPT) for (const hash of blocks.shift()!.transactions) blockOfHash.delete(hash)
+    const old = blocks[blocks.length - BODIES_KEPT]
+    if (old) for (const hash of old.transactions) blockOfHash.delete(hash)
+    if (old) blocks[blocks.length - BODIES_KEPT] = withoutBody(old)
+    if (blocks.length > finalDepth + BLOCKS_MORE) drop(blocks.shift()!)
     timer = clock.setTimer(seal, BLOCK_MS)
+  }
+
+  function drop({ transactions }: Block): void {
+    for (const hash of transactions) blockOfHash.delete(hash)
   }
 
   function blockAt(selector: unknown): Block | undefined {
     const head = blocks[blocks.length - 1] as Block
     if (selector === 'latest' || selector === 'pending') return head
     if (selector === 'safe' || selector === 'finalized')
-      return blockNumbered(Math.max(0, head.number - FINAL_DEPTH))
+      return blockNumbered(Math.max(0, head.number - finalDepth))
     return blockNumbered(Number(selector))
   }
 
@@ -135,9 +160,16 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
     get count() {
       return count
     },
+    get unfinal() {
+      return count - (blockAt('finalized')?.count ?? 0)
+    },
     executed: (number) => times[number] ?? 0,
     stop: () => timer(),
   }
+}
+
+function withoutBody(block: Block): Block {
+  return { ...block, transactions: [], wire: { ...block.wire, transactions: [] } }
 }
 
 function ok(result: unknown): RpcReply {
