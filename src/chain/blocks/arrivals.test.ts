@@ -164,3 +164,25 @@ describe('on a chain with another id', () => {
     expect(arrivals.parts()).toHaveLength(1)
   })
 })
+
+describe('a block that has stood for 2 s', () => {
+  test('is not proved by time alone: it does not pass while the next block is overdue', async () => {
+    const { clock, arrivals } = opened(MAINNET)
+    let number = 1
+    const blocks = async (count: number) => {
+      for (const last = number + count; number < last; ) {
+        await clock.advance(200)
+        arrivals.came([blockOf(++number)], true)
+      }
+    }
+    await blocks(5)
+    await clock.advance(60_000)
+    expect(arrivals.stoodUpTo).toBe(-1)
+    await blocks(1)
+    // It came a minute after the others.
+    expect(arrivals.stoodUpTo).toBe(6)
+    await blocks(9)
+    await clock.advance(200)
+    expect(arrivals.stoodUpTo).toBe(7)
+  })
+})

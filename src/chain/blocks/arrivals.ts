@@ -26,7 +26,8 @@ export type Arrivals = {
   /**
    * The highest block that this process has seen on the chain for `STOOD_MS`, without a break; -1 if there is
    * none. Time is measured by arrival: timestamps have whole seconds, which five blocks of a fast chain share,
-   * and a sequencer that catches up dates its blocks back.
+   * and a sequencer that catches up dates its blocks back. It does not pass while the next block is overdue:
+   * an endpoint that stands still may stand on a branch that the chain has left.
    */
   readonly stoodUpTo: number
   /** The calls to send to the endpoint next to the head. */
@@ -76,6 +77,7 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
   let asked: string | undefined
 
   const name = () => client() ?? asked
+  const blockMsMin = () => (gapsMs.length === 0 ? undefined : Math.min(...gapsMs))
   const isSilent = () => headAtMs !== undefined && lookedAtMs - headAtMs >= REST_MS && !madeEmptyBlock
 
   return {
@@ -86,7 +88,7 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       return blockMs
     },
     get blockMsMin() {
-      return gapsMs.length === 0 ? undefined : Math.min(...gapsMs)
+      return blockMsMin()
     },
     get stampedMs() {
       return stampedMs
@@ -95,7 +97,8 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       return isSilent() && (isDevelopmentChain || DEVELOPMENT_NODES.test(name() ?? ''))
     },
     get stoodUpTo() {
-      return ages.oldUpTo(clock.now())
+      const overdueAtMs = (headAtMs ?? Number.NEGATIVE_INFINITY) + (blockMsMin() ?? 0)
+      return ages.oldUpTo(Math.min(clock.now(), overdueAtMs))
     },
     parts() {
       if (!isSilent() || isDevelopmentChain || name() !== undefined) return []
