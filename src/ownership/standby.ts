@@ -101,6 +101,20 @@ export function createStandby(options: StandbyOptions): Standby {
     return standbySnapshot(session, endpointPool, now, remoteLane.holds)
   }
 
+  async function resync(): Promise<void> {
+    const readings = Promise.all([
+      readLaneOn(endpointPool, key.address, limits.readTimeoutMs, true),
+      polling.readNow(),
+    ])
+    let off = () => {}
+    // The next owner in this process reads all of it when it opens the lane.
+    const changed = new Promise<undefined>((resolve) => {
+      off = onAbort(ended, () => resolve(undefined))
+    })
+    const read = await raceAbort(Promise.race([readings, changed]), [session.closing]).finally(off)
+    if (read) effects = shownBy(read[0])
+  }
+
   async function resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void> {
     const stored = await store.find(key, { id })
     if (stored?.verdict !== 'unresolved' || stored.lane.address !== key.address)
@@ -149,9 +163,7 @@ export function createStandby(options: StandbyOptions): Standby {
     health: () =>
       healthOfStandby({ session, endpointPool, limits, more: optionReasons(polling.differences) }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
-    async resync() {
-      polling.pollNow()
-    },
+    resync,
     drained: polling.drained,
     refusal,
     counts,
@@ -243,6 +255,8 @@ const COMMAND_MS = 20_000
 /** When a standby reads the store, and when it tries to become the owner. */
 type StandbyPolling = {
   pollNow(): void
+  /** Resolves after a read of the store that began after the call. */
+  readNow(): Promise<void>
   /** Posts a command for the owner. Resolves to false if the store does not know the transaction. */
   post(id: string, command: LaneCommand): Promise<boolean>
   /** Resolves to true when all transactions are in sealed blocks, and to false when this process became the owner. */
@@ -310,6 +324,12 @@ function createStandbyPolling(
     if (wanted() && !(changed && isOwnedLately())) await options.take()
   }
 
+  function readNow(): Promise<void> {
+    const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
+    poller.pollNow()
+    return looked
+  }
+
   /** While changes come in, some process owns the lane: this one does not try to take it with each of them. */
   function isOwnedLately(): boolean {
     if (clock.now() - askedAtMs < LOOK_MS.busy) return true
@@ -319,6 +339,7 @@ function createStandbyPolling(
 
   return {
     pollNow: poller.pollNow,
+    readNow,
     async post(id, command) {
       const posted = await store.postCommand(session.key, id, command)
       commandedAtMs = clock.now()
@@ -326,8 +347,7 @@ function createStandbyPolling(
       return posted
     },
     drained() {
-      const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
-      poller.pollNow()
+      const looked = readNow()
       let off = () => {}
       const changed = new Promise<false>((resolve) => {
         off = onAbort(ended, () => resolve(false))

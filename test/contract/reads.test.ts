@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockTags } from '../../src/rpc/codec.js'
 import { getBlockByNumber } from '../../src/rpc/methods/getBlockByNumber.js'
+import { getBlockReceipts } from '../../src/rpc/methods/getBlockReceipts.js'
 import { waitForCode, waitForStorage, watchPending } from '../../src/rpc/methods/polls.js'
 import { readLane } from '../../src/rpc/methods/readLane.js'
-import { getBlockReceipts } from '../../src/rpc/methods/receipts.js'
 import { getCode, getStorageAt, getTransactionCount } from '../../src/rpc/methods/state.js'
 import { anvilWorld, devnetWorld, type ReadWorld, scriptedWorld } from './readWorlds.js'
 
@@ -96,7 +96,7 @@ describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
       gasUsed: expect.any(BigInt),
     })
     expect(await getBlockReceipts(client, { block: '0x1' })).toMatchObject([
-      { transactionHash: block?.transactions[0], blockNumber: 1n, status: 'success', type: '0x2' },
+      { transactionHash: block?.transactions[0], blockNumber: 1n, status: 'success', type: 'eip1559' },
     ])
   })
 })

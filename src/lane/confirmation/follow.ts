@@ -96,7 +96,7 @@ export function createFollower(options: FollowOptions): Follower {
       }
     },
     wantsBalance: () => funds.wanted,
-    wantsPending: () => seeding.wantsPending,
+    wantsPending: () => seeding.wantsPending || context.session.isCounting,
     isPassedOver() {
       const slot = book.get(book.floor)
       const madeAt = slot?.state === 'live' ? newestAttempt(slot)?.madeAt : undefined

@@ -1,11 +1,11 @@
-import type { Hex } from 'viem'
+import type { Chain, Hex } from 'viem'
 import { systemClock } from '../../platform/clock.js'
 import { createLoader, whenLoaded } from '../../platform/lazy.js'
 import { checkMs } from './arguments.js'
 import type { Block, GetBlockByNumberParameters } from './getBlockByNumber.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from './getBlockReceipts.js'
 import type { WaitForCodeParameters, WaitForStorageParameters, WatchPendingParameters } from './polls.js'
 import type { LaneReading, ReadLaneParameters } from './readLane.js'
-import type { BlockReceipt, GetBlockReceiptsParameters } from './receipts.js'
 import type { ReadSource } from './source.js'
 import type { GetCodeParameters, GetStorageAtParameters, GetTransactionCountParameters } from './state.js'
 
@@ -25,10 +25,10 @@ const loadReads = createLoader('The code that reads', () => import('./reads.js')
  * @example
  * const block = await getBlockByNumber(client, { block: 'pending' })
  */
-export function getBlockByNumber<full extends boolean = false>(
-  source: ReadSource,
+export function getBlockByNumber<full extends boolean = false, chain extends Chain | undefined = undefined>(
+  source: ReadSource<chain>,
   parameters: GetBlockByNumberParameters<full>,
-): Promise<Block<full> | null> {
+): Promise<Block<full, chain> | null> {
   return read((reads) => reads.getBlockByNumber(source, parameters))
 }
 
@@ -40,10 +40,10 @@ export function getBlockByNumber<full extends boolean = false>(
  * @throws `INVALID` for an invalid selector, before any request; `UNSUPPORTED` (with `status` or `rpcCode`)
  *   if the endpoint does not support the method; otherwise a typed error that names the method
  */
-export function getBlockReceipts(
-  source: ReadSource,
+export function getBlockReceipts<chain extends Chain | undefined = undefined>(
+  source: ReadSource<chain>,
   parameters: GetBlockReceiptsParameters,
-): Promise<readonly BlockReceipt[] | null> {
+): Promise<readonly BlockReceipt<chain>[] | null> {
   return read((reads) => reads.getBlockReceipts(source, parameters))
 }
 
@@ -136,7 +136,10 @@ export function waitForStorage(source: ReadSource, parameters: WaitForStoragePar
  * @example
  * const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })
  */
-export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
+export function watchPending<chain extends Chain | undefined = undefined>(
+  source: ReadSource<chain>,
+  parameters: WatchPendingParameters<chain>,
+): () => void {
   return watchWhenLoaded(loadReads, source, parameters)
 }
 
@@ -147,10 +150,10 @@ function read<T>(use: (reads: Reads) => Promise<T>): Promise<T> {
 type Reads = typeof import('./reads.js')
 
 /** `watchPending` with code that may have to be loaded first. A failure to load counts as a failed poll. */
-export function watchWhenLoaded(
+export function watchWhenLoaded<chain extends Chain | undefined>(
   load: () => Reads | Promise<Reads>,
-  source: ReadSource,
-  parameters: WatchPendingParameters,
+  source: ReadSource<chain>,
+  parameters: WatchPendingParameters<chain>,
 ): () => void {
   const { intervalMs = 200, signal, onError, clock = systemClock } = parameters
   checkMs(intervalMs, 'intervalMs')
