@@ -63,6 +63,19 @@ describe('on an endpoint whose plain reads at `pending` answer as for `latest`',
     expect(profileOf(port).current().pendingState).toBe(false)
   })
 
+  test('a wait for storage uses the getter of the contract, which needs no override', async () => {
+    const port = endpoint({ ...FLASHBLOCKS, call: (value) => ({ result: value }) })
+    const getter = '0xaffed0e0'
+    const clock = createVirtualClock()
+    expect(await waitForStorage(port, { address, slot: 5, value: word('2'), getter, clock })).toBe(word('2'))
+    expect(port.batches[0]?.[0]).toEqual({
+      method: 'eth_call',
+      params: [{ to: address, data: getter }, 'pending'],
+    })
+    const bad = waitForStorage(port, { address, slot: 5, value: word('2'), getter: '0x1' })
+    await expect(bad).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('getter') })
+  })
+
   test('single reads use calls once the profile says so, and one request', async () => {
     const port = endpoint(FLASHBLOCKS)
     expect(await getCode(port, { address, block: 'pending' })).toBe('0x')

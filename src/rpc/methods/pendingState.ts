@@ -1,12 +1,17 @@
 import { type Hex, numberToHex, pad } from 'viem'
 import { batchReads } from '../batchReads.js'
-import { decodeCode, decodeData, decodeWord } from '../codec.js'
+import { decodeCode, decodeData, decodeHash, decodeWord } from '../codec.js'
 import { malformed, resultOf } from '../errors.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from '../port.js'
 import type { ProfileWatch } from '../profile.js'
 
 /** The code of an account, or one slot of its storage. */
-export type StatePlace = { readonly address: Hex; readonly slot?: Hex | undefined }
+export type StatePlace = {
+  readonly address: Hex
+  readonly slot?: Hex | undefined
+  /** The calldata of a view function of the contract that returns the word of the slot. */
+  readonly getter?: Hex | undefined
+}
 
 /** The calls that read places at `pending`, and the decoder of their replies. */
 type PendingStateRequest = {
@@ -42,7 +47,8 @@ const SLOT_READER: Hex = `0x${STORE_MARK}6000355460205260406000f3`
  * the same account (`StateOverridesBuilder::extend` in crates/execution/flashblocks/src/rpc/eth.rs of
  * base/base), so that the call shows storage at `latest` there. A getter of the contract shows it.
  */
-export function stateCall({ address, slot }: StatePlace, block: string): RpcCall {
+export function stateCall({ address, slot, getter }: StatePlace, block: string): RpcCall {
+  if (getter !== undefined) return { method: CALL, params: [{ to: address, data: getter }, block] }
   const [to, data, code] =
     slot === undefined
       ? [CODE_READER_ADDRESS, pad(address), CODE_READER]
@@ -51,8 +57,9 @@ export function stateCall({ address, slot }: StatePlace, block: string): RpcCall
 }
 
 /** @throws a typed error for a failed call or an answer that cannot be decoded */
-export function readStateCall({ slot }: StatePlace, reply: RpcReply | undefined): Hex {
+export function readStateCall({ slot, getter }: StatePlace, reply: RpcReply | undefined): Hex {
   const result = decodeData(resultOf(CALL, reply), CALL)
+  if (getter !== undefined) return decodeHash(result, CALL)
   if (!result.startsWith(MARK)) throw malformed(CALL, 'the override of code was ignored')
   const value: Hex = `0x${result.slice(MARK.length)}`
   return slot === undefined ? value : decodeWord(value, CALL)
@@ -140,4 +147,22 @@ export async function readPendingState(
 ): Promise<readonly Hex[]> {
   const request = pendingStateRequest(profile, places, compares)
   return request.read(await batchReads(port, request.calls, options))
+}
+
+/** The contract that keeps the hashes of the last blocks in its storage, on chains with Prague (EIP-2935). */
+const HISTORY = '0x0000f90827f1c53a10cb7a02335b175320002935'
+const HISTORY_BLOCKS = 8_191
+
+/**
+ * A slot that each block changes before its transactions: at `pending` it holds the hash of the latest block, so
+ * that it shows without a transaction of ours whether storage at `pending` is served.
+ *
+ * @param latest the number of the newest block
+ */
+export function changingPlace(latest: number): StatePlace {
+  return {
+    address: HISTORY,
+    slot: numberToHex(latest % HISTORY_BLOCKS),
+    getter: numberToHex(latest, { size: 32 }),
+  }
 }

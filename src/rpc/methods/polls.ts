@@ -38,6 +38,12 @@ export type WaitForStorageParameters = WaitForOptions & {
   readonly slot: SlotPosition
   /** The awaited value of the slot: the 32 bytes, or a test of them. */
   readonly value: Hex | ((value: Hex) => boolean)
+  /**
+   * The calldata of a view function of the contract that returns the 32 bytes of the slot. It is called where the
+   * endpoint does not show storage at `pending`; Base's flashblocks RPC shows pre-confirmed storage in no other way.
+   * @default none: the slot is read by an override of code
+   */
+  readonly getter?: Hex | undefined
 }
 
 /** Documented in `public.ts`. */
@@ -56,14 +62,21 @@ export async function waitForStorage(source: ReadSource, parameters: WaitForStor
   const slot = encodeSlot(parameters.slot)
   const block = tagOf(parameters)
   const isWanted = wantedOf(parameters.value)
+  const getter = getterOf(parameters)
   return waitFor(`storage slot ${slot} of ${address}`, parameters, async (signal) => {
-    const value = await readPlace(source, { address, slot }, block, { signal, compares: true })
+    const value = await readPlace(source, { address, slot, getter }, block, { signal, compares: true })
     return isWanted(value) ? value : undefined
   })
 }
 
 function tagOf({ block = 'pending' }: WaitForOptions): BlockSelectorTag {
   return encodeBlock(block) as BlockSelectorTag
+}
+
+function getterOf({ getter }: WaitForStorageParameters): Hex | undefined {
+  if (getter === undefined || (typeof getter === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(getter)))
+    return getter
+  throw invalid('getter', getter, 'the calldata of a view function, as hex')
 }
 
 function wantedOf(value: WaitForStorageParameters['value']): (value: Hex) => boolean {
