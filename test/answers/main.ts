@@ -7,7 +7,7 @@ import { openSetting } from '../nodes/run/runCase.js'
 import { recordAnswers } from './record.js'
 
 // Records the answers of running nodes that `answers.test.ts` decodes. Run it again for a new version of a
-// node: `node scripts/runBundled.mjs test/answers/main.ts`.
+// node: `npm run answers`.
 const folder = fileURLToPath(new URL('./recordings/', `file://${process.cwd()}/test/answers/`))
 // anvil shows the blobs and the proofs of their cells in its blocks.
 const CHARS_MAX = 2_000
