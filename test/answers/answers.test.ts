@@ -42,85 +42,85 @@ const fullOf = async (raw: unknown, block: 'latest' | 'pending' = 'latest') =>
 const receiptsOf = async (raw: unknown) =>
   (await getBlockReceipts(answering(raw), { block: 'latest' })) as unknown as Raw[]
 
-type Form = 'bigint' | 'number' | 'same' | 'type' | 'status'
+type Form = 'a bigint' | 'a number' | 'answered' | "viem's type" | 'a status'
 
 /** The value that viem's types promise for an answer. */
 function expected(form: Form, raw: unknown): unknown {
-  if (form === 'same') return raw
-  if (form === 'status') return raw === '0x1' ? 'success' : 'reverted'
-  if (form === 'type') return TYPES[raw as keyof typeof TYPES]
-  return form === 'bigint' ? BigInt(raw as string) : Number(raw)
+  if (form === 'answered') return raw
+  if (form === 'a status') return raw === '0x1' ? 'success' : 'reverted'
+  if (form === "viem's type") return TYPES[raw as keyof typeof TYPES]
+  return form === 'a bigint' ? BigInt(raw as string) : Number(raw)
 }
 const TYPES = { '0x0': 'legacy', '0x1': 'eip2930', '0x2': 'eip1559', '0x3': 'eip4844', '0x4': 'eip7702' }
 
 // Each field of the documented block, and its type in viem.
 const BLOCK: Record<string, Form> = {
-  number: 'bigint',
-  hash: 'same',
-  parentHash: 'same',
-  nonce: 'same',
-  sha3Uncles: 'same',
-  logsBloom: 'same',
-  transactionsRoot: 'same',
-  stateRoot: 'same',
-  receiptsRoot: 'same',
-  miner: 'same',
-  difficulty: 'bigint',
-  mixHash: 'same',
-  extraData: 'same',
-  size: 'bigint',
-  gasLimit: 'bigint',
-  gasUsed: 'bigint',
-  timestamp: 'bigint',
-  transactions: 'same',
-  uncles: 'same',
-  withdrawals: 'same',
-  withdrawalsRoot: 'same',
-  baseFeePerGas: 'bigint',
-  blobGasUsed: 'bigint',
-  excessBlobGas: 'bigint',
-  parentBeaconBlockRoot: 'same',
-  requestsHash: 'same',
+  number: 'a bigint',
+  hash: 'answered',
+  parentHash: 'answered',
+  nonce: 'answered',
+  sha3Uncles: 'answered',
+  logsBloom: 'answered',
+  transactionsRoot: 'answered',
+  stateRoot: 'answered',
+  receiptsRoot: 'answered',
+  miner: 'answered',
+  difficulty: 'a bigint',
+  mixHash: 'answered',
+  extraData: 'answered',
+  size: 'a bigint',
+  gasLimit: 'a bigint',
+  gasUsed: 'a bigint',
+  timestamp: 'a bigint',
+  transactions: 'answered',
+  uncles: 'answered',
+  withdrawals: 'answered',
+  withdrawalsRoot: 'answered',
+  baseFeePerGas: 'a bigint',
+  blobGasUsed: 'a bigint',
+  excessBlobGas: 'a bigint',
+  parentBeaconBlockRoot: 'answered',
+  requestsHash: 'answered',
 }
 
 const TRANSACTION: Record<string, Form> = {
-  hash: 'same',
-  type: 'type',
-  chainId: 'number',
-  nonce: 'number',
-  from: 'same',
-  to: 'same',
-  value: 'bigint',
-  gas: 'bigint',
-  gasPrice: 'bigint',
-  maxFeePerGas: 'bigint',
-  maxPriorityFeePerGas: 'bigint',
-  maxFeePerBlobGas: 'bigint',
-  input: 'same',
-  accessList: 'same',
-  blobVersionedHashes: 'same',
-  v: 'bigint',
-  r: 'same',
-  s: 'same',
-  blockHash: 'same',
-  blockNumber: 'bigint',
-  transactionIndex: 'number',
+  hash: 'answered',
+  type: "viem's type",
+  chainId: 'a number',
+  nonce: 'a number',
+  from: 'answered',
+  to: 'answered',
+  value: 'a bigint',
+  gas: 'a bigint',
+  gasPrice: 'a bigint',
+  maxFeePerGas: 'a bigint',
+  maxPriorityFeePerGas: 'a bigint',
+  maxFeePerBlobGas: 'a bigint',
+  input: 'answered',
+  accessList: 'answered',
+  blobVersionedHashes: 'answered',
+  v: 'a bigint',
+  r: 'answered',
+  s: 'answered',
+  blockHash: 'answered',
+  blockNumber: 'a bigint',
+  transactionIndex: 'a number',
 }
 
 const RECEIPT: Record<string, Form> = {
-  transactionHash: 'same',
-  transactionIndex: 'number',
-  blockHash: 'same',
-  blockNumber: 'bigint',
-  from: 'same',
-  to: 'same',
-  contractAddress: 'same',
-  cumulativeGasUsed: 'bigint',
-  gasUsed: 'bigint',
-  effectiveGasPrice: 'bigint',
-  logsBloom: 'same',
-  status: 'status',
-  type: 'type',
+  transactionHash: 'answered',
+  transactionIndex: 'a number',
+  blockHash: 'answered',
+  blockNumber: 'a bigint',
+  from: 'answered',
+  to: 'answered',
+  contractAddress: 'answered',
+  cumulativeGasUsed: 'a bigint',
+  gasUsed: 'a bigint',
+  effectiveGasPrice: 'a bigint',
+  logsBloom: 'answered',
+  status: 'a status',
+  type: "viem's type",
 }
 
 const sealed = [
@@ -129,7 +129,7 @@ const sealed = [
 ]
 
 describe.each(sealed)('a sealed block of %s', (_, raw) => {
-  test.each(Object.entries(BLOCK))('has the field %s as a %s', async (field, form) => {
+  test.each(Object.entries(BLOCK))('has the field %s as %s', async (field, form) => {
     expect(raw).toHaveProperty(field)
     expect((await blockOf(raw))[field]).toEqual(expected(form, raw[field]))
   })
@@ -148,7 +148,7 @@ describe.each(nodes)('the transactions in a block of %s', (_, { sealed, types })
     expect((await decode()).map(({ type }) => type).sort()).toEqual(sent.sort())
   })
 
-  test.each(Object.entries(TRANSACTION))('have the field %s as a %s', async (field, form) => {
+  test.each(Object.entries(TRANSACTION))('have the field %s as %s', async (field, form) => {
     const having = raws.flatMap((raw, at) => (field in raw ? [[raw[field], at] as const] : []))
     // Hardhat's block has no blob transaction.
     if (!types.includes('0x3') && /blob/i.test(field)) return
@@ -197,7 +197,7 @@ describe.each(nodes.filter(([name]) => name !== 'hardhat'))(
   (_, { sealed }) => {
     const raws = sealed.receipts as Raw[]
 
-    test.each(Object.entries(RECEIPT))('have the field %s as a %s', async (field, form) => {
+    test.each(Object.entries(RECEIPT))('have the field %s as %s', async (field, form) => {
       const decoded = await receiptsOf(raws)
       for (const [at, raw] of raws.entries()) {
         expect(raw).toHaveProperty(field)

@@ -147,6 +147,17 @@ describe('what cannot be compared teaches nothing:', () => {
   })
 })
 
+test.each([
+  ['nothing', '0x'],
+  ['words of the contract', `${word('9')}${word('8').slice(2)}`],
+])('a call that ignores the override and returns %s does not hide sealed state', async (_, result) => {
+  const sealed = { code: ['0x6001', '0x6001'], slot: [word('1'), word('1')] } as const
+  const port = endpoint({ ...FLASHBLOCKS, ...sealed, call: () => ({ result }) })
+  const lane = await readLane(port, { address, slots: [5n] })
+  expect(lane.pending).toMatchObject({ code: '0x6001', storage: [word('1')] })
+  expect(profileOf(port).current().pendingState).toBeUndefined()
+})
+
 test('an endpoint without the tag `pending` is read at `latest`', async () => {
   const port = endpoint({ ...FLASHBLOCKS, code: ['0x6002', '0x6001'] })
   profileOf(port).observe({ kind: 'pendingMissing' })
