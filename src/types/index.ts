@@ -346,13 +346,10 @@ export interface Sender<chain extends Chain = Chain> {
    */
   snapshot(): Promise<LaneSnapshot>
   /**
-   * Reads the account again, at `latest` and at `pending`: its counts, its code, and the code and storage that
-   * open transactions declare as their effect (`deploys`, `effect`). Resolves when the lane has taken the
-   * counts into account. The lease owner makes two requests, one after the other, and one more if effects are
-   * declared. A standby makes one, for the account, and reads the store.
-   *
-   * Code at `pending` is also read by `eth_call`, unless the profile of the endpoint says that a plain read
-   * shows it.
+   * Reads the account again, at `latest` and at `pending`: its counts, its code, and the state that open
+   * transactions declare (`deploys`, `effect`). Resolves when the lane has taken the counts into account. The
+   * lease owner makes two requests, one after the other, and one more for declared state. A standby makes one,
+   * for the account, and reads the store.
    *
    * @throws TxlaneError as `ready`, which it waits for; `UNREACHABLE`; `CLOSED`
    */
