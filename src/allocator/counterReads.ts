@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { batchReads } from '../rpc/batchReads.js'
 import { decodeWord } from '../rpc/codec.js'
@@ -90,22 +90,12 @@ export function createCounterReads(options: {
         const latest = countIn(by.latest)
         if (parts.word && getter && !agree(latest, getter.decode(wordIn(by.word)))) return undefined
         // A node that does not answer for `pending` shows no pending value.
-        const returned = (by.reported?.ok && reportedBy(by.reported)) || latest
+        const returned = (by.reported?.ok && reportedBy(source, getter, by.reported)) || latest
         const shown = by.shown?.ok ? countIn(by.shown) : latest
         if (by.reported?.ok && by.shown?.ok && (returned > latest || shown > latest))
           profile.observe({ kind: 'pendingState', usable: shown >= returned })
         return { latest, pending: returned > shown ? returned : shown }
       },
-    }
-  }
-
-  /** The count by a call. Undefined if the node does not support overrides, without which nothing is read so. */
-  function reportedBy(reply: RpcReply): bigint | undefined {
-    if (getter) return getter.decode(wordIn(reply))
-    try {
-      return source.decode(readStateCall({ address, slot }, reply))
-    } catch {
-      return undefined
     }
   }
 
@@ -139,24 +129,10 @@ export function createCounterReads(options: {
     let taken = false
     while (!taken) {
       const asked = request()
-      const code = withCode ? codeRequest() : undefined
+      const code = withCode ? codeRequest(source, address, reader().profile) : undefined
       const replies = await ask([...asked.calls, ...(code?.calls ?? [])])
       code?.check(replies.slice(asked.calls.length))
       taken = take(replies.slice(0, asked.calls.length), asked)
-    }
-  }
-
-  /** The code of the contract at `latest` and at `pending`. A slot without a contract holds 0 for ever. */
-  function codeRequest() {
-    const state = pendingStateRequest(reader().profile, [{ address }], true)
-    return {
-      calls: [plainRead({ address }, 'latest'), ...state.calls],
-      check([latest, ...pending]: readonly RpcReply[]): void {
-        if (readPlain({ address }, latest) !== '0x') return
-        const isAnswered = state.plain(pending).every((reply) => reply?.ok)
-        if (isAnswered && state.read(pending)[0] === '0x')
-          throw invalid('source', address, `a contract with the counter of a ${source.kind} source`)
-      },
     }
   }
 
@@ -171,6 +147,34 @@ export function createCounterReads(options: {
   }
 
   return { request, readUntil }
+}
+
+/** The count by a call. Undefined if the node does not support overrides, without which nothing is read so. */
+function reportedBy(
+  source: NonceSource<number | bigint>,
+  getter: NonceGetter | undefined,
+  reply: RpcReply,
+): bigint | undefined {
+  if (getter) return getter.decode(wordIn(reply))
+  try {
+    return source.decode(readStateCall(source.counter!, reply))
+  } catch {
+    return undefined
+  }
+}
+
+/** The code of the contract at `latest` and at `pending`. A slot without a contract holds 0 for ever. */
+function codeRequest({ kind }: NonceSource<number | bigint>, address: Address, profile: ProfileWatch) {
+  const state = pendingStateRequest(profile, [{ address }], true)
+  return {
+    calls: [plainRead({ address }, 'latest'), ...state.calls],
+    check([latest, ...pending]: readonly RpcReply[]): void {
+      if (readPlain({ address }, latest) !== '0x') return
+      const isAnswered = state.plain(pending).every((reply) => reply?.ok)
+      if (isAnswered && state.read(pending)[0] === '0x')
+        throw invalid('source', address, `a contract with the counter of a ${kind} source`)
+    },
+  }
 }
 
 function isWord(reply: RpcReply | undefined): boolean {

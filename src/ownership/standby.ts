@@ -101,20 +101,6 @@ export function createStandby(options: StandbyOptions): Standby {
     return standbySnapshot(session, endpointPool, now, remoteLane.holds)
   }
 
-  async function resync(): Promise<void> {
-    const readings = Promise.all([
-      readLaneOn(endpointPool, key.address, limits.readTimeoutMs, true),
-      polling.readNow(),
-    ])
-    let off = () => {}
-    // The next owner in this process reads all of it when it opens the lane.
-    const changed = new Promise<undefined>((resolve) => {
-      off = onAbort(ended, () => resolve(undefined))
-    })
-    const read = await raceAbort(Promise.race([readings, changed]), [session.closing]).finally(off)
-    if (read) effects = shownBy(read[0])
-  }
-
   async function resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void> {
     const stored = await store.find(key, { id })
     if (stored?.verdict !== 'unresolved' || stored.lane.address !== key.address)
@@ -163,7 +149,9 @@ export function createStandby(options: StandbyOptions): Standby {
     health: () =>
       healthOfStandby({ session, endpointPool, limits, more: optionReasons(polling.differences) }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
-    resync,
+    async resync() {
+      effects = (await readAgain(options, polling.readNow, ended)) ?? effects
+    },
     drained: polling.drained,
     refusal,
     counts,
@@ -184,6 +172,24 @@ export function createStandby(options: StandbyOptions): Standby {
     start,
     stop,
   }
+}
+
+/** Reads the account and the store. Undefined if this process became the owner meanwhile: it reads both as such. */
+async function readAgain(
+  { session, endpointPool, limits }: Pick<StandbyOptions, 'session' | 'endpointPool' | 'limits'>,
+  readStore: () => Promise<void>,
+  ended: AbortSignal,
+): Promise<Shown | undefined> {
+  const readings = Promise.all([
+    readLaneOn(endpointPool, session.key.address, limits.readTimeoutMs, true),
+    readStore(),
+  ])
+  let off = () => {}
+  const changed = new Promise<undefined>((resolve) => {
+    off = onAbort(ended, () => resolve(undefined))
+  })
+  const read = await raceAbort(Promise.race([readings, changed]), [session.closing]).finally(off)
+  return read && shownBy(read[0])
 }
 
 /** Adds transactions of this process to a lane that another process owns: into the store, where the owner finds them. */

@@ -12,8 +12,9 @@ import { getBalance, getBlock, getTransactionCount } from 'viem/actions'
 import { hasSingleSequencer } from '../../../src/chain/endpoints/endpointPool.js'
 import { readLane } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
+import { probeMethods, probeTraits } from '../../../src/rpc/methods/probeTraits.js'
 import type { Port } from '../../../src/rpc/port.js'
-import { probeEndpoint, probeMethods, probeTraits } from '../../../src/rpc/probe.js'
+import { probeEndpoint } from '../../../src/rpc/probe.js'
 import {
   createProfile,
   type EndpointProfile,
