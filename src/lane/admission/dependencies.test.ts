@@ -9,7 +9,7 @@ import {
   swallow,
   transfer,
 } from '../../api/sender/simLane.fixture.js'
-import type { RpcReply } from '../../rpc/port.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { TxRequest } from '../../types/index.js'
 
 const CONTRACT = programRequest({ kind: 'call', marker: 1 }).to as Hex
@@ -301,7 +301,9 @@ describe('the predecessor declares deploys and effect', () => {
     await using lane = await openWarm()
     const tx = await lane.settle(lane.sender.send(call(1), { effect: effectOf(1) }))
     await lane.settle(tx.wait())
-    const reads = lane.requests.filter((calls) => calls.some(({ method }) => method === 'eth_getStorageAt'))
+    const isOfEffect = ({ method, params }: RpcCall) =>
+      method === 'eth_getStorageAt' && params[0] === CONTRACT
+    const reads = lane.requests.filter((calls) => calls.some(isOfEffect))
     expect(reads).toHaveLength(1)
   })
 })

@@ -10,7 +10,7 @@ type Decode = (value: unknown, method: string, what: string) => unknown
 export type Fields = Readonly<Record<string, Decode>>
 
 /** The same decoder for several fields. */
-export function all(decode: Decode, ...names: readonly string[]): Fields {
+function all(decode: Decode, ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, decode]))
 }
 
@@ -35,7 +35,7 @@ export function isNone(value: unknown): value is null | undefined {
 }
 
 /** An array whose items have one decoder. */
-export function listOf(decode: Decode): Decode {
+function listOf(decode: Decode): Decode {
   return (value, method, what) =>
     decodeArray(value, method, what).map((item) => decode(item, method, `an item of ${what}`))
 }
@@ -46,7 +46,7 @@ export function decodeArray(value: unknown, method: string, what: string): reado
 }
 
 /** An object with known fields. Its values stay as the node returned them, as in viem. */
-export function objectOf(fields: Fields): Decode {
+function objectOf(fields: Fields): Decode {
   return (value, method, what) => {
     const raw = decodeObject(value, method, what)
     decodeFields(raw, fields, method, ` of ${what}`)
@@ -58,14 +58,14 @@ export function objectOf(fields: Fields): Decode {
  * The 8 bytes of a block's nonce. Base's flashblocks RPC documents `0x0` for its pending block
  * (crates/flashblocks-rpc/spec.md of base/base).
  */
-export function decodeBlockNonce(value: unknown, method: string, what: string): Hex {
+function decodeBlockNonce(value: unknown, method: string, what: string): Hex {
   if (typeof value === 'string' && /^0x[0-9a-f]{0,16}$/i.test(value))
     return `0x${value.slice(2).toLowerCase().padStart(16, '0')}`
   throw malformed(method, `${what} is not 8 bytes of hex`)
 }
 
 /** Seconds since the epoch. anvil 1.7 shows those of a receipt as a number (checked on a running node). */
-export function decodeSeconds(value: unknown, method: string, what: string): bigint {
+function decodeSeconds(value: unknown, method: string, what: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   return decodeQuantity(value, method, what)
 }
