@@ -28,7 +28,7 @@ export default defineConfig({
           setupFiles,
           include: [
             '{src,tools}/**/*.test.ts',
-            'test/{model,race,house,prose,types,soak,sweep,bench,geth,demo}/**/*.test.ts',
+            'test/{model,race,house,prose,types,soak,sweep,bench,geth,demo,answers}/**/*.test.ts',
           ],
           sequence: { groupOrder: 0 },
         },

@@ -27,7 +27,8 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
   const { source = safeNonce({ safe: address }), node } = options
   const port = createCallPort((call) => {
     if (call.method === 'eth_chainId') return { result: numberToHex(node.chainId ?? CHAIN_ID) }
-    const tag = call.params.at(-1) as 'latest' | 'pending'
+    // An override of code follows the tag.
+    const tag = call.params[call.method === 'eth_call' ? 1 : 2] as 'latest' | 'pending'
     if (call.method === 'eth_getStorageAt') return { result: word(node.stored[tag]) }
     return node.call?.(call) ?? { result: word(node.counted[tag]) }
   })
@@ -48,7 +49,11 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
   }
   /** The calls of the last request, except the one for the chain id: the kind and the block of each. */
   const asked = () => {
-    const calls = port.batches.at(-1)?.map(({ method, params }) => `${method} ${params.at(-1) ?? ''}`)
+    const calls = port.batches
+      .at(-1)
+      ?.map(
+        ({ method, params }) => `${method} ${params[method === 'eth_call' ? 1 : params.length - 1] ?? ''}`,
+      )
     expect(calls?.pop()).toBe('eth_chainId ')
     return calls
   }
@@ -165,6 +170,20 @@ test('reads no pending value from an endpoint whose pending equals latest', asyn
   })
   expect(await look()).toEqual({ latest: 5n, pending: 5n })
   expect(asked()).not.toContain('eth_getStorageAt pending')
+})
+
+test('reads a slot without a getter by an override of code, where storage at pending is not shown', async () => {
+  const source = storageNonce({ address, slot: 3n })
+  const marked = (count: bigint): StubAnswer => ({
+    result: `${word(0x74786c616e65n)}${word(count).slice(2)}`,
+  })
+  const node: Node = { stored: both(5n), counted: both(5n), call: () => marked(7n) }
+  const { look, profile, asked } = setUp({ source, node })
+  expect(await look()).toEqual({ latest: 5n, pending: 7n })
+  expect(profile.current().pendingState).toBe(false)
+  const refusing = setUp({ source, node: { ...node, call: () => reverted } })
+  expect(await refusing.look()).toEqual({ latest: 5n, pending: 5n })
+  expect(asked()).toContain('eth_getStorageAt pending')
 })
 
 test("verifies the slot with the caller's getter, and requires a count from a decoder", async () => {

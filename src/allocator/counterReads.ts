@@ -1,8 +1,15 @@
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { batchReads } from '../rpc/batchReads.js'
 import { decodeWord } from '../rpc/codec.js'
 import { malformed, resultOf } from '../rpc/errors.js'
+import {
+  pendingStateRequest,
+  plainRead,
+  readPlain,
+  readStateCall,
+  stateCall,
+} from '../rpc/methods/pendingState.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { ProfileWatch } from '../rpc/profile.js'
 import type { NonceGetter, NonceSource } from './sources.js'
@@ -27,8 +34,13 @@ export type CounterReads = {
   /**
    * Sends a request of its own, and repeats it until `take` returns true. The first time it finds the getter
    * that the contract answers.
+   *
+   * @param withCode reads the code of the contract too. @throws `INVALID` if there is none at `latest` or `pending`
    */
-  readUntil(take: (replies: readonly RpcReply[], request: CounterRequest) => boolean): Promise<void>
+  readUntil(
+    take: (replies: readonly RpcReply[], request: CounterRequest) => boolean,
+    withCode?: boolean,
+  ): Promise<void>
 }
 
 const STORAGE = 'eth_getStorageAt'
@@ -52,7 +64,7 @@ export function createCounterReads(options: {
   let proven = source.getters.length === 0
   let differed = false
 
-  const stored = (block: string): RpcCall => ({ method: STORAGE, params: [address, slot, block] })
+  const stored = (block: string): RpcCall => plainRead({ address, slot }, block)
   const asked = ({ data }: NonceGetter, block: string): RpcCall => ({
     method: CALL,
     params: [{ to: address, data }, block],
@@ -62,10 +74,11 @@ export function createCounterReads(options: {
     const { profile } = reader()
     const { pending, pendingState } = profile.current()
     const flat = pending === 'latest' || pending === 'absent'
+    const called = getter ? asked(getter, 'pending') : stateCall({ address, slot }, 'pending')
     const parts = {
       latest: stored('latest'),
       word: getter && !proven && asked(getter, 'latest'),
-      reported: getter && !flat && pendingState !== true && asked(getter, 'pending'),
+      reported: !flat && pendingState !== true && called,
       // After the getter: a block that comes between the two can only make this value higher.
       shown: !flat && !(getter && pendingState === false) && stored('pending'),
     }
@@ -77,7 +90,7 @@ export function createCounterReads(options: {
         const latest = countIn(by.latest)
         if (parts.word && getter && !agree(latest, getter.decode(wordIn(by.word)))) return undefined
         // A node that does not answer for `pending` shows no pending value.
-        const returned = by.reported?.ok && getter ? getter.decode(wordIn(by.reported)) : latest
+        const returned = (by.reported?.ok && reportedBy(source, getter, by.reported)) || latest
         const shown = by.shown?.ok ? countIn(by.shown) : latest
         if (by.reported?.ok && by.shown?.ok && (returned > latest || shown > latest))
           profile.observe({ kind: 'pendingState', usable: shown >= returned })
@@ -110,12 +123,16 @@ export function createCounterReads(options: {
 
   async function readUntil(
     take: (replies: readonly RpcReply[], request: CounterRequest) => boolean,
+    withCode = false,
   ): Promise<void> {
     if (!proven) getter ??= await findGetter()
     let taken = false
     while (!taken) {
       const asked = request()
-      taken = take(await ask(asked.calls), asked)
+      const code = withCode ? codeRequest(source, address, reader().profile) : undefined
+      const replies = await ask([...asked.calls, ...(code?.calls ?? [])])
+      code?.check(replies.slice(asked.calls.length))
+      taken = take(replies.slice(0, asked.calls.length), asked)
     }
   }
 
@@ -130,6 +147,34 @@ export function createCounterReads(options: {
   }
 
   return { request, readUntil }
+}
+
+/** The count by a call. Undefined if the node does not support overrides, without which nothing is read so. */
+function reportedBy(
+  source: NonceSource<number | bigint>,
+  getter: NonceGetter | undefined,
+  reply: RpcReply,
+): bigint | undefined {
+  if (getter) return getter.decode(wordIn(reply))
+  try {
+    return source.decode(readStateCall(source.counter!, reply))
+  } catch {
+    return undefined
+  }
+}
+
+/** The code of the contract at `latest` and at `pending`. A slot without a contract holds 0 for ever. */
+function codeRequest({ kind }: NonceSource<number | bigint>, address: Address, profile: ProfileWatch) {
+  const state = pendingStateRequest(profile, [{ address }], true)
+  return {
+    calls: [plainRead({ address }, 'latest'), ...state.calls],
+    check([latest, ...pending]: readonly RpcReply[]): void {
+      if (readPlain({ address }, latest) !== '0x') return
+      const isAnswered = state.plain(pending).every((reply) => reply?.ok)
+      if (isAnswered && state.read(pending)[0] === '0x')
+        throw invalid('source', address, `a contract with the counter of a ${kind} source`)
+    },
+  }
 }
 
 function isWord(reply: RpcReply | undefined): boolean {

@@ -150,7 +150,7 @@ export function createStandby(options: StandbyOptions): Standby {
       healthOfStandby({ session, endpointPool, limits, more: optionReasons(polling.differences) }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
     async resync() {
-      polling.pollNow()
+      effects = (await readAgain(options, polling.readNow, ended)) ?? effects
     },
     drained: polling.drained,
     refusal,
@@ -172,6 +172,24 @@ export function createStandby(options: StandbyOptions): Standby {
     start,
     stop,
   }
+}
+
+/** Reads the account and the store. Undefined if this process became the owner meanwhile: it reads both as such. */
+async function readAgain(
+  { session, endpointPool, limits }: Pick<StandbyOptions, 'session' | 'endpointPool' | 'limits'>,
+  readStore: () => Promise<void>,
+  ended: AbortSignal,
+): Promise<Shown | undefined> {
+  const readings = Promise.all([
+    readLaneOn(endpointPool, session.key.address, limits.readTimeoutMs, true),
+    readStore(),
+  ])
+  let off = () => {}
+  const changed = new Promise<undefined>((resolve) => {
+    off = onAbort(ended, () => resolve(undefined))
+  })
+  const read = await raceAbort(Promise.race([readings, changed]), [session.closing]).finally(off)
+  return read && shownBy(read[0])
 }
 
 /** Adds transactions of this process to a lane that another process owns: into the store, where the owner finds them. */
@@ -243,6 +261,8 @@ const COMMAND_MS = 20_000
 /** When a standby reads the store, and when it tries to become the owner. */
 type StandbyPolling = {
   pollNow(): void
+  /** Resolves after a read of the store that began after the call. */
+  readNow(): Promise<void>
   /** Posts a command for the owner. Resolves to false if the store does not know the transaction. */
   post(id: string, command: LaneCommand): Promise<boolean>
   /** Resolves to true when all transactions are in sealed blocks, and to false when this process became the owner. */
@@ -310,6 +330,12 @@ function createStandbyPolling(
     if (wanted() && !(changed && isOwnedLately())) await options.take()
   }
 
+  function readNow(): Promise<void> {
+    const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
+    poller.pollNow()
+    return looked
+  }
+
   /** While changes come in, some process owns the lane: this one does not try to take it with each of them. */
   function isOwnedLately(): boolean {
     if (clock.now() - askedAtMs < LOOK_MS.busy) return true
@@ -319,6 +345,7 @@ function createStandbyPolling(
 
   return {
     pollNow: poller.pollNow,
+    readNow,
     async post(id, command) {
       const posted = await store.postCommand(session.key, id, command)
       commandedAtMs = clock.now()
@@ -326,8 +353,7 @@ function createStandbyPolling(
       return posted
     },
     drained() {
-      const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
-      poller.pollNow()
+      const looked = readNow()
       let off = () => {}
       const changed = new Promise<false>((resolve) => {
         off = onAbort(ended, () => resolve(false))

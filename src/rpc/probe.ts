@@ -60,7 +60,6 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
   if (latest === null || latest.number === null) throw rpcError(METHOD, NO_LATEST)
   const newest = { ...latest, number: latest.number }
   const pending = pendingOf(pendingReply)
-  profile.observe({ kind: 'chain', chainId, genesisHash })
   if (pending === undefined) {
     if (reportsMissing(pendingReply)) profile.observe({ kind: 'pendingMissing' })
   } else {

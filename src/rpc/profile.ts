@@ -1,4 +1,3 @@
-import type { Hex } from 'viem'
 import type { Port } from './port.js'
 import { type Evidence, noEvidence, type ProfileObservation, reduceProfile } from './profileRules.js'
 
@@ -13,7 +12,10 @@ type PendingSemantics = 'mempool' | 'preconfirmed' | 'latest' | 'absent' | 'unkn
 /** The actual behaviour of one RPC endpoint, as observed. `undefined`: not observed yet. */
 export type EndpointProfile = {
   readonly pending: PendingSemantics
-  /** Storage and code at `pending` show the changes of the pending block. */
+  /**
+   * Plain reads of storage and code at `pending` show the changes of the pending block. If `false`, they are
+   * read by `eth_call`, whose state at `pending` may show them.
+   */
   readonly pendingState: boolean | undefined
   /** The endpoint supports `eth_getBlockReceipts`. */
   readonly blockReceipts: boolean | undefined
@@ -47,11 +49,11 @@ export type EndpointProfile = {
   readonly simulateV1: boolean | undefined
   /** Milliseconds between two refreshes of the pending block. */
   readonly cadenceMs: number | undefined
-  /** One sequencer orders all transactions of this chain. Declared in the options, never probed. */
+  /**
+   * One sequencer orders all transactions of this chain, so that it has no public pool. Declared by the
+   * definition of the chain, never probed.
+   */
   readonly singleSequencer: boolean | undefined
-  readonly chainId: number | undefined
-  /** Also `undefined` if the node does not show block 0. */
-  readonly genesisHash: Hex | undefined
 }
 
 /** The fields that a user may set. Observations never change them. */
@@ -81,8 +83,6 @@ const UNKNOWN: EndpointProfile = {
   simulateV1: undefined,
   cadenceMs: undefined,
   singleSequencer: undefined,
-  chainId: undefined,
-  genesisHash: undefined,
 }
 
 /** Creates a profile that contains only the given fields. */

@@ -1,4 +1,3 @@
-import type { Hex } from 'viem'
 import { type BatchEvidence, type BatchObservation, noBatchEvidence, reduceBatch } from './batchRules.js'
 import { isLatestBlock, type LightHeader } from './codec.js'
 import type { EndpointProfile } from './profile.js'
@@ -38,7 +37,7 @@ export type ProfileObservation =
     }
   /** The tag `pending` was refused, or a block request with it was answered with null. */
   | { readonly kind: 'pendingMissing' }
-  /** Storage or code at `pending` was seen to show (or not) the changes of the pending block. */
+  /** A plain read of storage or code at `pending` was seen to show (or not) the changes of the pending block. */
   | { readonly kind: 'pendingState'; readonly usable: boolean }
   | {
       readonly kind: 'methodRefused'
@@ -58,7 +57,6 @@ export type ProfileObservation =
   | { readonly kind: 'client'; readonly version: string }
   /** The results of a delivery, reported at its end. */
   | { readonly kind: 'delivered'; readonly delivery: EndpointProfile['delivery'] }
-  | { readonly kind: 'chain'; readonly chainId: number; readonly genesisHash?: Hex | undefined }
 
 /** `head`: the highest known block, if that may be above the latest header of the batch. */
 export function seenPendingBlock(
@@ -176,11 +174,6 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
       return set(clientPart(profile, observation.version))
     case 'delivered':
       return set({ delivery: observation.delivery })
-    case 'chain':
-      return set({
-        chainId: observation.chainId,
-        genesisHash: observation.genesisHash ?? profile.genesisHash,
-      })
     default:
       return observation satisfies never
   }

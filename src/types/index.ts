@@ -103,7 +103,10 @@ export type Endpoint = {
 export type EndpointProfileInput = {
   /** The transactions that `eth_getTransactionCount` at `pending` counts. */
   pending: 'mempool' | 'preconfirmed' | 'latest' | 'absent'
-  /** True if code and storage at `pending` show the pre-confirmed state. */
+  /**
+   * True if plain reads of code and storage at `pending` show the pre-confirmed state. If false, they are read
+   * by `eth_call` at `pending`.
+   */
   pendingState: boolean
   /** True if `eth_getBlockReceipts` is to be used. */
   blockReceipts: boolean
@@ -350,7 +353,14 @@ export interface Sender<chain extends Chain = Chain> {
    * @throws TxlaneError as `ready`, which it waits for; `CLOSED`
    */
   snapshot(): Promise<LaneSnapshot>
-  /** Reads the counts, the code and (if requested) the storage again. */
+  /**
+   * Reads the account again, at `latest` and at `pending`: its counts, its code, and the state that open
+   * transactions declare (`deploys`, `effect`). Resolves when the lane has taken the counts into account. The
+   * lease owner makes two requests, one after the other, and one more for declared state. A standby makes one,
+   * for the account, and reads the store.
+   *
+   * @throws TxlaneError as `ready`, which it waits for; `UNREACHABLE`; `CLOSED`
+   */
   resync(): Promise<void>
   /**
    * Stops reserving nonces; in-flight transactions continue and are repaired. Applies to this process only: a

@@ -1,6 +1,7 @@
-import type { Hex } from 'viem'
+import type { Chain, Hex } from 'viem'
 import { readWith } from '../rpc/methods/fetchFns.js'
 import type { Block, GetBlockByNumberParameters } from '../rpc/methods/getBlockByNumber.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/methods/getBlockReceipts.js'
 import type {
   WaitForCodeParameters,
   WaitForStorageParameters,
@@ -18,7 +19,6 @@ import {
   watchPending,
 } from '../rpc/methods/public.js'
 import type { LaneReading, ReadLaneParameters } from '../rpc/methods/readLane.js'
-import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/methods/receipts.js'
 import type {
   GetCodeParameters,
   GetStorageAtParameters,
@@ -27,17 +27,17 @@ import type {
 import type { AnyClient } from '../rpc/transports/fromClient.js'
 
 /** The reads, bound to a client. Each is also exported, and documented, as a plain function. */
-export type ChainReads = {
+export type ChainReads<chain extends Chain | undefined = undefined> = {
   readonly reads: {
     getBlockByNumber<full extends boolean = false>(
       parameters: GetBlockByNumberParameters<full>,
-    ): Promise<Block<full> | null>
-    getBlockReceipts(parameters: GetBlockReceiptsParameters): Promise<readonly BlockReceipt[] | null>
+    ): Promise<Block<full, chain> | null>
+    getBlockReceipts(parameters: GetBlockReceiptsParameters): Promise<readonly BlockReceipt<chain>[] | null>
     getStorageAt(parameters: GetStorageAtParameters): Promise<Hex>
     getTransactionCount(parameters: GetTransactionCountParameters): Promise<number>
     getCode(parameters: GetCodeParameters): Promise<Hex>
     readLane(parameters: ReadLaneParameters): Promise<LaneReading>
-    watchPending(parameters: WatchPendingParameters): () => void
+    watchPending(parameters: WatchPendingParameters<chain>): () => void
     waitForCode(parameters: WaitForCodeParameters): Promise<Hex>
     waitForStorage(parameters: WaitForStorageParameters): Promise<Hex>
   }
@@ -60,7 +60,9 @@ export type ChainReadsOptions = {
  * const client = createPublicClient({ chain: base, transport: http() }).extend(chainReads())
  * const count = await client.reads.getTransactionCount({ address, block: 'pending' })
  */
-export function chainReads(options: ChainReadsOptions = {}): (client: AnyClient) => ChainReads {
+export function chainReads(
+  options: ChainReadsOptions = {},
+): <chain extends Chain | undefined = undefined>(client: AnyClient<chain>) => ChainReads<chain> {
   return (client) => {
     if (options.fetchFn) readWith(client, options.fetchFn)
     return {

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blockTags } from '../../src/rpc/codec.js'
 import { getBlockByNumber } from '../../src/rpc/methods/getBlockByNumber.js'
+import { getBlockReceipts } from '../../src/rpc/methods/getBlockReceipts.js'
 import { waitForCode, waitForStorage, watchPending } from '../../src/rpc/methods/polls.js'
 import { readLane } from '../../src/rpc/methods/readLane.js'
-import { getBlockReceipts } from '../../src/rpc/methods/receipts.js'
+import { readPorts } from '../../src/rpc/methods/source.js'
 import { getCode, getStorageAt, getTransactionCount } from '../../src/rpc/methods/state.js'
+import { profileOf } from '../../src/rpc/profile.js'
 import { anvilWorld, devnetWorld, type ReadWorld, scriptedWorld } from './readWorlds.js'
 
 const worlds: Record<string, () => Promise<ReadWorld>> = {
@@ -67,6 +69,15 @@ describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
     expect((await getBlockByNumber(client, { block: 'latest' }))?.transactions).toEqual([])
   })
 
+  test('show the pre-confirmed state by calls, if plain reads at `pending` are said to answer as for `latest`', async () => {
+    const { client, contract: address } = world
+    const [port] = readPorts(client)
+    profileOf(port!).observe({ kind: 'pendingState', usable: false })
+    expect(await getCode(client, { address, block: 'pending' })).toBe('0x01')
+    expect(await getStorageAt(client, { address, slot: 0, block: 'pending' })).toBe(word(42))
+    profileOf(port!).observe({ kind: 'pendingState', usable: true })
+  })
+
   test('show the receipts of the pending block if the node has them, else null', async () => {
     const receipts = await getBlockReceipts(world.client, { block: 'pending' })
     if (world.pendingReceipts) expect(receipts).toMatchObject([{ blockNumber: 1n, status: 'success' }])
@@ -96,7 +107,7 @@ describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
       gasUsed: expect.any(BigInt),
     })
     expect(await getBlockReceipts(client, { block: '0x1' })).toMatchObject([
-      { transactionHash: block?.transactions[0], blockNumber: 1n, status: 'success', type: '0x2' },
+      { transactionHash: block?.transactions[0], blockNumber: 1n, status: 'success', type: 'eip1559' },
     ])
   })
 })

@@ -135,7 +135,12 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
    *   the nonce is settled, or if the counter has passed it
    */
   adopt(bytes: AdoptParameters<nonce>): Promise<void>
-  /** Reads the counts and code of the account again, or the storage of the counter, and drops used nonces. */
+  /**
+   * Reads the source of the nonces again, at `latest` and at `pending`, and drops used nonces: for an account as
+   * `Sender.resync`, for a contract's counter its storage and the code of the contract, in one request.
+   *
+   * @throws TxlaneError `INVALID` if the address of a counter has no code; `UNREACHABLE`; `CLOSED`
+   */
   resync(): Promise<void>
   /**
    * Lifts the holds that wait for an operator (`paused`, `jump`, `deepReorg`, `storeBehindChain`), for all users of the

@@ -48,12 +48,17 @@ export function createCounterAllocator<nonce extends number | bigint>(
   const opening = createOpenOnce(() => openCounter(options, source, environment), environment.clock)
   let opened: CounterLane | undefined
 
-  async function open(): Promise<CounterLane> {
+  async function join(): Promise<CounterLane> {
     if (closing.aborted) throw closedError()
     opened = (await opening.open()).value
     opened.users.add(user)
-    await opened.refresh()
     return opened
+  }
+
+  async function open(): Promise<CounterLane> {
+    const lane = await join()
+    await lane.refresh()
+    return lane
   }
 
   /** Runs an action that takes a count, and starts to follow the counter if it was not followed before. */
@@ -109,7 +114,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
       if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonceOf(count))
     },
     async resync() {
-      await (await open()).look()
+      await (await join()).look(true)
     },
     // A counter has no holds: its state is read from the contract.
     resume() {},

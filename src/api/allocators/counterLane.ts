@@ -33,8 +33,8 @@ export type CounterLane = Books & {
   readonly chainId: number
   /** Reads the counter if the last reading may be old, once for all concurrent callers. */
   refresh(): Promise<void>
-  /** Reads the counter in any case. */
-  look(): Promise<void>
+  /** Reads the counter in any case. `withCode`: see `CounterReads`. */
+  look(withCode?: boolean): Promise<void>
   /** Starts polling, which continues as long as counts are in flight. */
   wake(): void
   stop(): Promise<void>
@@ -155,8 +155,8 @@ function follow(
   counter.resume()
   if (counter.pace() !== 'idle') tracker.wake()
 
-  function look(): Promise<void> {
-    const mine = reads.readUntil(take).finally(() => {
+  function look(withCode?: boolean): Promise<void> {
+    const mine = reads.readUntil(take, withCode).finally(() => {
       if (looking === mine) looking = undefined
     })
     looking = mine

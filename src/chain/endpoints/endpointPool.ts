@@ -81,18 +81,23 @@ export function readLaneOn(
   endpointPool: Pick<EndpointPool, 'chainId' | 'reader'>,
   address: Address,
   timeoutMs: number,
+  /** Learns whether code at `pending` shows the pending state, if the profile does not say. @default false */
+  compares = false,
 ): Promise<LaneReading> {
-  return readLaneAt(endpointPool, endpointPool.reader, { address, timeoutMs })
+  return readLaneAt(endpointPool, endpointPool.reader, { address, timeoutMs, compares })
 }
 
 /** Reads the account from another endpoint. */
 export function readLaneAt(
   { chainId }: Pick<EndpointPool, 'chainId'>,
   { port, gate }: Pick<PoolEndpoint, 'port' | 'gate'>,
-  asked: { readonly address: Address; readonly timeoutMs: number },
+  {
+    compares,
+    ...asked
+  }: { readonly address: Address; readonly timeoutMs: number; readonly compares?: boolean },
 ): Promise<LaneReading> {
   const { callsPerSecond = Number.POSITIVE_INFINITY } = gate.status()
-  return readLane(port, { ...asked, chainId }, (calls) => calls <= callsPerSecond)
+  return readLane(port, { ...asked, chainId }, { isWhole: (calls) => calls <= callsPerSecond, compares })
 }
 
 /** Probes the endpoints, compares them with the wanted chain, and creates the poller. */

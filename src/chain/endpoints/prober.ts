@@ -5,6 +5,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import { chainMismatch } from '../../rpc/errors.js'
+import { probeTraits } from '../../rpc/methods/probeTraits.js'
 import type { Port } from '../../rpc/port.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types/index.js'
@@ -71,7 +72,7 @@ export function createProber(parts: {
     if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
     endpoint.probed = true
     newest.set(endpoint, found.latest)
-    if (endpoint.role !== 'send') void askClient(endpoint, limits.readTimeoutMs)
+    if (endpoint.role !== 'send') void askTraits(endpoint, found.latest.number, limits.readTimeoutMs)
   }
 
   /** All endpoints are asked at the same time, and the order of their answers must not matter. */
@@ -155,12 +156,12 @@ export function createProber(parts: {
   }
 }
 
-/** No caller waits for the answer: an endpoint that does not name its client is treated like any other. */
-async function askClient({ port, profile }: PoolEndpoint, timeoutMs: number): Promise<void> {
-  const call = { method: 'web3_clientVersion', params: [] }
-  const [reply] = await port.batch([call], { timeoutMs })
-  if (reply?.ok && typeof reply.result === 'string')
-    profile.observe({ kind: 'client', version: reply.result })
+/**
+ * Asks for the client, and whether state at `pending` is served. No caller waits for the answer: an endpoint that
+ * shows neither is treated like any other.
+ */
+async function askTraits({ port, profile }: PoolEndpoint, latest: number, timeoutMs: number): Promise<void> {
+  await probeTraits(port, profile, latest, { timeoutMs }).catch(() => {})
 }
 
 /**

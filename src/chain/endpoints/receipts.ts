@@ -1,11 +1,7 @@
-import {
-  formatTransactionReceipt,
-  type Hash,
-  type RpcTransactionReceipt,
-  type TransactionReceipt,
-} from 'viem'
+import type { Hash, TransactionReceipt } from 'viem'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { createTurnBatch } from '../../platform/microtask.js'
+import { formatReceipt } from '../../rpc/methods/getBlockReceipts.js'
 import { type FoundReceipt, isReceiptError, readReceipts } from '../../rpc/methods/receipts.js'
 import type { Tracker } from '../blocks/blockPoller.js'
 import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
@@ -121,7 +117,7 @@ export function createReceipts(
       return { said: found.details ?? found.shortMessage, retryAfterMs: found.retryAfterMs }
     options.shown?.(found)
     try {
-      const receipt = formatted(endpointPool.chain, found)
+      const receipt = formatReceipt(found, endpointPool.chain.formatters)
       const said = misfit(receipt, one)
       return said === undefined ? { receipt } : { said, misfit: true }
     } catch {
@@ -149,12 +145,6 @@ export function createReceipts(
     missing: (hash, block) => missing.get(keyOf(hash, block)),
     due: (hash, block) => missing.due(keyOf(hash, block)),
   }
-}
-
-/** The chain's own formatter decides which fields a receipt has: `l1Fee` on the OP stack, for example. */
-function formatted({ formatters }: EndpointPool['chain'], raw: unknown): TransactionReceipt {
-  const format = formatters?.transactionReceipt?.format ?? formatTransactionReceipt
-  return format(raw as RpcTransactionReceipt, 'getTransactionReceipt') as TransactionReceipt
 }
 
 const wholeAt = (asks: number) => (asks === 0 ? undefined : asks % 2 === 1)

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import { type Hex, pad } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Program } from '../../../test/sim/program.js'
 import { programRequest } from '../../../test/sim/program.js'
@@ -9,7 +9,7 @@ import {
   swallow,
   transfer,
 } from '../../api/sender/simLane.fixture.js'
-import type { RpcReply } from '../../rpc/port.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { TxRequest } from '../../types/index.js'
 
 const CONTRACT = programRequest({ kind: 'call', marker: 1 }).to as Hex
@@ -255,6 +255,24 @@ describe('the predecessor declares deploys and effect', () => {
     expect(lane.executed()).toEqual([90, 1, 2])
   })
 
+  test('an effect is seen through eth_call where a plain read at pending answers as for latest', async () => {
+    await using lane = await openWarm()
+    await lane.blocks(1)
+    const before = sealedNow(lane)
+    const isShown = () => (lane.chain.view().pending?.executed.length ?? 0) > 0
+    lane.script = ({ method, params }) => {
+      if (method === 'eth_getBlockByNumber' && params[0] === 'pending') return NOTHING
+      if (method === 'eth_getStorageAt' && params[2] === 'pending') return { ok: true, result: pad('0x00') }
+      if (method !== 'eth_call' || params[2] === undefined) return undefined
+      return { ok: true, result: `${pad('0x74786c616e65')}${(isShown() ? ONE : pad('0x00')).slice(2)}` }
+    }
+    const first = await lane.settle(lane.sender.send(call(1), { effect: effectOf(1) }))
+    const second = await lane.settle(lane.sender.send(needing(2, 1), { after: [first] }))
+    expect(sealedNow(lane)).toBe(before)
+    expect(await lane.snapshot()).toMatchObject({ endpoints: [{ profile: { pendingState: false } }] })
+    expect(await lane.settle(second.wait())).toMatchObject({ status: 'success' })
+  })
+
   test('the effect settles the wait but not the slot: only blocks change the stage of the predecessor', async () => {
     await using lane = await openWarm()
     await lane.blocks(1)
@@ -283,7 +301,9 @@ describe('the predecessor declares deploys and effect', () => {
     await using lane = await openWarm()
     const tx = await lane.settle(lane.sender.send(call(1), { effect: effectOf(1) }))
     await lane.settle(tx.wait())
-    const reads = lane.requests.flat().filter(({ method }) => method === 'eth_getStorageAt')
+    const isOfEffect = ({ method, params }: RpcCall) =>
+      method === 'eth_getStorageAt' && params[0] === CONTRACT
+    const reads = lane.requests.filter((calls) => calls.some(isOfEffect))
     expect(reads).toHaveLength(1)
   })
 })

@@ -34,11 +34,15 @@ type DependenciesContext = {
 export function createDependencies(
   context: DependenciesContext,
   parts: SequenceParts,
-): Pick<PrepareOptions, 'conditions' | 'note' | 'sequenceGas'> & { readonly sequences: Sequences } {
+): Pick<PrepareOptions, 'conditions' | 'note' | 'sequenceGas'> & {
+  readonly sequences: Sequences
+  readonly effects: Pick<EffectWatcher, 'look'>
+} {
   const effects = createEffectWatcher(context)
   return {
     conditions: createConditions(context, effects),
     note: effects.recordBaseline,
+    effects,
     sequences: createSequences(context, parts),
     sequenceGas: createSequenceGas(context),
   }

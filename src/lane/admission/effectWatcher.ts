@@ -1,7 +1,8 @@
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { createPauses } from '../../platform/pauses.js'
-import { getCode, getStorageAt } from '../../rpc/methods/state.js'
+import { encodeSlot } from '../../rpc/methods/arguments.js'
+import { readPendingState } from '../../rpc/methods/pendingState.js'
 import type { Limits } from '../../types/index.js'
 import type { StoredNeeds } from '../../types/store.js'
 import { update } from '../transaction/changes.js'
@@ -16,6 +17,8 @@ export type EffectWatcher = {
   recordBaseline(transaction: Transaction): Promise<void> | undefined
   /** `seen` resolves once the effect is present. It never resolves if the effect proves nothing. */
   watch(transaction: Transaction): { readonly seen: Promise<void>; stop(): void }
+  /** Looks at the watched effects now. Never rejects: a failed read is repeated at the usual pace. */
+  look(): Promise<void>
 }
 
 /**
@@ -40,13 +43,14 @@ export function createEffectWatcher(context: {
   })
 
   async function isPresent({ deploys, effect }: StoredNeeds, timeoutMs: number): Promise<boolean> {
-    const { port } = endpointPool.reader
-    const at = { block: 'pending', timeoutMs } as const
-    const [code, value] = await Promise.all([
-      deploys && getCode(port, { ...at, address: deploys }),
-      effect && getStorageAt(port, { ...at, ...effect }),
-    ])
-    return code !== '0x' && value === effect?.value.toLowerCase()
+    const { port, profile } = endpointPool.reader
+    const places = [
+      ...(deploys === undefined ? [] : [{ address: deploys }]),
+      ...(effect === undefined ? [] : [{ address: effect.address, slot: encodeSlot(effect.slot) }]),
+    ]
+    const values = await readPendingState(port, profile, places, { timeoutMs, compares: true })
+    const isDeployed = deploys === undefined || values[0] !== '0x'
+    return isDeployed && (effect === undefined || values.at(-1) === effect.value.toLowerCase())
   }
 
   /**
@@ -54,8 +58,8 @@ export function createEffectWatcher(context: {
    * their own pool.
    */
   function isPreconfirmedState(): boolean {
-    const { pending, pendingState } = endpointPool.reader.profile.current()
-    return (pending === 'preconfirmed' || pending === 'latest') && pendingState !== false
+    const { pending } = endpointPool.reader.profile.current()
+    return pending === 'preconfirmed' || pending === 'latest'
   }
 
   async function look(): Promise<void> {
@@ -84,6 +88,7 @@ export function createEffectWatcher(context: {
   }
 
   return {
+    look,
     recordBaseline(transaction) {
       const { needs, hash } = transaction.record
       if (needs?.deploys === undefined && needs?.effect === undefined) return undefined

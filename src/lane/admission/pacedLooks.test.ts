@@ -66,10 +66,10 @@ test('failed reads of state are repeated with growing pauses, and at the usual p
   const reads: number[] = []
   let isUp = false
   const port = {
-    batch: async () => {
+    batch: async (calls: readonly unknown[]) => {
       reads.push(clock.now() - beganMs)
-      if (!isUp) return [{ ok: false, failure: { kind: 'timeout', message: 'no answer' } }]
-      return [{ ok: true, result: '0x' }]
+      if (!isUp) return calls.map(() => ({ ok: false, failure: { kind: 'timeout', message: 'no answer' } }))
+      return calls.map(() => ({ ok: true, result: '0x' }))
     },
   }
   const context = { clock, limits, changed: new Set(), endpointPool: { reader: { ...PRECONFIRMS, port } } }

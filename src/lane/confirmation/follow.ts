@@ -97,7 +97,7 @@ export function createFollower(options: FollowOptions): Follower {
       return book.unfinished > 0 ? 'seldom' : 'never'
     },
     wantsBalance: () => funds.wanted,
-    wantsPending: () => seeding.wantsPending,
+    wantsPending: () => seeding.wantsPending || context.session.isCounting,
     isPassedOver() {
       const slot = book.get(book.floor)
       const madeAt = slot?.state === 'live' ? newestAttempt(slot)?.madeAt : undefined

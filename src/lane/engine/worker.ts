@@ -43,6 +43,7 @@ export type LaneWorker = {
   health(): LaneHealth
   /** The transactions at nonces that are in flight. */
   inFlight(): readonly Transaction[]
+  /** Described in `Sender`. */
   resync(): Promise<void>
   /** Resolves to true once nothing is queued, all is sealed and no gap is left; to false if the lane changes its owner before. */
   drained(): Promise<boolean>
@@ -77,7 +78,7 @@ export function createLeaderWorker(
   const { context, lane, closing } = core
   const { fees, transactions } = context
   const { tracker } = endpointPool
-  const { bounds, broadcaster, code, finalityIndex, funds, seeding } = sending
+  const { bounds, broadcaster, code, dependencies, finalityIndex, funds, seeding } = sending
   const { intake } = admitting
 
   return {
@@ -113,9 +114,12 @@ export function createLeaderWorker(
     inFlight: () =>
       [...transactions.values()].filter(({ nonce }) => nonce !== undefined && isInFlight(lane.book, nonce)),
     async resync() {
-      const { account } = await readLaneOn(endpointPool, lane.key.address, limits.readTimeoutMs)
+      const [{ account }] = await Promise.all([
+        readLaneOn(endpointPool, lane.key.address, limits.readTimeoutMs, true),
+        dependencies.effects.look(),
+      ])
       code.is(account)
-      await raceAbort(tracker.nextTick(), [session.closing])
+      await session.whileCounting(() => raceAbort(tracker.nextTick(), [session.closing]))
     },
     async drained() {
       try {

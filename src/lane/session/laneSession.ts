@@ -39,6 +39,9 @@ export type LaneSession = {
   readonly waits: number
   /** Counts as one wait for the duration of the work. */
   readonly whileWaiting: <T>(work: () => Promise<T>) => Promise<T>
+  /** The same, and each tick reads the account's counts at `latest` and at `pending`. */
+  readonly whileCounting: <T>(work: () => Promise<T>) => Promise<T>
+  readonly isCounting: boolean
   /** Obeys the caller's signal from now on, until the outcome of the transaction is known. */
   attachSignal(transaction: Transaction, signal: AbortSignal | undefined): void
   /**
@@ -142,6 +145,7 @@ export function createLaneSession(options: {
   const handles = handlesBy({ operations, waiting: () => session.waiting })
   const txOf = handles.of
   let waits = 0
+  let counts = 0
 
   function begin(): void {
     // While there are other waits the poller polls fast already.
@@ -159,6 +163,11 @@ export function createLaneSession(options: {
     } finally {
       end()
     }
+  }
+
+  function counting<T>(work: () => Promise<T>): Promise<T> {
+    counts++
+    return counted(work).finally(() => counts--)
   }
 
   const session: LaneSession = {
@@ -186,6 +195,10 @@ export function createLaneSession(options: {
       return waits
     },
     whileWaiting: counted,
+    whileCounting: counting,
+    get isCounting() {
+      return counts > 0
+    },
     attachSignal(transaction, signal) {
       if (signal === undefined || hasFailed(transaction)) return
       const abort = () => abortBy(transaction, operations())

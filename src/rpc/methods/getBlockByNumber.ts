@@ -1,8 +1,7 @@
-import type { Hex } from 'viem'
+import { type Address, type Chain, type FormattedBlock, formatBlock, type Hash, type Hex } from 'viem'
 import { invalid } from '../../errors/invalid.js'
 import {
   type BlockSelector,
-  decodeData,
   decodeHash,
   decodeHashes,
   decodeHashOrNull,
@@ -11,7 +10,9 @@ import {
   encodeBlock,
 } from '../codec.js'
 import { malformed } from '../errors.js'
-import { type ReadOptions, type ReadSource, readOne } from './source.js'
+import { BLOCK, decodeArray, decodeFields, type Formatters, formatWith, isNone } from './fields.js'
+import { formattersOf, type ReadOptions, type ReadSource, readOne } from './source.js'
+import { type BlockTransaction, decodeTransaction } from './transactions.js'
 
 const METHOD = 'eth_getBlockByNumber'
 
@@ -23,16 +24,19 @@ export type GetBlockByNumberParameters<full extends boolean = false> = ReadOptio
 }
 
 /** Described in `public.ts`. */
-export async function getBlockByNumber<full extends boolean = false>(
-  source: ReadSource,
+export async function getBlockByNumber<
+  full extends boolean = false,
+  chain extends Chain | undefined = undefined,
+>(
+  source: ReadSource<chain>,
   parameters: GetBlockByNumberParameters<full>,
-): Promise<Block<full> | null> {
+): Promise<Block<full, chain> | null> {
   const { block: selector, fullTransactions = false, ...options } = parameters
   const block = encodeBlock(selector)
   if (typeof fullTransactions !== 'boolean') throw invalid('fullTransactions', fullTransactions, 'a boolean')
   return readOne(source, { method: METHOD, params: [block, fullTransactions] }, options, (result) => {
     if (result === null) return null
-    const decoded = decodeBlock(result, METHOD, fullTransactions as full)
+    const decoded = decodeBlock<full, chain>(result, METHOD, fullTransactions as full, formattersOf(source))
     if (block !== 'pending') checkSealed(decoded, block)
     return decoded
   })
@@ -42,7 +46,7 @@ export async function getBlockByNumber<full extends boolean = false>(
  * Checks that only a pending block lacks number and hash, and that a block requested by number has that
  * number.
  */
-function checkSealed({ number, hash }: Block, asked: string): void {
+function checkSealed({ number, hash }: BlockPlace, asked: string): void {
   if (number === null) throw malformed(METHOD, 'number is missing from a sealed block')
   if (hash === null) throw malformed(METHOD, 'hash is missing from a sealed block')
   if (asked.startsWith('0x') && number !== BigInt(asked)) {
@@ -50,61 +54,48 @@ function checkSealed({ number, hash }: Block, asked: string): void {
   }
 }
 
-/** A transaction as the node returned it. Only its hash is checked. */
-type BlockTransaction = { readonly hash: Hex; readonly [field: string]: unknown }
-
-/** A block: documented fields are decoded, others are left as the node returned them. */
-export type Block<full extends boolean = boolean> = {
+type BlockPlace = {
   /** `null` if the node gives its pending block no number. */
   readonly number: bigint | null
   /** `null` if the pending block has no hash or 32 zero bytes; otherwise the hash of the partial block. */
-  readonly hash: Hex | null
-  readonly parentHash: Hex
-  /** Seconds since the epoch. */
-  readonly timestamp: bigint
-  readonly gasLimit: bigint
-  readonly gasUsed: bigint
-  readonly transactions: full extends true ? readonly BlockTransaction[] : readonly Hex[]
-  readonly difficulty?: bigint | undefined
-  /** The size in bytes. Missing in pending blocks of some nodes. */
-  readonly size?: bigint | undefined
-  readonly baseFeePerGas?: bigint | undefined
-  readonly blobGasUsed?: bigint | undefined
-  readonly excessBlobGas?: bigint | undefined
-  readonly nonce?: Hex | undefined
-  readonly sha3Uncles?: Hex | undefined
-  readonly logsBloom?: Hex | undefined
-  readonly transactionsRoot?: Hex | undefined
-  readonly stateRoot?: Hex | undefined
-  readonly receiptsRoot?: Hex | undefined
-  readonly miner?: Hex | undefined
-  readonly mixHash?: Hex | undefined
-  readonly extraData?: Hex | undefined
-  readonly withdrawalsRoot?: Hex | undefined
-  readonly parentBeaconBlockRoot?: Hex | undefined
-  readonly requestsHash?: Hex | undefined
-  readonly uncles?: readonly unknown[] | undefined
-  readonly withdrawals?: readonly unknown[] | undefined
-  readonly [field: string]: unknown
+  readonly hash: Hash | null
 }
 
-// Fields that some nodes omit or set to null in a pending block, or that came with a fork. geth blanks nonce,
-// miner and others there (internal/ethapi, RPCMarshalBlock of a pending block).
-const OPTIONAL = {
-  quantity: ['difficulty', 'size', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas'],
-  hash: [
-    'sha3Uncles',
-    'transactionsRoot',
-    'stateRoot',
-    'receiptsRoot',
-    'mixHash',
-    'withdrawalsRoot',
-    'parentBeaconBlockRoot',
-    'requestsHash',
-  ],
-  data: ['nonce', 'logsBloom', 'miner', 'extraData'],
-  array: ['uncles', 'withdrawals'],
-} as const
+/** Fields that a pending block may lack, and fields for which viem has no type. */
+type OwnFields = BlockPlace & {
+  readonly nonce: Hex | null
+  readonly logsBloom: Hex | null
+  /** The size in bytes. Missing in pending blocks of some nodes. */
+  readonly size?: bigint | undefined
+  /** geth blanks it in pending blocks. */
+  readonly miner?: Address | undefined
+  readonly stateRoot?: Hash | undefined
+  readonly receiptsRoot?: Hash | undefined
+  readonly transactionsRoot?: Hash | undefined
+  readonly mixHash?: Hash | undefined
+  readonly sha3Uncles?: Hash | undefined
+  readonly extraData?: Hex | undefined
+  readonly difficulty?: bigint | undefined
+  readonly blobGasUsed?: bigint | undefined
+  readonly excessBlobGas?: bigint | undefined
+  readonly uncles?: readonly Hash[] | undefined
+  /** The hash of the requests of the execution layer (EIP-7685), since Prague. */
+  readonly requestsHash?: Hash | undefined
+  /** Milliseconds since the epoch. Base shows them since its upgrade Denim; other chains have none. */
+  readonly timestampMs?: bigint | undefined
+}
+
+/**
+ * A block as viem's formatter, or that of the client's chain, returns it, with the fields that real pending
+ * blocks have or lack. Fields without a decoder are left as the node returned them.
+ */
+export type Block<full extends boolean = boolean, chain extends Chain | undefined = undefined> = Omit<
+  FormattedBlock<chain, full>,
+  keyof OwnFields | 'transactions' | 'sealFields'
+> &
+  OwnFields & {
+    readonly transactions: full extends true ? readonly BlockTransaction<chain>[] : readonly Hash[]
+  }
 
 /**
  * Decodes a block. Strict about required fields and about the type of each field; tolerates fields that
@@ -112,51 +103,37 @@ const OPTIONAL = {
  *
  * @throws a typed error that names the method and the field
  */
-export function decodeBlock<full extends boolean>(result: unknown, method: string, full: full): Block<full> {
+export function decodeBlock<full extends boolean, chain extends Chain | undefined = undefined>(
+  result: unknown,
+  method: string,
+  full: full,
+  formatters: Formatters | undefined,
+): Block<full, chain> {
   const raw = decodeObject(result, method)
-  const block = {
-    ...raw,
+  const own = decodeFields(raw, BLOCK, method)
+  const required = {
     number: isNone(raw.number) ? null : decodeQuantity(raw.number, method, 'number'),
     hash: decodeHashOrNull(raw.hash, method, 'hash'),
     parentHash: decodeHash(raw.parentHash, method, 'parentHash'),
     timestamp: decodeQuantity(raw.timestamp, method, 'timestamp'),
     gasLimit: decodeQuantity(raw.gasLimit, method, 'gasLimit'),
     gasUsed: decodeQuantity(raw.gasUsed, method, 'gasUsed'),
-    transactions: full ? decodeFull(raw.transactions, method) : decodeHashes(raw.transactions, method),
-    ...decodeOptional(raw, method),
+    transactions: full
+      ? decodeArray(raw.transactions, method, 'transactions').map((item) =>
+          decodeTransaction(item, method, formatters),
+        )
+      : decodeHashes(raw.transactions, method),
   }
-  return block as unknown as Block<full>
-}
-
-function isNone(value: unknown): value is null | undefined {
-  return value === null || value === undefined
-}
-
-function decodeOptional(raw: Readonly<Record<string, unknown>>, method: string): Record<string, unknown> {
-  const decoded: Record<string, unknown> = {}
-  const each = (
-    fields: readonly string[],
-    decode: (value: unknown, method: string, what: string) => unknown,
-  ) => {
-    for (const field of fields) {
-      if (field in raw) decoded[field] = isNone(raw[field]) ? undefined : decode(raw[field], method, field)
-    }
+  const format = formatters?.block?.format ?? formatBlock
+  const block = {
+    ...formatWith(format, { ...raw, transactions: [] }, method, 'the block'),
+    ...own,
+    ...required,
+    // viem has null for these.
+    nonce: own.nonce ?? null,
+    logsBloom: own.logsBloom ?? null,
+    baseFeePerGas: own.baseFeePerGas ?? null,
+    totalDifficulty: own.totalDifficulty ?? null,
   }
-  each(OPTIONAL.quantity, decodeQuantity)
-  each(OPTIONAL.hash, decodeHash)
-  each(OPTIONAL.data, decodeData)
-  each(OPTIONAL.array, decodeArray)
-  return decoded
-}
-
-function decodeArray(value: unknown, method: string, what: string): readonly unknown[] {
-  if (Array.isArray(value)) return value
-  throw malformed(method, `${what} is not an array`)
-}
-
-function decodeFull(transactions: unknown, method: string): readonly BlockTransaction[] {
-  return decodeArray(transactions, method, 'transactions').map((item) => {
-    const transaction = decodeObject(item, method, 'a transaction')
-    return { ...transaction, hash: decodeHash(transaction.hash, method, 'a transaction hash') }
-  })
+  return block as unknown as Block<full, chain>
 }

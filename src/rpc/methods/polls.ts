@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import type { Address, Chain, Hex } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import { type CancelTimer, type Clock, systemClock } from '../../platform/clock.js'
@@ -16,8 +16,8 @@ import { aborted, rpcError, waitTimeout } from '../errors.js'
 import { call } from '../port.js'
 import { checkMs, encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
 import { type Block, decodeBlock } from './getBlockByNumber.js'
-import { firstAnswer, type ReadSource, readPorts } from './source.js'
-import { getCode, getStorageAt } from './state.js'
+import { firstAnswer, formattersOf, type ReadSource, readPorts } from './source.js'
+import { readPlace } from './state.js'
 
 type WaitForOptions = {
   /** The block tag to read. @default 'pending' */
@@ -38,6 +38,12 @@ export type WaitForStorageParameters = WaitForOptions & {
   readonly slot: SlotPosition
   /** The awaited value of the slot: the 32 bytes, or a test of them. */
   readonly value: Hex | ((value: Hex) => boolean)
+  /**
+   * The calldata of a view function of the contract that returns the 32 bytes of the slot. It is called where the
+   * endpoint does not show storage at `pending`; Base's flashblocks RPC shows pre-confirmed storage in no other way.
+   * @default none: the slot is read by an override of code
+   */
+  readonly getter?: Hex | undefined
 }
 
 /** Documented in `public.ts`. */
@@ -45,7 +51,7 @@ export async function waitForCode(source: ReadSource, parameters: WaitForCodePar
   const address = encodeAddress(parameters.address)
   const block = tagOf(parameters)
   return waitFor(`code at ${address}`, parameters, async (signal) => {
-    const code = await getCode(source, { address, block, signal })
+    const code = await readPlace(source, { address }, block, { signal, compares: true })
     return code === '0x' ? undefined : code
   })
 }
@@ -56,14 +62,21 @@ export async function waitForStorage(source: ReadSource, parameters: WaitForStor
   const slot = encodeSlot(parameters.slot)
   const block = tagOf(parameters)
   const isWanted = wantedOf(parameters.value)
+  const getter = getterOf(parameters)
   return waitFor(`storage slot ${slot} of ${address}`, parameters, async (signal) => {
-    const value = await getStorageAt(source, { address, slot, block, signal })
+    const value = await readPlace(source, { address, slot, getter }, block, { signal, compares: true })
     return isWanted(value) ? value : undefined
   })
 }
 
 function tagOf({ block = 'pending' }: WaitForOptions): BlockSelectorTag {
   return encodeBlock(block) as BlockSelectorTag
+}
+
+function getterOf({ getter }: WaitForStorageParameters): Hex | undefined {
+  if (getter === undefined || (typeof getter === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(getter)))
+    return getter
+  throw invalid('getter', getter, 'the calldata of a view function, as hex')
 }
 
 function wantedOf(value: WaitForStorageParameters['value']): (value: Hex) => boolean {
@@ -118,9 +131,9 @@ function mayPass(error: unknown): boolean {
   return isTxlaneError(error) && error.code !== 'INVALID' && error.code !== 'UNSUPPORTED'
 }
 
-export type WatchPendingParameters = {
+export type WatchPendingParameters<chain extends Chain | undefined = undefined> = {
   /** Called with the pending block, with transactions as hashes, each time its contents changed. */
-  readonly onBlock: (block: Block<false>) => void
+  readonly onBlock: (block: Block<false, chain>) => void
   /**
    * Called for each failed poll, and with each error of `onBlock`. The polling continues. @default ignored
    */
@@ -136,7 +149,10 @@ export type WatchPendingParameters = {
 const METHOD = 'eth_getBlockByNumber'
 
 /** Documented in `public.ts`. */
-export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
+export function watchPending<chain extends Chain | undefined>(
+  source: ReadSource<chain>,
+  parameters: WatchPendingParameters<chain>,
+): () => void {
   const { onBlock, onError, intervalMs = 200, signal, clock = systemClock } = parameters
   checkMs(intervalMs, 'intervalMs')
   const ports = readPorts(source, { clock })
@@ -153,7 +169,7 @@ export function watchPending(source: ReadSource, parameters: WatchPendingParamet
       if (stopped.aborted || result.header === null) return
       if (last !== undefined && sameContents(last, result.header)) return
       last = result.header
-      onBlock(decodeBlock(result.raw, METHOD, false))
+      onBlock(decodeBlock<false, chain>(result.raw, METHOD, false, formattersOf(source)))
     } catch (error) {
       if (!stopped.aborted) onError?.(error)
     }

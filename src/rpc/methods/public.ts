@@ -1,11 +1,11 @@
-import type { Hex } from 'viem'
+import type { Chain, Hex } from 'viem'
 import { systemClock } from '../../platform/clock.js'
 import { createLoader, whenLoaded } from '../../platform/lazy.js'
 import { checkMs } from './arguments.js'
 import type { Block, GetBlockByNumberParameters } from './getBlockByNumber.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from './getBlockReceipts.js'
 import type { WaitForCodeParameters, WaitForStorageParameters, WatchPendingParameters } from './polls.js'
 import type { LaneReading, ReadLaneParameters } from './readLane.js'
-import type { BlockReceipt, GetBlockReceiptsParameters } from './receipts.js'
 import type { ReadSource } from './source.js'
 import type { GetCodeParameters, GetStorageAtParameters, GetTransactionCountParameters } from './state.js'
 
@@ -16,8 +16,12 @@ const loadReads = createLoader('The code that reads', () => import('./reads.js')
 /**
  * A block, or `null` if the node finds none.
  *
+ * The block has the types of viem, with the formatter of the client's chain: deposits of the OP stack, for
+ * example. A port has no chain, so its blocks have viem's own types. Fields without a type are left as the node
+ * returned them. `timestampMs` is shown by Base (since its upgrade Denim, November 2026).
+ *
  * A `pending` block is a snapshot: two consecutive reads may differ, and behind a load balancer the second
- * may be the older one.
+ * may be the older one. It may lack its number, its hash and other fields, as real nodes do.
  *
  * @throws `INVALID` for an invalid selector, before any request; a typed error that names the method for a
  *   failed call or an answer that cannot be decoded
@@ -25,32 +29,36 @@ const loadReads = createLoader('The code that reads', () => import('./reads.js')
  * @example
  * const block = await getBlockByNumber(client, { block: 'pending' })
  */
-export function getBlockByNumber<full extends boolean = false>(
-  source: ReadSource,
+export function getBlockByNumber<full extends boolean = false, chain extends Chain | undefined = undefined>(
+  source: ReadSource<chain>,
   parameters: GetBlockByNumberParameters<full>,
-): Promise<Block<full> | null> {
+): Promise<Block<full, chain> | null> {
   return read((reads) => reads.getBlockByNumber(source, parameters))
 }
 
 /**
  * The receipts of a block, or `null` if the node finds no such block.
  *
+ * They have the types of viem, with the formatter of the client's chain (`l1Fee` on the OP stack). Fields
+ * without a type are left as the node returned them.
+ *
  * Many public endpoints refuse this method. An endpoint that refused it is not asked again.
  *
  * @throws `INVALID` for an invalid selector, before any request; `UNSUPPORTED` (with `status` or `rpcCode`)
  *   if the endpoint does not support the method; otherwise a typed error that names the method
  */
-export function getBlockReceipts(
-  source: ReadSource,
+export function getBlockReceipts<chain extends Chain | undefined = undefined>(
+  source: ReadSource<chain>,
   parameters: GetBlockReceiptsParameters,
-): Promise<readonly BlockReceipt[] | null> {
+): Promise<readonly BlockReceipt<chain>[] | null> {
   return read((reads) => reads.getBlockReceipts(source, parameters))
 }
 
 /**
  * The 32 bytes at a storage slot.
  *
- * Not every node shows pending storage: on some, `pending` equals `latest` (see the endpoint profile).
+ * Not every node shows pending storage: on some, `pending` equals `latest`. If the endpoint profile says so
+ * (`pendingState`), the slot is read by `eth_call` at `pending`, with code of ours in place of the contract's.
  *
  * @throws `INVALID` for a bad argument, before any request; otherwise a typed error that names the method
  */
@@ -78,7 +86,8 @@ export function getTransactionCount(
  * The bytecode at an address: `0x` if there is none, `0xef0100` and 20 bytes for a delegated account
  * (EIP-7702).
  *
- * Not every node shows pending code: on some, `pending` equals `latest` (see the endpoint profile).
+ * Not every node shows pending code: on some, `pending` equals `latest`. If the endpoint profile says so
+ * (`pendingState`), the code is read by `eth_call` at `pending`.
  *
  * @throws `INVALID` for a bad argument, before any request; otherwise a typed error that names the method
  */
@@ -103,8 +112,9 @@ export function readLane(source: ReadSource, parameters: ReadLaneParameters): Pr
 /**
  * Resolves with the code at an address as soon as there is any at `pending`, before the block is sealed.
  *
- * Pre-confirmed code can still vanish. If an endpoint does not show pending code, it is seen when the block
- * is sealed. Failed polls are repeated until the timeout.
+ * Pre-confirmed code can still vanish. The code is also read by `eth_call`, until the endpoint profile says
+ * whether a plain read shows pending code. If neither shows it, it is seen when the block is sealed. Failed
+ * polls are repeated until the timeout.
  *
  * @throws `INVALID`; `WAIT_TIMEOUT` (its cause is the last failed poll); `ABORTED`
  */
@@ -116,8 +126,9 @@ export function waitForCode(source: ReadSource, parameters: WaitForCodeParameter
  * Resolves with the value of a storage slot as soon as it is the requested one at `pending`, before the block
  * is sealed.
  *
- * Pre-confirmed storage can still change back. If an endpoint does not show pending storage, the value is
- * seen when the block is sealed. Failed polls are repeated until the timeout.
+ * Pre-confirmed storage can still change back. The slot is also read by `eth_call`, until the endpoint profile
+ * says whether a plain read shows pending storage. Base's flashblocks RPC shows it to a `getter` of the contract
+ * alone. If nothing shows it, it is seen when the block is sealed. Failed polls are repeated until the timeout.
  *
  * @throws `INVALID`; `WAIT_TIMEOUT` (its cause is the last failed poll); `ABORTED`; any error of `value`
  */
@@ -136,7 +147,10 @@ export function waitForStorage(source: ReadSource, parameters: WaitForStoragePar
  * @example
  * const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })
  */
-export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
+export function watchPending<chain extends Chain | undefined = undefined>(
+  source: ReadSource<chain>,
+  parameters: WatchPendingParameters<chain>,
+): () => void {
   return watchWhenLoaded(loadReads, source, parameters)
 }
 
@@ -147,10 +161,10 @@ function read<T>(use: (reads: Reads) => Promise<T>): Promise<T> {
 type Reads = typeof import('./reads.js')
 
 /** `watchPending` with code that may have to be loaded first. A failure to load counts as a failed poll. */
-export function watchWhenLoaded(
+export function watchWhenLoaded<chain extends Chain | undefined>(
   load: () => Reads | Promise<Reads>,
-  source: ReadSource,
-  parameters: WatchPendingParameters,
+  source: ReadSource<chain>,
+  parameters: WatchPendingParameters<chain>,
 ): () => void {
   const { intervalMs = 200, signal, onError, clock = systemClock } = parameters
   checkMs(intervalMs, 'intervalMs')

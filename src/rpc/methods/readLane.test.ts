@@ -76,7 +76,7 @@ describe('a reading of a lane', () => {
     })
     const asked: number[] = []
     const isWhole = (calls: number) => asked.push(calls) === 0
-    expect((await readLane(port, { address }, isWhole)).withoutPending).toBe('refuted')
+    expect((await readLane(port, { address }, { isWhole })).withoutPending).toBe('refuted')
     expect(port.batches).toHaveLength(1)
     expect(asked).toEqual([port.batches[0]?.length])
   })

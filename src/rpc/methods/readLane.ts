@@ -5,19 +5,18 @@ import {
   type AccountKind,
   accountKind,
   countCall,
-  decodeCode,
   decodeHeader,
   decodeNumber,
-  decodeWord,
   headerCall,
   type LightHeader,
   sameContents,
 } from '../codec.js'
 import { isRateLimit, malformed, resultOf } from '../errors.js'
-import type { Port, RpcCall, RpcReply } from '../port.js'
+import type { Port, RpcReply } from '../port.js'
 import { profileOf } from '../profile.js'
 import { seenPendingBlock } from '../profileRules.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
+import { pendingStateRequest, plainRead, readPlain, type StatePlace } from './pendingState.js'
 import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './source.js'
 
 export type ReadLaneParameters = ReadOptions & {
@@ -57,102 +56,108 @@ export type LaneReading = {
 
 const READINGS_MAX = 3
 
-/**
- * Documented in `public.ts`. `isWhole` is true if that many calls are sent in one request. A reading that is
- * split takes longer than a pending block lasts, and so would the next one, so it is not repeated.
- */
+export type ReadingRules = {
+  /**
+   * True if that many calls are sent in one request. A reading that is split takes longer than a pending block
+   * lasts, and so would the next one, so it is not repeated. @default always true
+   */
+  readonly isWhole?: ((calls: number) => boolean) | undefined
+  /** As of `pendingStateRequest`. @default true if there are slots */
+  readonly compares?: boolean | undefined
+}
+
+/** Documented in `public.ts`. */
 export async function readLane(
   source: ReadSource,
   parameters: ReadLaneParameters,
-  isWhole: (calls: number) => boolean = () => true,
+  { isWhole = () => true, compares = (parameters.slots ?? []).length > 0 }: ReadingRules = {},
 ): Promise<LaneReading> {
   const { address, slots = [], chainId, ...options } = parameters
   const account = encodeAddress(address)
   if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0))
     throw invalid('chainId', chainId, 'a positive integer')
-  const calls = laneCalls(
-    account,
-    slots.map((each, index) =>
+  const places: readonly StatePlace[] = [
+    { address: account },
+    ...slots.map((each, index) =>
       typeof each === 'object'
-        ? [
-            encodeAddress(each.address, `slots[${index}].address`),
-            encodeSlot(each.slot, `slots[${index}].slot`),
-          ]
-        : [account, encodeSlot(each, `slots[${index}]`)],
+        ? {
+            address: encodeAddress(each.address, `slots[${index}].address`),
+            slot: encodeSlot(each.slot, `slots[${index}].slot`),
+          }
+        : { address: account, slot: encodeSlot(each, `slots[${index}]`) },
     ),
-  )
+  ]
   return firstAnswer(readPorts(source), options.signal, async (port) => {
     for (let reading = 1; ; reading++) {
+      const asked = createLaneRequest(port, account, places, compares)
+      const { calls } = asked
       const replies = await batchReads(port, calls, { ...options, chainId, together: true })
-      const lane = decodeLane(port, replies, slots.length)
+      const lane = asked.read(replies)
       const isLast = reading === READINGS_MAX || !isWhole(calls.length + Number(chainId !== undefined))
       if (lane.withoutPending !== 'refuted' || isLast) return lane
     }
   })
 }
 
-type Place = readonly [address: Hex, slot: Hex]
-
 /** The pending side, the latest side and the latest header, between two reads of the pending header. */
-function laneCalls(address: Hex, places: readonly Place[]): readonly RpcCall[] {
-  const side = (block: 'pending' | 'latest'): readonly RpcCall[] => [
-    countCall(address, block),
-    { method: 'eth_getCode', params: [address, block] },
-    ...places.map(([of, slot]) => ({ method: 'eth_getStorageAt', params: [of, slot, block] })),
-  ]
-  return [
+function createLaneRequest(port: Port, address: Hex, places: readonly StatePlace[], compares: boolean) {
+  const state = pendingStateRequest(profileOf(port), places, compares)
+  const pendingSide = [countCall(address, 'pending'), ...state.calls]
+  const latestSide = [countCall(address, 'latest'), ...places.map((place) => plainRead(place, 'latest'))]
+  const calls = [
     headerCall('pending'),
-    ...side('pending'),
-    ...side('latest'),
+    ...pendingSide,
+    ...latestSide,
     headerCall('latest'),
     headerCall('pending'),
   ]
-}
 
-function decodeLane(port: Port, replies: readonly RpcReply[], slotCount: number): LaneReading {
-  const sideLength = 2 + slotCount
-  const [first, last] = [replies[0], replies.at(-1)]
-  const latestHeader = decodeHeader(resultOf(BLOCK, replies.at(-2)))
-  if (latestHeader === null || latestHeader.number === null)
-    throw malformed(BLOCK, 'there is no latest block')
-  const latest = {
-    header: { ...latestHeader, number: latestHeader.number },
-    ...decodeSide(replies.slice(1 + sideLength, 1 + 2 * sideLength)),
+  function read(replies: readonly RpcReply[]): LaneReading {
+    const [first, last] = [replies[0], replies.at(-1)]
+    const latestHeader = decodeHeader(resultOf(BLOCK, replies.at(-2)))
+    if (latestHeader === null || latestHeader.number === null)
+      throw malformed(BLOCK, 'there is no latest block')
+    const latestReplies = replies.slice(1 + pendingSide.length, 1 + pendingSide.length + latestSide.length)
+    const sealed = places.map((place, index) => readPlain(place, latestReplies[1 + index]))
+    const latest = {
+      header: { ...latestHeader, number: latestHeader.number },
+      ...sideOf(latestReplies[0], sealed),
+    }
+    const whole = (
+      pending: LaneReading['pending'],
+      withoutPending: LaneReading['withoutPending'],
+    ): LaneReading => ({
+      latest,
+      pending,
+      withoutPending,
+      account: accountKind((pending ?? latest).code),
+      port,
+    })
+    const count = replies[1]
+    const pendingState = replies.slice(2, 1 + pendingSide.length)
+    if ([first, last, count, ...state.plain(pendingState)].some(isMissing)) {
+      if (isMissing(first)) profileOf(port).observe({ kind: 'pendingMissing' })
+      return whole(undefined, 'absent')
+    }
+    const before = decodeHeader(resultOf(BLOCK, first))
+    const after = decodeHeader(resultOf(BLOCK, last))
+    if (before === null || after === null) return whole(undefined, 'absent')
+    profileOf(port).observe(seenPendingBlock(after, latest.header))
+    const refuted =
+      !sameContents(before, after) || (after.number !== null && after.number < latest.header.number)
+    return refuted
+      ? whole(undefined, 'refuted')
+      : whole({ header: after, ...sideOf(count, state.read(pendingState)) }, undefined)
   }
-  const whole = (
-    pending: LaneReading['pending'],
-    withoutPending: LaneReading['withoutPending'],
-  ): LaneReading => ({
-    latest,
-    pending,
-    withoutPending,
-    account: accountKind((pending ?? latest).code),
-    port,
-  })
-  const pendingReplies = replies.slice(1, 1 + sideLength)
-  if ([first, last, ...pendingReplies].some(isMissing)) {
-    if (isMissing(first)) profileOf(port).observe({ kind: 'pendingMissing' })
-    return whole(undefined, 'absent')
-  }
-  const before = decodeHeader(resultOf(BLOCK, first))
-  const after = decodeHeader(resultOf(BLOCK, last))
-  if (before === null || after === null) return whole(undefined, 'absent')
-  profileOf(port).observe(seenPendingBlock(after, latest.header))
-  const refuted =
-    !sameContents(before, after) || (after.number !== null && after.number < latest.header.number)
-  return refuted
-    ? whole(undefined, 'refuted')
-    : whole({ header: after, ...decodeSide(pendingReplies) }, undefined)
+
+  return { calls, read }
 }
 
 const BLOCK = 'eth_getBlockByNumber'
+const COUNT = 'eth_getTransactionCount'
 
-function decodeSide([count, code, ...storage]: readonly (RpcReply | undefined)[]) {
-  return {
-    count: decodeNumber(resultOf('eth_getTransactionCount', count), 'eth_getTransactionCount'),
-    code: decodeCode(resultOf('eth_getCode', code), 'eth_getCode'),
-    storage: storage.map((reply) => decodeWord(resultOf('eth_getStorageAt', reply), 'eth_getStorageAt')),
-  }
+function sideOf(count: RpcReply | undefined, [code, ...storage]: readonly Hex[]) {
+  return { count: decodeNumber(resultOf(COUNT, count), COUNT), code: code!, storage }
 }
 
 /**

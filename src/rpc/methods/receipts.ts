@@ -1,24 +1,17 @@
 import type { Hex } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
 import { batchReads } from '../batchReads.js'
-import {
-  type BlockSelector,
-  decodeHash,
-  decodeHashOrNull,
-  decodeObject,
-  decodeQuantity,
-  encodeBlock,
-} from '../codec.js'
+import { type BlockSelector, decodeObject, encodeBlock } from '../codec.js'
 import { isMethodRefused, isRateLimit, malformed, type RpcError, resultOf, rpcError } from '../errors.js'
 import { type BatchOptions, call, type Port, type RpcCall, type RpcReply } from '../port.js'
 import { profileOf } from '../profile.js'
-import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './source.js'
+import type { ReadOptions } from './source.js'
 
 const METHOD = 'eth_getTransactionReceipt'
 const BLOCK_METHOD = 'eth_getBlockReceipts'
 
 /** A receipt as the node returned it. Its format depends on the chain. */
-type RawReceipt = Readonly<Record<string, unknown>>
+export type RawReceipt = Readonly<Record<string, unknown>>
 
 type WantedReceipt = {
   readonly hash: Hex
@@ -161,41 +154,6 @@ export function isReceiptError(found: FoundReceipt): found is RpcError {
   return isTxlaneError(found)
 }
 
-export type GetBlockReceiptsParameters = ReadOptions & {
-  /**
-   * A number (hex, bigint or number) or a tag. `pending` gives the receipts of the transactions pre-confirmed
-   * so far.
-   */
-  readonly block: BlockSelector
-}
-
-/** A receipt: the fields named here are decoded, others are left as the node returned them. */
-export type BlockReceipt = {
-  readonly transactionHash: Hex
-  /** `null` if the node omits it before the block is sealed. */
-  readonly blockNumber: bigint | null
-  /** `null` before the block is sealed: real nodes send null or 32 zero bytes. */
-  readonly blockHash: Hex | null
-  /** `undefined` if the node sends none (before Byzantium). */
-  readonly status: 'success' | 'reverted' | undefined
-  readonly gasUsed: bigint
-  /** The transaction's type in hex, as returned, because chains add their own types. */
-  readonly type: Hex | undefined
-  readonly [field: string]: unknown
-}
-
-/** Described in `public.ts`. */
-export async function getBlockReceipts(
-  source: ReadSource,
-  { block: selector, ...options }: GetBlockReceiptsParameters,
-): Promise<readonly BlockReceipt[] | null> {
-  const block = encodeBlock(selector)
-  const raw = await firstAnswer(readPorts(source), options.signal, (port) =>
-    readRawReceipts(port, block, options),
-  )
-  return raw === null ? null : raw.map(decodeReceipt)
-}
-
 // The refusal of each endpoint, so that a later call throws the same error without a request.
 const refusals = new WeakMap<Port, ReturnType<typeof rpcError>>()
 
@@ -204,11 +162,11 @@ const refusals = new WeakMap<Port, ReturnType<typeof rpcError>>()
  *
  * @throws as `getBlockReceipts`
  */
-async function readRawReceipts(
+export async function readRawReceipts(
   port: Port,
   block: string,
   options: ReadOptions = {},
-): Promise<readonly Readonly<Record<string, unknown>>[] | null> {
+): Promise<readonly RawReceipt[] | null> {
   const profile = profileOf(port)
   if (profile.current().blockReceipts === false)
     throw refusals.get(port) ?? rpcError(BLOCK_METHOD, GIVEN_UNUSABLE)
@@ -237,31 +195,3 @@ function noteBlockReceipts(port: Port, reply: RpcReply | undefined): void {
 }
 
 const GIVEN_UNUSABLE = { kind: 'rpc', code: -32601, message: 'the endpoint profile says so' } as const
-
-function decodeReceipt(raw: Readonly<Record<string, unknown>>): BlockReceipt {
-  return {
-    ...raw,
-    transactionHash: decodeHash(raw.transactionHash, BLOCK_METHOD, 'transactionHash'),
-    blockNumber:
-      (raw.blockNumber ?? null) === null
-        ? null
-        : decodeQuantity(raw.blockNumber, BLOCK_METHOD, 'blockNumber'),
-    blockHash: decodeHashOrNull(raw.blockHash, BLOCK_METHOD, 'blockHash'),
-    status: decodeStatus(raw.status),
-    gasUsed: decodeQuantity(raw.gasUsed, BLOCK_METHOD, 'gasUsed'),
-    type: decodeType(raw.type),
-  }
-}
-
-function decodeStatus(value: unknown): BlockReceipt['status'] {
-  if (value === undefined || value === null) return undefined
-  const status = decodeQuantity(value, BLOCK_METHOD, 'status')
-  if (status > 1n) throw malformed(BLOCK_METHOD, 'status is neither 0x0 nor 0x1')
-  return status === 1n ? 'success' : 'reverted'
-}
-
-function decodeType(value: unknown): Hex | undefined {
-  if (value === undefined || value === null) return undefined
-  decodeQuantity(value, BLOCK_METHOD, 'type')
-  return value as Hex
-}

@@ -1,3 +1,4 @@
+import type { Chain } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import { aborted, isRateLimit, type RpcErrorContext, rpcError } from '../errors.js'
@@ -7,7 +8,7 @@ import { type AnyClient, clientPorts } from '../transports/fromClient.js'
 import { fetchFnOf } from './fetchFns.js'
 
 /** The source of a read: a viem client, whose transport is converted to ports, or a port. */
-export type ReadSource = AnyClient | Port
+export type ReadSource<chain extends Chain | undefined = Chain | undefined> = AnyClient<chain> | Port
 
 /** Options of every read beside its own parameters. */
 export type ReadOptions = {
@@ -37,6 +38,11 @@ function portsOf(source: ReadSource, options: { readonly clock?: Clock | undefin
   const all = clientPorts(source, { ...options, fetchFn: fetchFnOf(source) })
   const reading = all.filter(({ role }) => role !== 'send')
   return (reading.length > 0 ? reading : all).map(({ port }) => port)
+}
+
+/** The formatters of the client's chain. A port has none, so viem's own are used. */
+export function formattersOf(source: ReadSource): Chain['formatters'] {
+  return isPort(source) ? undefined : source.chain?.formatters
 }
 
 // viem's clients have a `batch` property too: the options of their own batching.

@@ -1,7 +1,9 @@
 import type { Address, Hex } from 'viem'
-import { type BlockSelector, decodeCode, decodeNumber, decodeWord, encodeBlock } from '../codec.js'
+import { type BlockSelector, decodeNumber, encodeBlock } from '../codec.js'
+import { profileOf } from '../profile.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
-import { type ReadOptions, type ReadSource, readOne } from './source.js'
+import { plainRead, readPendingState, readPlain, type StatePlace } from './pendingState.js'
+import { firstAnswer, type ReadOptions, type ReadSource, readOne, readPorts } from './source.js'
 
 type AtBlock = ReadOptions & {
   readonly address: Address
@@ -14,11 +16,12 @@ export type GetTransactionCountParameters = AtBlock
 export type GetCodeParameters = AtBlock
 
 /** Documented in `public.ts`. */
-export async function getStorageAt(source: ReadSource, parameters: GetStorageAtParameters): Promise<Hex> {
-  const { address, slot, block, ...options } = parameters
-  const method = 'eth_getStorageAt'
-  const params = [encodeAddress(address), encodeSlot(slot), encodeBlock(block)]
-  return readOne(source, { method, params }, options, (result) => decodeWord(result, method))
+export async function getStorageAt(
+  source: ReadSource,
+  { address, slot, block, ...options }: GetStorageAtParameters,
+): Promise<Hex> {
+  const place = { address: encodeAddress(address), slot: encodeSlot(slot) }
+  return readPlace(source, place, encodeBlock(block), options)
 }
 
 /** Documented in `public.ts`. */
@@ -33,9 +36,30 @@ export async function getTransactionCount(
 }
 
 /** Documented in `public.ts`. */
-export async function getCode(source: ReadSource, parameters: GetCodeParameters): Promise<Hex> {
-  const { address, block, ...options } = parameters
-  const method = 'eth_getCode'
-  const params = [encodeAddress(address), encodeBlock(block)]
-  return readOne(source, { method, params }, options, (result) => decodeCode(result, method))
+export async function getCode(
+  source: ReadSource,
+  { address, block, ...options }: GetCodeParameters,
+): Promise<Hex> {
+  return readPlace(source, { address: encodeAddress(address) }, encodeBlock(block), options)
+}
+
+/**
+ * A place at a block, from the first port that answers.
+ *
+ * @param compares as of `pendingStateRequest`
+ */
+export function readPlace(
+  source: ReadSource,
+  place: StatePlace,
+  block: string,
+  { compares = false, ...options }: ReadOptions & { readonly compares?: boolean },
+): Promise<Hex> {
+  return firstAnswer(readPorts(source), options.signal, async (port) => {
+    if (block !== 'pending') {
+      const [reply] = await port.batch([plainRead(place, block)], options)
+      return readPlain(place, reply)
+    }
+    const [value] = await readPendingState(port, profileOf(port), [place], { ...options, compares })
+    return value!
+  })
 }

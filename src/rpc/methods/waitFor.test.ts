@@ -1,14 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { createStubPort, type StubAnswer } from '../../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import type { RpcFailure } from '../port.js'
 import { waitForCode, waitForStorage } from './polls.js'
 
 const address = '0x1111111111111111111111111111111111111111'
 const word = (digit: string) => `0x${digit.padStart(64, '0')}` as const
+const noOverrides: RpcFailure = { kind: 'rpc', code: -32602, message: 'too many arguments, want at most 2' }
 const failed: StubAnswer = { failure: { kind: 'network', message: 'reset' } }
 
+/** A node that gives the next of the answers to each read at `pending`, and the last to later ones. */
 function node(answers: readonly StubAnswer[]) {
-  return createStubPort((_, number) => [answers[Math.min(number, answers.length) - 1]!])
+  return createStubPort((calls, number) => {
+    const answer = answers[Math.min(number, answers.length) - 1]!
+    return calls.map(({ method, params }) => {
+      if (method === 'eth_call') return 'failure' in answer ? answer : { failure: noOverrides }
+      return params.at(-1) === 'pending' || 'failure' in answer ? answer : { result: '0x' }
+    })
+  })
 }
 
 describe('waiting for code', () => {
@@ -18,7 +27,8 @@ describe('waiting for code', () => {
     const code = waitForCode(port, { address, clock })
     await clock.advance(400)
     expect(await code).toBe('0x6001')
-    expect(port.batches.map(([call]) => call?.params)).toEqual(Array(3).fill([address, 'pending']))
+    const reads = port.batches.map((calls) => calls.find(({ method }) => method === 'eth_getCode')?.params)
+    expect(reads).toEqual(Array(3).fill([address, 'pending']))
     expect(clock.pendingTimers).toBe(0)
   })
 

@@ -33,7 +33,10 @@ type ClientPort = {
 }
 
 /** Any viem client: extended or not, with or without chain and account. */
-export type AnyClient = Pick<Client<Transport, Chain | undefined>, 'transport' | 'request' | 'chain'>
+export type AnyClient<chain extends Chain | undefined = Chain | undefined> = Pick<
+  Client<Transport, chain>,
+  'transport' | 'request' | 'chain'
+>
 
 /** The ports of `clientPorts`, without their roles. */
 export function portsOfClient(client: AnyClient, options: PortsOfClientOptions = {}): readonly Port[] {

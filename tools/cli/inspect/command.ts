@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type Address, formatEther, isAddress } from 'viem'
+import type { EndpointProfile } from '../../../src/rpc/profile.js'
 import { filesOf } from '../send/journal.js'
 import { badOption, readCommandLine } from '../shared/commandLine.js'
 import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
@@ -91,16 +92,36 @@ function render(look: Look, symbol: string): string {
 
 /** The known features of the endpoint, in words. The others become known when transactions are sent. */
 function endpointOf(profile: Look['endpoint']): string {
-  const { pending, pendingState, batch, blockReceipts, simulateV1, cadenceMs } = profile
-  const known = [
+  return Object.values(profileWords)
+    .map((word) => word(profile))
+    .filter((word) => word !== undefined)
+    .join(', ')
+}
+
+const isServed = (what: string, is: boolean | undefined) =>
+  is === undefined ? undefined : `${what} ${is ? 'served' : 'not served'}`
+
+/** The words for each field of a profile; undefined while it is not known. */
+export const profileWords: {
+  readonly [field in keyof EndpointProfile]: (profile: EndpointProfile) => string | undefined
+} = {
+  client: ({ client }) => client,
+  pending: ({ pending }) =>
     `pending counts ${pending === 'unknown' ? 'an unknown set until a transaction is sent' : pending}`,
-    ...(pendingState === undefined ? [] : [`state at pending ${pendingState ? 'is' : 'is not'} served`]),
-    ...(batch.usable ? ['batches'] : ['no batches']),
-    ...(blockReceipts === undefined ? [] : [`block receipts ${blockReceipts ? 'are' : 'are not'} served`]),
-    ...(simulateV1 === undefined ? [] : [`eth_simulateV1 ${simulateV1 ? 'is' : 'is not'} served`]),
-    ...(cadenceMs === undefined ? [] : [`pre-confirms every ${cadenceMs} ms`]),
-  ]
-  return known.join(', ')
+  pendingState: ({ pendingState }) => isServed('state at pending', pendingState),
+  batch: ({ batch: { usable, sizeMax } }) =>
+    usable ? `batches${sizeMax === undefined ? '' : ` of up to ${sizeMax} calls`}` : 'no batches',
+  blockReceipts: ({ blockReceipts }) => isServed('block receipts', blockReceipts),
+  simulateV1: ({ simulateV1 }) => isServed('eth_simulateV1', simulateV1),
+  sendSync: ({ sendSync }) => isServed('eth_sendRawTransactionSync', sendSync),
+  cadenceMs: ({ cadenceMs }) => (cadenceMs === undefined ? undefined : `pre-confirms every ${cadenceMs} ms`),
+  gapBudget: ({ gapBudget }) =>
+    gapBudget === undefined ? undefined : `keeps ${gapBudget} transactions above a missing nonce`,
+  batchInOrder: ({ batchInOrder }) =>
+    batchInOrder === undefined ? undefined : `runs a batch ${batchInOrder ? 'in order' : 'in any order'}`,
+  delivery: ({ delivery: { window } }) =>
+    window === undefined ? undefined : `takes ${window} unacknowledged nonces`,
+  singleSequencer: ({ singleSequencer }) => (singleSequencer ? 'one sequencer' : undefined),
 }
 
 type Cell = { readonly nonce: number; readonly kind: keyof typeof KINDS }

@@ -9,10 +9,18 @@ import {
   hexToNumber,
 } from 'viem'
 import { getBalance, getBlock, getTransactionCount } from 'viem/actions'
+import { hasSingleSequencer } from '../../../src/chain/endpoints/endpointPool.js'
 import { readLane } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
+import { probeMethods, probeTraits } from '../../../src/rpc/methods/probeTraits.js'
+import type { Port } from '../../../src/rpc/port.js'
 import { probeEndpoint } from '../../../src/rpc/probe.js'
-import type { EndpointProfile } from '../../../src/rpc/profile.js'
+import {
+  createProfile,
+  type EndpointProfile,
+  type ProfileWatch,
+  setProfile,
+} from '../../../src/rpc/profile.js'
 import { createHttpPort } from '../../../src/rpc/transports/http.js'
 import type { Connection } from '../shared/connect.js'
 import { type Missing, missingIn, NOTHING_MISSING } from '../shared/missing.js'
@@ -44,8 +52,9 @@ export async function lookAt({ client, name }: Connection, url: string, address:
   try {
     const countAt = (blockTag: 'finalized' | 'safe' | 'latest' | 'pending') =>
       getTransactionCount(client, { address, blockTag }).catch(() => undefined)
-    const [probe, lane, balanceWei, block, pool, finalized, safe, latest, pending] = await Promise.all([
-      probeEndpoint(port),
+    const profile = createProfile({ singleSequencer: hasSingleSequencer(client.chain) || undefined })
+    const [, lane, balanceWei, block, pool, finalized, safe, latest, pending] = await Promise.all([
+      probeAll(port, profile),
       readLane(client, { address }),
       getBalance(client, { address }),
       getBlock(client),
@@ -70,11 +79,21 @@ export async function lookAt({ client, name }: Connection, url: string, address:
       holes: holes.lowest,
       holesCount: holes.count,
       stuck: waiting && stuckOf(waiting, next, block.baseFeePerGas ?? undefined),
-      endpoint: probe.profile.current(),
+      endpoint: profile.current(),
     }
   } finally {
     port.close()
   }
+}
+
+/** What one endpoint shows of its behaviour without a transaction. */
+async function probeAll(port: Port, profile: ProfileWatch): Promise<void> {
+  setProfile(port, profile)
+  const { latest } = await probeEndpoint(port, { profile })
+  await Promise.all([
+    probeTraits(port, profile, latest.number).catch(() => {}),
+    probeMethods(port, profile, latest.number),
+  ])
 }
 
 function codeOf(account: Awaited<ReturnType<typeof readLane>>['account']): string {

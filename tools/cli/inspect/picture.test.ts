@@ -1,7 +1,7 @@
 import { createColors } from 'picocolors'
 import { expect, test } from 'vitest'
-import type { EndpointProfile } from '../../../src/rpc/profile.js'
-import { drawLane } from './command.js'
+import { createProfile, type EndpointProfile } from '../../../src/rpc/profile.js'
+import { drawLane, profileWords } from './command.js'
 import { holesOf, type Look, type Waiting } from './look.js'
 
 const waitingAt = (...nonces: readonly number[]) => nonces.map((nonce) => ({ nonce }) as Waiting)
@@ -47,4 +47,40 @@ test('limits the picture for an absurdly high nonce', () => {
   const top = Number.MAX_SAFE_INTEGER
   const drawn = draw(5, 5, waitingAt(7, top))
   expect(drawn.split('\n')[0]).toMatch(/^1 ████××░×+ 64$/)
+})
+
+test('has words for each known field of the endpoint profile, and none for an unknown one', () => {
+  const known: EndpointProfile = {
+    pending: 'mempool',
+    pendingState: true,
+    blockReceipts: false,
+    batch: { usable: true, sizeMax: 100 },
+    gapBudget: 64,
+    batchInOrder: true,
+    delivery: { window: 1_000, pool: undefined, batch: undefined },
+    client: 'Geth/v1.17.10',
+    sendSync: true,
+    simulateV1: false,
+    cadenceMs: 200,
+    singleSequencer: true,
+  }
+  expect(Object.values(profileWords).map((word) => word(known))).toEqual([
+    'Geth/v1.17.10',
+    'pending counts mempool',
+    'state at pending served',
+    'batches of up to 100 calls',
+    'block receipts not served',
+    'eth_simulateV1 not served',
+    'eth_sendRawTransactionSync served',
+    'pre-confirms every 200 ms',
+    'keeps 64 transactions above a missing nonce',
+    'runs a batch in order',
+    'takes 1000 unacknowledged nonces',
+    'one sequencer',
+  ])
+  const unknown = createProfile().current()
+  expect(Object.values(profileWords).flatMap((word) => word(unknown) ?? [])).toEqual([
+    'pending counts an unknown set until a transaction is sent',
+    'no batches',
+  ])
 })
