@@ -75,6 +75,7 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
     delegated: code.readAgain,
     transactionOf: stages.transactionOf,
     latestCount: () => usage.latest,
+    waiting: () => queue.size,
     seen: environment.probe?.outcome,
     sent: signals.sent,
     freed: signals.freed,
@@ -177,6 +178,7 @@ export function createAdmitting(
     groups: options.groups,
     isTop: barrier.isHighest,
     taken: order.taken,
+    receiptAwaited: sending.broadcaster.receiptAwaited,
     kept: stored,
     ended: sequences.ended,
   })
