@@ -12,6 +12,7 @@ import { refusedCases } from './refused.js'
 import { reserved } from './reserved.js'
 import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
+import { syncSend } from './syncSend.js'
 
 /** The suite: every client runs all cases. */
 export const cases: readonly NodeCase[] = [
@@ -22,6 +23,7 @@ export const cases: readonly NodeCase[] = [
   cancel,
   replace,
   speedUp,
+  syncSend,
   presets,
   delegated,
   reserved,
