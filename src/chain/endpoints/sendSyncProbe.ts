@@ -9,7 +9,7 @@ const askedAt = new WeakMap<PoolEndpoint, number>()
 
 /**
  * Asks an endpoint once whether it can answer a send with the receipt. The profile gets the answer. An endpoint
- * with the role `send` is not asked: its profile may be given.
+ * with the role `send` gets transactions only.
  */
 export function askSendSync(
   endpoint: PoolEndpoint,
