@@ -29,6 +29,8 @@ export function withSendSync(
     readonly requests?: string[][]
     /** Read at each sync send. */
     fault?: SyncFault | undefined
+    /** The answer to `web3_clientVersion`. @default none */
+    readonly client?: string
     /** Answers the probe. @default as the node answers `eth_sendRawTransaction` */
     probe?: ((params: readonly unknown[]) => RpcReply | undefined) | undefined
   },
@@ -83,6 +85,8 @@ export function withSendSync(
       const [first] = calls
       node.requests?.push(calls.map(({ method }) => method))
       if (first?.method === 'eth_sendRawTransaction' && first.params[0] === '0x') return [TOO_SHORT]
+      if (first?.method === 'web3_clientVersion' && node.client !== undefined)
+        return [{ ok: true, result: node.client }]
       if (first?.method !== SEND_SYNC) return port.batch(calls, options)
       if (calls.length !== 1) throw new Error('a sync send is a request of one call')
       return [await withinTime(send(first), options?.timeoutMs ?? 10_000)]

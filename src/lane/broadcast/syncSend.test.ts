@@ -16,7 +16,7 @@ type Node = { readonly sends: SyncSend[]; readonly requests: string[][] } & Omit
 
 /** A lane at an endpoint with the sync send, which it does not know yet. */
 async function open(options: SimLaneOptions = {}, own: Partial<Node> = {}) {
-  const node: Node = { sends: [], requests: [], ...own }
+  const node: Node = { sends: [], requests: [], client: 'Geth/v1.17.10', ...own }
   const lane = await openLane({
     chain: GETH,
     around: (port, clock) => withSendSync(port, clock, node),
@@ -266,6 +266,14 @@ describe('an answer to a sync send', () => {
     const landed = await lane.settle(tx.wait('sealed'))
     expect(lane.chain.canonical.map(({ hash }) => hash)).toContain(landed.receipt.blockHash)
     expect(lane.executed()).toEqual([1, 2])
+  })
+
+  test('from an endpoint that may pre-confirm has no block hash before the walk', async () => {
+    const { lane } = await opened({}, { client: 'unknown' })
+    await using _ = lane
+    const tx = await lane.settle(lane.sender.send(transfer(2), awaited()))
+    expect((await lane.settle(tx.wait('preconfirmed'))).receipt).toMatchObject({ blockHash: null })
+    expect((await lane.settle(tx.wait('sealed'))).receipt.blockHash).toBe(lane.chain.head.hash)
   })
 
   test('with the receipt of a block that is not sealed yet has no block hash', async () => {

@@ -72,6 +72,15 @@ function noteAnswer(profile: ProfileWatch, { outcome, reason }: SendOutcome, isR
   else if (reason !== 'rateLimited') profile.observe({ kind: 'sendSyncAnswered' })
 }
 
+/**
+ * An endpoint that pre-confirms names the hash of a partial block, or zeros, which no later answer shows. Until
+ * that is known, no hash is believed.
+ */
+function showsSealed({ profile }: PoolEndpoint): boolean {
+  const { pending } = profile.current()
+  return pending !== 'preconfirmed' && pending !== 'unknown'
+}
+
 /** Sends whose answer is the receipt. */
 type SyncSends = Pick<EndpointSenderParts, 'receiptWithinMs'> & {
   /** A caller waits for a receipt: the endpoints for new nonces are asked whether they can give it. */
@@ -109,12 +118,12 @@ export function createSyncSends(
     receiptAwaited() {
       for (const endpoint of parts.recipients.of(PUBLIC, false)) askSendSync(endpoint, { clock, timeoutMs })
     },
-    said({ attempt: { hash, claim }, reply }) {
+    said({ attempt: { hash, claim }, reply, endpoint }) {
       const transaction = claim === undefined ? undefined : transactions.get(claim)
       if (transaction === undefined || !reply?.ok) return
       const receipt = endpointPool.receipts.read(reply.result, hash)
       if (receipt === undefined) return
-      transaction.answeredReceipt = receipt
+      transaction.answeredReceipt = showsSealed(endpoint) ? receipt : { ...receipt, blockHash: null }
       const number = Number(receipt.blockNumber)
       // The walk has passed that block, and has taken the transaction from it or not.
       if (number <= (tracker.head?.number ?? 0)) return

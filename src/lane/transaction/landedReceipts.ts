@@ -98,7 +98,7 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
       const found = answered?.transactionHash === hash ? answered : await receipts.find(hash)
       const base = { id, nonce, hash, stage: 'preconfirmed' as const }
       if (found === undefined) return { ...base, receipt: null }
-      const blockHash = found === answered ? sealedHash(found.blockHash) : null
+      const blockHash = found === answered ? sealedHash(answered.blockHash) : null
       return { ...base, status: found.status, receipt: { ...found, blockHash } }
     },
     missing: ({ hash, walkedBlock: block }) => hash && receipts.missing(hash, block),
@@ -126,11 +126,11 @@ function answeredIn(
   { hash, answeredReceipt: receipt }: Transaction,
   block: Hash | undefined,
 ): TransactionReceipt | undefined {
-  const isOfBlock = block !== undefined && receipt?.blockHash === block
-  return isOfBlock && receipt.transactionHash === hash ? receipt : undefined
+  if (receipt === undefined || block === undefined || receipt.transactionHash !== hash) return undefined
+  return receipt.blockHash === block ? { ...receipt, blockHash: block } : undefined
 }
 
-/** A block that is not sealed has no hash, or one that does not last: some nodes show zeros. */
+/** Some nodes show zeros as the hash of a block that is not sealed. */
 const sealedHash = (hash: Hash | null): Hash | null => (isZero(hash) ? null : hash)
 
 const isZero = (hash: Hash | null): boolean => hash !== null && /^0x0*$/.test(hash)
