@@ -110,9 +110,8 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     ...chainOptions,
   })
   const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: signMs })
-  const sent: SimTransaction[] = []
+  const [sent, warned]: [SimTransaction[], string[]] = [[], []]
   const requests: (readonly RpcCall[])[] = []
-  const warned: string[] = []
   const reported: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
   const scripted: Pick<SimLane, 'script' | 'refusal'> = { script: undefined, refusal: undefined }
   const port = around(scriptedPort({ chain, clock, sent, requests, lateMs, scripted }), clock)

@@ -124,6 +124,15 @@ describe('transactions that are sent in the ordinary way', () => {
     expect(sendsIn(node, from)).toHaveLength(50)
   })
 
+  test('are those behind which the lane has more to sign', async () => {
+    let signatures = 0
+    const { lane, node } = await opened({ signMs: () => (signatures++ < 2 ? 0 : 200) })
+    await using _ = lane
+    const all = [2, 3].map((marker) => lane.sender.send(transfer(marker), awaited()))
+    for (const tx of await lane.settle(Promise.all(all))) await lane.settle(tx.wait('preconfirmed'))
+    expect(node.sends.map(({ nonce }) => nonce)).not.toContain(1)
+  })
+
   test('are those that come while a sync send is open, and do not wait for its answer', async () => {
     const { lane, node } = await opened({ chain: { ...GETH, blockTimeMs: 12_000 } })
     await using _ = lane
