@@ -15,6 +15,7 @@ const CLAIMS = {
   signing: () => import('./signing.js'),
   kms: () => import('./kms.js'),
   detection: () => import('./detection.js'),
+  sync: () => import('./sync.js'),
   tracking: () => import('./tracking.js'),
   memory: () => import('./memory.js'),
   lanes: () => import('./lanes.js'),

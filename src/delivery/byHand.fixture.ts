@@ -23,9 +23,13 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
   const delivery = createDelivery({ ...OPTIONS, ...over })
   delivery.know(traits)
   let nowMs = 0
-  const next = () => delivery.next({ nowMs, grant: () => NEVER, below: NEVER })
+  // The nonces for whose receipts a caller waits.
+  const awaited = new Set<number>()
+  const awaitsReceipt = (nonce: number) => awaited.has(nonce)
+  const next = () => delivery.next({ nowMs, grant: () => NEVER, below: NEVER, awaitsReceipt })
   return {
     delivery,
+    awaited,
     at(ms: number) {
       nowMs = ms
     },

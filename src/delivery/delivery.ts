@@ -37,7 +37,7 @@ export type DeliveryAction =
       readonly count: boolean
       /**
        * `repair`: a nonce that is missing at the endpoint, or other bytes of a nonce. Repairs go before new
-       * nonces.
+       * nonces. `sync`: the endpoint is asked to answer the single nonce with its receipt.
        */
       readonly kind: Selection['kind']
     }
@@ -58,8 +58,8 @@ export type DeliveryAction =
  *    `offer` again when the nonce has other bytes (a bump, a no-op, a replacement), or to retry bytes that
  *    the endpoint did not accept. It does not have to handle loss.
  * 3. After each event it calls `next`, performs the action, and repeats until the action is `wait`. It
- *    passes a function that requests a grant from the request budget, and the lowest nonce whose bytes are
- *    not in the store yet. It performs a `send` at once, with the newest bytes of each nonce in the given
+ *    passes a function that requests a grant from the request budget, the lowest nonce whose bytes are
+ *    not in the store yet, and whether a caller waits for a receipt. It performs a `send` at once, with the newest bytes of each nonce in the given
  *    order. At `untilMs` it calls `next` again.
  * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a
  *    `count` to `counted` or `countFailed`. It also reports every other `pending` count that was read from
@@ -232,10 +232,11 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
   const { sequence, window, requests } = state
   const id = ++state.lastRequest
   // A count that was read before gives no information about the nonces that leave now.
-  if (kind === 'new' && nonces[0] !== undefined) uncount(sequence, nonces[0])
-  if (isLearning(state)) state.count.trials++
+  if (kind !== 'repair' && nonces[0] !== undefined) uncount(sequence, nonces[0])
+  const sync = kind === 'sync'
+  if (isLearning(state) && !sync) state.count.trials++
   const calls = nonces.length + Number(count)
-  requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, abandoned: false })
+  requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, sync, abandoned: false })
   const { refreshes: refresh, sealed } = state
   const sent: Sending = { request: id, atMs: nowMs, refresh, sealed, latest: sequence.latest }
   for (const nonce of nonces) {

@@ -3,7 +3,12 @@ import type { Network, Reply } from './network.fixture.js'
 import { createRequestBudget, type Priority } from './requestBudget.js'
 import type { Demand } from './select.js'
 
-const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
+const PRIORITY: Record<Demand['kind'], Priority> = {
+  repair: 'repair',
+  new: 'send',
+  sync: 'send',
+  count: 'evidence',
+}
 
 /**
  * A request budget with one delivery. It holds one ticket at a time, for the present demand of the delivery.

@@ -5,7 +5,7 @@ import type { DeliveryOptions, EndpointTraits } from './state.js'
 type Request = {
   readonly nonces: readonly number[]
   readonly count: boolean
-  readonly kind: 'repair' | 'new'
+  readonly kind: 'repair' | 'new' | 'sync'
 }
 
 /** Describes the rules that a request breaks. `latest`: the account's count in the newest refresh. */
@@ -29,7 +29,7 @@ export function violationsOf(
   if (!isAscending) violations.push(`out of order: ${nonces.join()}`)
   if (nonces.length + Number(count) > options.batchMax) violations.push(`a request of ${nonces.length}`)
   if (status.window < 1 || status.window > options.windowMax) violations.push(`a window of ${status.window}`)
-  if (kind !== 'new') return violations
+  if (kind === 'repair') return violations
   const lower = copies.refusedBelow(first)
   if (lower !== undefined) violations.push(`${first} above ${lower}, which was refused`)
   if (nonces.some((nonce) => (sent[nonce] ?? 0) > 0)) violations.push(`${first} is not new`)

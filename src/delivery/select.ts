@@ -5,7 +5,8 @@ import { countOpen, type DeliveryState, gapBudgetOf, poolEndOf } from './state.j
 
 /** Nonces that may leave now, in one request, in ascending order. */
 export type Selection = {
-  readonly kind: 'repair' | 'new'
+  /** `sync`: one new nonce, whose answer is to be the receipt. */
+  readonly kind: 'repair' | 'new' | 'sync'
   readonly nonces: readonly number[]
   /** The request also carries a count. */
   readonly count: boolean
@@ -19,6 +20,11 @@ type Bounds = {
   readonly nowMs: number
   /** Nonces from this one on are not sent: its bytes, or those of a lower nonce, are not in the store yet. */
   readonly below: number
+  /**
+   * Whether a caller waits for the receipt of this nonce, and the lane has no other transaction to send.
+   * @default never
+   */
+  readonly awaitsReceipt?: ((nonce: number) => boolean) | undefined
 }
 
 export type Allowance = Bounds & {
@@ -39,14 +45,14 @@ export function select(state: DeliveryState, bounds: Bounds): Selection | undefi
   const selection = selectAll(state, bounds)
   if (selection === undefined) return undefined
   const { kind, nonces } = selection
-  return { kind, nonces, count: hasCount(state, nonces.length, Number.POSITIVE_INFINITY) }
+  return { kind, nonces, count: hasCount(state, selection, Number.POSITIVE_INFINITY) }
 }
 
 /** The part of the selection that is granted; undefined if nothing is. */
 export function limitTo(state: DeliveryState, selection: Selection, callsMax: number): Selection | undefined {
   const { kind, nonces } = selection
   if (callsMax < 1) return undefined
-  const rides = hasCount(state, nonces.length, callsMax)
+  const rides = hasCount(state, selection, callsMax)
   return { kind, nonces: nonces.slice(0, Math.max(1, callsMax - Number(rides))), count: rides }
 }
 
@@ -55,10 +61,15 @@ const COUNT_CALLS_MIN = 10
 
 /**
  * Whether the request carries a count. A request that cannot hold all waiting nonces carries one if that
- * takes a small part of it, or if the window is full and waits for a count.
+ * takes a small part of it, or if the window is full and waits for a count. A sync send is one call: a count
+ * behind it would wait for the receipt as well.
  */
-function hasCount(state: DeliveryState, waiting: number, callsMax: number): boolean {
-  if (!ridesAlong(state) || callsMax <= 1 || waiting >= callsMaxOf(state)) return false
+function hasCount(
+  state: DeliveryState,
+  { kind, nonces: { length: waiting } }: Omit<Selection, 'count'>,
+  callsMax: number,
+): boolean {
+  if (kind === 'sync' || !ridesAlong(state) || callsMax <= 1 || waiting >= callsMaxOf(state)) return false
   const isFull = state.sequence.outstanding + callsMax > state.window.size
   return callsMax > waiting || callsMax >= COUNT_CALLS_MIN || isFull
 }
@@ -74,7 +85,21 @@ function selectAll(state: DeliveryState, bounds: Bounds): Omit<Selection, 'count
     if (request.nonces.length > 0) return { kind: 'repair', nonces: request.nonces }
   }
   addNew(state, request, open)
-  return request.nonces.length > 0 ? { kind: 'new', nonces: request.nonces } : undefined
+  const { nonces } = request
+  if (nonces.length === 0) return undefined
+  return { kind: isSync(state, request) ? 'sync' : 'new', nonces }
+}
+
+/**
+ * A single transaction on an idle delivery, for whose receipt a caller waits, gets it with the answer to its
+ * send. An endpoint that keeps nothing above a gap would let every later nonce wait for that answer.
+ */
+function isSync(state: DeliveryState, { nonces, awaitsReceipt }: Draft): boolean {
+  const { sequence, traits } = state
+  const [nonce] = nonces
+  if (nonce === undefined || awaitsReceipt === undefined || traits.sendSync !== true) return false
+  const isOnly = nonces.length === 1 && nonce + 1 === sequence.end && sequence.outstanding === 0
+  return isOnly && gapBudgetOf(state) > 0 && awaitsReceipt(nonce)
 }
 
 /** The maximum number of calls in one request, as far as the endpoint's refusals have shown. */
@@ -90,14 +115,15 @@ type Draft = Bounds & {
   characters: number
 }
 
-function createRequest(state: DeliveryState, { nowMs, below }: Bounds): Draft {
+function createRequest(state: DeliveryState, { nowMs, below, awaitsReceipt }: Bounds): Draft {
   const { traits, options } = state
   const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
   const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY
   const callsMax = Math.max(1, callsMaxOf(state) - Number(ridesAlong(state)))
   const probeMax = state.isProbing ? 1 : Number.POSITIVE_INFINITY
   const sizeMax = Math.min(callsMax, orderMax, learningMax, probeMax)
-  return { nowMs, below, nonces: [], sizeMax, charactersMax: options.requestCharactersMax, characters: 0 }
+  const charactersMax = options.requestCharactersMax
+  return { nowMs, below, awaitsReceipt, nonces: [], sizeMax, charactersMax, characters: 0 }
 }
 
 function fits(

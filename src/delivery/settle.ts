@@ -34,7 +34,7 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   // If none of its nonces is open, blocks contain them all, or they were sent again: only the answer is
   // missing.
   else if (open.length > 0) {
-    state.batch.failed(calls)
+    if (!request.sync) state.batch.failed(calls)
     pause(state, calls, atMs)
   }
   for (const segment of open) {
@@ -85,14 +85,14 @@ type Context = { readonly request: OpenRequest; readonly answered: AnsweredAt; r
 
 function noteWhole(
   state: DeliveryState,
-  { nonces, calls, sentAtMs }: OpenRequest,
+  { nonces, calls, sentAtMs, sync }: OpenRequest,
   answers: readonly SendAnswer[],
   atMs: number,
 ): void {
   const isWhole = nonces.every(
     (_, index) => answers[index] !== undefined && answers[index].kind !== 'unanswered',
   )
-  if (!isWhole) return
+  if (!isWhole || sync) return
   state.batch.answered(calls)
   state.trip.answered(calls, atMs - sentAtMs)
 }

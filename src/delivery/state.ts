@@ -24,6 +24,8 @@ export type EndpointTraits = {
   readonly batchInOrder: boolean | undefined
   /** The maximum number of calls in one request that the endpoint is known to accept. */
   readonly batchMax: number | undefined
+  /** The endpoint can answer a send with the receipt: it keeps the answer until it has that. */
+  readonly sendSync: boolean | undefined
   /**
    * The maximum number of this account's transactions that no sealed block has used. Pools set it for
    * delegated accounts.
@@ -58,6 +60,8 @@ export type OpenRequest = {
   readonly sentAtMs: number
   readonly hasCount: boolean
   readonly calls: number
+  /** Its answer waits for the receipt. It says nothing about round trips and batches, and delays no request. */
+  readonly sync: boolean
   /** Its nonces have been sent again since. */
   abandoned: boolean
 }
@@ -140,6 +144,7 @@ const UNKNOWN_TRAITS: EndpointTraits = {
   gapBudget: undefined,
   batchInOrder: undefined,
   batchMax: undefined,
+  sendSync: undefined,
   accountMax: undefined,
 }
 
@@ -214,9 +219,10 @@ export function openRequests(state: DeliveryState): OpenRequest[] {
   return [...state.requests.values()].filter((request) => isOpen(state, request))
 }
 
+/** The number of open requests whose answers are awaited before further requests leave. */
 export function countOpen(state: DeliveryState): number {
   let open = 0
-  for (const request of state.requests.values()) if (isOpen(state, request)) open++
+  for (const request of state.requests.values()) if (!request.sync && isOpen(state, request)) open++
   return open
 }
 

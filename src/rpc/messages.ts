@@ -24,6 +24,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       "the transaction was added to the transaction pool but wasn't processed in …",
       "the transaction was added to the mempool but wasn't processed in …",
       "transaction … was added to the mempool but wasn't confirmed within …",
+      'transaction confirmation timeout', // anvil 1.7.1, after 30 s in its pool
     ],
   },
   {

@@ -43,8 +43,11 @@ export type EndpointProfile = {
   }
   /** The answer to `web3_clientVersion`: its first 200 characters. */
   readonly client: string | undefined
-  /** The endpoint supports `eth_sendRawTransactionSync`. */
-  readonly sendSync: boolean | undefined
+  /**
+   * The endpoint supports `eth_sendRawTransactionSync` (EIP-7966). `withoutTimeout`: it takes no timeout as the
+   * second parameter. Observed when a caller first waits for a receipt, and again by each such send.
+   */
+  readonly sendSync: boolean | 'withoutTimeout' | undefined
   /** The endpoint supports `eth_simulateV1`. */
   readonly simulateV1: boolean | undefined
   /** Milliseconds between two refreshes of the pending block. */

@@ -1,6 +1,8 @@
 import { type BatchEvidence, type BatchObservation, noBatchEvidence, reduceBatch } from './batchRules.js'
 import { isLatestBlock, type LightHeader } from './codec.js'
 import type { EndpointProfile } from './profile.js'
+import { SEND_SYNC } from './sendSync.js'
+import { reduceSendSync, type SendSyncObservation } from './sendSyncRules.js'
 
 /** An observation that shows the behaviour of an endpoint. */
 export type ProfileObservation =
@@ -46,6 +48,7 @@ export type ProfileObservation =
       readonly rpcCode?: number | undefined
     }
   | { readonly kind: 'methodAnswered'; readonly method: string }
+  | SendSyncObservation
   | BatchObservation
   /**
    * A nonce was refused because lower nonces were missing. `overtook`: the nonce directly below it was in the
@@ -91,6 +94,8 @@ export type Evidence = {
   readonly pendingIsLatest: number
   /** Number of nonces that were refused because lower nonces were missing. */
   readonly gapsRefused: number
+  /** Number of consecutive sync sends that ended without a known answer. */
+  readonly syncLost: number
   readonly batch: BatchEvidence
 }
 
@@ -103,6 +108,7 @@ export const noEvidence: Evidence = {
   lackedByCount: 0,
   pendingIsLatest: 0,
   gapsRefused: 0,
+  syncLost: 0,
   batch: noBatchEvidence,
 }
 
@@ -128,7 +134,6 @@ const WITH_BLOCK_MIN = 2
 const PENDING_IS_LATEST_MIN = 3
 // A flashblock between the two readings, or a lagging backend, also makes a count lack a nonce of the block.
 const LACKED_MAX = 2
-const SEND_SYNC = 'eth_sendRawTransactionSync'
 const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
 
 /** The profile after an observation. Pure. Returns the same object if nothing changed. */
@@ -160,6 +165,10 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
       return set(methodPart(observation.method, false))
     case 'methodAnswered':
       return set(methodPart(observation.method, true))
+    case 'sendSync':
+    case 'sendSyncAnswered':
+    case 'sendSyncLost':
+      return sendSyncSeen(state, observation)
     case 'batchAnswered':
     case 'batchRefused':
     case 'batchLost':
@@ -354,6 +363,11 @@ function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {
   if (method === BLOCK_RECEIPTS) return { blockReceipts: usable }
   if (method === 'eth_simulateV1') return { simulateV1: usable }
   return method === SEND_SYNC ? { sendSync: usable } : {}
+}
+
+function sendSyncSeen({ profile, evidence }: ProfileState, observation: SendSyncObservation): ProfileState {
+  const { sendSync, lost } = reduceSendSync({ ...profile, lost: evidence.syncLost }, observation)
+  return { profile: { ...profile, sendSync }, evidence: { ...evidence, syncLost: lost } }
 }
 
 function batchSeen({ profile, evidence }: ProfileState, observation: BatchObservation): ProfileState {

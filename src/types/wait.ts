@@ -172,12 +172,18 @@ type LandedBase = {
 }
 
 type LandedPreconfirmed<chain extends Chain> = {
-  /** The endpoint's `pending` block contains it, and no sealed block does. */
+  /**
+   * The endpoint's `pending` block contains it, or the endpoint answered the send with its receipt. No sealed
+   * block that was read contains it.
+   */
   stage: 'preconfirmed'
   /** Missing if the endpoint shows no receipt before the block is sealed. */
   status?: 'success' | 'reverted'
-  /** `null` if the endpoint shows no receipt yet. Its block has no hash. */
-  receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
+  /**
+   * `null` if the endpoint shows no receipt yet. `blockHash` is that of the sealed block which the answer to the
+   * send names (`eth_sendRawTransactionSync`), otherwise `null`.
+   */
+  receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: Hash | null }) | null
 }
 
 type LandedSealed<chain extends Chain> = {

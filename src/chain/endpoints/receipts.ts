@@ -13,6 +13,8 @@ type Block = { readonly number: number; readonly hash: Hash }
  * sealed block, in one batch for all waiting callers, with growing pauses; without blocks, by time.
  */
 export type Receipts = {
+  /** The receipt in the answer to a send. `undefined` if it is incomplete, or of another transaction. */
+  read(raw: unknown, hash: Hash): TransactionReceipt | undefined
   /** Asks once, for a receipt of the pending block or of a sealed one. `undefined`: the endpoint has none now. */
   find(hash: Hash): Promise<TransactionReceipt | undefined>
   /**
@@ -111,7 +113,7 @@ export function createReceipts(
     return rest
   }
 
-  function answerOf(found: FoundReceipt | undefined, one: Asked): Answer {
+  function answerOf(found: FoundReceipt | undefined, one: Omit<Asked, 'done'>): Answer {
     if (found === undefined || found === null) return { said: 'it has no receipt' }
     if (isReceiptError(found))
       return { said: found.details ?? found.shortMessage, retryAfterMs: found.retryAfterMs }
@@ -126,7 +128,10 @@ export function createReceipts(
   }
 
   /** The reason why a receipt does not fit: a replica that lags or forked has receipts of other blocks. */
-  function misfit(receipt: TransactionReceipt, { hash, block, key }: Asked): string | undefined {
+  function misfit(
+    receipt: TransactionReceipt,
+    { hash, block, key }: Omit<Asked, 'done'>,
+  ): string | undefined {
     const { transactionHash, blockHash, blockNumber } = receipt
     if (transactionHash?.toLowerCase() !== hash) return `its receipt is of the transaction ${transactionHash}`
     if (block !== undefined && blockHash !== block.hash)
@@ -140,11 +145,21 @@ export function createReceipts(
   }
 
   return {
+    read(raw, hash) {
+      if (typeof raw !== 'object' || raw === null) return undefined
+      const answer = answerOf(raw as FoundReceipt, { hash, block: undefined, key: undefined })
+      return 'receipt' in answer && isComplete(answer.receipt) ? answer.receipt : undefined
+    },
     find: (hash) => ask({ hash, block: undefined, key: undefined }),
     get: (hash, block) => ask({ hash, block, key: keyOf(hash, block) }),
     missing: (hash, block) => missing.get(keyOf(hash, block)),
     due: (hash, block) => missing.due(keyOf(hash, block)),
   }
+}
+
+function isComplete({ status, blockNumber, logs }: Partial<TransactionReceipt>): boolean {
+  const isKnown = status === 'success' || status === 'reverted'
+  return isKnown && typeof blockNumber === 'bigint' && Array.isArray(logs)
 }
 
 const wholeAt = (asks: number) => (asks === 0 ? undefined : asks % 2 === 1)

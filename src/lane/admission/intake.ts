@@ -120,6 +120,8 @@ type IntakeParts = {
   isTop(nonce: number): boolean
   /** The transaction takes a nonce, maybe before earlier calls. */
   taken(transaction: Transaction): void
+  /** A caller waits for the receipt of a transaction that is being admitted. */
+  receiptAwaited(): void
   /** A transaction was persisted with this sequence number. */
   persisted(sequence: number): void
   /** The transaction ended without execution. */
@@ -140,6 +142,7 @@ export function createIntake(parts: IntakeParts): Intake {
     owned,
     queued,
     persisted: parts.persisted,
+    receiptAwaited: parts.receiptAwaited,
     arm,
     prepare: preparer.add,
     ended,
@@ -245,6 +248,7 @@ function createLeaderListener(
   parts: {
     readonly owned: Pick<OwnedTransactions, 'mark'>
     readonly queued: Set<Transaction>
+    readonly receiptAwaited: () => void
     /** A transaction was persisted with this sequence number. */
     readonly persisted: (sequence: number) => void
     /** Arms the caller's deadline. */
@@ -260,6 +264,7 @@ function createLeaderListener(
     onAdmitting(transaction) {
       owned.mark(transaction)
       queued.add(transaction)
+      if (transaction.receiptWithinMs !== undefined) parts.receiptAwaited()
     },
     onAdmitted(transaction, { signal }) {
       persisted(transaction.sequence)

@@ -7,6 +7,7 @@ import type { LaneKey } from '../../types/store.js'
 import type { AdmissionTarget } from '../transaction/caller.js'
 import { newQueued } from '../transaction/stored.js'
 import type { Transaction } from '../transaction/transaction.js'
+import { RECEIPT_WITHIN, type ReceiptWithin } from '../transaction/txInternals.js'
 import { fingerprintOf, NO_FINGERPRINT } from './idConflict.js'
 import { randomId } from './randomId.js'
 
@@ -62,6 +63,8 @@ export function createNewTransaction(parts: {
       replaces: replaces?.id,
     })
     transaction.replaces = replaces
+    const { [RECEIPT_WITHIN]: withinMs } = options as ReceiptWithin
+    if (withinMs !== undefined) transaction.receiptWithinMs = withinMs
     if (after !== undefined) transaction.notes = { predecessors: after }
     return transaction
   }

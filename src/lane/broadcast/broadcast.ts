@@ -19,12 +19,16 @@ import {
   type EndpointSenderParts,
   type Said,
 } from './endpointSender.js'
-import { createFanOut, createOffers, createRecipients } from './fanOut.js'
+import { createFanOut, createOffers, createRecipients, PUBLIC } from './fanOut.js'
 import { createSendReport, createSendResults, type SendResultsParts } from './sendResults.js'
+import { createSyncSends } from './syncSend.js'
 
 type BroadcastContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'endpoints' | 'reader' | 'senders' | 'tracker' | 'turns'>
+  readonly endpointPool: Pick<
+    EndpointPool,
+    'endpoints' | 'reader' | 'receipts' | 'senders' | 'tracker' | 'turns'
+  >
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
@@ -42,6 +46,8 @@ type BroadcastParts = Omit<SendResultsParts, 'broadcaster'> & {
   readonly sent: (nonce: number) => void
   /** More nonces may be reserved. */
   readonly freed: () => void
+  /** The number of transactions that wait for a nonce. */
+  readonly waiting: () => number
 }
 
 /**
@@ -82,6 +88,8 @@ export type Broadcaster = {
   holdsBack(nonce: number): boolean
   /** A pool accepts the bytes but does not count them, so only different bytes can replace them. */
   isStranded(nonce: number): boolean
+  /** A caller waits for the receipt of a transaction: the endpoints are asked whether they answer a send with it. */
+  receiptAwaited(): void
   /** Passes on a `pending` count of the endpoint that the lane reads from. */
   counted(reading: CountReading): void
   /**
@@ -112,8 +120,6 @@ export type Broadcaster = {
   stop(): void
 }
 
-const PUBLIC = {}
-
 export function createBroadcaster(context: BroadcastContext, parts: BroadcastParts): Broadcaster {
   const { lane, endpointPool, clock, limits, broadcast, transactions } = context
   const { book } = lane
@@ -121,6 +127,7 @@ export function createBroadcaster(context: BroadcastContext, parts: BroadcastPar
   const idlers = createDoneWaiters(() => isIdle())
   const recipients = createRecipients(endpointPool)
   const results = createSendResults(context, { ...parts, broadcaster: () => offers })
+  const syncSends = createSyncSends(context, { ...parts, recipients })
   const { posting, said } = createFanOut({
     clock,
     recipients,
@@ -132,7 +139,11 @@ export function createBroadcaster(context: BroadcastContext, parts: BroadcastPar
     again: reportAgain,
     freed,
     posting,
-    said,
+    said(reply) {
+      said(reply)
+      syncSends.said(reply)
+    },
+    receiptWithinMs: syncSends.receiptWithinMs,
     repaired(nonces) {
       if (recipients.several) for (const nonce of nonces) offers.elsewhere(nonce)
     },
@@ -169,7 +180,11 @@ export function createBroadcaster(context: BroadcastContext, parts: BroadcastPar
   const isIdle = () => !senders.some(({ isBusy }) => isBusy)
 
   return {
-    add: offers.add,
+    add(nonce) {
+      if (syncSends.receiptWithinMs(nonce) !== undefined) syncSends.receiptAwaited()
+      offers.add(nonce)
+    },
+    receiptAwaited: syncSends.receiptAwaited,
     again: offers.again,
     elsewhere: offers.elsewhere,
     later: results.later,

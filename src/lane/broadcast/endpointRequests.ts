@@ -9,7 +9,6 @@ import type { Book } from '../../ledger/book.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { type BatchAnswer, readBatchAnswer } from '../../rpc/batchAnswer.js'
-import { classifyReply } from '../../rpc/classify.js'
 import { countCall } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
@@ -18,6 +17,7 @@ import type { ProfileWatch } from '../../rpc/profile.js'
 import type { Limits } from '../../types/index.js'
 import type { EndpointSenderParts, Said, Ticket } from './endpointSender.js'
 import { rememberIn } from './endpointTraits.js'
+import { type SendForm, sendFormOf } from './syncSend.js'
 
 export type EndpointRequestsContext = {
   readonly lane: Lane
@@ -79,11 +79,13 @@ export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRe
     open++
     const sendings = action.nonces.map(sendingAt)
     const batch = sendings.filter((one) => one !== undefined)
-    const calls: RpcCall[] = batch.map(sendOf)
+    const { sendTimeoutMs } = limits
+    const form = sendFormOf(action, endpoint, { sendTimeoutMs, receiptWithinMs: callbacks.receiptWithinMs })
+    const calls: RpcCall[] = batch.map(({ attempt }) => form.callOf(attempt))
     if (action.count) calls.push(poolCount)
     const sentFrom = action.count ? acceptedRun.advance() : 0
     const lowest = book.confirmedTo
-    const awaited = endpoint.silentUntilMs <= clock.now()
+    const awaited = !form.isSync && endpoint.silentUntilMs <= clock.now()
     if (action.kind === 'repair') callbacks.repaired(action.nonces)
     // Marked as sent before the request leaves: bytes that may be on their way are never taken back as
     // unsent.
@@ -91,9 +93,9 @@ export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRe
     if (handing) await handing
     if (turns.isSpent()) await turns.room()
     callbacks.posting(batch, awaited)
-    const options = { timeoutMs: limits.sendTimeoutMs }
+    const options = { timeoutMs: form.timeoutMs }
     const replies = calls.length > 0 ? await askGranted(plain, gate, { calls, grant, options }) : []
-    const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
+    const answered = batch.map((sending, index) => answeredOf(sending, replies[index], form))
     const counted = action.count ? countOf(replies[batch.length]) : undefined
     const atMs = clock.now()
     const kind = batchKindOf(replies, answered)
@@ -101,7 +103,7 @@ export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRe
     delivery.ended(action.request, end, atMs)
     observeBatch(profile, answered, { kind, size: replies.length, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
-    noteWhole(answered)
+    noteWhole(answered, form)
     if (isPlain(endpoint, answered)) {
       if (turns.isSpent()) await turns.room()
       loop.step()
@@ -142,10 +144,12 @@ export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRe
   }
 
   /** Evaluates the reply as a whole: a rate limit, or an endpoint that cannot be reached. */
-  function noteWhole(answered: readonly Answered[]): void {
+  function noteWhole(answered: readonly Answered[], { isSync }: SendForm): void {
     const [first] = answered
     if (first === undefined) return
-    const isAnswer = first.outcome.outcome !== 'unknown' || isExplicitRefusal(first.reply, first.outcome)
+    const { outcome, reason } = first.outcome
+    const isOfMethod = isSync && reason === 'methodMissing'
+    const isAnswer = outcome !== 'unknown' || isOfMethod || isExplicitRefusal(first.reply, first.outcome)
     endpoint.silentUntilMs = isAnswer ? 0 : clock.now() + SILENT_MS
     if (!isAnswer || answered.some(({ answer }) => answer.kind === 'limited')) callbacks.failed(endpoint)
   }
@@ -214,15 +218,8 @@ export type Answered = Sending & {
   readonly reply: RpcReply | undefined
 }
 
-function sendOf({ attempt }: Sending): RpcCall {
-  return { method: 'eth_sendRawTransaction', params: [attempt.raw] }
-}
-
-function answeredOf(sending: Sending, reply: RpcReply | undefined): Answered {
-  const outcome: SendOutcome =
-    reply === undefined
-      ? { outcome: 'unknown', reason: 'unknown', counted: false }
-      : classifyReply(reply, sending.attempt.hash)
+function answeredOf(sending: Sending, reply: RpcReply | undefined, form: SendForm): Answered {
+  const outcome = form.outcomeOf(sending.attempt, reply)
   // A refusal in an unknown message is still a refusal: the lane offers the bytes again at its own pace.
   const answer = isExplicitRefusal(reply, outcome) ? REFUSED : answerOf(outcome)
   const { nonce, attempt, isFresh } = sending

@@ -83,6 +83,11 @@ export type EndpointSenderParts = {
    */
   readonly posting: (batch: readonly { readonly attempt: Attempt }[], awaited: boolean) => void
   readonly said: (said: Said) => void
+  /**
+   * For how many milliseconds a caller waits for the receipt of this nonce; undefined if no caller does, or if
+   * the lane has other transactions to send.
+   */
+  readonly receiptWithinMs: (nonce: number) => number | undefined
   /** The endpoint lost these nonces, and they are sent again. */
   readonly repaired: (nonces: readonly number[]) => void
   /** The endpoint did not answer, or asked for a pause. */
@@ -146,10 +151,12 @@ export function createEndpointSender(
   function next(): DeliveryAction {
     isAsked = false
     const below = book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
-    const action = delivery.next({ nowMs: clock.now(), below, grant })
+    const action = delivery.next({ nowMs: clock.now(), below, grant, awaitsReceipt })
     if (!isAsked) ticket.close()
     return action
   }
+
+  const awaitsReceipt = (nonce: number) => parts.receiptWithinMs(nonce) !== undefined
 
   function grant(demand: Demand): number {
     isAsked = true
@@ -266,7 +273,12 @@ export type Ticket = {
   readonly isResting: boolean
 }
 
-const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
+const PRIORITY: Record<Demand['kind'], Priority> = {
+  repair: 'repair',
+  new: 'send',
+  sync: 'send',
+  count: 'evidence',
+}
 
 /** `granted` is called if a grant arrives after `ask` has returned. */
 function createTicket(gate: RequestGate, granted: () => void): Ticket {

@@ -8,7 +8,7 @@ const REQUEST_CHARACTERS_MAX = 512 * 1024
 
 /** The properties of an endpoint's profile that the delivery depends on. */
 export function traitsOf({ profile, role }: PoolEndpoint): Partial<EndpointTraits> {
-  const { pending, gapBudget, batchInOrder, batch } = profile.current()
+  const { pending, gapBudget, batchInOrder, batch, sendSync } = profile.current()
   const countsMempool = pending === 'unknown' ? undefined : pending === 'mempool'
   return {
     // An endpoint that only receives sends gets no other requests.
@@ -16,6 +16,7 @@ export function traitsOf({ profile, role }: PoolEndpoint): Partial<EndpointTrait
     gapBudget,
     batchInOrder,
     batchMax: batch.usable === false ? 1 : batch.sizeMax,
+    sendSync: sendSync === undefined ? undefined : sendSync !== false,
   }
 }
 

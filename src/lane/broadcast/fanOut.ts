@@ -8,8 +8,11 @@ import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { Broadcaster, EndpointSenders } from './broadcast.js'
 import type { EndpointSenderParts, Said } from './endpointSender.js'
 
+/** Bytes that any endpoint may receive. */
+export const PUBLIC = {}
+
 /** Selects the endpoints that receive bytes. */
-type Recipients = {
+export type Recipients = {
   /** Several endpoints accept sends. */
   readonly several: boolean
   /**

@@ -81,6 +81,7 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
     delegated: code.readAgain,
     transactionOf: stages.transactionOf,
     latestCount: () => usage.latest,
+    waiting: () => queue.size,
     seen: environment.probe?.outcome,
     sent: signals.sent,
     freed: signals.freed,
@@ -184,6 +185,7 @@ export function createAdmitting(
     isTop: barrier.isHighest,
     taken: order.taken,
     persisted: stored,
+    receiptAwaited: sending.broadcaster.receiptAwaited,
     ended: sequences.ended,
   })
   const awaitingFunds = createAwaitingFunds({

@@ -1,4 +1,4 @@
-import type { TransactionReceipt } from 'viem'
+import type { Hash, TransactionReceipt } from 'viem'
 import { replay } from '../../chain/endpoints/calls.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
@@ -60,7 +60,7 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
       return transaction.settled ? withoutReceipt(transaction) : undefined
     // Without a known block any receipt of the hash is valid: the transaction was read from the store after
     // it became final.
-    const receipt = await receipts.get(hash, block)
+    const receipt = answeredIn(transaction, block?.hash) ?? (await receipts.get(hash, block))
     if (receipt === undefined || transaction.walkedBlock?.hash !== block?.hash) return undefined
     parts.receipt(receipt)
     if (transaction.record.status === undefined && receipt.status === 'reverted') parts.reverted(transaction)
@@ -91,13 +91,15 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
   return {
     sealed,
     whyReverted,
-    async preconfirmed({ id, nonce = -1, hash = '0x' }) {
+    async preconfirmed(transaction) {
+      const { id, nonce = -1, hash = '0x', answeredReceipt: answered } = transaction
       // Not every endpoint serves receipts of pre-confirmed transactions. Without a receipt the status is
       // unknown.
-      const found = await receipts.find(hash)
+      const found = answered?.transactionHash === hash ? answered : await receipts.find(hash)
       const base = { id, nonce, hash, stage: 'preconfirmed' as const }
       if (found === undefined) return { ...base, receipt: null }
-      return { ...base, status: found.status, receipt: { ...found, blockHash: null } }
+      const blockHash = found === answered ? sealedHash(answered.blockHash) : null
+      return { ...base, status: found.status, receipt: { ...found, blockHash } }
     },
     missing: ({ hash, walkedBlock: block }) => hash && receipts.missing(hash, block),
     isHopeless({ stage, settled, walkedBlock }, { sinceMs, misfits }) {
@@ -118,6 +120,20 @@ export function createLandedReceipts(parts: LandedReceiptsParts): LandedReceipts
     },
   }
 }
+
+/** The receipt in the answer to the send, if it is of the block in which the walk found the transaction. */
+function answeredIn(
+  { hash, answeredReceipt: receipt }: Transaction,
+  block: Hash | undefined,
+): TransactionReceipt | undefined {
+  if (receipt === undefined || block === undefined || receipt.transactionHash !== hash) return undefined
+  return receipt.blockHash === block ? { ...receipt, blockHash: block } : undefined
+}
+
+/** Some nodes show zeros as the hash of a block that is not sealed. */
+const sealedHash = (hash: Hash | null): Hash | null => (isZero(hash) ? null : hash)
+
+const isZero = (hash: Hash | null): boolean => hash !== null && /^0x0*$/.test(hash)
 
 /** Executed by the operator's decision, so no receipt is available. */
 function withoutReceipt(transaction: Transaction): never {

@@ -1,4 +1,4 @@
-import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
+import { BaseError, type Hash, type Hex, isHex, RpcRequestError, type TransactionReceipt } from 'viem'
 import { DATA_CHARS_MAX } from '../../chain/endpoints/calls.js'
 import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
 import { type ErrorTx, type Fate, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
@@ -85,6 +85,10 @@ export class Transaction {
   declare givenUp?: GivenUp
   /** A caller waits for its receipt, which no endpoint has shown. */
   declare missingReceipt?: MissingReceipt | undefined
+  /** Its caller waits for its receipt for this many milliseconds: see `RECEIPT_WITHIN`. */
+  declare receiptWithinMs?: number
+  /** The receipt in the answer to its send. Only the walk proves its block, which may have no hash yet. */
+  declare answeredReceipt?: Omit<TransactionReceipt, 'blockHash'> & { readonly blockHash: Hash | null }
   /** Its caller wants to reuse the id if it ended before. The store has not answered yet. */
   declare again?: true | undefined
   /** Fees that its caller named for a bump. Its ceilings are above them, as above those in the request. */

@@ -8,6 +8,14 @@ export function transactionOf(tx: unknown): Transaction | undefined {
 }
 
 /**
+ * Option of `send`, for adapters: the caller waits for the receipt, for this many milliseconds. An endpoint may
+ * then answer the send with it.
+ */
+export const RECEIPT_WITHIN: unique symbol = Symbol.for('txlane.receiptWithin') as never
+
+export type ReceiptWithin = { readonly [RECEIPT_WITHIN]?: number }
+
+/**
  * Symbol under which a public `Tx` exposes the signed bytes of its newest attempt, by a function like
  * `TRANSACTION`.
  */

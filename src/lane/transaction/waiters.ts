@@ -36,6 +36,15 @@ function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolea
   transaction.waiters = left?.length ? left : undefined
 }
 
+/**
+ * For how many milliseconds a caller waits for the receipt. Undefined if no caller does, or only for a later
+ * stage.
+ */
+export function receiptWithinMsOf({ waiters, receiptWithinMs }: Transaction): number | undefined {
+  const isAwaited = waiters?.some(({ stage }) => stage === 'preconfirmed' || stage === 'sealed')
+  return isAwaited ? Number.POSITIVE_INFINITY : receiptWithinMs
+}
+
 /** Rejects all waiters. The transaction itself continues. */
 export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
   const waiters = transaction.waiters ?? []

@@ -1,4 +1,4 @@
-import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused } from './corpus.fixture.js'
+import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused, unclear } from './corpus.fixture.js'
 
 const FULL = 'insufficient funds for gas * price + value: balance 1, queued cost 2, tx cost 5, overshot 6'
 
@@ -109,6 +109,18 @@ export const geth: ClientCorpus = {
       ),
     ],
     'geth 1.17.10, asked': [
+      // To eth_sendRawTransactionSync, with a timeout of 10 ms and with a timeout in hex.
+      accepted(
+        'syncTimeout',
+        "The transaction was added to the transaction pool but wasn't processed in 10ms",
+        {
+          code: 4,
+          data: HASH,
+        },
+      ),
+      unclear('unknown', 'invalid argument 1: json: cannot unmarshal string into Go value of type uint64', {
+        code: -32602,
+      }),
       counted('invalid', 'invalid sender: recovery failed'),
       counted('invalid', 'rlp: too few elements for types.DynamicFeeTx'),
     ],

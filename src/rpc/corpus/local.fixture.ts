@@ -1,4 +1,4 @@
-import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused } from './corpus.fixture.js'
+import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused, unclear } from './corpus.fixture.js'
 
 export const anvil: ClientCorpus = {
   client: 'anvil',
@@ -39,6 +39,9 @@ export const anvil: ClientCorpus = {
     ],
     'anvil 1.7.1, asked': [
       accepted('alreadyKnown', 'transaction already imported'),
+      // To eth_sendRawTransactionSync. It takes no timeout, and waits for 30 s.
+      accepted('syncTimeout', 'Transaction confirmation timeout', { code: -32603 }),
+      unclear('unknown', 'expected params sequence with length 1 but got 2', { code: -32602 }),
       counted('gasLimit', 'intrinsic gas too high -- tx.gas_limit > env.block.gas_limit', { code: -32000 }),
       counted('invalid', 'Failed to recover the signer', { code: -32602 }),
     ],

@@ -1,4 +1,4 @@
-import { accepted, type ClientCorpus, counted, HASH, refused } from './corpus.fixture.js'
+import { accepted, type ClientCorpus, counted, HASH, refused, unclear } from './corpus.fixture.js'
 
 /** Further chains, as users met them in production. The corpus claims nothing about their other messages. */
 export const seen: readonly ClientCorpus[] = [
@@ -74,6 +74,11 @@ export const seen: readonly ClientCorpus[] = [
             code: 4,
             data: HASH,
           },
+        ),
+        unclear(
+          'unknown',
+          "The transaction was added to the mempool but wasn't processed due to a missing nonce or insufficient funds. Please double-check your account and try again.",
+          { code: 5, data: HASH },
         ),
       ],
     },

@@ -13,6 +13,7 @@ import { reserved } from './reserved.js'
 import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
 import { stages } from './stages.js'
+import { syncSend } from './syncSend.js'
 
 /** The suite: every client runs all cases. */
 export const cases: readonly NodeCase[] = [
@@ -23,6 +24,7 @@ export const cases: readonly NodeCase[] = [
   cancel,
   replace,
   speedUp,
+  syncSend,
   presets,
   delegated,
   reserved,
