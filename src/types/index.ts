@@ -3,7 +3,6 @@ import type {
   Account,
   Address,
   Chain,
-  Client,
   ContractFunctionArgs,
   ContractFunctionName,
   DeployContractParameters,
@@ -13,6 +12,7 @@ import type {
   WriteContractParameters,
 } from 'viem'
 import type { Fate } from '../errors/base.js'
+import type { Endpoint } from './endpoint.js'
 import type { SenderEvents } from './events.js'
 import type { FeeChange, FeePolicy } from './fees.js'
 import type { Health } from './health.js'
@@ -20,6 +20,7 @@ import type { GroupPolicy, LaneSnapshot, Limits, SequenceOptions } from './lane.
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './tx.js'
 import type { ListOptions, RecordPage } from './wait.js'
 
+export type { Endpoint, EndpointProfileInput } from './endpoint.js'
 export type { EndpointEvent, OfLane, SenderEvents } from './events.js'
 export type { FeeBudget, FeeChange, FeePolicy, FeePreset } from './fees.js'
 export type { Health, HealthCause, HealthReason } from './health.js'
@@ -70,48 +71,6 @@ export type Logger = {
   warn?(fields: object, message?: string): void
   /** Failures of a store, a signer or a listener of the caller. */
   error?(fields: object, message?: string): void
-}
-
-/**
- * A node to talk to. Only the URLs of a client's transport are used; viem's own retry and fallback are not.
- */
-export type Endpoint = {
-  /**
-   * A viem client of the chain. Its transport gives the address of the node; an account in it is not used.
-   */
-  client: Client
-  /**
-   * `read` endpoints never receive a transaction. `send` endpoints are asked once for their chain id, and
-   * never for anything else. They are tried first, and only they receive a transaction marked `private`. One
-   * reading endpoint is used at a time: the healthiest, until it has been bad for a while. @default 'both'
-   */
-  role?: 'both' | 'read' | 'send' | undefined
-  /**
-   * Replaces the global `fetch`. Without it, Node's own `fetch` is bypassed: requests go directly to the
-   * undici dispatcher under it. @default the global `fetch`
-   */
-  fetchFn?: typeof fetch | undefined
-  /** Known properties of the endpoint. The other properties are found by probing and observation. */
-  profile?: Partial<EndpointProfileInput> | undefined
-}
-
-/**
- * The parts of an endpoint profile that the caller can set. A given value is believed and never probed. The
- * other parts are learned, because they may change: how many transactions an endpoint keeps above a missing
- * nonce, and how large a batch it accepts. Two refusals teach each of them.
- */
-export type EndpointProfileInput = {
-  /** The transactions that `eth_getTransactionCount` at `pending` counts. */
-  pending: 'mempool' | 'preconfirmed' | 'latest' | 'absent'
-  /**
-   * True if plain reads of code and storage at `pending` show the pre-confirmed state. If false, they are read
-   * by `eth_call` at `pending`.
-   */
-  pendingState: boolean
-  /** True if `eth_getBlockReceipts` is to be used. */
-  blockReceipts: boolean
-  /** True if `eth_simulateV1` is to be used. */
-  simulateV1: boolean
 }
 
 /** Options of a lane, for `createSender`, pools, `createLanes` and allocators alike. */

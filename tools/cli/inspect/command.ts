@@ -113,7 +113,8 @@ export const profileWords: {
     usable ? `batches${sizeMax === undefined ? '' : ` of up to ${sizeMax} calls`}` : 'no batches',
   blockReceipts: ({ blockReceipts }) => isServed('block receipts', blockReceipts),
   simulateV1: ({ simulateV1 }) => isServed('eth_simulateV1', simulateV1),
-  sendSync: ({ sendSync }) => isServed('eth_sendRawTransactionSync', sendSync),
+  sendSync: ({ sendSync }) =>
+    isServed('eth_sendRawTransactionSync', sendSync === undefined ? undefined : sendSync !== false),
   cadenceMs: ({ cadenceMs }) => (cadenceMs === undefined ? undefined : `pre-confirms every ${cadenceMs} ms`),
   gapBudget: ({ gapBudget }) =>
     gapBudget === undefined ? undefined : `keeps ${gapBudget} transactions above a missing nonce`,
