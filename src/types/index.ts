@@ -3,6 +3,7 @@ import type {
   Account,
   Address,
   Chain,
+  Client,
   ContractFunctionArgs,
   ContractFunctionName,
   DeployContractParameters,
