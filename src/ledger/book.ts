@@ -115,12 +115,10 @@ export type Book = {
 export function createBook(seed: { floor: number }): Book {
   const slots = new NonceMap<Slot>()
   const hashes = new Map<Hash, number>()
-  const changed = new NonceMap<true>()
-  // The records of pruned slots that the store still has to keep.
-  const records = new NonceMap<Slot>()
   const uncommitted = createMinHeap()
   const unsent = createMinHeap()
   const range = createNonceRange(slots, seed.floor)
+  const changes = createChanges(slots, () => range.base)
   const indexes = createSlotIndexes(slots)
   const previews = createPreviews()
   let counted = seed.floor
@@ -140,13 +138,6 @@ export function createBook(seed: { floor: number }): Book {
     if (after.state === 'final') for (const attempt of before?.attempts ?? []) hashes.delete(attempt.hash)
   }
 
-  function keepRecord(nonce: number, slot: Slot | undefined, how: 'unchanged' | 'compact'): void {
-    // An earlier change may not be written yet.
-    if (slot?.state !== 'used' || (how === 'unchanged' && !changed.has(nonce))) return
-    records.set(nonce, how === 'compact' ? slotWith(slot, { attempts: [] }) : slot)
-    changed.set(nonce, true)
-  }
-
   const coveredTo = (): number => Math.max(range.confirmedTo, Math.min(counted, range.cursor))
 
   return {
@@ -162,8 +153,8 @@ export function createBook(seed: { floor: number }): Book {
       if (isUnsent(result.slot) && !isUnsent(before)) unsent.push(nonce)
       if (result.slot.state === 'final') finalTo = Math.max(finalTo, nonce + 1)
       const isStored = event.type === 'journaled' && event.stored === true
-      if (event.type === 'horizon' && event.record !== undefined) keepRecord(nonce, before, event.record)
-      else if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
+      if (event.type === 'horizon' && event.record !== undefined) changes.keep(nonce, before, event.record)
+      else if (!isStored && !isSameRecord(before, result.slot)) changes.add(nonce)
       return result
     },
     previewCommit(nonce, event) {
@@ -178,7 +169,7 @@ export function createBook(seed: { floor: number }): Book {
       for (const [known, slot] of slots) {
         if (known >= nonce || slot.state !== 'hole') continue
         slots.delete(known)
-        changed.set(known, true)
+        changes.add(known)
         for (const attempt of slot.attempts) hashes.delete(attempt.hash)
       }
       range.raise(nonce)
@@ -223,22 +214,48 @@ export function createBook(seed: { floor: number }): Book {
     dueForVerdict: indexes.dueForVerdict,
     dueForHorizon: (number) => indexes.dueForHorizon(number, finalTo),
     preconfirmedUpTo: indexes.preconfirmedUpTo,
-    takeChanged() {
-      const taken = [...changed.keys()].map(
-        (nonce): Slot => records.get(nonce) ?? slots.get(nonce) ?? absentSlot(nonce, range.base),
-      )
-      changed.clear()
-      records.clear()
-      return taken
-    },
-    pruneRecord(nonce) {
-      records.delete(nonce)
-      changed.set(nonce, true)
-    },
+    takeChanged: changes.take,
+    pruneRecord: changes.prune,
     slots,
     get unfinished() {
       // The hypothesis never reaches above the cursor, and the floor is never above the base.
       return unfinished + Math.max(0, range.supposedTo - range.base)
+    },
+  }
+}
+
+/** The slots whose records are not in the store yet. */
+type ChangedRecords = {
+  add(nonce: number): void
+  /** The slot was pruned, and the store has to keep its record. */
+  keep(nonce: number, slot: Slot | undefined, how: 'unchanged' | 'compact'): void
+  /** The store does not have to keep the record any more. */
+  prune(nonce: number): void
+  take(): readonly Slot[]
+}
+
+function createChanges(slots: ReadonlyNonceMap<Slot>, base: () => number): ChangedRecords {
+  const changed = new NonceMap<true>()
+  const kept = new NonceMap<Slot>()
+  return {
+    add: (nonce) => void changed.set(nonce, true),
+    keep(nonce, slot, how) {
+      // An earlier change may not be written yet.
+      if (slot?.state !== 'used' || (how === 'unchanged' && !changed.has(nonce))) return
+      kept.set(nonce, how === 'compact' ? slotWith(slot, { attempts: [] }) : slot)
+      changed.set(nonce, true)
+    },
+    prune(nonce) {
+      kept.delete(nonce)
+      changed.set(nonce, true)
+    },
+    take() {
+      const taken = [...changed.keys()].map(
+        (nonce): Slot => kept.get(nonce) ?? slots.get(nonce) ?? absentSlot(nonce, base()),
+      )
+      changed.clear()
+      kept.clear()
+      return taken
     },
   }
 }
