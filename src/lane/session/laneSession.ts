@@ -144,31 +144,7 @@ export function createLaneSession(options: {
     createTxHandles({ chain: endpointPool.chain, address: key.address, clock, closing, ...by })
   const handles = handlesBy({ operations, waiting: () => session.waiting })
   const txOf = handles.of
-  let waits = 0
-  let counts = 0
-
-  function begin(): void {
-    // While there are other waits the poller polls fast already.
-    if (waits++ === 0) endpointPool.tracker.plan()
-  }
-
-  function end(): void {
-    waits--
-  }
-
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
-    begin()
-    try {
-      return await work()
-    } finally {
-      end()
-    }
-  }
-
-  function counting<T>(work: () => Promise<T>): Promise<T> {
-    counts++
-    return counted(work).finally(() => counts--)
-  }
+  const waits = createWaits(() => endpointPool.tracker.plan())
 
   const session: LaneSession = {
     key,
@@ -184,7 +160,7 @@ export function createLaneSession(options: {
       receiptPatienceMs: limits.receiptPatienceMs,
       readTimeoutMs: limits.readTimeoutMs,
       closing,
-      waits: { begin, end },
+      waits,
       awaited: (transaction) => session.awaited?.(transaction),
       txOf,
       reverted: (transaction) => events.emit('reverted', { tx: txOf(transaction) }),
@@ -192,12 +168,12 @@ export function createLaneSession(options: {
       learned: (transaction) => session.operations?.keep(transaction),
     }),
     get waits() {
-      return waits
+      return waits.count
     },
-    whileWaiting: counted,
-    whileCounting: counting,
+    whileWaiting: waits.during,
+    whileCounting: waits.whileCounting,
     get isCounting() {
-      return counts > 0
+      return waits.isCounting
     },
     attachSignal(transaction, signal) {
       if (signal === undefined || hasFailed(transaction)) return
@@ -241,6 +217,47 @@ export function createLaneSession(options: {
     operations: undefined,
   }
   return session
+}
+
+/** The waits of the callers of a lane. */
+function createWaits(planPolls: () => void) {
+  let count = 0
+  let counts = 0
+
+  function begin(): void {
+    // While there are other waits the poller polls fast already.
+    if (count++ === 0) planPolls()
+  }
+
+  function end(): void {
+    count--
+  }
+
+  async function during<T>(work: () => Promise<T>): Promise<T> {
+    begin()
+    try {
+      return await work()
+    } finally {
+      end()
+    }
+  }
+
+  return {
+    begin,
+    end,
+    during,
+    /** Every tick reads the counts meanwhile. */
+    whileCounting<T>(work: () => Promise<T>): Promise<T> {
+      counts++
+      return during(work).finally(() => counts--)
+    },
+    get count() {
+      return count
+    },
+    get isCounting() {
+      return counts > 0
+    },
+  }
 }
 
 /** The error for every wait on a closed lane. Transactions that the lane had in flight may still execute. */
