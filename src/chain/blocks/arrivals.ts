@@ -1,15 +1,15 @@
-import type { Clock } from '../../platform/clock.js'
 import type { SealedBlock } from './follower.js'
+import { createPeriod } from './period.js'
 import type { Part } from './tickParts.js'
 
 /** The arrival times of sealed blocks, and whether more are to be expected. */
 export type Arrivals = {
   /** When the newest sealed block was first seen. */
   readonly headAtMs: number | undefined
-  /** The observed time between sealed blocks, in milliseconds. */
+  /** The time between sealed blocks in milliseconds: the median of the last times. */
   readonly blockMs: number | undefined
-  /** The minimum of the last observed times. */
-  readonly blockMsMin: number | undefined
+  /** The exact time between two blocks, if they come at a steady pace. */
+  readonly steadyMs: number | undefined
   /**
    * The time between blocks by the timestamps of the two newest heads. It is more accurate if few blocks were
    * observed, because a lagging endpoint shows its first block late. Undefined if both timestamps are in the
@@ -23,16 +23,17 @@ export type Arrivals = {
   readonly isAtRest: boolean
   /** The calls to send to the endpoint next to the head. */
   parts(): readonly Part[]
-  /** Blocks joined the chain. `walked`: each is linked to a block that was known before. */
-  came(blocks: readonly SealedBlock[], walked: boolean): void
-  /** The endpoint showed its newest block. */
-  looked(): void
+  /**
+   * Blocks joined the chain. `walked`: each is linked to a block that was known before. `seenMs`: when the
+   * newest was read.
+   */
+  came(blocks: readonly SealedBlock[], walked: boolean, seenMs: number): void
+  /** The endpoint showed its newest block, which was read at this time. */
+  looked(readMs: number): void
   /** Another endpoint is read from now on. */
   elsewhere(): void
 }
 
-/** The number of recent times between blocks from which the minimum is taken. */
-const GAPS_MAX = 16
 /** Longer than the slot of every chain with a steady period that a development node is likely to imitate. */
 const REST_MS = 15_000
 /** The defaults of anvil and Hardhat (31337), and of `geth --dev` and Ganache (1337). */
@@ -44,20 +45,20 @@ const DEVELOPMENT_CHAINS: ReadonlySet<number> = new Set([31_337, 1_337])
 const DEVELOPMENT_NODES = /^(anvil|HardhatNetwork|Ganache|EthereumJS TestRPC)\//
 
 export type ArrivalsOptions = {
-  readonly clock: Pick<Clock, 'now'>
   readonly chainId?: number
   /** The client version of the endpoint that is read, if it is known. */
   readonly client?: () => string | undefined
 }
 
-export function createArrivals({ clock, chainId, client = () => undefined }: ArrivalsOptions): Arrivals {
+export function createArrivals({ chainId, client = () => undefined }: ArrivalsOptions): Arrivals {
   const isDevelopmentChain = chainId !== undefined && DEVELOPMENT_CHAINS.has(chainId)
-  const gapsMs: number[] = []
+  const period = createPeriod()
   let headAtMs: number | undefined
-  let blockMs: number | undefined
   let stampedMs: number | undefined
   let head: SealedBlock | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
+  // The last poll that did not show the newest block.
+  let unseenMs = Number.NEGATIVE_INFINITY
   let madeEmptyBlock = false
   // The version that this module read itself, if `client` does not know it.
   let asked: string | undefined
@@ -70,10 +71,10 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       return headAtMs
     },
     get blockMs() {
-      return blockMs
+      return period.medianMs
     },
-    get blockMsMin() {
-      return gapsMs.length === 0 ? undefined : Math.min(...gapsMs)
+    get steadyMs() {
+      return period.steadyMs
     },
     get stampedMs() {
       return stampedMs
@@ -92,26 +93,22 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
         },
       ]
     },
-    came(blocks, walked) {
-      if (blocks.length === 0) return
-      const nowMs = clock.now()
-      if (headAtMs !== undefined) {
-        const observed = (nowMs - headAtMs) / blocks.length
-        blockMs = blockMs === undefined ? observed : blockMs * 0.75 + observed * 0.25
-        gapsMs.push(observed)
-        if (gapsMs.length > GAPS_MAX) gapsMs.shift()
-      }
-      headAtMs = nowMs
+    came(blocks, walked, seenMs) {
       const newest = blocks[blocks.length - 1]
-      if (head && newest) stampedMs = stepMs(head, newest)
+      if (newest === undefined) return
+      period.came(newest, seenMs, unseenMs)
+      headAtMs = seenMs
+      if (head) stampedMs = stepMs(head, newest)
       head = newest
       if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true
     },
-    looked() {
-      lookedAtMs = clock.now()
+    looked(readMs) {
+      unseenMs = lookedAtMs
+      lookedAtMs = readMs
     },
     elsewhere() {
       asked = undefined
+      period.elsewhere()
     },
   }
 }

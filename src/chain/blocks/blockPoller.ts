@@ -87,6 +87,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     clock,
     cadenceMs: options.cadenceMs,
     refreshes: () => options.pending().paced,
+    blocks: chain.arrivals,
   })
   const counting = createCounting(followers.all, () => chain.tip?.hash, clock)
   const tick = createTick({ options, reader, chain, followers, counting, pacing })
@@ -94,7 +95,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     clock,
     tick: () => tick.run(loop),
     paces: () => [...followers.all].map(counting.paceOf),
-    next: (paces) => pacing.next(paces, tick, chain.arrivals),
+    next: (paces) => pacing.next(paces, tick),
     // A follower that throws has a bug; the other followers still need the next block.
     broken(error) {
       for (const follower of followers.all) follower.broken(error)

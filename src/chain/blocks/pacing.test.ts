@@ -17,11 +17,11 @@ function interval(options: {
 }): number | undefined {
   const { pace, blockMs, stampedMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
   const clock = createVirtualClock()
-  const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
+  const blocks = { blockMs, steadyMs: undefined, stampedMs }
+  const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes, blocks })
   pacing.onTickStart()
   if (keen) pacing.startFastPolling(1)
-  const blocks = { blockMs, blockMsMin: blockMs, stampedMs }
-  const atMs = pacing.next(new Set([pace]), { failures, incomplete }, blocks)
+  const atMs = pacing.next(new Set([pace]), { failures, incomplete })
   return atMs === undefined ? undefined : atMs - clock.now()
 }
 
@@ -81,11 +81,12 @@ describe('a poll right after a send', () => {
       clock: createVirtualClock(),
       cadenceMs: () => CADENCE_MS,
       refreshes: () => refreshes,
+      blocks: { blockMs: undefined, steadyMs: undefined, stampedMs: undefined },
     })
     return Array.from({ length: 130 }, (_, number) => {
       const isLook = pacing.sent()
       pacing.onTickStart()
-      if (isLook) pacing.headed({ number, timestamp: number }, brings)
+      if (isLook) pacing.headed(number, brings)
       return isLook
     })
   }

@@ -49,8 +49,13 @@ type Answer = {
   readonly reports: ((head: number) => void)[]
 }
 
-/** When a tick was sent, and whether the endpoint proved in it that it is on our chain. */
-type Sent = { readonly port: Port; readonly askedAtMs: number; readonly shown: boolean }
+/** When a tick was sent and read, and whether the endpoint proved in it that it is on our chain. */
+type Sent = {
+  readonly port: Port
+  readonly askedAtMs: number
+  readonly readMs: number
+  readonly shown: boolean
+}
 
 type TickParts = {
   readonly options: TickOptions
@@ -88,6 +93,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     ]
     const calls = parts.map((part) => part.call)
     const replies = await reader.ask(port, calls, trusted)
+    const readMs = pacing.onTickAnswer()
     if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])
     else {
@@ -98,7 +104,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
       if (answer.latest === undefined) failed(replies)
       else {
         const shown = !trusted || options.identity === undefined
-        await report(loop, answer.latest, answer, { port, askedAtMs, shown })
+        await report(loop, answer.latest, answer, { port, askedAtMs, readMs, shown })
       }
     }
     options.onTick?.(failures === 0, clock.now() - askedAtMs)
@@ -108,11 +114,11 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     loop: LoopState,
     latest: SealedBlock,
     { pending, reports }: Answer,
-    { port, askedAtMs, shown }: Sent,
+    { port, askedAtMs, readMs, shown }: Sent,
   ): Promise<void> {
     failures = 0
     tickedAt = momentOf(clock)
-    chain.arrivals.looked()
+    chain.arrivals.looked(readMs)
     shownTo = latest.number
     const known = chain.tip !== undefined
     const moved = await chain.advance(latest, reader.fetchFrom(port))
@@ -121,7 +127,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     if (moved !== undefined) {
       await followers.moved(moved)
       if (loop.stopped) return
-      chain.arrivals.came(moved.came, known && !moved.jumped)
+      chain.arrivals.came(moved.came, known && !moved.jumped, readMs)
     }
     // The blocks are linked to ours, whichever endpoint showed them. All other results come from an endpoint
     // that is no longer read.
@@ -136,7 +142,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     for (const reportCounts of reports) reportCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
     // A head that does not join, or lags, does not predict the next block.
-    if (chain.tip?.hash === latest.hash) pacing.headed(latest, newHead)
+    if (chain.tip?.hash === latest.hash) pacing.headed(latest.number, newHead)
     const look = { askedAtMs, hasPending: added !== undefined, refreshes: pacing.refreshes }
     for (const follower of followers.all) await follower.ticked(newHead, look)
     loop.brought(newHead)
