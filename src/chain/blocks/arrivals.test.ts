@@ -26,7 +26,7 @@ function opened(chainId: number) {
   const clock = createVirtualClock()
   const arrivals = createArrivals({ chainId })
   arrivals.looked(clock.now())
-  arrivals.came([blockOf(1, 0)], false, clock.now())
+  arrivals.came([blockOf(1, 0)], false, { seenMs: clock.now() })
   const silence = async (ms: number) => {
     await clock.advance(ms)
     arrivals.looked(clock.now())
@@ -80,7 +80,8 @@ describe('the time between blocks by their timestamps', () => {
   ]
   test.each(steps)('%s', (_, blocks, expected) => {
     const arrivals = createArrivals({})
-    for (const [number, timestamp] of blocks) arrivals.came([blockOf(number, 1, timestamp)], true, 0)
+    for (const [number, timestamp] of blocks)
+      arrivals.came([blockOf(number, 1, timestamp)], true, { seenMs: 0 })
     expect(arrivals.stampedMs).toBe(expected)
   })
 })
@@ -94,7 +95,7 @@ describe('a development node is at rest', () => {
     expect(arrivals.isAtRest).toBe(false)
     await silence(1)
     expect(arrivals.isAtRest).toBe(true)
-    arrivals.came([blockOf(2)], true, clock.now())
+    arrivals.came([blockOf(2)], true, { seenMs: clock.now() })
     expect(arrivals.isAtRest).toBe(false)
   })
 
@@ -108,7 +109,7 @@ describe('a development node is at rest', () => {
 
   test('never once it made a block without transactions: the next one is only late', async () => {
     const { clock, arrivals, silence } = opened(ANVIL)
-    arrivals.came([blockOf(2), blockOf(3, 0)], true, clock.now())
+    arrivals.came([blockOf(2), blockOf(3, 0)], true, { seenMs: clock.now() })
     await silence(600_000)
     expect(arrivals.isAtRest).toBe(false)
   })
@@ -119,7 +120,7 @@ describe('on a chain with another id', () => {
     const clock = createVirtualClock()
     const arrivals = createArrivals({ chainId: MAINNET, client: () => 'anvil/v1.7.1' })
     arrivals.looked(clock.now())
-    arrivals.came([blockOf(1, 0)], false, clock.now())
+    arrivals.came([blockOf(1, 0)], false, { seenMs: clock.now() })
     await clock.advance(15_000)
     arrivals.looked(clock.now())
     expect(arrivals.parts()).toEqual([])

@@ -25,9 +25,13 @@ export type Arrivals = {
   parts(): readonly Part[]
   /**
    * Blocks joined the chain. `walked`: each is linked to a block that was known before. `seenMs`: when the
-   * newest was read.
+   * newest was read. `sinceMs`: it came after this time.
    */
-  came(blocks: readonly SealedBlock[], walked: boolean, seenMs: number): void
+  came(
+    blocks: readonly SealedBlock[],
+    walked: boolean,
+    at: { readonly seenMs: number; readonly sinceMs?: number | undefined },
+  ): void
   /** The endpoint showed its newest block, which was read at this time. */
   looked(readMs: number): void
   /** Another endpoint is read from now on. */
@@ -93,10 +97,10 @@ export function createArrivals({ chainId, client = () => undefined }: ArrivalsOp
         },
       ]
     },
-    came(blocks, walked, seenMs) {
+    came(blocks, walked, { seenMs, sinceMs = unseenMs }) {
       const newest = blocks[blocks.length - 1]
       if (newest === undefined) return
-      period.came(newest, seenMs, unseenMs)
+      period.came(newest, seenMs, Math.min(seenMs, Math.max(sinceMs, unseenMs)))
       headAtMs = seenMs
       if (head) stampedMs = stepMs(head, newest)
       head = newest

@@ -5,6 +5,9 @@ import { createPacing } from './pacing.js'
 
 const CADENCE_MS = 200
 
+/** No endpoint announces blocks. */
+const feed = { dueMs: () => undefined, reliableUntilMs: () => undefined, announcedMs: () => undefined }
+
 /** Milliseconds from one poll to the next. */
 function interval(options: {
   pace: Pace
@@ -18,7 +21,13 @@ function interval(options: {
   const { pace, blockMs, stampedMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
   const clock = createVirtualClock()
   const blocks = { blockMs, steadyMs: undefined, stampedMs }
-  const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes, blocks })
+  const pacing = createPacing({
+    clock,
+    cadenceMs: () => CADENCE_MS,
+    refreshes: () => refreshes,
+    blocks,
+    feed,
+  })
   pacing.onTickStart()
   if (keen) pacing.startFastPolling(1)
   const atMs = pacing.next(new Set([pace]), { failures, incomplete })
@@ -82,6 +91,7 @@ describe('a poll right after a send', () => {
       cadenceMs: () => CADENCE_MS,
       refreshes: () => refreshes,
       blocks: { blockMs: undefined, steadyMs: undefined, stampedMs: undefined },
+      feed,
     })
     return Array.from({ length: 130 }, (_, number) => {
       const isLook = pacing.sent()

@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import type { Arrivals } from './arrivals.js'
 import { fastestOf, type Pace } from './follower.js'
+import type { HeadFeed } from './headFeed.js'
 import { createPhase } from './phase.js'
 
 /** Decides when the block poller polls next. */
@@ -12,6 +13,8 @@ export type Pacing = {
   onTickAnswer(): number
   /** The pending block that the poll showed. */
   onPendingBlock(block: LightHeader): void
+  /** The block that the poll showed came after this time, if it was announced. */
+  sinceMs(number: number): number | undefined
   /** How often the pending block was rebuilt, as counted by `Phase`. */
   readonly refreshes: number | undefined
   /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
@@ -66,6 +69,7 @@ const FAST_MS = 50
 /** Blocks that are faster than the cadence by more than this part are polled at the cadence. */
 const CADENCE_PART = 9 / 10
 const SECOND_MS = 1_000
+const ANNOUNCED_LATE_MS = 10
 const FAST_FLIGHT_MAX = 64
 /**
  * After this many polls right after a send that showed no block for it, blocks are assumed to come by the
@@ -81,8 +85,9 @@ export function createPacing(options: {
   /** Whether the pending block is rebuilt at that pace, so that a poll right after it is worthwhile. */
   readonly refreshes: () => boolean
   readonly blocks: BlockTimes
+  readonly feed: Pick<HeadFeed, 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
 }): Pacing {
-  const { clock, cadenceMs, blocks } = options
+  const { clock, cadenceMs, blocks, feed } = options
   const pendingPhase = createPhase({ periodMs: cadenceMs, showsEachMove: false })
   const blockPhase = createPhase({ periodMs: () => blocks.steadyMs, showsEachMove: true })
   // Consecutive polls without a block that was made for a send.
@@ -95,18 +100,38 @@ export function createPacing(options: {
   /** The last sends were not followed by an immediate block. */
   const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
+  /** What is polled at this pace: the pending block, the newest block, or more than either shows. */
+  function polledAt(pace: Exclude<Pace, 'idle'>): 'pending' | 'blocks' | undefined {
+    const { steadyMs: blockMs = 0 } = blocks
+    // If blocks come at the cadence, no pending block shows more.
+    if (blockMs >= cadenceMs() * CADENCE_PART && blockMs <= cadenceMs() / CADENCE_PART) return 'blocks'
+    if (pace !== 'block' && options.refreshes()) return 'pending'
+    return pace === 'cadence' ? undefined : 'blocks'
+  }
+
   /** When to poll what moves at a steady pace; undefined if nothing is known to. */
-  function steadyMs(pace: Exclude<Pace, 'idle'>): number | undefined {
+  function steadyMs(polled: 'pending' | 'blocks'): number | undefined {
     const nowMs = clock.now()
     const isFast = nowMs < fastUntilMs
     const at = { startedMs, nowMs, isFast }
-    const blockMs = blocks.steadyMs ?? 0
-    const leastMs = cadenceMs() * CADENCE_PART
-    // If blocks come at the cadence, no pending block shows more.
-    if (blockMs >= leastMs && blockMs <= cadenceMs() / CADENCE_PART) return blockPhase.next(at)
-    if (pace !== 'block' && options.refreshes()) return pendingPhase.next(at) ?? blindMs(isFast)
-    if (pace === 'cadence' || blockMs < leastMs || !(isByClock() || blockMs < SECOND_MS)) return undefined
+    if (polled === 'pending') return pendingPhase.next(at) ?? blindMs(isFast)
+    const { steadyMs: blockMs = 0 } = blocks
+    if (blockMs < cadenceMs() * CADENCE_PART || !(isByClock() || blockMs < SECOND_MS)) return undefined
     return blockPhase.next(at)
+  }
+
+  /** An announcement travels as long as an answer, and the node sends it a moment after the block. */
+  function sinceMs(number: number): number | undefined {
+    const announcedMs = feed.announcedMs(number)
+    return announcedMs && announcedMs - (answeredMs - startedMs) - ANNOUNCED_LATE_MS
+  }
+
+  function usualMs(pace: Exclude<Pace, 'idle'>, { failures, incomplete }: Missed): number {
+    const isFast = clock.now() < fastUntilMs
+    const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
+    const usual = Math.max(leastMs, periodMs(pace, isFast || failures > 0, blocks))
+    if (failures === 0) return startedMs + usual
+    return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
   }
 
   /** Fast polls find the time of the refreshes. */
@@ -123,11 +148,12 @@ export function createPacing(options: {
     onPendingBlock(block) {
       pendingPhase.looked(startedMs, answeredMs, fingerprintOf(block))
     },
+    sinceMs,
     get refreshes() {
       return pendingPhase.moves
     },
     headed(number, isNew) {
-      blockPhase.looked(startedMs, answeredMs, number)
+      blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))
       if (isSentLook) sentLooks = isNew ? 0 : sentLooks + 1
       isSentLook = false
     },
@@ -152,13 +178,12 @@ export function createPacing(options: {
     next(paces, { failures, incomplete }) {
       const pace = fastestOf(paces)
       if (pace === undefined) return undefined
-      const atMs = failures + incomplete === 0 ? steadyMs(pace) : undefined
-      if (atMs !== undefined) return atMs
-      const isFast = clock.now() < fastUntilMs
-      const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
-      const usual = Math.max(leastMs, periodMs(pace, isFast || failures > 0, blocks))
-      if (failures === 0) return startedMs + usual
-      return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
+      const polled = failures + incomplete === 0 ? polledAt(pace) : undefined
+      const atMs = (polled && steadyMs(polled)) ?? usualMs(pace, { failures, incomplete })
+      const announcedMs = feed.dueMs() ?? Number.POSITIVE_INFINITY
+      const { steadyMs: blockMs } = blocks
+      const restMs = polled === 'blocks' && blockMs !== undefined ? feed.reliableUntilMs(blockMs) : undefined
+      return Math.min(announcedMs, Math.max(atMs, restMs ?? atMs))
     },
   }
 }

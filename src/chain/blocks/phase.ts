@@ -5,8 +5,11 @@
  * it: a wrong estimate costs a period, never a poll.
  */
 export type Phase = {
-  /** A poll: when it was requested and answered, and a fingerprint of what it showed. */
-  looked(askedMs: number, answeredMs: number, sign: string | number): void
+  /**
+   * A poll: when it was requested and answered, and a fingerprint of what it showed. `sinceMs`: the move that it
+   * shows first came after this time.
+   */
+  looked(askedMs: number, answeredMs: number, sign: string | number, sinceMs?: number): void
   /**
    * When to poll next; undefined if the phase is not known. `isFast`: a change is about to appear, so that
    * additional polls are worth their price. `startedMs`: when the last poll began.
@@ -179,7 +182,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   }
 
   return {
-    looked(askedMs, answeredMs, sign) {
+    looked(askedMs, answeredMs, sign, sinceMs = Number.NEGATIVE_INFINITY) {
       const period = periodMs()
       // It was read at some time in between.
       const atMs = (askedMs + answeredMs) / 2
@@ -192,7 +195,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       isEarlyPoll = false
       if (last !== undefined && period !== undefined) {
         drift(Math.max(0, atMs - last.atMs), period)
-        if (changed) learn(last.atMs, atMs, period)
+        if (changed) learn(Math.min(Math.max(last.atMs, sinceMs), atMs), atMs, period)
         count(atMs, changed, period)
       }
       if (changed || last === undefined) movedMs = atMs

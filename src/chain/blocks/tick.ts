@@ -127,7 +127,10 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     if (moved !== undefined) {
       await followers.moved(moved)
       if (loop.stopped) return
-      chain.arrivals.came(moved.came, known && !moved.jumped, readMs)
+      chain.arrivals.came(moved.came, known && !moved.jumped, {
+        seenMs: readMs,
+        sinceMs: pacing.sinceMs(latest.number),
+      })
     }
     // The blocks are linked to ours, whichever endpoint showed them. All other results come from an endpoint
     // that is no longer read.

@@ -128,6 +128,7 @@ export async function openEndpointPool(options: {
   const reader = () => selector.current
   const tracker = createTracker({
     port: () => reader().port,
+    announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
     clock,
     chainId: client.chain.id,
     client: () => reader().profile.current().client,
@@ -211,7 +212,10 @@ export async function openEndpointPool(options: {
       selector.stop()
       tracker.stop()
       for (const gate of gates) gate.release()
-      for (const endpoint of endpoints) endpoint.port.close()
+      for (const { port } of endpoints) {
+        if (port.notifications === undefined) port.close()
+        else void tracker.unsubscribed.then(() => port.close())
+      }
     },
   }
 }

@@ -1,0 +1,175 @@
+import { pad, toHex } from 'viem'
+import { rawBlock } from '../../../test/contract/stubPort.js'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import type { NotificationListener, Port, RpcCall, RpcReply } from '../../rpc/port.js'
+import { createTracker } from './blockPoller.js'
+import type { Follower, Pace } from './follower.js'
+
+const PERIOD_MS = 200
+const TRIP_MS = 2
+
+export type Chain = ReturnType<typeof openChain>
+
+/**
+ * A tracker in virtual time, on a chain that makes a block every 200 ms. `announces`: the endpoint takes
+ * `eth_subscribe`; the announcement leaves with the block.
+ */
+export function openChain(options: { readonly announces: boolean; readonly roundTripMs?: number }) {
+  const { announces, roundTripMs = 2 * TRIP_MS } = options
+  const clock = createVirtualClock()
+  const startedMs = clock.now()
+  const blocks: { hash: `0x${string}`; parentHash: `0x${string}`; atMs: number }[] = []
+  const seen = new Map<string, number>()
+  const calls: { readonly method: string; readonly atMs: number }[] = []
+  const left: string[] = []
+  let names = 0
+  let subscriptions = 0
+  const listeners = new Map<NotificationListener, string | undefined>()
+  const switches = { announces, answers: true, pace: 'head' as Pace, refuses: false }
+  /** What becomes of an announcement: it is given to `send` as often as it arrives. */
+  const wire = { announce: (number: number, send: (number: number) => void) => send(number) }
+
+  function grow(parent = blocks.length - 1): number {
+    const hash = pad(toHex(++names), { size: 32 })
+    blocks.push({ hash, parentHash: blocks[parent]?.hash ?? pad('0x', { size: 32 }), atMs: clock.now() })
+    return blocks.length - 1
+  }
+
+  const raw = (number: number) => {
+    const block = blocks[number]
+    if (block === undefined) return null
+    const { hash, parentHash } = block
+    return rawBlock({ number: toHex(number), hash, parentHash, timestamp: '0x1', transactions: [] })
+  }
+
+  const notify = (number: number) => announce(raw(number))
+
+  function announce(block: unknown): void {
+    for (const [listener, id] of [...listeners])
+      if (id !== undefined) clock.setTimer(() => listener.notified(id, block), roundTripMs / 2)
+  }
+
+  function make(): void {
+    const number = grow()
+    if (switches.announces) wire.announce(number, notify)
+  }
+
+  function answer({ method, params }: RpcCall): RpcReply {
+    if (method === 'eth_subscribe') {
+      if (switches.refuses) return { ok: false, failure: { kind: 'rpc', code: -32_601, message: 'no' } }
+      const id = `0x${++subscriptions}`
+      for (const [listener, own] of listeners) if (own === undefined) listeners.set(listener, id)
+      return { ok: true, result: id }
+    }
+    if (method === 'eth_unsubscribe') return { ok: true, result: true }
+    const [selector] = params
+    return { ok: true, result: raw(selector === 'latest' ? blocks.length - 1 : Number(selector)) }
+  }
+
+  const port: Port = {
+    name: 'chain',
+    kind: 'webSocket',
+    stats: { requests: 0, calls: 0 },
+    notifications: announces
+      ? (listener) => {
+          listeners.set(listener, undefined)
+          return () => void listeners.delete(listener)
+        }
+      : undefined,
+    async batch(all) {
+      const pause = () => new Promise<void>((resolve) => clock.setTimer(resolve, roundTripMs / 2))
+      for (const { method } of all) calls.push({ method, atMs: clock.now() - startedMs })
+      await pause()
+      const failure = { kind: 'timeout', message: 'no answer' } as const
+      const replies = all.map((call) => (switches.answers ? answer(call) : { ok: false as const, failure }))
+      await pause()
+      return replies
+    },
+    close() {},
+  }
+
+  const tracker = createTracker({
+    clock,
+    port: () => port,
+    cadenceMs: () => 200,
+    pending: () => ({ block: false, count: false, paced: false }),
+    timeoutMs: 1_000,
+    horizon: 64,
+  })
+  const nothing = () => {}
+  const follower: Follower = {
+    address: '0x00000000000000000000000000000000000000aa',
+    pace: () => switches.pace,
+    tags: () => ({ safe: 'never', finalized: 'never' }),
+    wantsBalance: () => false,
+    isPassedOver: () => false,
+    left: ({ hash }) => void left.push(hash),
+    sealed: async ({ hash }) => void seen.set(hash, clock.now()),
+    preconfirmed: nothing,
+    observed: nothing,
+    counts: nothing,
+    balance: nothing,
+    ticked: async () => {},
+    unreachable: nothing,
+    broken(error) {
+      throw error
+    },
+  }
+  grow()
+  tracker.follow(follower)
+  tracker.plan()
+  let cancel = clock.setTimer(beat, PERIOD_MS)
+  function beat(): void {
+    cancel = clock.setTimer(beat, PERIOD_MS)
+    make()
+  }
+
+  return {
+    clock,
+    tracker,
+    switches,
+    wire,
+    left,
+    announce,
+    /** Makes a block now. */
+    make,
+    /** Replaces the newest blocks by as many and one more, and announces the last. */
+    reorganise(depth: number): void {
+      const from = blocks.length - depth
+      blocks.splice(from)
+      for (let step = 0; step <= depth; step++) grow()
+      notify(blocks.length - 1)
+    },
+    standStill: () => cancel(),
+    goOn: () => {
+      cancel = clock.setTimer(beat, PERIOD_MS)
+    },
+    /** The connection is closed, with its subscriptions. */
+    drop(): void {
+      for (const listener of [...listeners.keys()]) listener.closed()
+    },
+    get subscribed() {
+      return [...listeners.values()].filter((id) => id !== undefined).length
+    },
+    /** The canonical blocks of the last `ms`, except those of the last half period: their delays. */
+    delaysMs(ms: number): number[] {
+      const untilMs = clock.now() - PERIOD_MS / 2
+      return blocks
+        .filter(({ atMs }) => atMs >= clock.now() - ms && atMs <= untilMs)
+        .map(({ hash, atMs }) => (seen.get(hash) ?? Number.POSITIVE_INFINITY) - atMs)
+    },
+    /** The calls of a method in the last `ms`. */
+    called(method: string, ms: number): number {
+      return calls.filter((call) => call.method === method && call.atMs >= clock.now() - startedMs - ms)
+        .length
+    },
+    close(): void {
+      cancel()
+      tracker.stop()
+    },
+  }
+}
+
+export function medianOf(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}
