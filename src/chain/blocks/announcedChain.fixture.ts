@@ -14,8 +14,13 @@ export type Chain = ReturnType<typeof openChain>
  * A tracker in virtual time, on a chain that makes a block every 200 ms. `announces`: the endpoint takes
  * `eth_subscribe`; the announcement leaves with the block.
  */
-export function openChain(options: { readonly announces: boolean; readonly roundTripMs?: number }) {
-  const { announces, roundTripMs = 2 * TRIP_MS } = options
+export function openChain(options: {
+  readonly announces: boolean
+  /** Announcements are silent, and each fifth request is lost. */
+  readonly fails?: boolean
+}) {
+  const { announces, fails = false } = options
+  const roundTripMs = 2 * TRIP_MS
   const clock = createVirtualClock()
   const startedMs = clock.now()
   const blocks: { hash: `0x${string}`; parentHash: `0x${string}`; atMs: number }[] = []
@@ -27,7 +32,12 @@ export function openChain(options: { readonly announces: boolean; readonly round
   const listeners = new Map<NotificationListener, string | undefined>()
   const switches = { announces, answers: true, pace: 'head' as Pace, refuses: false }
   /** What becomes of an announcement: it is given to `send` as often as it arrives. */
-  const wire = { announce: (number: number, send: (number: number) => void) => send(number) }
+  const wire = {
+    announce: (number: number, send: (number: number) => void) => {
+      if (!fails) send(number)
+    },
+  }
+  let requests = 0
 
   function grow(parent = blocks.length - 1): number {
     const hash = pad(toHex(++names), { size: 32 })
@@ -80,8 +90,9 @@ export function openChain(options: { readonly announces: boolean; readonly round
       const pause = () => new Promise<void>((resolve) => clock.setTimer(resolve, roundTripMs / 2))
       for (const { method } of all) calls.push({ method, atMs: clock.now() - startedMs })
       await pause()
+      const isLost = !switches.answers || (fails && ++requests % 5 === 0)
       const failure = { kind: 'timeout', message: 'no answer' } as const
-      const replies = all.map((call) => (switches.answers ? answer(call) : { ok: false as const, failure }))
+      const replies = all.map((call) => (isLost ? { ok: false as const, failure } : answer(call)))
       await pause()
       return replies
     },
@@ -151,9 +162,9 @@ export function openChain(options: { readonly announces: boolean; readonly round
     get subscribed() {
       return [...listeners.values()].filter((id) => id !== undefined).length
     },
-    /** The canonical blocks of the last `ms`, except those of the last half period: their delays. */
+    /** The delays of the canonical blocks of the last `ms`, except those that may not be known yet. */
     delaysMs(ms: number): number[] {
-      const untilMs = clock.now() - PERIOD_MS / 2
+      const untilMs = clock.now() - (fails ? 5 * PERIOD_MS : PERIOD_MS / 2)
       return blocks
         .filter(({ atMs }) => atMs >= clock.now() - ms && atMs <= untilMs)
         .map(({ hash, atMs }) => (seen.get(hash) ?? Number.POSITIVE_INFINITY) - atMs)
