@@ -112,3 +112,35 @@ describe('a poll right after a send', () => {
     expect(looks({ refreshes: true })).not.toContain(false)
   })
 })
+
+test.each<[Pace, boolean]>([
+  ['cadence', false],
+  ['cadence', true],
+  ['head', true],
+])(
+  'blocks that come at the cadence are polled right after they appear, at pace %s, with a pending block: %s',
+  async (pace, refreshes) => {
+    const clock = createVirtualClock()
+    const blocks = { blockMs: CADENCE_MS, steadyMs: CADENCE_MS, stampedMs: undefined }
+    const pacing = createPacing({
+      clock,
+      cadenceMs: () => CADENCE_MS,
+      refreshes: () => refreshes,
+      blocks,
+      feed,
+    })
+    // They appear 70 ms after each full period.
+    const startedMs = clock.now() - 70
+    let lateMs = 0
+    for (let polls = 0; polls < 60; polls++) {
+      pacing.onTickStart()
+      pacing.onTickAnswer()
+      const number = Math.floor((clock.now() - startedMs) / CADENCE_MS)
+      lateMs = (clock.now() - startedMs) % CADENCE_MS
+      pacing.headed(number, true)
+      const nextMs = pacing.next(new Set([pace]), { failures: 0, incomplete: 0 }) ?? 0
+      await clock.advance(Math.max(1, Math.ceil(nextMs - clock.now())))
+    }
+    expect(Math.min(lateMs, CADENCE_MS - lateMs)).toBeLessThanOrEqual(20)
+  },
+)
