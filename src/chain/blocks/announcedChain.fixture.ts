@@ -1,6 +1,6 @@
-import { pad, toHex } from 'viem'
+import { type Hex, pad, toHex } from 'viem'
 import { rawBlock } from '../../../test/contract/stubPort.js'
-import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import { createVirtualClock, type VirtualClock } from '../../../test/sim/virtualClock.js'
 import type { NotificationListener, Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import { createTracker } from './blockPoller.js'
 import type { Follower, Pace } from './follower.js'
@@ -8,40 +8,31 @@ import type { Follower, Pace } from './follower.js'
 const PERIOD_MS = 200
 const TRIP_MS = 2
 
-export type Chain = ReturnType<typeof openChain>
-
-/**
- * A tracker in virtual time, on a chain that makes a block every 200 ms. `announces`: the endpoint takes
- * `eth_subscribe`; the announcement leaves with the block.
- */
-export function openChain(options: {
+type Faults = {
   readonly announces: boolean
   /** Announcements are silent, and each fifth request is lost. */
   readonly fails?: boolean
-}) {
-  const { announces, fails = false } = options
-  const roundTripMs = 2 * TRIP_MS
-  const clock = createVirtualClock()
-  const startedMs = clock.now()
-  const blocks: { hash: `0x${string}`; parentHash: `0x${string}`; atMs: number }[] = []
-  const seen = new Map<string, number>()
+}
+
+/** A node whose blocks are made by calls, and its port. */
+function createNode(clock: VirtualClock, { announces, fails = false }: Faults) {
+  const blocks: { hash: Hex; parentHash: Hex; atMs: number }[] = []
   const calls: { readonly method: string; readonly atMs: number }[] = []
-  const left: string[] = []
-  let names = 0
-  let subscriptions = 0
   const listeners = new Map<NotificationListener, string | undefined>()
   const switches = { announces, answers: true, pace: 'head' as Pace, refuses: false }
-  /** What becomes of an announcement: it is given to `send` as often as it arrives. */
+  /** Passes an announcement on to `send` as often as it is to arrive. */
   const wire = {
     announce: (number: number, send: (number: number) => void) => {
       if (!fails) send(number)
     },
   }
+  let names = 0
+  let subscriptions = 0
   let requests = 0
 
-  function grow(parent = blocks.length - 1): number {
-    const hash = pad(toHex(++names), { size: 32 })
-    blocks.push({ hash, parentHash: blocks[parent]?.hash ?? pad('0x', { size: 32 }), atMs: clock.now() })
+  function grow(): number {
+    const parentHash = blocks.at(-1)?.hash ?? pad('0x', { size: 32 })
+    blocks.push({ hash: pad(toHex(++names), { size: 32 }), parentHash, atMs: clock.now() })
     return blocks.length - 1
   }
 
@@ -56,12 +47,7 @@ export function openChain(options: {
 
   function announce(block: unknown): void {
     for (const [listener, id] of [...listeners])
-      if (id !== undefined) clock.setTimer(() => listener.notified(id, block), roundTripMs / 2)
-  }
-
-  function make(): void {
-    const number = grow()
-    if (switches.announces) wire.announce(number, notify)
+      if (id !== undefined) clock.setTimer(() => listener.notified(id, block), TRIP_MS)
   }
 
   function answer({ method, params }: RpcCall): RpcReply {
@@ -87,8 +73,8 @@ export function openChain(options: {
         }
       : undefined,
     async batch(all) {
-      const pause = () => new Promise<void>((resolve) => clock.setTimer(resolve, roundTripMs / 2))
-      for (const { method } of all) calls.push({ method, atMs: clock.now() - startedMs })
+      const pause = () => new Promise<void>((resolve) => clock.setTimer(resolve, TRIP_MS))
+      for (const { method } of all) calls.push({ method, atMs: clock.now() })
       await pause()
       const isLost = !switches.answers || (fails && ++requests % 5 === 0)
       const failure = { kind: 'timeout', message: 'no answer' } as const
@@ -99,9 +85,47 @@ export function openChain(options: {
     close() {},
   }
 
+  return {
+    port,
+    blocks,
+    switches,
+    wire,
+    announce,
+    /** Makes a block now. */
+    make(): void {
+      const number = grow()
+      if (switches.announces) wire.announce(number, notify)
+    },
+    /** Replaces the newest blocks by as many and one more, and announces the last. */
+    reorganise(depth: number): void {
+      blocks.splice(blocks.length - depth)
+      for (let step = 0; step <= depth; step++) grow()
+      notify(blocks.length - 1)
+    },
+    /** The connection is closed, with its subscriptions. */
+    drop(): void {
+      for (const listener of [...listeners.keys()]) listener.closed()
+    },
+    subscribed: () => [...listeners.values()].filter((id) => id !== undefined).length,
+    /** The calls of a method in the last `ms`. */
+    called: (method: string, ms: number): number =>
+      calls.filter((call) => call.method === method && call.atMs >= clock.now() - ms).length,
+  }
+}
+
+/**
+ * A tracker in virtual time, on a chain that makes a block every 200 ms. `announces`: the endpoint takes
+ * `eth_subscribe`; the announcement leaves with the block.
+ */
+export function openChain(faults: Faults) {
+  const clock = createVirtualClock()
+  const node = createNode(clock, faults)
+  const { switches, blocks } = node
+  const seen = new Map<string, number>()
+  const left: string[] = []
   const tracker = createTracker({
     clock,
-    port: () => port,
+    port: () => node.port,
     cadenceMs: () => 200,
     pending: () => ({ block: false, count: false, paced: false }),
     timeoutMs: 1_000,
@@ -126,53 +150,27 @@ export function openChain(options: {
       throw error
     },
   }
-  grow()
+  node.make()
   tracker.follow(follower)
   tracker.plan()
   let cancel = clock.setTimer(beat, PERIOD_MS)
   function beat(): void {
     cancel = clock.setTimer(beat, PERIOD_MS)
-    make()
+    node.make()
   }
 
   return {
+    ...node,
     clock,
     tracker,
-    switches,
-    wire,
     left,
-    announce,
-    /** Makes a block now. */
-    make,
-    /** Replaces the newest blocks by as many and one more, and announces the last. */
-    reorganise(depth: number): void {
-      const from = blocks.length - depth
-      blocks.splice(from)
-      for (let step = 0; step <= depth; step++) grow()
-      notify(blocks.length - 1)
-    },
     standStill: () => cancel(),
-    goOn: () => {
-      cancel = clock.setTimer(beat, PERIOD_MS)
-    },
-    /** The connection is closed, with its subscriptions. */
-    drop(): void {
-      for (const listener of [...listeners.keys()]) listener.closed()
-    },
-    get subscribed() {
-      return [...listeners.values()].filter((id) => id !== undefined).length
-    },
     /** The delays of the canonical blocks of the last `ms`, except those that may not be known yet. */
     delaysMs(ms: number): number[] {
-      const untilMs = clock.now() - (fails ? 5 * PERIOD_MS : PERIOD_MS / 2)
+      const untilMs = clock.now() - (faults.fails ? 5 * PERIOD_MS : PERIOD_MS / 2)
       return blocks
         .filter(({ atMs }) => atMs >= clock.now() - ms && atMs <= untilMs)
         .map(({ hash, atMs }) => (seen.get(hash) ?? Number.POSITIVE_INFINITY) - atMs)
-    },
-    /** The calls of a method in the last `ms`. */
-    called(method: string, ms: number): number {
-      return calls.filter((call) => call.method === method && call.atMs >= clock.now() - startedMs - ms)
-        .length
     },
     close(): void {
       cancel()

@@ -5,7 +5,7 @@ import type { NotificationListener, Port } from '../../rpc/port.js'
 
 /**
  * The heads that an endpoint announces (`eth_subscribe`, `newHeads`). An announcement only says when to poll:
- * what it contains is never evidence. One subscription serves all lanes that share the poller.
+ * its contents are never evidence. One subscription serves all lanes that share the poller.
  */
 export type HeadFeed = {
   /** Whether a follower waits for blocks. Subscribes with the first one. */

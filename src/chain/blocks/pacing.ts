@@ -7,8 +7,8 @@ import { createPhase } from './phase.js'
 
 /** Decides when the block poller polls next. */
 export type Pacing = {
-  /** A poll begins. */
-  onTickStart(): void
+  /** A poll begins. Returns the time. */
+  onTickStart(): number
   /** The poll was answered. Returns the time at which the endpoint read its state, as far as it is known. */
   onTickAnswer(): number
   /** The pending block that the poll showed. */
@@ -100,7 +100,7 @@ export function createPacing(options: {
   /** The last sends were not followed by an immediate block. */
   const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
-  /** What is polled at this pace: the pending block, the newest block, or more than either shows. */
+  /** The block that a poll at this pace waits for; undefined if it needs more than blocks show. */
   function polledAt(pace: Exclude<Pace, 'idle'>): 'pending' | 'blocks' | undefined {
     const { steadyMs: blockMs = 0 } = blocks
     // If blocks come at the cadence, no pending block shows more.
@@ -109,7 +109,7 @@ export function createPacing(options: {
     return pace === 'cadence' ? undefined : 'blocks'
   }
 
-  /** When to poll what moves at a steady pace; undefined if nothing is known to. */
+  /** When to poll this block; undefined if it is not known to move at a steady pace. */
   function steadyMs(polled: 'pending' | 'blocks'): number | undefined {
     const nowMs = clock.now()
     const isFast = nowMs < fastUntilMs
@@ -140,6 +140,7 @@ export function createPacing(options: {
   return {
     onTickStart() {
       startedMs = clock.now()
+      return startedMs
     },
     onTickAnswer() {
       answeredMs = clock.now()

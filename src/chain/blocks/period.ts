@@ -191,7 +191,7 @@ function createSharp() {
       if (seenMs - unseenMs > Math.max(SHARP_MS, periodMs * SHARP_PART)) return
       blocks = [...blocks, { number, atMs: (seenMs + unseenMs) / 2 }].slice(-SHARP_MAX)
     },
-    /** If the blocks show nothing now, what they showed before holds as long as it is not contradicted. */
+    /** If the blocks show nothing now, the former result holds as long as it is not contradicted. */
     refine({ ms, error }: Rough): number {
       refinedMs = slopeOf(blocks, ms) ?? refinedMs
       return refinedMs !== undefined && Math.abs(refinedMs - ms) <= ms * error ? refinedMs : ms

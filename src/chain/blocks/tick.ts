@@ -81,8 +81,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
 
   async function run(loop: LoopState): Promise<void> {
     const port = options.port()
-    const askedAtMs = clock.now()
-    pacing.onTickStart()
+    const askedAtMs = pacing.onTickStart()
     const answer: Answer = { latest: undefined, pending: undefined, reports: [] }
     const wants = options.pending()
     const trusted = failures === 0 && !doubted
@@ -127,10 +126,8 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     if (moved !== undefined) {
       await followers.moved(moved)
       if (loop.stopped) return
-      chain.arrivals.came(moved.came, known && !moved.jumped, {
-        seenMs: readMs,
-        sinceMs: pacing.sinceMs(latest.number),
-      })
+      const at = { seenMs: readMs, sinceMs: pacing.sinceMs(latest.number) }
+      chain.arrivals.came(moved.came, known && !moved.jumped, at)
     }
     // The blocks are linked to ours, whichever endpoint showed them. All other results come from an endpoint
     // that is no longer read.

@@ -212,10 +212,7 @@ export async function openEndpointPool(options: {
       selector.stop()
       tracker.stop()
       for (const gate of gates) gate.release()
-      for (const { port } of endpoints) {
-        if (port.notifications === undefined) port.close()
-        else void tracker.unsubscribed.then(() => port.close())
-      }
+      closePorts(endpoints, tracker.unsubscribed)
     },
   }
 }
@@ -286,6 +283,14 @@ function pendingReads(profile: ProfileWatch, { head, blockMs = BLOCK_MS_DEFAULT 
     block: pending === 'preconfirmed' || pending === 'unknown' || isTested,
     count: pending === 'mempool' || pending === 'unknown',
     paced: pending === 'preconfirmed' || pending === 'unknown',
+  }
+}
+
+/** Subscriptions have to be ended before their connection is given up. */
+function closePorts(endpoints: readonly PoolEndpoint[], unsubscribed: Promise<void>): void {
+  for (const { port } of endpoints) {
+    if (port.notifications === undefined) port.close()
+    else void unsubscribed.then(() => port.close())
   }
 }
 
