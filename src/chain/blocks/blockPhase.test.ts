@@ -179,6 +179,14 @@ describe("blocks that come by the node's own timer", () => {
   })
 })
 
+test('a slow answer from before the move is followed by a poll at once, not a period later', () => {
+  const phase = createPhase({ periodMs: () => 2_000, showsEachMove: true })
+  for (let number = 0; number < 10; number++) phase.looked(number * 2_000, number * 2_000 + 2, number)
+  phase.looked(19_700, 20_150, 9)
+  const nextMs = phase.next({ startedMs: 19_700, nowMs: 20_150, isFast: false })
+  expect(nextMs).toBeLessThanOrEqual(20_250)
+})
+
 describe('the time between blocks', () => {
   const learn = (blocks: readonly (readonly [number: number, timestamp: number, seenMs: number])[]) => {
     const period = createPeriod()

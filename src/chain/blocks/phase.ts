@@ -137,6 +137,8 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       const passed = window.dueBefore(soonestMs + lead, period)
       if (passed === undefined) return undefined
       const isMissed = last?.changed === false && last.atMs >= passed - SLACK_MS
+      // The last poll was answered before the move that is due by now.
+      if (showsEachMove && !isMissed && movedMs < passed - period / 2) return soonestMs
       const pauseMs = isMissed ? againMs(soonestMs + lead - passed, isFast, period) : undefined
       if (pauseMs !== undefined) {
         if (mayPollMore(nowMs)) return Math.max(soonestMs, startedMs + pauseMs)
