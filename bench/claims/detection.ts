@@ -11,6 +11,7 @@ import { CHAIN_ID, type Fresh, freshAccount, givenTransfer, requireOnce } from '
 import { takeTurns } from '../support/rounds.js'
 import { sharedNowMs } from '../support/sharedNow.js'
 import { figuresOf, percentileOf } from '../support/spread.js'
+import { headDetection } from './detection/heads.js'
 
 const DETECTION = 'from visible in a flashblock to known'
 const POLLS = 'polls while somebody waits, and nothing is sent'
@@ -103,9 +104,10 @@ const VIEM_SYNC: Watching = {
 }
 
 export const claim: Claim = {
-  says: 'A transaction is known to be pre-confirmed as soon as the node shows it.',
+  says: 'A transaction is known to be pre-confirmed, or in a block, as soon as the node shows it.',
   transactions: 40,
   async run(context) {
+    const heads = await headDetection(context)
     await using chain = await startFlashChain()
     const { values, failures } = await takeTurns({
       subjects: [TXLANE, VIEM_WAIT, VIEM_SYNC],
@@ -120,6 +122,7 @@ export const claim: Claim = {
     const figures = [
       ...figuresOf({ measure: DETECTION, unit: 'ms, of all samples' }, samples),
       ...figuresOf({ measure: POLLS, unit: 'a second' }, [[TXLANE.name, polls]]),
+      ...heads.figures,
     ]
     const own = samples.get(TXLANE.name) ?? []
     return {
@@ -128,9 +131,11 @@ export const claim: Claim = {
         atMost('ms, median', medianOf(figures, DETECTION, TXLANE.name), 25),
         atMost('ms, 99th percentile', percentileOf(own, 0.99), 225),
         atMost('polls a second', medianOf(figures, POLLS, TXLANE.name), 6),
+        ...heads.checks,
       ],
       notes: [
         'Flashblocks every 200 ms. The process that makes them records the time of each with the clock that all processes share, independently of the libraries.',
+        'Chains without pre-confirmations are an anvil with blocks of 200 ms and of 2 s. The announcement of each block is timed by a subscription of the measuring process. A sample of watchBlocks is the first block after a send.',
         `${own.length} samples of txlane. A poll is a request for a block.`,
         ...failures,
       ],

@@ -7,9 +7,12 @@ export type CountReading = {
   readonly atMs: number
 }
 
-/** On a chain without empty blocks, only time separates two readings. */
-const AGREE_MS = 3_000
+/**
+ * Readings that are this far apart tell more than one, however many blocks were sealed meanwhile: a chain may
+ * seal five in a second. Two readings at the same block tell less.
+ */
 const CONFIRM_MS = 2_000
+const AGREE_MS = 3_000
 
 /**
  * A count that is too high may persist for some seconds, and transactions sent above it leave gaps that cost
@@ -19,8 +22,8 @@ const AHEAD_MS = 15_000
 
 /**
  * `coldStart: 'settle'`: transactions of an earlier process may be in flight although no count shows them.
- * The account is believed once two readings at different sealed blocks agree, or two at the same block that
- * are 3 s apart with no different reading in between. If `pending` is above `latest` and does not change, the
+ * The account is believed once two readings at different sealed blocks that are 2 s apart agree, or two at the
+ * same block that are 3 s apart, with no different reading in between. If `pending` is above `latest` and does not change, the
  * account is believed after 15 s, because transactions in an honest pool move. This is a heuristic: a
  * transaction that lands later is discovered as foreign.
  */
@@ -30,7 +33,7 @@ export function createAgreement(): (reading: CountReading) => boolean {
     if (first?.latest !== reading.latest || first.pending !== reading.pending) first = reading
     const sinceMs = reading.atMs - first.atMs
     if (reading.pending > reading.latest) return sinceMs >= AHEAD_MS
-    return reading.head !== first.head || sinceMs >= AGREE_MS
+    return sinceMs >= (reading.head === first.head ? AGREE_MS : CONFIRM_MS)
   }
 }
 
@@ -38,21 +41,21 @@ export function createAgreement(): (reading: CountReading) => boolean {
 export type Bounds = { readonly min: number; readonly max: number }
 
 /**
- * One reading may come from a backend that lags or errs. Bounds are confirmed when another block was sealed
- * since their first reading, or 2 s have passed. `undefined` until then.
+ * One reading may come from a backend that lags or errs. Bounds are confirmed 2 s after their first reading.
+ * `undefined` until then.
  */
 export function createBounds(): (reading: CountReading) => Bounds | undefined {
   let first: CountReading | undefined
   let bounds: Bounds = { min: 0, max: 0 }
   return (reading) => {
-    const { pending, head, atMs } = reading
+    const { pending, atMs } = reading
     if (first === undefined) {
       first = reading
       bounds = { min: pending, max: pending }
       return undefined
     }
     bounds = { min: Math.min(bounds.min, pending), max: Math.max(bounds.max, pending) }
-    if (head === first.head && atMs - first.atMs < CONFIRM_MS) return undefined
+    if (atMs - first.atMs < CONFIRM_MS) return undefined
     const confirmed = bounds
     first = reading
     bounds = { min: pending, max: pending }

@@ -39,6 +39,7 @@ export function derivedPort(port: Port, batch: Port['batch']): Port {
     },
     kind: port.kind,
     stats: port.stats,
+    notifications: port.notifications,
     batch,
     close: () => port.close(),
   }

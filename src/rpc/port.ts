@@ -76,12 +76,24 @@ export type Port = {
   readonly kind: 'http' | 'webSocket' | 'custom'
   batch(calls: readonly RpcCall[], options?: BatchOptions): Promise<readonly RpcReply[]>
   /**
+   * Calls the listener with what the endpoint sends on its own: the notifications of `eth_subscribe`. Returns a
+   * function that removes the listener. Undefined if the transport receives answers only.
+   */
+  readonly notifications?: ((listener: NotificationListener) => () => void) | undefined
+  /**
    * Counters since the creation of the port: `requests` are round trips (HTTP posts or frames), `calls`
    * JSON-RPC calls.
    */
   readonly stats: { readonly requests: number; readonly calls: number }
   /** Closes the connections. Later calls get `aborted`. */
   close(): void
+}
+
+export type NotificationListener = {
+  /** The result of a notification, and the id with which the endpoint answered its `eth_subscribe`. */
+  notified(subscription: string, result: unknown): void
+  /** A connection was closed, and its subscriptions with it. */
+  closed(): void
 }
 
 /** The use of an endpoint: `send` endpoints never get a read, `read` endpoints never get a transaction. */

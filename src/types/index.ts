@@ -114,8 +114,8 @@ export type LaneOptions<chain extends Chain> = {
   logger?: Logger | false | undefined
   /**
    * `settle`: before the first reservation of a lane without records, wait until the account's counts settle,
-   * because transactions of an earlier run may not be visible yet. Two readings have to agree, at different
-   * sealed blocks, or 3 s apart at the same block, since some nodes make no empty blocks. If `pending` stays
+   * because transactions of an earlier run may not be visible yet. Two readings have to agree, 2 s apart at
+   * different sealed blocks, or 3 s apart at the same block, since some nodes make no empty blocks. If `pending` stays
    * above `latest` without moving, they must be 15 s apart. No other endpoint may show another count. After
    * `limits.coldStartMaxMs` the next reading is enough. The lane has the hold `seeding` during this time. An
    * account that never sent a transaction does not wait. This is a heuristic. @default 'settle'

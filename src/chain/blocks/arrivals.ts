@@ -2,16 +2,17 @@ import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { createBlockAges } from './blockAges.js'
 import type { SealedBlock } from './follower.js'
+import { createPeriod } from './period.js'
 import type { Part } from './tickParts.js'
 
 /** The arrival times of sealed blocks, and whether more are to be expected. */
 export type Arrivals = {
   /** When the newest sealed block was first seen. */
   readonly headAtMs: number | undefined
-  /** The observed time between sealed blocks, in milliseconds. */
+  /** The time between sealed blocks in milliseconds: the median of the last times. */
   readonly blockMs: number | undefined
-  /** The minimum of the last observed times. */
-  readonly blockMsMin: number | undefined
+  /** The exact time between two blocks, if they come at a steady pace. */
+  readonly steadyMs: number | undefined
   /**
    * The time between blocks by the timestamps of the two newest heads. It is more accurate if few blocks were
    * observed, because a lagging endpoint shows its first block late. Undefined if both timestamps are in the
@@ -32,18 +33,23 @@ export type Arrivals = {
   readonly stoodUpTo: number
   /** The calls to send to the endpoint next to the head. */
   parts(): readonly Part[]
-  /** Blocks joined the chain. `walked`: each is linked to a block that was known before. */
-  came(blocks: readonly SealedBlock[], walked: boolean): void
+  /**
+   * Blocks joined the chain. `walked`: each is linked to a block that was known before. `seenMs`: when the
+   * newest was read. `sinceMs`: it came after this time.
+   */
+  came(
+    blocks: readonly SealedBlock[],
+    walked: boolean,
+    at: { readonly seenMs: number; readonly sinceMs?: number | undefined },
+  ): void
   /** Blocks left the chain. */
   left(blocks: readonly BlockRef[]): void
-  /** The endpoint showed its newest block. */
-  looked(): void
+  /** The endpoint showed its newest block, which was read at this time. */
+  looked(readMs: number): void
   /** Another endpoint is read from now on. */
   elsewhere(): void
 }
 
-/** The number of recent times between blocks from which the minimum is taken. */
-const GAPS_MAX = 16
 /** Longer than the slot of every chain with a steady period that a development node is likely to imitate. */
 const REST_MS = 15_000
 /** How long a single sequencer's block has to stand, next to having a child, before it proves an end. */
@@ -65,19 +71,24 @@ export type ArrivalsOptions = {
 
 export function createArrivals({ clock, chainId, client = () => undefined }: ArrivalsOptions): Arrivals {
   const isDevelopmentChain = chainId !== undefined && DEVELOPMENT_CHAINS.has(chainId)
-  const gapsMs: number[] = []
+  const period = createPeriod()
   const ages = createBlockAges(STOOD_MS)
+  // The time for which the chain has moved, up to the arrival of the newest block.
+  let movedMs = 0
   let headAtMs: number | undefined
-  let blockMs: number | undefined
   let stampedMs: number | undefined
   let head: SealedBlock | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
+  // The last poll that did not show the newest block.
+  let unseenMs = Number.NEGATIVE_INFINITY
   let madeEmptyBlock = false
   // The version that this module read itself, if `client` does not know it.
   let asked: string | undefined
 
   const name = () => client() ?? asked
-  const blockMsMin = () => (gapsMs.length === 0 ? undefined : Math.min(...gapsMs))
+  /** The time since the newest block arrived, without the time for which the next blocks are overdue. */
+  const sinceHeadMs = (nowMs: number, blocks: number) =>
+    Math.max(0, Math.min(nowMs - (headAtMs ?? nowMs), blocks * (period.steadyMs ?? period.medianMs ?? 0)))
   const isSilent = () => headAtMs !== undefined && lookedAtMs - headAtMs >= REST_MS && !madeEmptyBlock
 
   return {
@@ -85,10 +96,10 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       return headAtMs
     },
     get blockMs() {
-      return blockMs
+      return period.medianMs
     },
-    get blockMsMin() {
-      return blockMsMin()
+    get steadyMs() {
+      return period.steadyMs
     },
     get stampedMs() {
       return stampedMs
@@ -97,8 +108,7 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       return isSilent() && (isDevelopmentChain || DEVELOPMENT_NODES.test(name() ?? ''))
     },
     get stoodUpTo() {
-      const overdueAtMs = (headAtMs ?? Number.NEGATIVE_INFINITY) + (blockMsMin() ?? 0)
-      return ages.oldUpTo(Math.min(clock.now(), overdueAtMs))
+      return ages.oldUpTo(movedMs + sinceHeadMs(clock.now(), 1))
     },
     parts() {
       if (!isSilent() || isDevelopmentChain || name() !== undefined) return []
@@ -111,30 +121,27 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
         },
       ]
     },
-    came(blocks, walked) {
-      if (blocks.length === 0) return
-      const nowMs = clock.now()
-      if (headAtMs !== undefined) {
-        const observed = (nowMs - headAtMs) / blocks.length
-        blockMs = blockMs === undefined ? observed : blockMs * 0.75 + observed * 0.25
-        gapsMs.push(observed)
-        if (gapsMs.length > GAPS_MAX) gapsMs.shift()
-      }
-      headAtMs = nowMs
+    came(blocks, walked, { seenMs, sinceMs = unseenMs }) {
       const newest = blocks[blocks.length - 1]
-      if (newest) ages.add(newest.number, nowMs)
-      if (head && newest) stampedMs = stepMs(head, newest)
+      if (newest === undefined) return
+      period.came(newest, seenMs, Math.min(seenMs, Math.max(sinceMs, unseenMs)))
+      movedMs += sinceHeadMs(seenMs, blocks.length)
+      ages.add(newest.number, movedMs)
+      headAtMs = seenMs
+      if (head) stampedMs = stepMs(head, newest)
       head = newest
       if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true
     },
     left(blocks) {
       for (const block of blocks) ages.left(block)
     },
-    looked() {
-      lookedAtMs = clock.now()
+    looked(readMs) {
+      unseenMs = lookedAtMs
+      lookedAtMs = readMs
     },
     elsewhere() {
       asked = undefined
+      period.elsewhere()
     },
   }
 }

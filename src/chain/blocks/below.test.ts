@@ -99,6 +99,15 @@ test('another block at the height of the tip shows a chain as long as before: on
   lane.tracker.stop()
 })
 
+test('three periods of fast blocks are not enough: replicas lag for seconds', async () => {
+  const lane = await walked({ blockMs: 200 })
+  await below(lane, 2_999)
+  expect([lane.resets, lane.asked()]).toEqual([[], 0])
+  await lane.look(TIP - 5, 1)
+  expect(lane.resets).toEqual([gone])
+  lane.tracker.stop()
+})
+
 test('a period is at most 12 s', async () => {
   const lane = await walked({ blockMs: 60_000 })
   await below(lane, 35_999)

@@ -1,11 +1,13 @@
 import type { Hash } from 'viem'
 import type { Moment } from '../../platform/clock.js'
 import type { LightHeader } from '../../rpc/codec.js'
+import type { Port } from '../../rpc/port.js'
 import type { Arrivals } from './arrivals.js'
 import { type ChainReaderOptions, createChainReader } from './chainReader.js'
 import { type ChainViewOptions, createChainView } from './chainView.js'
 import { createCounting } from './counting.js'
-import { createFollowerSet, type Follower, type SealedBlock } from './follower.js'
+import { createFollowerSet, type Follower, fastestOf, type SealedBlock } from './follower.js'
+import { createHeadFeed } from './headFeed.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
 import { createTick, type TickOptions } from './tick.js'
@@ -69,6 +71,8 @@ export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
      */
     reach(number: number): boolean
     stop(): void
+    /** Resolves once nothing is subscribed any more, after `stop`. */
+    readonly unsubscribed: Promise<void>
   }
 
 export type TrackerOptions = ChainReaderOptions &
@@ -76,30 +80,61 @@ export type TrackerOptions = ChainReaderOptions &
   TickOptions & {
     /** Milliseconds between polls at `cadence`. */
     readonly cadenceMs: () => number
+    /** The endpoint that announces new blocks; undefined if none can. */
+    readonly announcer?: () => Port | undefined
   }
+
+/** Announcements that follow each other more closely than this part of the cadence are polled for together. */
+const ANNOUNCED_PART = 3 / 4
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { clock } = options
   const followers = createFollowerSet()
   const reader = createChainReader(options)
   const chain = createChainView(options, followers.tagsWanted)
+  const feed = createHeadFeed({
+    clock,
+    announcer: options.announcer ?? options.port,
+    hashAt: chain.hashAt,
+    tip: () => chain.tip,
+    onChange: () => loop.plan(),
+    apartMs: () => options.cadenceMs() * ANNOUNCED_PART,
+    timeoutMs: options.timeoutMs,
+  })
   const pacing = createPacing({
     clock,
+    feed,
     cadenceMs: options.cadenceMs,
     refreshes: () => options.pending().paced,
+    blocks: chain.arrivals,
   })
   const counting = createCounting(followers.all, () => chain.tip?.hash, clock)
   const tick = createTick({ options, reader, chain, followers, counting, pacing })
   const loop: Loop = createLoop({
     clock,
-    tick: () => tick.run(loop),
+    tick: poll,
     paces: () => [...followers.all].map(counting.paceOf),
-    next: (paces) => pacing.next(paces, tick, chain.arrivals),
+    next(paces) {
+      feed.want(fastestOf(paces) !== undefined)
+      return pacing.next(paces, tick)
+    },
     // A follower that throws has a bug; the other followers still need the next block.
     broken(error) {
       for (const follower of followers.all) follower.broken(error)
     },
   })
+
+  let unsubscribed = Promise.resolve()
+
+  async function poll(): Promise<void> {
+    const before = chain.tip?.number ?? -1
+    try {
+      await tick.run(loop)
+    } finally {
+      const now = chain.tip?.number ?? -1
+      feed.polled(now > before ? now : undefined, chain.arrivals.steadyMs)
+    }
+  }
 
   return {
     follow: followers.follow,
@@ -122,6 +157,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       tick.elsewhere()
       pacing.elsewhere()
       chain.elsewhere()
+      feed.elsewhere()
       loop.wake()
     },
     requireChainCheck: tick.requireChainCheck,
@@ -156,6 +192,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     get stoodUpTo() {
       return chain.arrivals.stoodUpTo
     },
-    stop: loop.stop,
+    stop() {
+      loop.stop()
+      unsubscribed = feed.stop()
+    },
+    get unsubscribed() {
+      return unsubscribed
+    },
   }
 }

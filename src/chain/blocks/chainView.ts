@@ -43,7 +43,7 @@ export type ChainView = {
   parts(isFirst: boolean): { readonly parts: readonly Part[]; readonly needProof: boolean }
   /**
    * Joins the newest block of a tick, as `Walk` does. An endpoint below the tip lags, or its chain was cut
-   * back. That is investigated once it has lasted for three periods, and believed if no endpoint shows the
+   * back. That is investigated once it has lasted for three periods and three seconds, and believed if no endpoint shows the
    * tip any more.
    */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
@@ -54,11 +54,12 @@ export type ChainView = {
 }
 
 /**
- * The number of polls and of block periods for which an endpoint may be below the tip before that is
- * investigated.
+ * The number of polls, and the time, for which an endpoint may be below the tip before that is investigated:
+ * replicas behind one URL lag by seconds, however fast the blocks are.
  */
 const BELOW_LOOKS = 3
 const BELOW_PERIODS = 3
+const BELOW_MS_MIN = 3_000
 const PERIOD_MS_DEFAULT = 2_000
 const PERIOD_MS_MAX = 12_000
 
@@ -78,7 +79,7 @@ export function createChainView(options: ChainViewOptions, tagsWanted: () => Tag
     below.looks++
     if (below.looks <= BELOW_LOOKS) return false
     const periodMs = Math.min(PERIOD_MS_MAX, arrivals.blockMs ?? PERIOD_MS_DEFAULT)
-    return nowMs - below.sinceMs >= BELOW_PERIODS * periodMs
+    return nowMs - below.sinceMs >= Math.max(BELOW_MS_MIN, BELOW_PERIODS * periodMs)
   }
 
   return {

@@ -5,6 +5,9 @@ import { createPacing } from './pacing.js'
 
 const CADENCE_MS = 200
 
+/** No endpoint announces blocks. */
+const feed = { dueMs: () => undefined, reliableUntilMs: () => undefined, announcedMs: () => undefined }
+
 /** Milliseconds from one poll to the next. */
 function interval(options: {
   pace: Pace
@@ -17,11 +20,17 @@ function interval(options: {
 }): number | undefined {
   const { pace, blockMs, stampedMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
   const clock = createVirtualClock()
-  const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
+  const blocks = { blockMs, steadyMs: undefined, stampedMs }
+  const pacing = createPacing({
+    clock,
+    cadenceMs: () => CADENCE_MS,
+    refreshes: () => refreshes,
+    blocks,
+    feed,
+  })
   pacing.onTickStart()
   if (keen) pacing.startFastPolling(1)
-  const blocks = { blockMs, blockMsMin: blockMs, stampedMs }
-  const atMs = pacing.next(new Set([pace]), { failures, incomplete }, blocks)
+  const atMs = pacing.next(new Set([pace]), { failures, incomplete })
   return atMs === undefined ? undefined : atMs - clock.now()
 }
 
@@ -81,11 +90,13 @@ describe('a poll right after a send', () => {
       clock: createVirtualClock(),
       cadenceMs: () => CADENCE_MS,
       refreshes: () => refreshes,
+      blocks: { blockMs: undefined, steadyMs: undefined, stampedMs: undefined },
+      feed,
     })
     return Array.from({ length: 130 }, (_, number) => {
       const isLook = pacing.sent()
       pacing.onTickStart()
-      if (isLook) pacing.headed({ number, timestamp: number }, brings)
+      if (isLook) pacing.headed(number, brings)
       return isLook
     })
   }
@@ -101,3 +112,35 @@ describe('a poll right after a send', () => {
     expect(looks({ refreshes: true })).not.toContain(false)
   })
 })
+
+test.each<[Pace, boolean]>([
+  ['cadence', false],
+  ['cadence', true],
+  ['head', true],
+])(
+  'blocks that come at the cadence are polled right after they appear, at pace %s, with a pending block: %s',
+  async (pace, refreshes) => {
+    const clock = createVirtualClock()
+    const blocks = { blockMs: CADENCE_MS, steadyMs: CADENCE_MS, stampedMs: undefined }
+    const pacing = createPacing({
+      clock,
+      cadenceMs: () => CADENCE_MS,
+      refreshes: () => refreshes,
+      blocks,
+      feed,
+    })
+    // They appear 70 ms after each full period.
+    const startedMs = clock.now() - 70
+    let lateMs = 0
+    for (let polls = 0; polls < 60; polls++) {
+      pacing.onTickStart()
+      pacing.onTickAnswer()
+      const number = Math.floor((clock.now() - startedMs) / CADENCE_MS)
+      lateMs = (clock.now() - startedMs) % CADENCE_MS
+      pacing.headed(number, true)
+      const nextMs = pacing.next(new Set([pace]), { failures: 0, incomplete: 0 }) ?? 0
+      await clock.advance(Math.max(1, Math.ceil(nextMs - clock.now())))
+    }
+    expect(Math.min(lateMs, CADENCE_MS - lateMs)).toBeLessThanOrEqual(20)
+  },
+)

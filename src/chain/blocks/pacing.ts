@@ -1,19 +1,24 @@
 import type { Clock } from '../../platform/clock.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import type { Arrivals } from './arrivals.js'
-import { fastestOf, type Pace, type SealedBlock } from './follower.js'
-import { createBlockPhase, createPhase } from './phase.js'
+import { fastestOf, type Pace } from './follower.js'
+import type { HeadFeed } from './headFeed.js'
+import { createPhase } from './phase.js'
 
 /** Decides when the block poller polls next. */
 export type Pacing = {
-  /** A poll begins. */
-  onTickStart(): void
+  /** A poll begins. Returns the time. */
+  onTickStart(): number
+  /** The poll was answered. Returns the time at which the endpoint read its state, as far as it is known. */
+  onTickAnswer(): number
   /** The pending block that the poll showed. */
   onPendingBlock(block: LightHeader): void
-  /** As counted by `Phase`. */
+  /** The block that the poll showed came after this time, if it was announced. */
+  sinceMs(number: number): number | undefined
+  /** How often the pending block was rebuilt, as counted by `Phase`. */
   readonly refreshes: number | undefined
-  /** The newest block that the poll showed. `isNew`: it joined the chain. */
-  headed(block: Pick<SealedBlock, 'number' | 'timestamp'>, isNew: boolean): void
+  /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
+  headed(number: number, isNew: boolean): void
   /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
   sent(): boolean
   /**
@@ -26,7 +31,7 @@ export type Pacing = {
   /** Another endpoint is read from now on. */
   elsewhere(): void
   /** When the next poll begins; undefined if no follower needs one. */
-  next(paces: ReadonlySet<Pace>, missed: Missed, blocks: BlockTimes): number | undefined
+  next(paces: ReadonlySet<Pace>, missed: Missed): number | undefined
 }
 
 /** Consecutive polls without the requested answers. */
@@ -41,7 +46,7 @@ export type Missed = {
 }
 
 /** Milliseconds between sealed blocks. */
-type BlockTimes = Pick<Arrivals, 'blockMs' | 'blockMsMin' | 'stampedMs'>
+type BlockTimes = Pick<Arrivals, 'blockMs' | 'steadyMs' | 'stampedMs'>
 
 const BACKOFF_MS_MAX = 5_000
 /** Incomplete polls double the cadence at most this many times, since heads still arrive. */
@@ -59,6 +64,12 @@ const HEAD_PART = 1 / 20
  * flight than the maximum, none is.
  */
 const FAST_REFRESHES = 3
+/** The time between fast polls until the time of the refreshes is known. */
+const FAST_MS = 50
+/** Blocks that are faster than the cadence by more than this part are polled at the cadence. */
+const CADENCE_PART = 9 / 10
+const SECOND_MS = 1_000
+const ANNOUNCED_LATE_MS = 10
 const FAST_FLIGHT_MAX = 64
 /**
  * After this many polls right after a send that showed no block for it, blocks are assumed to come by the
@@ -73,31 +84,77 @@ export function createPacing(options: {
   readonly cadenceMs: () => number
   /** Whether the pending block is rebuilt at that pace, so that a poll right after it is worthwhile. */
   readonly refreshes: () => boolean
+  readonly blocks: BlockTimes
+  readonly feed: Pick<HeadFeed, 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
 }): Pacing {
-  const { clock, cadenceMs } = options
-  const phase = createPhase(cadenceMs)
-  const blockPhase = createBlockPhase()
+  const { clock, cadenceMs, blocks, feed } = options
+  const pendingPhase = createPhase({ periodMs: cadenceMs, showsEachMove: false })
+  const blockPhase = createPhase({ periodMs: () => blocks.steadyMs, showsEachMove: true })
   // Consecutive polls without a block that was made for a send.
   let sentLooks = 0
   let isSentLook = false
   let startedMs = Number.NEGATIVE_INFINITY
+  let answeredMs = Number.NEGATIVE_INFINITY
   let fastUntilMs = 0
 
   /** The last sends were not followed by an immediate block. */
   const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
+  /** The block that a poll at this pace waits for; undefined if it needs more than blocks show. */
+  function polledAt(pace: Exclude<Pace, 'idle'>): 'pending' | 'blocks' | undefined {
+    const { steadyMs: blockMs = 0 } = blocks
+    // If blocks come at the cadence, no pending block shows more.
+    if (blockMs >= cadenceMs() * CADENCE_PART && blockMs <= cadenceMs() / CADENCE_PART) return 'blocks'
+    if (pace !== 'block' && options.refreshes()) return 'pending'
+    return pace === 'cadence' ? undefined : 'blocks'
+  }
+
+  /** When to poll this block; undefined if it is not known to move at a steady pace. */
+  function steadyMs(polled: 'pending' | 'blocks'): number | undefined {
+    const nowMs = clock.now()
+    const isFast = nowMs < fastUntilMs
+    const at = { startedMs, nowMs, isFast }
+    if (polled === 'pending') return pendingPhase.next(at) ?? blindMs(isFast)
+    const { steadyMs: blockMs = 0 } = blocks
+    if (blockMs < cadenceMs() * CADENCE_PART || !(isByClock() || blockMs < SECOND_MS)) return undefined
+    return blockPhase.next(at)
+  }
+
+  /** An announcement travels as long as an answer, and the node sends it a moment after the block. */
+  function sinceMs(number: number): number | undefined {
+    const announcedMs = feed.announcedMs(number)
+    return announcedMs && announcedMs - (answeredMs - startedMs) - ANNOUNCED_LATE_MS
+  }
+
+  function usualMs(pace: Exclude<Pace, 'idle'>, { failures, incomplete }: Missed): number {
+    const isFast = clock.now() < fastUntilMs
+    const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
+    const usual = Math.max(leastMs, periodMs(pace, isFast || failures > 0, blocks))
+    if (failures === 0) return startedMs + usual
+    return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
+  }
+
+  /** Fast polls find the time of the refreshes. */
+  const blindMs = (isFast: boolean) => startedMs + (isFast ? Math.min(FAST_MS, cadenceMs()) : cadenceMs())
+
   return {
     onTickStart() {
       startedMs = clock.now()
+      return startedMs
+    },
+    onTickAnswer() {
+      answeredMs = clock.now()
+      return (startedMs + answeredMs) / 2
     },
     onPendingBlock(block) {
-      phase.looked(startedMs, clock.now(), fingerprintOf(block))
+      pendingPhase.looked(startedMs, answeredMs, fingerprintOf(block))
     },
+    sinceMs,
     get refreshes() {
-      return phase.refreshes
+      return pendingPhase.moves
     },
-    headed(block, isNew) {
-      blockPhase.looked(startedMs, block)
+    headed(number, isNew) {
+      blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))
       if (isSentLook) sentLooks = isNew ? 0 : sentLooks + 1
       isSentLook = false
     },
@@ -115,24 +172,19 @@ export function createPacing(options: {
       fastUntilMs = 0
     },
     elsewhere() {
-      phase.forget()
+      pendingPhase.forget()
       blockPhase.forget()
       sentLooks = 0
     },
-    next(paces, { failures, incomplete }, blocks) {
+    next(paces, { failures, incomplete }) {
       const pace = fastestOf(paces)
       if (pace === undefined) return undefined
-      const nowMs = clock.now()
-      const isFast = nowMs < fastUntilMs
-      if (pace !== 'block' && failures + incomplete === 0 && options.refreshes())
-        return phase.next({ startedMs, nowMs, isFast })
-      const isSure = pace !== 'cadence' && failures + incomplete === 0 && isByClock()
-      const atMs = isSure ? blockPhase.next(startedMs) : undefined
-      if (atMs !== undefined) return Math.max(atMs, startedMs + cadenceMs())
-      const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
-      const usual = Math.max(leastMs, periodMs(pace, isFast || failures > 0, blocks))
-      if (failures === 0) return startedMs + usual
-      return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
+      const polled = failures + incomplete === 0 ? polledAt(pace) : undefined
+      const atMs = (polled && steadyMs(polled)) ?? usualMs(pace, { failures, incomplete })
+      const announcedMs = feed.dueMs() ?? Number.POSITIVE_INFINITY
+      const { steadyMs: blockMs } = blocks
+      const restMs = polled === 'blocks' && blockMs !== undefined ? feed.reliableUntilMs(blockMs) : undefined
+      return Math.min(announcedMs, Math.max(atMs, restMs ?? atMs))
     },
   }
 }
@@ -141,12 +193,12 @@ export function createPacing(options: {
 function periodMs(
   pace: Exclude<Pace, 'idle'>,
   isUrgent: boolean,
-  { blockMs, blockMsMin, stampedMs = BLOCK_MS_MAX }: BlockTimes,
+  { blockMs, stampedMs = BLOCK_MS_MAX }: BlockTimes,
 ): number {
   if (pace === 'block') return Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT, stampedMs)
   // A node that makes a block for each transaction makes it at once.
   if (pace === 'cadence' || isUrgent) return 0
-  return HEAD_PART * Math.min(BLOCK_MS_MAX, blockMsMin ?? 0)
+  return HEAD_PART * Math.min(BLOCK_MS_MAX, blockMs ?? 0)
 }
 
 /** A fingerprint of the parts of a block that change with a refresh. */

@@ -47,7 +47,8 @@ type Answer = {
   readonly reports: ((head: number) => void)[]
 }
 
-type Sent = { readonly port: Port; readonly askedAtMs: number }
+/** When a tick was sent and read. */
+type Sent = { readonly port: Port; readonly askedAtMs: number; readonly readMs: number }
 
 type TickParts = {
   readonly options: TickOptions
@@ -73,8 +74,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
 
   async function run(loop: LoopState): Promise<void> {
     const port = options.port()
-    const askedAtMs = clock.now()
-    pacing.onTickStart()
+    const askedAtMs = pacing.onTickStart()
     const answer: Answer = { latest: undefined, pending: undefined, reports: [] }
     const wants = options.pending()
     const ofChain = chain.parts(failures === 0 && doubted)
@@ -86,6 +86,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     ]
     const calls = parts.map((part) => part.call)
     const replies = await reader.ask(port, calls, trusted)
+    const readMs = pacing.onTickAnswer()
     if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])
     else {
@@ -95,7 +96,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
       if (answer.pending && answer.pending !== 'refused') pacing.onPendingBlock(answer.pending)
       if (answer.latest === undefined) failed(replies)
       else {
-        await report(loop, answer.latest, answer, { port, askedAtMs })
+        await report(loop, answer.latest, answer, { port, askedAtMs, readMs })
       }
     }
     options.onTick?.(failures === 0, clock.now() - askedAtMs)
@@ -105,11 +106,11 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     loop: LoopState,
     latest: SealedBlock,
     { pending, reports }: Answer,
-    { port, askedAtMs }: Sent,
+    { port, askedAtMs, readMs }: Sent,
   ): Promise<void> {
     failures = 0
     tickedAt = momentOf(clock)
-    chain.arrivals.looked()
+    chain.arrivals.looked(readMs)
     shownTo = latest.number
     const known = chain.tip !== undefined
     const moved = await chain.advance(latest, reader.fetchFrom(port))
@@ -119,7 +120,8 @@ export function createTick({ options, reader, chain, followers, counting, pacing
       chain.arrivals.left(moved.left)
       await followers.moved(moved)
       if (loop.stopped) return
-      chain.arrivals.came(moved.came, known && !moved.jumped)
+      const at = { seenMs: readMs, sinceMs: pacing.sinceMs(latest.number) }
+      chain.arrivals.came(moved.came, known && !moved.jumped, at)
     }
     // The blocks are linked to ours, whichever endpoint showed them. All other results come from an endpoint
     // that is no longer read.
@@ -134,7 +136,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     for (const reportCounts of reports) reportCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
     // A head that does not join, or lags, does not predict the next block.
-    if (chain.tip?.hash === latest.hash) pacing.headed(latest, newHead)
+    if (chain.tip?.hash === latest.hash) pacing.headed(latest.number, newHead)
     const look = { askedAtMs, hasPending: added !== undefined, refreshes: pacing.refreshes }
     for (const follower of followers.all) await follower.ticked(newHead, look)
     loop.brought(newHead)

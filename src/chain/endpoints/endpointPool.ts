@@ -133,11 +133,12 @@ export async function openEndpointPool(options: {
   const reader = () => selector.current
   const tracker = createTracker({
     port: () => reader().port,
+    announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
     clock,
     chainId: client.chain.id,
     client: () => reader().profile.current().client,
     cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
-    pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
+    pending: () => pendingReads(reader().profile, tracker),
     onPendingBlock: (block, latest, head) =>
       reader().profile.observe(
         block === null || block === 'refused'
@@ -216,7 +217,7 @@ export async function openEndpointPool(options: {
       selector.stop()
       tracker.stop()
       for (const gate of gates) gate.release()
-      for (const endpoint of endpoints) endpoint.port.close()
+      closePorts(endpoints, tracker.unsubscribed)
     },
   }
 }
@@ -273,16 +274,28 @@ function endpointsOf(
   )
 }
 
-/** An endpoint that showed no pending block of its own is tested again after this number of blocks. */
+/** An endpoint that showed no pending block of its own is tested again after so many blocks, and so much time. */
 const LOOK_AGAIN_BLOCKS = 16
+const LOOK_AGAIN_MS = 30_000
+const BLOCK_MS_DEFAULT = 2_000
 
-function pendingReads(profile: ProfileWatch, head: number) {
+function pendingReads(profile: ProfileWatch, { head, blockMs = BLOCK_MS_DEFAULT }: Tracker) {
   const { pending } = profile.current()
   const without = pending === 'absent' || pending === 'latest'
+  const every = Math.max(LOOK_AGAIN_BLOCKS, Math.round(LOOK_AGAIN_MS / Math.max(1, blockMs)))
+  const isTested = without && (head?.number ?? 0) % every === 0
   return {
-    block: pending === 'preconfirmed' || pending === 'unknown' || (without && head % LOOK_AGAIN_BLOCKS === 0),
+    block: pending === 'preconfirmed' || pending === 'unknown' || isTested,
     count: pending === 'mempool' || pending === 'unknown',
     paced: pending === 'preconfirmed' || pending === 'unknown',
+  }
+}
+
+/** Subscriptions have to be ended before their connection is given up. */
+function closePorts(endpoints: readonly PoolEndpoint[], unsubscribed: Promise<void>): void {
+  for (const { port } of endpoints) {
+    if (port.notifications === undefined) port.close()
+    else void unsubscribed.then(() => port.close())
   }
 }
 

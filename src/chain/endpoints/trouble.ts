@@ -69,6 +69,7 @@ export function watchTrouble(
       },
       kind: port.kind,
       stats: port.stats,
+      notifications: port.notifications,
       batch(calls, options) {
         const answering = port.batch(calls, options)
         // The check runs beside the caller, which does not wait for it.

@@ -6,10 +6,12 @@ import type { LaneContext } from '../engine/core.js'
 import { createSeeding, type Seed } from './seeding.js'
 
 const SPAN_MAX = 100
+const BLOCK_MS = 2_000
 
 /** The effects of readings at the start of a lane whose account stands at 7. */
 function seeded(over: Partial<Seed> = {}, reports: 'mempool' | 'absent' = 'mempool') {
   const clock = createVirtualClock()
+  let blocks = 0
   const book = createBook({ floor: 7 })
   const holds = new Map<string, string | undefined>()
   const context = {
@@ -28,7 +30,7 @@ function seeded(over: Partial<Seed> = {}, reports: 'mempool' | 'absent' = 'mempo
       doubtReader: () => undefined,
       tracker: { hashAt: () => undefined },
     },
-    clock,
+    clock: { ...clock, now: () => clock.now() + blocks * BLOCK_MS },
     limits: { seedSpanMax: SPAN_MAX, coldStartMaxMs: 8_000 },
   }
   const seed: Seed = {
@@ -47,9 +49,9 @@ function seeded(over: Partial<Seed> = {}, reports: 'mempool' | 'absent' = 'mempo
   if (!seed.isUnsettled && !seed.isDisbelieved) book.suppose(seed.pending)
   const reported = { freed: vi.fn(), gaps: vi.fn() }
   const seeding = createSeeding(context as unknown as LaneContext, seed, reported)
-  let head = seed.head
   /** A reading at the next block. */
-  const read = (pending: number | undefined, latest = 7) => seeding.count({ latest, pending }, ++head)
+  const read = (pending: number | undefined, latest = 7) =>
+    seeding.count({ latest, pending }, seed.head + ++blocks)
   return { book, clock, holds, seeding, reported, read }
 }
 

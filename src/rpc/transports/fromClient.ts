@@ -158,6 +158,7 @@ function withMethods(port: Port, filter: MethodFilter | undefined): Port {
     },
     kind: port.kind,
     stats: port.stats,
+    notifications: mayCall(filter, 'eth_subscribe') ? port.notifications : undefined,
     batch,
     close: () => port.close(),
   }

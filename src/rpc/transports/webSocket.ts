@@ -2,7 +2,7 @@ import { redactForeign, redactText } from '../../errors/redact.js'
 import { redactUrl } from '../../errors/redactUrl.js'
 import type { Clock } from '../../platform/clock.js'
 import { decodeAnswers, encodeCalls, errorObject, takeCallIds } from '../envelope.js'
-import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
+import type { BatchOptions, NotificationListener, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { OversizedAnswer, RESPONSE_BYTES_MAX } from './boundedText.js'
 import { createRequestTimeouts } from './requestTimeout.js'
 
@@ -52,6 +52,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
   const stats = { requests: 0, calls: 0 }
   const timeouts = createRequestTimeouts(clock)
   const framesOf = new WeakMap<SocketLike, Frames>()
+  const listeners = new Set<NotificationListener>()
   let origin: string | undefined
   let closedSinceMs: number | undefined
   let connectFailedAtMs: number | undefined
@@ -89,12 +90,15 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
   function listen(socket: SocketLike): Frames {
     let frames = framesOf.get(socket)
     if (frames === undefined) {
-      frames = createFrames(options.responseBytesMax ?? RESPONSE_BYTES_MAX)
+      frames = createFrames(options.responseBytesMax ?? RESPONSE_BYTES_MAX, (subscription, result) => {
+        for (const listener of [...listeners]) listener.notified(subscription, result)
+      })
       framesOf.set(socket, frames)
       socket.addEventListener('message', ({ data }) => frames?.receive(data))
-      socket.addEventListener('close', () =>
-        frames?.fail({ kind: 'network', message: 'the socket was closed' }),
-      )
+      socket.addEventListener('close', () => {
+        frames?.fail({ kind: 'network', message: 'the socket was closed' })
+        for (const listener of [...listeners]) listener.closed()
+      })
     }
     return frames
   }
@@ -137,6 +141,10 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     kind: 'webSocket',
     batch,
     stats,
+    notifications(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
     close: timeouts.close,
   }
 }
@@ -163,7 +171,7 @@ function failureOf(
 type Frames = {
   /** Resolves when frames have answered the batch, or when `fail` ends it. Never rejects. */
   expect(firstId: number, count: number): Promise<readonly RpcReply[]>
-  /** Handles a raw frame. Frames of other users (subscriptions, viem's own requests) are ignored. */
+  /** Handles a raw frame: an answer, or a notification. Answers to other users of the socket are ignored. */
   receive(data: unknown): void
   /** Ends all open batches. */
   fail(failure: RpcFailure): void
@@ -179,8 +187,12 @@ type Open = {
 /**
  * Matches frames to batches. A batch may be answered by one array, by several arrays, or by one object per
  * call. A frame of more than `charsMax` is not read; its batch is unknown, so it ends all open batches.
+ * `notified` is called with the notifications of all subscriptions on the socket.
  */
-export function createFrames(charsMax: number): Frames {
+export function createFrames(
+  charsMax: number,
+  notified: NotificationListener['notified'] = () => {},
+): Frames {
   const open = new Map<number, Open>()
 
   function fail(failure: RpcFailure): void {
@@ -195,6 +207,8 @@ export function createFrames(charsMax: number): Frames {
       return fail({ kind: 'malformed', message, cut: true })
     }
     const frame = typeof data === 'string' ? parse(data) : undefined
+    const notification = notificationOf(frame)
+    if (notification !== undefined) return notified(...notification)
     // One frame may answer calls of several batches, although no known server does so.
     for (const [firstId, batch] of open) {
       if (!concerns(frame, firstId, batch.count, open.size)) continue
@@ -226,6 +240,14 @@ export function createFrames(charsMax: number): Frames {
     fail,
     forget: (firstId) => void open.delete(firstId),
   }
+}
+
+/** The subscription and the result of `{ method: 'eth_subscription', params: { subscription, result } }`. */
+function notificationOf(frame: unknown): [string, unknown] | undefined {
+  const { method, params } = (frame ?? {}) as { readonly method?: unknown; readonly params?: unknown }
+  if (method !== 'eth_subscription' || typeof params !== 'object' || params === null) return undefined
+  const { subscription, result } = params as { readonly subscription?: unknown; readonly result?: unknown }
+  return typeof subscription === 'string' ? [subscription, result] : undefined
 }
 
 function isOwn(reply: RpcReply | undefined): boolean {

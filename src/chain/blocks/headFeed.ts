@@ -1,0 +1,231 @@
+import type { BlockRef } from '../../ledger/slot.js'
+import type { Clock } from '../../platform/clock.js'
+import { decodeHash, decodeNumber, decodeObject } from '../../rpc/codec.js'
+import type { NotificationListener, Port } from '../../rpc/port.js'
+
+/**
+ * The heads that an endpoint announces (`eth_subscribe`, `newHeads`). An announcement only says when to poll:
+ * its contents are never evidence. One subscription serves all lanes that share the poller.
+ */
+export type HeadFeed = {
+  /** Whether a follower waits for blocks. Subscribes with the first one. */
+  want(isWanted: boolean): void
+  /** When to poll for an announced head that no poll has shown; undefined if there is none. */
+  dueMs(): number | undefined
+  /**
+   * Until when a new head would be announced, so that no poll has to look for it; undefined if that is not
+   * known. `periodMs`: the time between two blocks.
+   */
+  reliableUntilMs(periodMs: number): number | undefined
+  /** When this block was announced, if it is the newest announced one. */
+  announcedMs(number: number): number | undefined
+  /** A poll is over. `newHead`: the number of a head that it was the first to show. */
+  polled(newHead: number | undefined, periodMs: number | undefined): void
+  /** Another endpoint may have to be asked for announcements. */
+  elsewhere(): void
+  /** Resolves once the subscription is ended, or its end was not answered in time. */
+  stop(): Promise<void>
+}
+
+export type HeadFeedOptions = {
+  readonly clock: Clock
+  /** The endpoint that announces heads; undefined if none can. */
+  readonly announcer: () => Port | undefined
+  /** The hash of the walked block of this number. */
+  readonly hashAt: (number: number) => string | undefined
+  readonly tip: () => BlockRef | undefined
+  /** A head was announced that may have to be polled for, or the subscription ended. */
+  readonly onChange: () => void
+  /** The least milliseconds between two polls for announcements. */
+  readonly apartMs: () => number
+  readonly timeoutMs: number
+}
+
+/** A subscription is silent after so many periods without an announcement. */
+const SILENT_PERIODS = 2
+/** The pause before the next `eth_subscribe`: it doubles with each subscription that announced nothing. */
+const AGAIN_MS = 1_000
+const AGAIN_MS_MAX = 60_000
+/** The endpoint that is read may show a head later than it was announced: so many polls, with growing pauses. */
+const LOOKS_MAX = 4
+const LOOK_MS = 20
+/** A subscription that no lane has needed for this time is ended at its next announcement. */
+const IDLE_MS = 60_000
+const LEAVE_MS = 1_000
+/** Announcements that arrive before the answer to `eth_subscribe`, which has their id. */
+const EARLY_MAX = 8
+
+type Announced = BlockRef & { looks: number; lookedMs: number }
+
+export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
+  const { clock, announcer, timeoutMs } = options
+  let current: Subscription | undefined
+  let announced: Announced | undefined
+  // The highest block that was announced by the current subscription.
+  let newest: { readonly number: number; readonly atMs: number } | undefined
+  let heardMs = Number.NEGATIVE_INFINITY
+  let lookedMs = Number.NEGATIVE_INFINITY
+  let wantedMs = Number.NEGATIVE_INFINITY
+  let isWanted = false
+  let failures = 0
+  let againMs = Number.NEGATIVE_INFINITY
+  let stopped = false
+
+  const isNews = ({ number, hash }: BlockRef): boolean => {
+    const tip = options.tip()
+    if (tip === undefined || number > tip.number) return true
+    const walked = options.hashAt(number)
+    return walked !== undefined && walked !== hash
+  }
+
+  function heard(result: unknown): void {
+    const head = headOf(result)
+    if (head === undefined) return
+    if (!isWanted && clock.now() - wantedMs > IDLE_MS) return void end()
+    heardMs = clock.now()
+    failures = 0
+    if (head.number > (newest?.number ?? -1)) newest = { number: head.number, atMs: heardMs }
+    const isKnown = head.hash === announced?.hash || !isNews(head)
+    if (isKnown) return
+    announced = { ...head, looks: 0, lookedMs: Number.NEGATIVE_INFINITY }
+    options.onChange()
+  }
+
+  async function end(): Promise<void> {
+    const former = current
+    current = undefined
+    announced = undefined
+    newest = undefined
+    await former?.end()
+  }
+
+  /** The subscription is gone, silent or refused. The next one follows after a pause. */
+  function lost(isRefused = false): void {
+    void end()
+    againMs = clock.now() + (isRefused ? AGAIN_MS_MAX : Math.min(AGAIN_MS_MAX, AGAIN_MS * 2 ** failures++))
+    options.onChange()
+  }
+
+  function begin(): void {
+    const port = announcer()
+    if (stopped || (port === current?.port && port !== undefined)) return
+    void end()
+    if (port?.notifications === undefined || clock.now() < againMs) return
+    heardMs = clock.now()
+    current = subscribe(port, timeoutMs, { heard, lost })
+  }
+
+  return {
+    want(wanted) {
+      if (isWanted || wanted) wantedMs = clock.now()
+      isWanted = wanted
+      if (wanted) begin()
+    },
+    dueMs() {
+      if (announced === undefined || !isNews(announced)) return undefined
+      if (announced.looks === 0) return Math.max(clock.now(), lookedMs + options.apartMs())
+      return announced.lookedMs + LOOK_MS * 2 ** (announced.looks - 1)
+    },
+    reliableUntilMs(periodMs) {
+      if (current?.isLive !== true) return undefined
+      const untilMs = heardMs + SILENT_PERIODS * periodMs
+      return clock.now() < untilMs ? untilMs : undefined
+    },
+    announcedMs: (number) => (number === newest?.number ? newest.atMs : undefined),
+    polled(newHead, periodMs) {
+      if (announced !== undefined) {
+        if (announced.looks++ === 0) lookedMs = clock.now()
+        announced.lookedMs = clock.now()
+        if (!isNews(announced) || announced.looks >= LOOKS_MAX) announced = undefined
+      }
+      const isSilent = periodMs !== undefined && clock.now() - heardMs > SILENT_PERIODS * periodMs
+      if (current?.isLive && isSilent && newHead !== undefined && newHead > (newest?.number ?? -1)) lost()
+    },
+    elsewhere() {
+      failures = 0
+      againMs = Number.NEGATIVE_INFINITY
+      if (isWanted) begin()
+    },
+    stop() {
+      stopped = true
+      return end()
+    },
+  }
+}
+
+type Subscription = {
+  readonly port: Port
+  /** The endpoint has accepted it. */
+  readonly isLive: boolean
+  end(): Promise<void>
+}
+
+/** Subscribes to the heads of an endpoint. `lost` is called at most once. */
+function subscribe(
+  port: Port,
+  timeoutMs: number,
+  on: { heard(result: unknown): void; lost(isRefused: boolean): void },
+): Subscription {
+  let id: string | undefined
+  let ended = false
+  let early: (readonly [string, unknown])[] = []
+  const listener: NotificationListener = {
+    notified(subscription, result) {
+      if (subscription === id) on.heard(result)
+      else if (id === undefined) early = [...early, [subscription, result] as const].slice(-EARLY_MAX)
+    },
+    closed: () => lost(),
+  }
+  const off = port.notifications?.(listener)
+  void open()
+
+  async function open(): Promise<void> {
+    const [reply] = await port.batch([{ method: 'eth_subscribe', params: ['newHeads'] }], {
+      priority: 'poll',
+      timeoutMs,
+    })
+    const given = reply?.ok && typeof reply.result === 'string' ? reply.result : undefined
+    if (given === undefined) return lost(reply?.ok === false && reply.failure.kind === 'rpc')
+    if (ended) return leave(given)
+    id = given
+    for (const [subscription, result] of early) listener.notified(subscription, result)
+    early = []
+  }
+
+  async function leave(subscription: string): Promise<void> {
+    const call = { method: 'eth_unsubscribe', params: [subscription] }
+    await port.batch([call], { priority: 'poll', timeoutMs: LEAVE_MS })
+  }
+
+  function lost(isRefused = false): void {
+    if (ended) return
+    // Without a connection there is no subscription to end.
+    id = undefined
+    void end()
+    on.lost(isRefused)
+  }
+
+  async function end(): Promise<void> {
+    if (ended) return
+    ended = true
+    off?.()
+    if (id !== undefined) await leave(id)
+  }
+
+  return {
+    port,
+    get isLive() {
+      return id !== undefined && !ended
+    },
+    end,
+  }
+}
+
+function headOf(result: unknown): BlockRef | undefined {
+  try {
+    const { number, hash } = decodeObject(result, 'eth_subscribe')
+    return { number: decodeNumber(number, 'eth_subscribe'), hash: decodeHash(hash, 'eth_subscribe') }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { WebSocket, WebSocketServer } from 'ws'
+
+export type SocketProxy = AsyncDisposable & {
+  readonly url: string
+  /** The JSON-RPC calls since the last `take`, by method. */
+  take(): Readonly<Record<string, number>>
+  /** The proxy withholds the notifications of subscriptions. */
+  silent: boolean
+  /** Closes all connections. */
+  drop(): void
+}
+
+type Call = { readonly method?: string }
+
+/** A proxy in front of the WebSocket of a node that counts calls, withholds notifications and breaks connections. */
+export async function startSocketProxy(nodeUrl: string): Promise<SocketProxy> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(server, 'listening')
+  let counts: Record<string, number> = {}
+  const proxy = { silent: false }
+
+  server.on('connection', (client) => {
+    const upstream = new WebSocket(nodeUrl.replace(/^http/, 'ws'))
+    const early: string[] = []
+    client.on('message', (data) => {
+      const text = data.toString()
+      for (const { method } of [JSON.parse(text) as Call | readonly Call[]].flat() as readonly Call[])
+        if (method !== undefined) counts[method] = (counts[method] ?? 0) + 1
+      if (upstream.readyState === WebSocket.OPEN) upstream.send(text)
+      else early.push(text)
+    })
+    upstream.on('open', () => {
+      for (const text of early.splice(0)) upstream.send(text)
+    })
+    upstream.on('message', (data) => {
+      const text = data.toString()
+      if (!proxy.silent || !text.includes('"eth_subscription"')) client.send(text)
+    })
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.on('error', () => {})
+      one.on('close', () => other.terminate())
+    }
+  })
+
+  const drop = () => {
+    for (const client of server.clients) client.terminate()
+  }
+  return Object.assign(proxy, {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take() {
+      const taken = counts
+      counts = {}
+      return taken
+    },
+    drop,
+    async [Symbol.asyncDispose]() {
+      drop()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+}
