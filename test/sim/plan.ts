@@ -2,6 +2,7 @@ import type { Random } from '../../src/platform/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainKind, ChainRules } from './chain/options.js'
 import {
+  CHAIN_KINDS,
   CHILD_BLOCKS,
   type ChainPlan,
   drawBlockTimeMs,
@@ -9,7 +10,6 @@ import {
   drawLossDepth,
   type LossDepth,
   reorgDepthMax,
-  SLOW_KINDS,
 } from './chainPlan.js'
 import {
   type Disturbance,
@@ -77,9 +77,9 @@ export type PlanOptions = {
   readonly calm?: boolean
   /** Reorgs deeper than `lossDepth`, beyond the promises. @default false */
   readonly deep?: boolean
-  /** The kinds of chain. @default SLOW_KINDS */
+  /** The kinds of chain. @default CHAIN_KINDS */
   readonly chains?: readonly ChainKind[]
-  /** The distance of tags to the head of a slow chain: some blocks, or drawn times. @default 'blocks' */
+  /** The distance of tags to the head of a slow chain: some blocks, or drawn times. @default 'time' */
   readonly tags?: 'blocks' | 'time'
   /** Slow processes: the work of one turn takes time, so that long work is split. @default false */
   readonly busy?: boolean
@@ -106,7 +106,7 @@ const SIZES = [
 
 /** Draws a world. The same seed and options make the same plan. */
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { calm = false, deep = false, chains = SLOW_KINDS, tags = 'blocks' } = options
+  const { calm = false, deep = false, chains = CHAIN_KINDS, tags = 'time' } = options
   const random = deriveRandom(seed, 'plan')
   const size = drawSize(random)
   const { durationMs = size.durationMs, transactions = size.transactions } = options

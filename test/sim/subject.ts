@@ -28,7 +28,8 @@ export const createSubject: CreateSubject = (world) => {
   const [{ port }] = ports as [(typeof ports)[number]]
   const client = createSimClient({ port, chainId, account }) as unknown as Client as never
   const reorgHorizon = settings.blockTimeMs < FAST_MS ? REORG_HORIZON_FAST : REORG_HORIZON
-  const options = { client, store, lossDepth, limits: { ...LIMITS, reorgHorizon } }
+  const { finality } = world
+  const options = { client, store, lossDepth, finality, limits: { ...LIMITS, reorgHorizon } }
   const sender = createSenderIn(environment, { ...options, broadcast: world.broadcast })
   sender.on('endpoint', ({ change }) => {
     if (change === 'reader') world.strike('readerMoved')
