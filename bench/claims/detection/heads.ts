@@ -62,7 +62,10 @@ const txlane = (by: Transport): Subject => ({
         const { receipt } = await tx.wait('sealed')
         return { block: receipt.blockHash, atMs: sharedNowMs() }
       },
-      close: () => sender.close(),
+      async close() {
+        await sender.close()
+        await closeSocket(client)
+      },
     }
   },
 })
@@ -95,10 +98,17 @@ function viem(
           const signed = await account.signTransaction(given)
           return known(client, await client.sendRawTransaction({ serializedTransaction: signed }))
         },
-        close: async () => undefined,
+        close: () => closeSocket(client),
       }
     },
   }
+}
+
+/** viem connects again for as long as its socket client is open. */
+async function closeSocket({ transport }: { readonly transport: object }): Promise<void> {
+  const { getRpcClient } = transport as { getRpcClient?: () => Promise<{ close(): void }> }
+  const client = await getRpcClient?.()
+  client?.close()
 }
 
 type ViemClient = ReturnType<typeof viemClient>
