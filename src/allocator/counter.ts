@@ -5,12 +5,18 @@ import { type CountSlot, createCountPool, OPEN } from './countPool.js'
 import { COUNT_MAX, type CountRecord, freedRecord, readRecord, recordOf } from './countRecords.js'
 
 /** The state of a counter in contract storage: the counts that are handed out, and the fate of each. */
-export type Counter = {
+export type Counter = NonceBook<CounterReading>
+
+/**
+ * The numbers of a nonce source that are handed out, and the fate of each. The numbers of a set that has no counter
+ * (expiring nonces) only identify its members in the store.
+ */
+export type NonceBook<reading> = {
   /**
    * Applies a reading and the newest block at that time, if it is known. `fell`: a block has left the chain, so
    * the counter may be lower.
    */
-  take(reading: CounterReading, head: number | undefined, fell?: boolean): void
+  take(reading: reading, head: number | undefined, fell?: boolean): void
   /** Whether this many more counts may be out. */
   hasRoom(amount: number): boolean
   /** Hands out the lowest free counts. */
@@ -59,7 +65,8 @@ export type CounterState = {
   readonly inFlight: number
 }
 
-export type CounterEvent = 'used' | 'foreign' | 'gap' | 'gapFilled' | 'stuck' | 'reorged'
+/** `expired`: the deadline of a committed payload has passed, so it cannot be used any more. Only a set has deadlines. */
+export type CounterEvent = 'used' | 'foreign' | 'gap' | 'gapFilled' | 'stuck' | 'reorged' | 'expired'
 
 export type CounterOptions = {
   readonly clock: Clock

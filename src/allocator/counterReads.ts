@@ -11,7 +11,7 @@ import type { NonceGetter, NonceSource } from './sources.js'
 export type CounterReading = { readonly latest: bigint; readonly pending: bigint }
 
 /** The calls of one request, and the decoder of its replies. */
-export type CounterRequest = {
+export type NonceRequest<reading> = {
   readonly calls: readonly RpcCall[]
   /**
    * Undefined if the slot and the getter differ for the first time: a block may have come between the two
@@ -19,23 +19,26 @@ export type CounterRequest = {
    *
    * @throws a typed error if `latest` was not answered; `INVALID` if the slot is not that of the counter
    */
-  read(replies: readonly (RpcReply | undefined)[]): CounterReading | undefined
+  read(replies: readonly (RpcReply | undefined)[]): reading | undefined
 }
 
-export type CounterReads = {
-  request(): CounterRequest
+export type CounterRequest = NonceRequest<CounterReading>
+export type CounterReads = NonceReads<CounterReading>
+
+/** How the chain shows which nonces of a source are used. */
+export type NonceReads<reading> = {
+  request(): NonceRequest<reading>
   /**
    * Sends a request of its own, and repeats it until `take` returns true. The first time it finds the getter
    * that the contract answers.
    */
-  readUntil(take: (replies: readonly RpcReply[], request: CounterRequest) => boolean): Promise<void>
+  readUntil(take: (replies: readonly RpcReply[], request: NonceRequest<reading>) => boolean): Promise<void>
 }
 
 const STORAGE = 'eth_getStorageAt'
 const CALL = 'eth_call'
 
-/** Reads a counter in a contract: its slot, and the contract's getter if the slot is not trusted yet. */
-export function createCounterReads(options: {
+export type NonceReadsOptions = {
   source: NonceSource<number | bigint>
   /**
    * The endpoint that is read now. It is looked up for each request, since another endpoint may replace it.
@@ -44,7 +47,10 @@ export function createCounterReads(options: {
   /** An endpoint that moved to another chain after it was probed has a value at that address as well. */
   chainId: number
   timeoutMs: number
-}): CounterReads {
+}
+
+/** Reads a counter in a contract: its slot, and the contract's getter if the slot is not trusted yet. */
+export function createCounterReads(options: NonceReadsOptions): CounterReads {
   const { source, reader, chainId, timeoutMs } = options
   const { address, slot } = source.counter!
   let getter: NonceGetter | undefined

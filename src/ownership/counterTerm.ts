@@ -1,6 +1,7 @@
-import { type Counter, type CounterEvent, createCounter } from '../allocator/counter.js'
-import { type CounterRequest, createCounterReads } from '../allocator/counterReads.js'
+import type { CounterEvent, NonceBook } from '../allocator/counter.js'
+import type { NonceRequest } from '../allocator/counterReads.js'
 import { COUNT_MAX } from '../allocator/countRecords.js'
+import { type NonceGeometry, SEQUENCE } from '../allocator/geometry.js'
 import { createJournal, type Journal, type JournalBook } from '../allocator/journal.js'
 import { createJournalWaits } from '../allocator/journalWaits.js'
 import type { NonceSource } from '../allocator/sources.js'
@@ -17,6 +18,8 @@ import type { OpenOptions } from './open.js'
 /** A nonce source whose counter is in a contract. */
 export type ContractSource = NonceSource<number | bigint> & {
   readonly counter: NonNullable<NonceSource['counter']>
+  /** @default a sequence */
+  readonly geometry?: NonceGeometry<unknown>
 }
 
 /** An allocator that uses the counter and gets its events. */
@@ -30,7 +33,7 @@ export type CounterUser = {
 /** A counter while this process has its lease. */
 export type CounterTerm = {
   readonly lease: Lease
-  readonly counter: Counter
+  readonly counter: NonceBook<unknown>
   /** The error of every call after the end of the term. Nothing is assigned or recorded from then on. */
   readonly ended: TxlaneError | undefined
   /**
@@ -84,7 +87,7 @@ export async function recoverCounter(parts: CounterTermParts): Promise<CounterTe
 }
 
 function createTerm(parts: CounterTermParts): CounterTerm {
-  const { options, environment, lease, users } = parts
+  const { options, source, environment, lease, users } = parts
   const { clock } = environment
   const filling = new Set<bigint>()
   const errors = createRepeats<Error>({
@@ -94,7 +97,8 @@ function createTerm(parts: CounterTermParts): CounterTerm {
       for (const user of users) user.fail(error)
     },
   })
-  const counter: Counter = createCounter({
+  const { createBook } = source.geometry ?? SEQUENCE
+  const counter: NonceBook<unknown> = createBook({
     clock,
     limits: options.limits,
     holder: lease.holder,
@@ -149,7 +153,7 @@ function createTerm(parts: CounterTermParts): CounterTerm {
 
 function createCounterJournal(
   { environment, endpointPool, store, lease, lost }: CounterTermParts,
-  counter: Counter,
+  counter: NonceBook<unknown>,
   failed: (error: unknown) => void,
 ): Journal {
   const { takeChanged, get } = counter
@@ -184,23 +188,24 @@ function createCounterJournal(
 /** Reads the counter at each tick of the chain while counts are in flight, and on request. */
 function follow(
   { options, source, environment, endpointPool }: CounterTermParts,
-  counter: Counter,
+  counter: NonceBook<unknown>,
   failed: (error: unknown) => void,
 ): Pick<CounterTerm, 'refresh' | 'look' | 'wake'> & { stop(): void } {
   const { limits } = options
   const { clock } = environment
   const { tracker, chainId } = endpointPool
   const reader = () => endpointPool.reader
-  const reads = createCounterReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs })
+  const { createReads } = source.geometry ?? SEQUENCE
+  const reads = createReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs }, counter)
   const nothing = () => {}
   let readAtMs = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined
-  let request: CounterRequest | undefined
+  let request: NonceRequest<unknown> | undefined
   let replies: RpcReply[] = []
   let fell = false
   let broken = false
 
-  function take(replies: readonly RpcReply[], { read }: CounterRequest, fell?: boolean): boolean {
+  function take(replies: readonly RpcReply[], { read }: NonceRequest<unknown>, fell?: boolean): boolean {
     const reading = read(replies)
     if (!reading) return false
     counter.take(reading, tracker.head?.number, fell)
