@@ -60,13 +60,28 @@ export function recordOf({ count, slot, isUsed }: CountRecord, holder: string): 
 }
 
 /** Undefined for a reservation of another process: nothing was committed, so the count is free again. */
-export function readRecord(stored: Slot, holder: string): CountRecord | undefined {
+function readRecord(stored: Slot, holder: string): CountRecord | undefined {
   const { state, nonce, attempts } = stored
   const count = BigInt(nonce)
   if (state === 'reserved') return stored.claim === holder ? { count, slot: OPEN, isUsed: false } : undefined
   if (state !== 'live' && state !== 'used') return undefined
   const isFilling = stored.end === 'void'
   return { count, slot: { state: isFilling ? 'filling' : 'live', attempts }, isUsed: state === 'used' }
+}
+
+/** Records, lowest first, and the counts that only reservations of other processes had. */
+export function readRecords(
+  stored: readonly Slot[],
+  holder: string,
+): { readonly records: readonly CountRecord[]; readonly ended: readonly bigint[] } {
+  const records: CountRecord[] = []
+  const ended: bigint[] = []
+  for (const slot of stored) {
+    const one = readRecord(slot, holder)
+    if (one === undefined) ended.push(BigInt(slot.nonce))
+    else records.push(one)
+  }
+  return { records: records.sort((a, b) => (a.count < b.count ? -1 : 1)), ended }
 }
 
 /** The record of a count that is neither taken nor used in a block that may leave the chain: it is deleted. */

@@ -1,8 +1,9 @@
 import { type Attempt, type Slot, withNewest } from '../ledger/slot.js'
 import type { Clock } from '../platform/clock.js'
+import { createCounterPosition } from './counterPosition.js'
 import type { CounterReading } from './counterReads.js'
-import { type CountSlot, createCountPool, OPEN } from './countPool.js'
-import { COUNT_MAX, type CountRecord, freedRecord, readRecord, recordOf } from './countRecords.js'
+import { type CountSlot, createCountPool } from './countPool.js'
+import { COUNT_MAX } from './countRecords.js'
 
 /** The state of a counter in contract storage: the counts that are handed out, and the fate of each. */
 export type Counter = NonceBook<CounterReading>
@@ -92,97 +93,15 @@ export type CounterOptions = {
  * to its payload.
  */
 export function createCounter(options: CounterOptions): Counter {
-  const { clock, limits, report: emit, fill, holder, touched } = options
-  const { windowMax, reorgHorizon, reservationTtlMs } = limits
+  const { clock, limits, report: emit, fill, touched } = options
+  const { windowMax, reservationTtlMs } = limits
   const changed = new Set<bigint>()
-  const pool = createCountPool({ clock, limits, due, changed: (count) => void changed.add(count) })
-  /**
-   * Counts that were taken and then used in a block that may still leave the chain, with the newest block at
-   * that time.
-   */
-  const used = new Map<bigint, { readonly slot: CountSlot; head: number | undefined }>()
-  /** The records of the store until the first reading, which shows where the counter is. */
-  let restored: readonly Slot[] | undefined
-  let seeded = false
-  let floor = 0n
-  /** Like `floor`, including the pre-confirmed value. */
-  let covered = 0n
-  let coveredAtMs = 0
-  /** The last reading: a value beyond the cursor must be read twice. */
-  let last = 0n
-
-  // --- observations of the chain --------------------------------------------------------------------------
-
-  function take(reading: CounterReading, head: number | undefined, fell = false): void {
-    const isFirst = restored !== undefined
-    if (restored !== undefined) restoreAt(reading.latest, restored)
-    restored = undefined
-    // With no count out, only the chain knows the value. Otherwise a value beyond the cursor is due to other
-    // users, or to one wrong answer.
-    const believed = pool.slots.size === 0 && pool.holes.length === 0
-    const limit = believed ? reading.pending : last > pool.cursor ? last : pool.cursor
-    last = reading.pending
-    const changes: [CounterEvent, bigint][] = []
-    let latest = least(reading.latest, limit)
-    const shown = least(reading.pending, limit)
-    if (latest > floor) pass(latest, head, believed ? undefined : changes)
-    // A lagging node also shows a lower value: only a block that left the chain takes a use back.
-    else if (fell || isFirst) fall(latest, changes)
-    else latest = floor
-    cover(shown > latest && shown - latest <= BigInt(windowMax) ? shown : latest)
-    seeded = true
-    prune(head)
-    if (changed.size > 0) touched()
-    // Last, because the listener of an event may call back into the counter.
-    for (const [event, count] of changes) emit(event, count)
-  }
-
-  function pass(to: bigint, head: number | undefined, changes: [CounterEvent, bigint][] | undefined): void {
-    // However far other users have moved the counter, events are limited to counts that could have been
-    // handed out.
-    const end = least(to, pool.cursor + BigInt(windowMax))
-    for (let count = floor; changes && count < end; count++) {
-      const slot = pool.passed(count)
-      if (slot) used.set(count, { slot, head })
-      changes.push([slot === undefined ? 'foreign' : USED_AS[slot.state], count])
-    }
-    floor = to
-  }
-
-  /** Forgets the uses that no reorg can take back. */
-  function prune(head: number | undefined): void {
-    if (head === undefined) return
-    for (const [count, use] of used) {
-      // The use may have been seen by an earlier process, or before the first block.
-      use.head ??= head
-      if (head - use.head < reorgHorizon) break
-      used.delete(count)
-      changed.add(count)
-    }
-  }
-
-  function fall(to: bigint, changes: [CounterEvent, bigint][]): void {
-    floor = to
-    for (const [count, { slot }] of used) {
-      if (count < to) continue
-      used.delete(count)
-      pool.hold(count, slot)
-      changes.push(['reorged', count])
-    }
-  }
-
-  function cover(to: bigint): void {
-    if (to !== covered) coveredAtMs = clock.now()
-    // Counts that other users had used there and use no more may be used again: they are not free.
-    const end = least(covered, to + BigInt(windowMax))
-    for (let count = to; count < end; count++) if (!pool.slots.has(count)) pool.hold(count, OPEN)
-    pool.raise(to)
-    covered = to
-  }
-
-  // --- deadlines ------------------------------------------------------------------------------------------
+  const change = (count: bigint) => void changed.add(count)
+  const pool = createCountPool({ clock, limits, due, changed: change })
+  const position = createCounterPosition({ ...options, pool, changed: change })
 
   function due(count: bigint): void {
+    const { covered, coveredAtMs } = position
     const slot = pool.slots.get(count)
     if (!slot && !pool.holes.includes(count)) return
     pool.renew(count)
@@ -196,44 +115,8 @@ export function createCounter(options: CounterOptions): Counter {
     } else emit('gap', count)
   }
 
-  // --- records --------------------------------------------------------------------------------------------
-
-  function record(count: bigint): Slot {
-    const slot = pool.slots.get(count)
-    if (slot !== undefined) return recordOf({ count, slot, isUsed: false }, holder)
-    const use = used.get(count)
-    // After a restart nobody has the reservation that another payload was faster than.
-    if (use === undefined || use.slot.state === 'open') return freedRecord(count)
-    return recordOf({ count, slot: use.slot, isUsed: true }, holder)
-  }
-
-  /** The counts below the lowest record are free, unless the chain shows that they are used. */
-  function restoreAt(latest: bigint, stored: readonly Slot[]): void {
-    const records: CountRecord[] = []
-    for (const slot of stored) {
-      const one = readRecord(slot, holder)
-      if (one === undefined) changed.add(BigInt(slot.nonce))
-      else records.push(one)
-    }
-    records.sort((a, b) => (a.count < b.count ? -1 : 1))
-    const [lowest] = records
-    if (lowest === undefined) return
-    const furthest = lowest.count - BigInt(windowMax)
-    floor = latest < lowest.count ? (latest < furthest ? furthest : latest) : lowest.count
-    for (const { count, slot, isUsed } of records) {
-      if (!isUsed) continue
-      used.set(count, { slot, head: undefined })
-      floor = count + 1n
-    }
-    covered = floor
-    pool.raise(floor)
-    for (const { count, slot, isUsed } of records) if (!isUsed) pool.adopt(count, slot)
-  }
-
-  // --- calls ----------------------------------------------------------------------------------------------
-
-  const out = (): number => [...pool.slots.keys()].filter((count) => count >= covered).length
-  const taken = (count: bigint) => count < covered || pool.slots.get(count)?.state === 'filling'
+  const out = (): number => [...pool.slots.keys()].filter((count) => count >= position.covered).length
+  const taken = (count: bigint) => count < position.covered || pool.slots.get(count)?.state === 'filling'
 
   function committed(count: bigint, attempt: Attempt): CountSlot {
     touched()
@@ -241,7 +124,12 @@ export function createCounter(options: CounterOptions): Counter {
   }
 
   return {
-    take,
+    take(reading, head, fell) {
+      const changes = position.take(reading, head, fell)
+      if (changed.size > 0) touched()
+      // Last, because the listener of an event may call back into the counter.
+      for (const [event, count] of changes) emit(event, count)
+    },
     hasRoom: (amount) => pool.slots.size + amount <= windowMax || out() + amount <= windowMax,
     reserve: (amount) => Array.from({ length: amount }, pool.next),
     commit(count, attempt) {
@@ -255,40 +143,32 @@ export function createCounter(options: CounterOptions): Counter {
       return true
     },
     release(count) {
-      if (count >= covered) pool.release(count)
+      if (count >= position.covered) pool.release(count)
     },
     renew(count) {
       if (pool.slots.has(count)) pool.renew(count)
     },
     get state() {
       const { cursor, holes } = pool
-      return seeded ? { floor, cursor, holes: [...holes], inFlight: out() } : undefined
+      const { floor } = position
+      return floor === undefined ? undefined : { floor, cursor, holes: [...holes], inFlight: out() }
     },
     outstanding: () =>
       [...pool.slots]
         .filter(([, { state }]) => state === 'live')
         .map(([count, { attempts }]) => ({ count, attempts }))
         .sort((a, b) => (a.count < b.count ? -1 : 1)),
-    restore(slots) {
-      restored = slots
-    },
-    get: (nonce) => record(BigInt(nonce)),
+    restore: position.restore,
+    get: (nonce) => position.record(BigInt(nonce)),
     takeChanged() {
-      const records = [...changed].filter((count) => count <= COUNT_MAX).map(record)
+      const records = [...changed].filter((count) => count <= COUNT_MAX).map(position.record)
       changed.clear()
       return records
     },
     get hasChanged() {
       return changed.size > 0
     },
-    pace: () => (out() > 0 ? 'cadence' : pool.slots.size + used.size > 0 ? 'block' : 'idle'),
+    pace: () => (out() > 0 ? 'cadence' : pool.slots.size + position.used > 0 ? 'block' : 'idle'),
     stop: pool.stop,
   }
-}
-
-/** The event for a count that the counter has passed. */
-const USED_AS = { open: 'foreign', live: 'used', filling: 'gapFilled' } as const
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

@@ -1,11 +1,17 @@
 import { counterLaneAddress } from '../allocator/countRecords.js'
 import { chainOf } from '../chain/endpoints/chainOf.js'
 import { defaultStore, type Environment, identityOf } from '../chain/environment.js'
+import type { Clock } from '../platform/clock.js'
 import { raceAbort } from '../platform/onAbort.js'
 import { type Held, hold } from '../platform/registry.js'
-import { createRepeats, kindOfError } from '../platform/repeats.js'
 import { chainName, type LaneKey, type Lease, type Store } from '../types/store.js'
-import { type ContractSource, type CounterTerm, type CounterUser, recoverCounter } from './counterTerm.js'
+import {
+  type ContractSource,
+  type CounterTerm,
+  type CounterUser,
+  counterErrors,
+  recoverCounter,
+} from './counterTerm.js'
 import { heartbeatOf } from './heartbeat.js'
 import { holdEndpointPool, type OpenOptions } from './open.js'
 import { createLeaseTaking, notOwnerError, type TakingPause, watchLease } from './terms.js'
@@ -77,13 +83,7 @@ function createCounterLane({
   const heartbeat = heartbeatOf(environment, store)
   const users = new Set<CounterUser>()
   const pause: TakingPause = { untilMs: 0 }
-  const errors = createRepeats<Error>({
-    clock: background,
-    kindOf: kindOfError,
-    report(error) {
-      for (const user of users) user.fail(error)
-    },
-  })
+  const errors = counterErrors(users, environment)
   let term: CounterTerm | undefined
   let last: CounterTerm | undefined
   let stops: (() => void)[] = []
@@ -158,14 +158,6 @@ function createCounterLane({
     recover,
   })
 
-  /** A store that fails delays the end of the lane no longer than a sender's. */
-  async function flush(open: CounterTerm): Promise<void> {
-    const limit = new AbortController()
-    const cancel = clock.setTimer(() => limit.abort(), options.limits.closeTimeoutMs)
-    await raceAbort(open.flushed(), [limit.signal]).catch(() => {})
-    cancel()
-  }
-
   return {
     chainId: endpointPool.chainId,
     isDurable: store.durable,
@@ -181,7 +173,7 @@ function createCounterLane({
     async stop() {
       await taking.settled()
       const open = term
-      if (open !== undefined) await flush(open)
+      if (open !== undefined) await flush(open, clock, options.limits.closeTimeoutMs)
       isClosing = true
       const { lease } = open ?? {}
       const isOwner = term !== undefined
@@ -191,4 +183,12 @@ function createCounterLane({
       await held.release(() => endpointPool.stop())
     },
   }
+}
+
+/** A store that fails delays the end of the lane no longer than a sender's. */
+async function flush(term: CounterTerm, clock: Clock, timeoutMs: number): Promise<void> {
+  const limit = new AbortController()
+  const cancel = clock.setTimer(() => limit.abort(), timeoutMs)
+  await raceAbort(term.flushed(), [limit.signal]).catch(() => {})
+  cancel()
 }

@@ -9,7 +9,7 @@ import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Environment } from '../chain/environment.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import { transition } from '../ledger/transition.js'
-import { createRepeats, kindOfError } from '../platform/repeats.js'
+import { createRepeats, kindOfError, type Repeats } from '../platform/repeats.js'
 import { reportError } from '../platform/reportError.js'
 import type { RpcReply } from '../rpc/port.js'
 import type { Lease, Store } from '../types/store.js'
@@ -57,7 +57,7 @@ export type CounterTermParts = {
   readonly options: OpenOptions
   readonly source: ContractSource
   readonly environment: Environment
-  readonly endpointPool: EndpointPool
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'reader' | 'tracker' | 'turns'>
   readonly store: Store
   readonly lease: Lease
   readonly users: ReadonlySet<CounterUser>
@@ -86,17 +86,25 @@ export async function recoverCounter(parts: CounterTermParts): Promise<CounterTe
   return term
 }
 
-function createTerm(parts: CounterTermParts): CounterTerm {
-  const { options, source, environment, lease, users } = parts
-  const { clock } = environment
-  const filling = new Set<bigint>()
-  const errors = createRepeats<Error>({
-    clock: environment.background ?? clock,
+/** Errors of background work. Each user of the counter gets them. */
+export function counterErrors(
+  users: ReadonlySet<CounterUser>,
+  { clock, background = clock }: Environment,
+): Repeats<Error> {
+  return createRepeats<Error>({
+    clock: background,
     kindOf: kindOfError,
     report(error) {
       for (const user of users) user.fail(error)
     },
   })
+}
+
+function createTerm(parts: CounterTermParts): CounterTerm {
+  const { options, source, environment, lease, users } = parts
+  const { clock } = environment
+  const filling = new Set<bigint>()
+  const errors = counterErrors(users, environment)
   const { createBook } = source.geometry ?? SEQUENCE
   const counter: NonceBook<unknown> = createBook({
     clock,

@@ -134,7 +134,7 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   /**
    * Registers signed bytes with a nonce that was not reserved here, for example those of an earlier process life.
    * Resolves once they are in the store. The lane follows them and resends them when they stall. For a contract's
-   * counter the parameter is a payload with its nonce; the allocator does not hand out that nonce from then on.
+   * counter the parameter is a payload with its nonce, which counts as committed from then on.
    *
    * @throws TxlaneError `INVALID` if the nonce belongs to another transaction; `TOO_LATE` if the transaction that used
    *   the nonce is settled, or if the counter has passed it
@@ -160,8 +160,8 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
     listener: (payload: AllocatorEvents<nonce>[event]) => void,
   ): () => void
   /**
-   * Ends the allocator. Reserved nonces stay taken until the chain shows their use. They are recorded in the store;
-   * for a contract's counter they are recorded in this process only.
+   * Ends the allocator. Reserved nonces stay taken until the chain shows their use, and are recorded in the store. For a
+   * contract's counter a nonce without a committed payload is free again in the next process.
    */
   close(): Promise<void>
 }

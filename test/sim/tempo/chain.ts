@@ -13,7 +13,7 @@ export const NONCE_MANAGER: Address = '0x4e4f4e434500000000000000000000000000000
 export const EXPIRING_KEY = 2n ** 256n - 1n
 
 /** `validBefore` is at most this far ahead of the block. */
-export const EXPIRY_SECONDS_MAX = 30
+const EXPIRY_SECONDS_MAX = 30
 
 export type TempoTransaction = {
   readonly from: Address

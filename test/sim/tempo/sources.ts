@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, hexToBigInt } from 'viem'
 import type { CounterOptions, NonceBook } from '../../../src/allocator/counter.js'
 import type { NonceReadsOptions } from '../../../src/allocator/counterReads.js'
-import { freedRecord, readRecord, recordOf } from '../../../src/allocator/countRecords.js'
+import { freedRecord, readRecords, recordOf } from '../../../src/allocator/countRecords.js'
 import type { NonceGeometry } from '../../../src/allocator/geometry.js'
 import { type NonceSource, storageNonce } from '../../../src/allocator/sources.js'
 import type { Slot } from '../../../src/ledger/slot.js'
@@ -143,16 +143,11 @@ function createExpiringBook({ limits, holder, report, touched }: CounterOptions)
     outstanding,
     watched: () => [...members.values()].flatMap(({ attempts }) => attempts.map(({ hash }) => hash)),
     restore(slots) {
-      for (const stored of slots) {
-        const one = readRecord(stored, holder)
-        if (one === undefined) changed.add(BigInt(stored.nonce))
-        else
-          members.set(
-            one.count,
-            one.isUsed ? { ...one.slot, ended: { as: 'used', head: undefined } } : one.slot,
-          )
-        if (BigInt(stored.nonce) >= next) next = BigInt(stored.nonce) + 1n
-      }
+      const { records, ended } = readRecords(slots, holder)
+      for (const number of ended) changed.add(number)
+      for (const { count, slot, isUsed } of records)
+        members.set(count, isUsed ? { ...slot, ended: { as: 'used', head: undefined } } : slot)
+      for (const number of [...ended, ...members.keys()]) if (number >= next) next = number + 1n
     },
     get: (number) => record(BigInt(number)),
     takeChanged() {
