@@ -48,13 +48,7 @@ export async function openCounter(
     const name = `counter ${chainName(chain)}:${address}/${slot}@${identityOf(shared, store)}`
     return await hold(shared.lanes, name, async () => {
       const endpointPool = await holdEndpointPool(options, environment)
-      const lane = createCounterLane({ options, source, environment, store, key, endpointPool })
-      return {
-        ...lane,
-        get term() {
-          return lane.term
-        },
-      }
+      return createCounterLane({ options, source, environment, store, key, endpointPool })
     })
   } finally {
     await probed.release(() => probed.value.stop())
