@@ -1,11 +1,20 @@
+import type { Attempt } from '../ledger/slot.js'
 import type { Clock } from '../platform/clock.js'
 import { createDeadlines } from './deadlines.js'
 
-/**
- * `open`: nothing was committed. `live`: a payload may be public. `filling`: the filler was asked to use it
- * up.
- */
-export type CountSlot = 'open' | 'live' | 'filling'
+/** A count that is taken. */
+export type CountSlot = {
+  /**
+   * `open`: nothing was committed. `live`: a payload may be public. `filling`: the filler was asked to use it
+   * up.
+   */
+  readonly state: 'open' | 'live' | 'filling'
+  /** The committed payloads, the newest last. */
+  readonly attempts: readonly Attempt[]
+}
+
+/** A count that was handed out, with nothing committed. */
+export const OPEN: CountSlot = { state: 'open', attempts: [] }
 
 /** The counts of a counter that are taken, those that are free again, and their deadlines. */
 export type CountPool = {
@@ -19,8 +28,8 @@ export type CountPool = {
   next(): bigint
   /** The count is taken in this way from now on. */
   hold(count: bigint, slot: CountSlot): void
-  /** Takes a committed count from outside. Free counts below it are holes. */
-  adopt(count: bigint): void
+  /** Takes a count from outside. Free counts below it are holes. */
+  adopt(count: bigint, slot: CountSlot): void
   /** An open count is free again. */
   release(count: bigint): void
   /** The filler uses up the count. */
@@ -31,18 +40,20 @@ export type CountPool = {
   raise(to: bigint): void
   /** The deadline of the count starts again. */
   renew(count: bigint): void
-  /** Restarts the deadlines that `stop` has cancelled. */
-  resume(): void
   stop(): void
 }
 
-/** `due`: the deadline of a taken count, or of a hole, is over. */
+/**
+ * `due`: the deadline of a taken count, or of a hole, is over. `changed`: the count is taken in another way
+ * than before, or no longer taken.
+ */
 export function createCountPool(options: {
   readonly clock: Clock
   readonly limits: { readonly reservationTtlMs: number; readonly gapFillAfterMs: number }
   readonly due: (count: bigint) => void
+  readonly changed: (count: bigint) => void
 }): CountPool {
-  const { clock, limits, due } = options
+  const { clock, limits, due, changed } = options
   const slots = new Map<bigint, CountSlot>()
   const silent = createDeadlines<bigint>({ clock, afterMs: limits.reservationTtlMs, due })
   const unfilled = createDeadlines<bigint>({ clock, afterMs: limits.gapFillAfterMs, due })
@@ -53,6 +64,7 @@ export function createCountPool(options: {
     unfilled.forget(count)
     slots.set(count, slot)
     silent.set(count)
+    changed(count)
   }
 
   function forget(count: bigint): void {
@@ -70,21 +82,22 @@ export function createCountPool(options: {
     },
     next() {
       const count = holes.shift() ?? cursor++
-      hold(count, 'open')
+      hold(count, OPEN)
       return count
     },
     hold,
-    adopt(count) {
+    adopt(count, slot) {
       for (; cursor <= count; cursor++) {
         holes.push(cursor)
         unfilled.set(cursor)
       }
       holes = holes.filter((hole) => hole !== count)
-      hold(count, 'live')
+      hold(count, slot)
     },
     release(count) {
-      if (slots.get(count) !== 'open') return
+      if (slots.get(count)?.state !== 'open') return
       slots.delete(count)
+      changed(count)
       silent.forget(count)
       unfilled.set(count)
       const at = holes.findIndex((hole) => hole > count)
@@ -96,12 +109,14 @@ export function createCountPool(options: {
     },
     fill(count) {
       holes = holes.filter((hole) => hole !== count)
-      slots.set(count, 'filling')
+      slots.set(count, { state: 'filling', attempts: slots.get(count)?.attempts ?? [] })
+      changed(count)
     },
     passed(count) {
       const slot = slots.get(count)
       if (slot === undefined) return undefined
       slots.delete(count)
+      changed(count)
       silent.forget(count)
       return slot
     },
@@ -111,10 +126,6 @@ export function createCountPool(options: {
       if (to > cursor) cursor = to
     },
     renew: silent.set,
-    resume() {
-      for (const hole of holes) unfilled.set(hole)
-      for (const count of slots.keys()) silent.set(count)
-    },
     stop() {
       silent.stop()
       unfilled.stop()

@@ -18,7 +18,7 @@ import type { NonceGetter, NonceSource } from './sources.js'
 export type CounterReading = { readonly latest: bigint; readonly pending: bigint }
 
 /** The calls of one request, and the decoder of its replies. */
-export type CounterRequest = {
+export type NonceRequest<reading> = {
   readonly calls: readonly RpcCall[]
   /**
    * Undefined if the slot and the getter differ for the first time: a block may have come between the two
@@ -26,11 +26,15 @@ export type CounterRequest = {
    *
    * @throws a typed error if `latest` was not answered; `INVALID` if the slot is not that of the counter
    */
-  read(replies: readonly (RpcReply | undefined)[]): CounterReading | undefined
+  read(replies: readonly (RpcReply | undefined)[]): reading | undefined
 }
 
-export type CounterReads = {
-  request(): CounterRequest
+export type CounterRequest = NonceRequest<CounterReading>
+export type CounterReads = NonceReads<CounterReading>
+
+/** How the chain shows which nonces of a source are used. */
+export type NonceReads<reading> = {
+  request(): NonceRequest<reading>
   /**
    * Sends a request of its own, and repeats it until `take` returns true. The first time it finds the getter
    * that the contract answers.
@@ -38,7 +42,7 @@ export type CounterReads = {
    * @param withCode reads the code of the contract too. @throws `INVALID` if there is none at `latest` or `pending`
    */
   readUntil(
-    take: (replies: readonly RpcReply[], request: CounterRequest) => boolean,
+    take: (replies: readonly RpcReply[], request: NonceRequest<reading>) => boolean,
     withCode?: boolean,
   ): Promise<void>
 }
@@ -46,8 +50,7 @@ export type CounterReads = {
 const STORAGE = 'eth_getStorageAt'
 const CALL = 'eth_call'
 
-/** Reads a counter in a contract: its slot, and the contract's getter if the slot is not trusted yet. */
-export function createCounterReads(options: {
+export type NonceReadsOptions = {
   source: NonceSource<number | bigint>
   /**
    * The endpoint that is read now. It is looked up for each request, since another endpoint may replace it.
@@ -56,7 +59,10 @@ export function createCounterReads(options: {
   /** An endpoint that moved to another chain after it was probed has a value at that address as well. */
   chainId: number
   timeoutMs: number
-}): CounterReads {
+}
+
+/** Reads a counter in a contract: its slot, and the contract's getter if the slot is not trusted yet. */
+export function createCounterReads(options: NonceReadsOptions): CounterReads {
   const { source, reader, chainId, timeoutMs } = options
   const { address, slot } = source.counter!
   let getter: NonceGetter | undefined

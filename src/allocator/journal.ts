@@ -155,8 +155,11 @@ export function createJournal(options: JournalOptions): Journal {
 /** An attempt to be journaled. */
 type Commit = { readonly nonce: number; readonly token: number; readonly attempt: Attempt }
 
+/** The records that a journal writes. */
+export type JournalBook = Pick<Book, 'takeChanged' | 'previewCommit' | 'get' | 'cursor'>
+
 type WriteSources = {
-  readonly book: Book
+  readonly book: JournalBook
   /** Transactions that changed since the last call. */
   readonly changedTransactions: () => readonly StoredTransaction[]
   /** Remote commands up to this one are done. */

@@ -14,8 +14,8 @@ import { systemEnvironment } from './systemEnvironment.js'
  *
  * Not guaranteed: that there are no gaps. An allocator has no key. If a reserved nonce is never used, the allocator
  * emits `gap`; the gap is filled only if this process also runs a sender of the same account. With `memoryStore` (the
- * default) no state survives the process. For nonces that a contract counts, no state survives the process with any
- * store, and no lease keeps another process from handing out the same nonce: `snapshot().durable` is false then.
+ * default) no state survives the process: `snapshot().durable` of a contract's counter is false then. The payloads of a
+ * contract's counter are stored and not sent: the caller brings them on chain.
  *
  * @throws TxlaneError `INVALID` at once, if the options cannot work; on the first use, if the counter of a contract is
  *   not at the slot that the source names

@@ -57,8 +57,6 @@ export type Shared = {
   readonly gates: Map<string, unknown>
   /** The profiles that deliveries have learned of endpoints, by URL: the newest ones. */
   readonly deliveries: Map<string, unknown>
-  /** The books of contract counters that have no holder now and still have nonces in flight. */
-  readonly counters: Map<string, unknown>
   /** A number for each store, transport or client, which have no names. */
   readonly identities: WeakMap<object, number>
   identitiesMade: number
@@ -77,7 +75,6 @@ export function createShared(): Shared {
     endpointPools: new Map(),
     gates: new Map(),
     deliveries: new Map(),
-    counters: new Map(),
     identities: new WeakMap(),
     identitiesMade: 0,
     defaultStore: undefined,

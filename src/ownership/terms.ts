@@ -91,7 +91,7 @@ export function createTerms(
     engine.start()
     stops.unshift(reports.publish(lease, () => ({ ...engine.report(), options: own })))
     // Only another process can use a lane that is given back, and it needs a store that outlives this process.
-    if (store.durable) stops.unshift(watchLease(engine, leaseWatch(next)))
+    if (store.durable) stops.unshift(watchLease(leasedWork(engine), leaseWatch(next)))
   }
 
   const leaseWatch = (current: Term): LeaseWatchParts => ({
@@ -227,10 +227,25 @@ export function createLeaseTaking(parts: {
   }
 }
 
+const leasedWork = (engine: Engine): LeasedWork => ({
+  isIdle: () => engine.idle,
+  isFollowing: () => engine.following,
+  flushed: () => engine.context.lane.journal.flushed(),
+})
+
 /** Without work for so long, the leader gives the lane to another process that has some. */
 const IDLE_MS = 30_000
 /** On slow chains the endpoint counts as silent after so many block times. */
 const SILENT_BLOCKS = 3
+
+/** The work under a lease. */
+export type LeasedWork = {
+  readonly isIdle: () => boolean
+  /** It follows the chain, so its endpoint should answer. */
+  readonly isFollowing: () => boolean
+  /** Resolves when nothing is left to write. */
+  readonly flushed: () => Promise<void>
+}
 
 type LeaseWatchParts = {
   readonly endpointPool: Pick<EndpointPool, 'tracker'>
@@ -252,7 +267,7 @@ type LeaseWatchParts = {
  * Decides when the owner of a lane gives it back: it has been idle while another process may have work, or its endpoint has
  * been silent for the time of a lease while other processes may reach theirs.
  */
-function watchLease(engine: Engine, parts: LeaseWatchParts): () => void {
+export function watchLease(work: LeasedWork, parts: LeaseWatchParts): () => void {
   const { endpointPool, clock, background, ttlMs } = parts
   let cancel: CancelTimer | undefined
   let awakeSinceMs = clock.now()
@@ -264,23 +279,23 @@ function watchLease(engine: Engine, parts: LeaseWatchParts): () => void {
     const now = clock.now()
     // This process was suspended. The silence says nothing about the endpoint.
     if (now - dueMs > ttlMs / 2) awakeSinceMs = now
-    idleSinceMs = engine.idle ? (idleSinceMs ?? now) : undefined
+    idleSinceMs = work.isIdle() ? (idleSinceMs ?? now) : undefined
     if (isSilent(now)) {
       void endpointPool.tracker.nextTick().then(parts.endpointIsBack)
       return parts.giveBack(now + ttlMs)
     }
     if (idleSinceMs !== undefined && now - idleSinceMs >= IDLE_MS) {
-      await engine.context.lane.journal.flushed()
-      if (parts.isOwner() && engine.idle) return parts.giveBack()
+      await work.flushed()
+      if (parts.isOwner() && work.isIdle()) return parts.giveBack()
     }
     plan()
   }
 
-  /** The engine follows the chain, and no endpoint has answered for the time of a lease. */
+  /** The work follows the chain, and no endpoint has answered for the time of a lease. */
   function isSilent(now: number): boolean {
     const { tickedAt, blockMs = 0 } = endpointPool.tracker
     const heardMs = Math.max(tickedAt?.atMs ?? 0, awakeSinceMs)
-    return engine.following && now - heardMs > Math.max(ttlMs, SILENT_BLOCKS * blockMs)
+    return work.isFollowing() && now - heardMs > Math.max(ttlMs, SILENT_BLOCKS * blockMs)
   }
 
   function plan(): void {

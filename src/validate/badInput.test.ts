@@ -78,6 +78,14 @@ const CASES: readonly Case[] = [
   field('type', 'eip712', 'UNSUPPORTED', 'zkSync'),
   field('paymaster', TO, 'UNSUPPORTED', 'zkSync'),
   field('authorizationList', [], 'UNSUPPORTED', 'authorizationList'),
+  ...[0n, 1n, 'expiring'].map((value) => field('nonceKey', value, 'UNSUPPORTED')),
+  ...['validBefore', 'validAfter'].map((name) => field(name, 1_900_000_000, 'UNSUPPORTED')),
+  call(
+    'replace, nonceKey',
+    'request.nonceKey',
+    (_, tx) => tx.replace?.({ ...REQUEST, nonceKey: 1n }),
+    'UNSUPPORTED',
+  ),
   call('both kinds of fees', 'request.gasPrice', (s) =>
     s.send?.({ ...REQUEST, gasPrice: 1n, maxFeePerGas: 1n }),
   ),

@@ -1,6 +1,6 @@
 import { createClient, defineChain, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { base, celo } from 'viem/chains'
+import { base, celo, tempo } from 'viem/chains'
 import { describe, expect, test } from 'vitest'
 import {
   createLanes,
@@ -139,7 +139,7 @@ test('an undefined option counts as not given', async () => {
 })
 
 describe('fields of a request on a chain with a format of its own', () => {
-  const senderOn = (on: typeof base | typeof celo) =>
+  const senderOn = (on: typeof base | typeof celo | typeof tempo) =>
     createSender({
       client: createClient({ account, chain: on as typeof base, transport: http('http://127.0.0.1:1') }),
     })
@@ -152,6 +152,16 @@ describe('fields of a request on a chain with a format of its own', () => {
       ] as const) {
         const error = await errorOf(() => senderOn(on).send(loose({ to, [name]: 1n })))
         expect(error.message).toContain(`did you mean ${nearest}?`)
+      }
+    }
+  })
+
+  test('are UNSUPPORTED where they choose a nonce of another key, with the field named', async () => {
+    for (const on of [base, tempo]) {
+      for (const name of ['nonceKey', 'validBefore', 'validAfter']) {
+        const error = await errorOf(() => senderOn(on).send(loose({ to, gas: 100_000n, [name]: 1n })))
+        expect(error, on.name).toMatchObject({ code: 'UNSUPPORTED', fate: 'notExecuted' })
+        expect(error.message).toContain(`request.${name}`)
       }
     }
   })

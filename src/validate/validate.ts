@@ -113,6 +113,9 @@ function checkChain(fields: Fields, chain: Chain): void {
   })
 }
 
+/** The fields of nonces that are not those of the account: keyed and expiring nonces, as on Tempo (TIP-1009). */
+const KEYED_NONCE_FIELDS = ['nonceKey', 'validBefore', 'validAfter'] as const
+
 /** Transaction types whose hash is not that of the raw bytes, or that a lane cannot send. */
 function checkSupported(fields: Fields): void {
   const blobs = fields.blobs !== undefined || fields.sidecars !== undefined || fields.type === 'eip4844'
@@ -123,6 +126,13 @@ function checkSupported(fields: Fields): void {
     )
   if (fields.type === 'eip712' || fields.paymaster !== undefined) {
     throw unsupported('zkSync transactions (type 0x71)', "use viem's zksync wallet actions")
+  }
+  for (const name of KEYED_NONCE_FIELDS) {
+    if (fields[name] === undefined) continue
+    throw unsupported(
+      `request.${name}, because a lane uses the sequential nonces of its account`,
+      'leave it out, or send the transaction with viem directly',
+    )
   }
   if (fields.authorizationList !== undefined) {
     throw unsupported(

@@ -17,6 +17,7 @@ const PROGRAMS = [
   'test/demo/main.ts',
   'test/integration/devnetParent.ts',
   'test/integration/recoveryDiskWorker.ts',
+  'test/sweep/counter/child.ts',
 ]
 
 /**

@@ -52,10 +52,10 @@ export type CounterSnapshot = {
   /** The storage slot of the count. */
   slot: Hex
   /**
-   * Always false: the state of a counter belongs to this process, with any store. It does not include nonces that were
-   * handed out before a restart or by another process. Call `adopt` for those.
+   * True if the store outlives the process: committed nonces stay taken after a restart and in other processes. False for
+   * a memory store.
    */
-  durable: false
+  durable: boolean
   /** The value of the counter in the newest sealed block. */
   floor: bigint
   /** The next count to hand out when there is no hole. */
@@ -64,6 +64,11 @@ export type CounterSnapshot = {
   holes: readonly bigint[]
   /** The number of counts that are handed out and not passed by the counter, pre-confirmed blocks included. */
   inFlight: number
+  /**
+   * The committed nonces that no sealed block has passed, lowest first, with their payloads as they were committed, in lower
+   * case, the newest last. After a restart their carrier transactions may never have been sent: send them again.
+   */
+  outstanding: readonly { readonly nonce: bigint; readonly payloads: readonly Hex[] }[]
 }
 
 /** The events of an allocator: those of every allocator, and those of accounts or of counters in contracts alone. */
@@ -129,7 +134,7 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   /**
    * Registers signed bytes with a nonce that was not reserved here, for example those of an earlier process life.
    * Resolves once they are in the store. The lane follows them and resends them when they stall. For a contract's
-   * counter the parameter is a payload with its nonce; the allocator does not hand out that nonce from then on.
+   * counter the parameter is a payload with its nonce, which counts as committed from then on.
    *
    * @throws TxlaneError `INVALID` if the nonce belongs to another transaction; `TOO_LATE` if the transaction that used
    *   the nonce is settled, or if the counter has passed it
@@ -160,8 +165,8 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
     listener: (payload: AllocatorEvents<nonce>[event]) => void,
   ): () => void
   /**
-   * Ends the allocator. Reserved nonces stay taken until the chain shows their use. They are recorded in the store;
-   * for a contract's counter they are recorded in this process only.
+   * Ends the allocator. Reserved nonces stay taken until the chain shows their use, and are recorded in the store. For a
+   * contract's counter a nonce without a committed payload is free again in the next process.
    */
   close(): Promise<void>
 }

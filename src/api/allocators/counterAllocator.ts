@@ -1,20 +1,22 @@
-import type { Counter, CounterEvent } from '../../allocator/counter.js'
+import type { Hex } from 'viem'
+import type { CounterEvent } from '../../allocator/counter.js'
+import { COUNT_MAX, payloadAttempt } from '../../allocator/countRecords.js'
 import type { NonceSource } from '../../allocator/sources.js'
 import type { Environment } from '../../chain/environment.js'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
-import { safeError } from '../../errors/redactError.js'
 import type { Emitter } from '../../lane/emitter.js'
+import { type CounterLane, openCounter } from '../../ownership/counterLane.js'
+import type { ContractSource, CounterTerm, CounterUser } from '../../ownership/counterTerm.js'
 import type { OpenOptions } from '../../ownership/open.js'
 import { createOpenOnce } from '../../ownership/openOnce.js'
-import { object } from '../../validate/validate.js'
+import { object, unsupported } from '../../validate/validate.js'
 import type {
   AllocatorInternals,
   CounterSnapshot,
   NonceAllocatorParameters,
   ReserveOptions,
 } from './allocator.js'
-import { type ContractSource, type CounterLane, type CounterUser, openCounter } from './counterLane.js'
 import { closedError, untilEnded } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
@@ -23,7 +25,7 @@ export type CounterAllocatorEvents = Record<CounterEvent, { nonce: number | bigi
   error: { error: Error }
 }
 
-/** Hands out the nonces of a contract's counter. Its state belongs to this process alone. */
+/** Hands out the nonces of a contract's counter, from the lane that all allocators of the counter share. */
 export function createCounterAllocator<nonce extends number | bigint>(
   options: OpenOptions,
   source: NonceSource<nonce> & Pick<ContractSource, 'counter'>,
@@ -42,43 +44,50 @@ export function createCounterAllocator<nonce extends number | bigint>(
   const { nonceOf } = source
   const user: CounterUser = {
     emit: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
-    fail: (error) => events.emit('error', { error: safeError(error) }),
+    fail: (error) => events.emit('error', { error }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
   const opening = createOpenOnce(() => openCounter(options, source, environment), environment.clock)
   let opened: CounterLane | undefined
 
-  async function join(): Promise<CounterLane> {
-    if (closing.aborted) throw closedError()
-    opened = (await opening.open()).value
-    opened.users.add(user)
-    return opened
+  /** Only the process that owns the counter's lane can hand out its nonces. */
+  async function hold(): Promise<CounterTerm> {
+    const term = await join()
+    await term.refresh()
+    if (term.ended) throw term.ended
+    return term
   }
 
-  async function open(): Promise<CounterLane> {
-    const lane = await join()
-    await lane.refresh()
-    return lane
+  async function join(): Promise<CounterTerm> {
+    if (closing.aborted) throw closedError()
+    opened = (await opening.open()).value
+    // Before the counter is read: the reading shows what happened to nonces of an earlier process.
+    opened.users.add(user)
+    return opened.hold()
   }
 
   /** Runs an action that takes a count, and starts to follow the counter if it was not followed before. */
-  function take<T>(lane: CounterLane, act: (counter: Counter) => T): T {
-    const followed = lane.counter.pace() === 'cadence'
-    const result = act(lane.counter)
-    if (!followed) lane.wake()
+  function take<T>({ counter, wake }: CounterTerm, act: () => T): T {
+    const followed = counter.pace() === 'cadence'
+    const result = act()
+    if (!followed) wake()
     return result
   }
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<nonce>[]> {
     const ends = { signal, closing }
-    const lane = await untilEnded(open(), ends)
-    if (!lane.counter.hasRoom(amount)) await untilEnded(lane.look(), ends)
-    if (!lane.counter.hasRoom(amount)) throw fullError(windowMax)
-    const counts = take(lane, (counter) => counter.reserve(amount))
-    return counts.map((count) => reservationOf(lane.counter, count))
+    const term = await untilEnded(hold(), ends)
+    const { counter } = term
+    if (!counter.hasRoom(amount)) await untilEnded(term.look(), ends)
+    if (term.ended) throw term.ended
+    if (!counter.hasRoom(amount)) throw fullError(windowMax)
+    checkCount(counter.state!.cursor + BigInt(amount))
+    const counts = take(term, () => counter.reserve(amount))
+    return counts.map((count) => reservationOf(term, count))
   }
 
-  function reservationOf(counter: Counter, count: bigint): Reservation<nonce> {
+  function reservationOf(term: CounterTerm, count: bigint): Reservation<nonce> {
+    const { counter, lease } = term
     const nonce = nonceOf(count)
     return createReservation({
       nonce,
@@ -86,10 +95,11 @@ export function createCounterAllocator<nonce extends number | bigint>(
       carried: true,
       async read(parameters) {
         const { payload, serializedTransaction } = object('parameters', parameters)
-        checkPayload(payload ?? serializedTransaction)
-        if (!counter.commit(count)) throw usedError(nonce)
+        const bytes = readPayload(payload ?? serializedTransaction)
+        if (term.ended) throw term.ended
+        if (!counter.commit(count, payloadAttempt(bytes, lease.epoch))) throw usedError(nonce)
       },
-      async keep() {},
+      keep: term.written,
       outcome: () => false,
       renew: () => counter.renew(count),
       release: async () => counter.release(count),
@@ -98,23 +108,29 @@ export function createCounterAllocator<nonce extends number | bigint>(
 
   return {
     async ready() {
-      await open()
+      await hold()
     },
     reserveMany,
     async adopt(parameters) {
       const { nonce, payload } = object('parameters', parameters) as { nonce?: unknown; payload?: unknown }
-      checkPayload(payload)
+      const bytes = readPayload(payload)
       const first = BigInt(nonceOf(0n))
       const count = typeof nonce === 'bigint' ? nonce - first : -1n
       if (count < 0n || nonceOf(count) !== nonce) throw invalid('nonce', nonce, 'a nonce of this source')
-      const lane = await open()
-      const { cursor } = lane.counter.state!
+      const term = await hold()
+      const { counter, lease } = term
+      const { cursor } = counter.state!
       // Each nonce between the cursor and this one would become a gap.
       if (count - cursor > windowMax) throw invalid('nonce', nonce, `one near the next, ${nonceOf(cursor)}`)
-      if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonceOf(count))
+      checkCount(count)
+      const attempt = payloadAttempt(bytes, lease.epoch)
+      if (!take(term, () => counter.adopt(count, attempt))) throw usedError(nonceOf(count))
+      await term.written()
     },
     async resync() {
-      await (await join()).look(true)
+      const term = await join()
+      await term.look(true)
+      if (term.ended) throw term.ended
     },
     // A counter has no holds: its state is read from the contract.
     resume() {},
@@ -127,14 +143,26 @@ export function createCounterAllocator<nonce extends number | bigint>(
   }
 }
 
-function snapshotOf(source: ContractSource, { chainId, counter }: CounterLane): CounterSnapshot | undefined {
-  const { state } = counter
-  return state && { chainId, kind: source.kind, ...source.counter, durable: false, ...state }
+function snapshotOf(source: ContractSource, lane: CounterLane): CounterSnapshot | undefined {
+  const { counter } = lane.term ?? {}
+  if (counter?.state === undefined) return undefined
+  const { chainId, isDurable: durable } = lane
+  const outstanding = counter.outstanding().map(({ count, attempts }) => ({
+    nonce: BigInt(source.nonceOf(count)),
+    payloads: attempts.map(({ raw }) => raw),
+  }))
+  return { chainId, kind: source.kind, ...source.counter, durable, ...counter.state, outstanding }
 }
 
-function checkPayload(payload: unknown): void {
+function readPayload(payload: unknown): Hex {
   if (typeof payload !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(payload))
     throw invalid('payload', payload, 'hex data')
+  return payload.toLowerCase() as Hex
+}
+
+function checkCount(count: bigint): void {
+  if (count <= COUNT_MAX) return
+  throw unsupported(`a counter at ${count}`, `use a counter of at most ${COUNT_MAX}`)
 }
 
 function fullError(windowMax: number): TxlaneError {

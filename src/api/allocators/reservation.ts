@@ -27,13 +27,14 @@ export interface Reservation<nonce extends number | bigint = number> extends Asy
    * stalls, and never reuses the nonce. Other bytes for the same nonce may be committed as well: at most one of them
    * lands. `commit` does not send; the caller does.
    *
-   * A `payload` for a contract's counter is neither stored nor resent. The caller brings it on chain, with any
-   * number of carrier transactions. The nonce is not handed out again unless the counter has passed it.
+   * A `payload` for a contract's counter is stored and not sent. The caller brings it on chain, with any number of
+   * carrier transactions. The nonce is not handed out again, in this process or another one that uses the store.
    *
    * @throws TxlaneError `INVALID` or `CHAIN_MISMATCH` for bytes of another chain, account or nonce; `TOO_LATE` if the
-   *   nonce was used or released; `CLOSED`. After these errors nothing was recorded: do not send. `CLOSED` with the
-   *   fate `inFlight`: the lane closed before the store had answered, so the bytes may be recorded. Do not send
-   *   them either; the process that opens the lane next finds a recorded transaction by its hash.
+   *   nonce was used or released; `CLOSED`; `LEASE_LOST` for a contract's counter, if another process assigns its
+   *   nonces by now. After these errors nothing was recorded: do not send. `CLOSED` or `LEASE_LOST` with the fate
+   *   `inFlight`: the lane ended before the store had answered, so the bytes may be recorded. Do not send them either;
+   *   the process that opens the lane next finds a recorded transaction by its hash, and a payload in `outstanding`.
    */
   commit(parameters: CommitParameters): Promise<void>
   /**

@@ -1,5 +1,6 @@
 import type { LocalAccount } from 'viem'
 import { createDeadlines } from '../../allocator/deadlines.js'
+import { createJournalWaits } from '../../allocator/journalWaits.js'
 import type { Lane } from '../../allocator/lane.js'
 import { type EndpointPool, newestBlock } from '../../chain/endpoints/endpointPool.js'
 import { TxlaneError } from '../../errors/base.js'
@@ -44,13 +45,6 @@ export type ExternalNonces = {
   stop(): void
 }
 
-/** A caller that waits until its reservation or its bytes are in the store. */
-type Write = {
-  readonly reject: (error: TxlaneError) => void
-  /** The store was asked to persist bytes, so any process which reads them may send them. */
-  mayBeSent: boolean
-}
-
 export function createExternalNonces(options: {
   context: ExternalNoncesContext
   nextSequence: () => number
@@ -61,7 +55,7 @@ export function createExternalNonces(options: {
   const { lane, limits, clock, transactions, changed } = context
   const { book } = lane
   const deadlines = createDeadlines<number>({ clock, afterMs: limits.reservationTtlMs, due: expire })
-  const writes = new Set<Write>()
+  const waits = createJournalWaits(lane.journal)
 
   /** Row 11. Without a signer, `gap` is emitted again and again until the gap is filled. */
   function expire(nonce: number): void {
@@ -72,18 +66,7 @@ export function createExternalNonces(options: {
 
   function written(hasBytes: boolean): Promise<void> {
     if (context.closed) return Promise.reject(closed())
-    return new Promise((resolve, reject) => {
-      const write: Write = { reject, mayBeSent: false }
-      writes.add(write)
-      const done = () => {
-        writes.delete(write)
-        resolve()
-      }
-      const begun = () => {
-        write.mayBeSent = hasBytes
-      }
-      lane.journal.touch(done, begun)
-    })
+    return waits.written(hasBytes)
   }
 
   async function commit(nonce: number, envelope: Envelope): Promise<Transaction> {
@@ -161,8 +144,7 @@ export function createExternalNonces(options: {
     },
     stop() {
       deadlines.stop()
-      for (const { reject, mayBeSent } of writes) reject(mayBeSent ? closedInMidWrite() : closed())
-      writes.clear()
+      waits.stop((mayBeSent) => (mayBeSent ? closedInMidWrite() : closed()))
     },
   }
 }

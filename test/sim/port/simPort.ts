@@ -57,8 +57,8 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     if (closed || batchOptions?.signal?.aborted) return fail(calls, ABORTED)
     stats.requests++
     stats.calls += calls.length
+    // Empty bytes only show whether the endpoint has sync sends.
     for (const { method, params } of calls)
-      // Empty bytes only show whether the endpoint has sync sends.
       if (method === 'eth_sendRawTransaction' && params[0] !== '0x') onRaw?.(params[0] as Hex)
     const askedMs = clock.now()
     const answering = deliver(calls, batchOptions)
