@@ -36,7 +36,7 @@ export type CounterOrder = ChainSettings & {
 }
 
 /** A line of JSON on standard output. */
-export type CounterTell =
+export type CounterReport =
   /** The life assigns the nonces of the counter. */
   | { readonly report: 'open' }
   /** `commit` has resolved. */

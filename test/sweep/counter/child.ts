@@ -5,7 +5,7 @@ import { createNonceAllocator, createSender, storageNonce } from '../../../src/i
 import { createAccounts } from '../../../tools/devnet/accounts.js'
 import { pause } from '../../support/pause.js'
 import { chainOf, openStore } from '../opening.js'
-import { type CounterOrder, type CounterTell, NUMBERED, payloadOf } from './asks.js'
+import { type CounterOrder, type CounterReport, NUMBERED, payloadOf } from './asks.js'
 
 // One life of a process that assigns nonces of a contract, and carries the payloads of earlier lives and its
 // own.
@@ -44,7 +44,7 @@ report({ report: 'done' })
 process.exit(0)
 
 /** Synchronous: a later kill cannot lose the line. */
-function report(what: CounterTell): void {
+function report(what: CounterReport): void {
   writeSync(1, `${JSON.stringify(what)}\n`)
 }
 

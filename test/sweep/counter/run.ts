@@ -10,7 +10,7 @@ import { between, deriveRandom } from '../../sim/random.js'
 import { bundleChild } from '../../support/bundleChild.js'
 import { pause } from '../../support/pause.js'
 import type { Place } from '../place.js'
-import { type CounterOrder, type CounterTell, idsOf, NUMBERED, NUMBERED_CODE } from './asks.js'
+import { type CounterOrder, type CounterReport, idsOf, NUMBERED, NUMBERED_CODE } from './asks.js'
 
 const CHILD = new URL('child.ts', import.meta.url)
 const BLOCKS = { blockTimeMs: 300, flashblockMs: 150 }
@@ -110,7 +110,7 @@ async function runLife(
   path: string,
   order: CounterOrder,
   killAfterMs: number | undefined,
-  hear: (report: CounterTell) => void,
+  hear: (report: CounterReport) => void,
 ): Promise<boolean> {
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
   let stderr = ''
@@ -122,7 +122,7 @@ async function runLife(
   })
   const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
-    const report = JSON.parse(line) as CounterTell
+    const report = JSON.parse(line) as CounterReport
     hear(report)
     if (report.report !== 'open' || killAfterMs === undefined) return
     void pause(killAfterMs).then(() => {
