@@ -4,8 +4,11 @@ import { judge, type Verdict } from './judge.js'
 import type { Asked, Driver, Scenario, Stage, Subject, World } from './types.js'
 import { openWorld } from './world.js'
 
-/** In ticks: the quiet time after which open payments count as open forever, and the longest run. */
-const QUIET_TICKS = 30
+/**
+ * In ticks: the quiet time after which open payments count as open forever, and the longest run. A sender may
+ * take a block for certain only once it has stood for 2 s.
+ */
+const QUIET_TICKS = 90
 const RUN_TICKS = 600
 
 export type Outcome =

@@ -3,7 +3,6 @@ import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainKind, ChainRules } from './chain/options.js'
 import {
   CHAIN_KINDS,
-  CHILD_BLOCKS,
   type ChainPlan,
   drawBlockTimeMs,
   drawChain,
@@ -186,6 +185,9 @@ function withTimedFaults(seed: number, plan: Plan): Plan {
   return { ...plan, ports: plan.ports.map((port, index) => ({ ...port, timed: timed(index) })) }
 }
 
+/** The blocks whose state every node serves: geth keeps as many layers of it in memory. */
+const LAYERS = 128
+
 /** The tags of the endpoints, and the callers that wait for them. */
 function withTags(seed: number, plan: Plan, calm: boolean): Plan {
   const { kind, lossDepth, items } = plan
@@ -196,8 +198,7 @@ function withTags(seed: number, plan: Plan, calm: boolean): Plan {
     ...plan,
     ports: ports.map(({ prunedBlocks, ...port }) => ({
       ...port,
-      // The history that a verdict needs is longer in blocks.
-      prunedBlocks: prunedBlocks && isFast ? prunedBlocks + CHILD_BLOCKS : prunedBlocks,
+      prunedBlocks: prunedBlocks && isFast ? Math.max(prunedBlocks, LAYERS) : prunedBlocks,
     })),
     finality: drawFinality(deriveRandom(seed, 'finality'), ports),
     // A calm caller requests only features that any sender has.
