@@ -16,6 +16,7 @@ import {
   type RelayerFiles,
   relayerFiles,
 } from '../support/relayer.js'
+import { shortTags } from '../support/shortTags.js'
 import { rpc } from './devnetSupport.js'
 
 vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
@@ -30,7 +31,7 @@ let receiver: HookReceiver
 
 beforeAll(async () => {
   ;[devnet, postgres, files, receiver] = await Promise.all([
-    startDevnet({ blockTimeMs: 400, flashblockMs: 200 }),
+    startDevnet({ blockTimeMs: 400, flashblockMs: 200, ...shortTags(400) }),
     startPostgres(),
     relayerFiles(),
     startHookReceiver(SECRET),
