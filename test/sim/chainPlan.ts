@@ -19,7 +19,7 @@ export const CHAIN_KINDS = [...SLOW_KINDS, 'fastBlocks'] as const satisfies read
 export const CHILD_MS = 2_000
 const FAST_BLOCK_MS = 200
 /** The fast blocks of that time. */
-export const CHILD_BLOCKS = CHILD_MS / FAST_BLOCK_MS
+const CHILD_BLOCKS = CHILD_MS / FAST_BLOCK_MS
 
 const FAST_SHARE = 1 / 3
 
