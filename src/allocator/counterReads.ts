@@ -96,7 +96,7 @@ export function createCounterReads(options: NonceReadsOptions): CounterReads {
         const latest = countIn(by.latest)
         if (parts.word && getter && !agree(latest, getter.decode(wordIn(by.word)))) return undefined
         // A node that does not answer for `pending` shows no pending value.
-        const returned = (by.reported?.ok && reportedBy(source, getter, by.reported)) || latest
+        const returned = (by.reported?.ok ? reportedBy(source, getter, by.reported) : undefined) ?? latest
         const shown = by.shown?.ok ? countIn(by.shown) : latest
         if (by.reported?.ok && by.shown?.ok && (returned > latest || shown > latest))
           profile.observe({ kind: 'pendingState', usable: shown >= returned })

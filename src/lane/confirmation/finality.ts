@@ -113,8 +113,8 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
         if (isCanonical(nonce) === true && witnesses.confirmed(nonce))
           lane.apply(nonce, { type: 'lossDepth' })
       })
-      const due = book.dueForVerdict(deepUpTo(context, head))
-      isRipening = due.length > book.dueForVerdict(settled).length
+      const deep = deepUpTo(context, head)
+      isRipening = deep > settled && book.dueForVerdict(deep).length > book.dueForVerdict(settled).length
       const final = horizon.upTo(head)
       const isWalked = (nonce: number) => !unverifiedNonces.has(nonce)
       finalityIndex.advance(tracker.tag('safe'), final, isWalked, clock)
