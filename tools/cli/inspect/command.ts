@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Address, formatEther, isAddress } from 'viem'
 import type { EndpointProfile } from '../../../src/rpc/profile.js'
-import { filesOf } from '../send/journal.js'
+import { filesOf } from '../send/pay/journal.js'
 import { badOption, readCommandLine } from '../shared/commandLine.js'
 import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { missingText } from '../shared/missing.js'

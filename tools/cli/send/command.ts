@@ -10,8 +10,11 @@ import { count, json } from '../shared/output.js'
 import { answer, EXIT, Refusal, write } from '../shared/program.js'
 import { createProgress, type Progress } from '../shared/progress.js'
 import { confirm } from '../shared/terminal.js'
-import { isUnit, showAmount, unitsOf } from './amounts.js'
-import { checkRows } from './check.js'
+import { isUnit, showAmount, unitsOf } from './file/amounts.js'
+import { checkRows } from './file/check.js'
+import { readRows } from './file/read.js'
+import type { Money, Row } from './file/rows.js'
+import { parseSend, type SendOptions } from './options.js'
 import {
   checkNotRenamed,
   checkSame,
@@ -21,14 +24,11 @@ import {
   journalOf,
   readJournal,
   writeJournal,
-} from './journal.js'
-import { createNotices } from './notices.js'
-import { parseSend, type SendOptions } from './options.js'
-import { previewOf, renderPreview, shortOf } from './preview.js'
-import { readRows } from './read.js'
-import { countStatuses, type RowResult, writeResults } from './results.js'
-import type { Money, Row } from './rows.js'
-import { type SendRun, sendRows } from './run.js'
+} from './pay/journal.js'
+import { countStatuses, type RowResult, writeResults } from './pay/results.js'
+import { type SendRun, sendRows } from './pay/run.js'
+import { createNotices } from './screen/notices.js'
+import { previewOf, renderPreview, shortOf } from './screen/preview.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -137,7 +137,7 @@ async function sendAll(errand: Errand): Promise<number> {
   const interrupt = onInterrupt(sender)
   try {
     const results = await follow(sender, errand, interrupt.stopped)
-    await writeResults(files.results, results, money)
+    await writeResults(files.results, results)
     await report(errand, results)
     if (interrupt.stopped()) return EXIT.interrupted
     return results.every(({ status }) => status === 'paid' || status === 'cancelled')

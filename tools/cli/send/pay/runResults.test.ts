@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Sender, TxlaneError, type TxlaneErrorCode } from '../../../src/index.js'
-import type { Row } from './rows.js'
+import { type Sender, TxlaneError, type TxlaneErrorCode } from '../../../../src/index.js'
+import type { Row } from '../file/rows.js'
 import { sendRows } from './run.js'
 
 const rows = ['a', 'b'].map(

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { open, readdir, readFile, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Address, type Hex, keccak256, stringToHex } from 'viem'
-import { count } from '../shared/output.js'
-import { Refusal } from '../shared/program.js'
-import type { Row } from './rows.js'
+import { count } from '../../shared/output.js'
+import { Refusal } from '../../shared/program.js'
+import type { Row } from '../file/rows.js'
 
 /**
  * State of a file when it was first sent, stored beside the file. The database has the transactions. The

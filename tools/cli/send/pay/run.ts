@@ -1,7 +1,7 @@
-import { isTxlaneError } from '../../../src/errors/base.js'
-import type { Landed, Sender, Tx, TxlaneError } from '../../../src/index.js'
+import { isTxlaneError } from '../../../../src/errors/base.js'
+import type { Landed, Sender, Tx, TxlaneError } from '../../../../src/index.js'
+import type { Row } from '../file/rows.js'
 import type { RowResult, RowStatus } from './results.js'
-import type { Row } from './rows.js'
 
 export type SendRun = {
   readonly counts: { queued: number; accepted: number; preconfirmed: number; sealed: number; failed: number }

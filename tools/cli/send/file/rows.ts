@@ -10,14 +10,37 @@ export type Row = {
   readonly id: string
   /** The recipient, or the contract that is called. */
   readonly to: Address
-  /** In the smallest unit of the native currency or the token. */
+  /** The name in the file that was resolved to `to`, for example of ENS. */
+  readonly name?: string
+  /** In the smallest unit of `money`. */
   readonly amount: bigint
+  readonly money: Money
   readonly request: {
     readonly to: Address
     readonly value: bigint
     readonly data?: Hex
     readonly gas?: bigint
   }
+  /** The cells of the line as they are in the file. */
+  readonly cells: readonly string[]
+}
+
+/** A file as it was understood. */
+export type Payout = {
+  /** The columns as the file names them, in its order. The cells of a row have the same order. */
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
+  /** How the file was read, for display: format, columns, units, tokens. */
+  readonly understood: readonly (readonly [name: string, value: string])[]
+  /** What a person has to confirm before anything is sent. */
+  readonly doubts: readonly Doubt[]
+}
+
+/** Something in the file that may be a mistake. The message says what becomes of the lines. */
+export type Doubt = {
+  readonly kind: 'repeated' | 'totals'
+  readonly lines: readonly number[]
+  readonly message: string
 }
 
 export type Problem = { readonly line: number; readonly message: string }

@@ -7,8 +7,8 @@ import {
   type SimLane,
   TIMES_OUT,
   transfer,
-} from '../../../src/api/sender/simLane.fixture.js'
-import type { Sender } from '../../../src/index.js'
+} from '../../../../src/api/sender/simLane.fixture.js'
+import type { Sender } from '../../../../src/index.js'
 import { createNotices } from './notices.js'
 
 function follow(lane: SimLane, moved: () => string = () => '') {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { Hash } from 'viem'
-import { showAmount } from './amounts.js'
-import type { Money, Row } from './rows.js'
+import { showAmount } from '../file/amounts.js'
+import type { Row } from '../file/rows.js'
 
 /**
  * Result of a line. `open`: its end was not seen; the next run continues with it. `failed`: it was never
@@ -23,13 +23,13 @@ export type RowResult = {
 const HEAD = ['line', 'id', 'to', 'amount', 'status', 'nonce', 'hash', 'block', 'gas_used', 'error']
 
 /** Writes the results file, which each run replaces. */
-export async function writeResults(path: string, results: readonly RowResult[], money: Money): Promise<void> {
+export async function writeResults(path: string, results: readonly RowResult[]): Promise<void> {
   const lines = results.map(({ row, status, nonce, hash, blockNumber, gasUsed, error }) =>
     [
       row.line,
       row.id,
       row.to,
-      showAmount(row.amount, money),
+      showAmount(row.amount, row.money),
       status,
       nonce,
       hash,

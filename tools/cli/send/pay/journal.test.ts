@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkRows } from './check.js'
+import { checkRows } from '../file/check.js'
+import { readRows } from '../file/read.js'
 import { checkNotRenamed, checkSame, filesOf, journalOf, readJournal, writeJournal } from './journal.js'
-import { readRows } from './read.js'
 
 const ACCOUNT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const ABOUT = { chainId: 1, account: ACCOUNT, token: undefined } as const

@@ -1,10 +1,10 @@
 import { type Address, type Chain, type Client, erc20Abi, formatUnits, type HttpTransport } from 'viem'
 import { estimateFeesPerGas, estimateGas, getBalance, readContract } from 'viem/actions'
-import { redactForeign } from '../../../src/errors/redact.js'
-import { count, pairs } from '../shared/output.js'
-import { Refusal } from '../shared/program.js'
-import { showAmount } from './amounts.js'
-import type { Money, Problem, Row } from './rows.js'
+import { redactForeign } from '../../../../src/errors/redact.js'
+import { count, pairs } from '../../shared/output.js'
+import { Refusal } from '../../shared/program.js'
+import { showAmount } from '../file/amounts.js'
+import type { Money, Problem, Row } from '../file/rows.js'
 
 /** Totals of a file before it is sent. Amounts are in the smallest unit. */
 export type Preview = {

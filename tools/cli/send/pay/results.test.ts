@@ -2,19 +2,19 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import type { Money, Row } from '../file/rows.js'
 import { countStatuses, type RowResult, writeResults } from './results.js'
-import type { Money, Row } from './rows.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-results-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const money: Money = { kind: 'native', symbol: 'ETH' }
 const row = (line: number, id: string) =>
-  ({ line, id, to: '0xaa', amount: 5n, request: {} }) as unknown as Row
+  ({ line, id, to: '0xaa', amount: 5n, money, request: {}, cells: [] }) as unknown as Row
 
 async function written(results: readonly RowResult[]): Promise<{ lines: string[]; mode: number }> {
   const path = join(folder, 'results.csv')
-  await writeResults(path, results, money)
+  await writeResults(path, results)
   return { lines: readFileSync(path, 'utf8').split('\n'), mode: statSync(path).mode & 0o777 }
 }
 

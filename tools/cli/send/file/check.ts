@@ -29,7 +29,15 @@ export function checkRows(
     try {
       const { to, amount, request } = rowOf(fields, money, unit)
       const id = named ? namedId(fields.id, ids, line) : contentId(request, times)
-      rows.push({ line, id, to, amount, request })
+      rows.push({
+        line,
+        id,
+        to,
+        amount,
+        money,
+        request,
+        cells: Object.values(fields).map((each) => each ?? ''),
+      })
     } catch (error) {
       problems.push({ line, message: (error as Error).message })
     }

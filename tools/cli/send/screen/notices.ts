@@ -1,6 +1,6 @@
-import type { HoldReason, Sender, WaitReason } from '../../../src/index.js'
-import type { Clock } from '../../../src/platform/clock.js'
-import type { Progress } from '../shared/progress.js'
+import type { HoldReason, Sender, WaitReason } from '../../../../src/index.js'
+import type { Clock } from '../../../../src/platform/clock.js'
+import type { Progress } from '../../shared/progress.js'
 
 /** Prints the reasons of a stalled run, beside its progress. */
 export type Notices = { stop(): void }
