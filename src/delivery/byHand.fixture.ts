@@ -1,4 +1,4 @@
-import { createDelivery, type Delivery } from './delivery.js'
+import { createDelivery, type Delivery, type DeliveryAction } from './delivery.js'
 import type { RequestEnd } from './settle.js'
 import type { DeliveryOptions, EndpointTraits } from './state.js'
 
@@ -26,10 +26,22 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
   // The nonces for whose receipts a caller waits.
   const awaited = new Set<number>()
   const awaitsReceipt = (nonce: number) => awaited.has(nonce)
-  const next = () => delivery.next({ nowMs, grant: () => NEVER, below: NEVER, awaitsReceipt })
+  const accepted: number[] = []
+  const act = () => delivery.next({ nowMs, grant: () => NEVER, below: NEVER, awaitsReceipt })
+
+  /** The next action other than the acceptance of a nonce. */
+  function next(): Exclude<DeliveryAction, { do: 'accept' }> {
+    for (let action = act(); ; action = act()) {
+      if (action.do !== 'accept') return action
+      accepted.push(action.nonce)
+    }
+  }
+
   return {
     delivery,
     awaited,
+    /** The nonces for which a count stood in for a lost answer. */
+    accepted,
     at(ms: number) {
       nowMs = ms
     },

@@ -42,6 +42,11 @@ export type DeliveryAction =
       readonly kind: Selection['kind']
     }
   | { readonly do: 'count' }
+  /**
+   * A count shows that the endpoint has this nonce, whose answer was lost. It stands in for the answer.
+   * `bytes`: the identity of the newest bytes that were sent, if they were offered with one.
+   */
+  | { readonly do: 'accept'; readonly nonce: number; readonly bytes: string | undefined }
   | { readonly do: 'wait'; readonly untilMs: number | undefined }
 
 /**
@@ -59,8 +64,9 @@ export type DeliveryAction =
  *    the endpoint did not accept. It does not have to handle loss.
  * 3. After each event it calls `next`, performs the action, and repeats until the action is `wait`. It
  *    passes a function that requests a grant from the request budget, the lowest nonce whose bytes are
- *    not in the store yet, and whether a caller waits for a receipt. It performs a `send` at once, with the newest bytes of each nonce in the given
- *    order. At `untilMs` it calls `next` again.
+ *    not in the store yet, and whether a caller waits for a receipt. It performs a `send` at once, with the
+ *    newest bytes of each nonce in the given order, and treats an `accept` like an endpoint's answer that the
+ *    bytes are there. At `untilMs` it calls `next` again.
  * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a
  *    `count` to `counted` or `countFailed`. It also reports every other `pending` count that was read from
  *    the same endpoint.
@@ -203,6 +209,8 @@ function reclaim({ sequence }: DeliveryState): number[] {
 
 function next(state: DeliveryState, allowance: Allowance): DeliveryAction {
   const { nowMs, grant } = allowance
+  const counted = state.sequence.counted.shift()
+  if (counted) return { do: 'accept', ...counted }
   loseSilent(state, nowMs)
   const selection = select(state, allowance)
   const granted = selection && limitTo(state, selection, grant(demandOf(selection)))
@@ -245,6 +253,7 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
     segment.sent = sent
     segment.behindGap = undefined
     segment.sentElsewhere = false
+    segment.silent = false
     setState(sequence, segment, 'inFlight')
     sequence.sentTo = Math.max(sequence.sentTo, nonce + 1)
   }

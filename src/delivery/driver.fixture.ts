@@ -106,7 +106,8 @@ export function drive(
         if (action.untilMs !== undefined) wake = network.at(action.untilMs - network.nowMs, step)
         return
       }
-      if (action.do === 'count') count()
+      if (action.do === 'accept') violations.push(...copies.wronglyAccepted(action.nonce))
+      else if (action.do === 'count') count()
       else send(action)
     }
   }

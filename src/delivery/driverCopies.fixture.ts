@@ -10,6 +10,8 @@ export type Copies = {
   /** `has`: whether the delivery still has the nonce. */
   ended(request: number, nonces: readonly number[], reply: Reply, has: (nonce: number) => boolean): void
   acknowledged(to: number): void
+  /** Describes the broken rule if no answer of the nonce was lost. */
+  wronglyAccepted(nonce: number): string[]
   /** A nonce below this one that the endpoint refused. */
   refusedBelow(nonce: number): number | undefined
   /** The lowest open request with a nonce from `from` on that may still arrive. */
@@ -27,6 +29,8 @@ export function createCopies(transactions: number, sentBefore: number): Copies {
   // refused.
   const refused = new Set<number>()
   const away = new Set<number>()
+  // Nonces with a request that ended without their answer.
+  const unanswered = new Set<number>()
   return {
     sent,
     away,
@@ -40,6 +44,10 @@ export function createCopies(transactions: number, sentBefore: number): Copies {
     },
     ended(request, nonces, reply, has) {
       open.delete(request)
+      for (const [index, nonce] of nonces.entries()) {
+        const answer = reply.end === 'answers' ? reply.answers[index]?.kind : undefined
+        if (answer === undefined || answer === 'unanswered') unanswered.add(nonce)
+      }
       if (reply.end !== 'answers') return
       for (const [index, nonce] of nonces.entries()) {
         if (reply.answers[index]?.kind === 'taken') {
@@ -52,6 +60,8 @@ export function createCopies(transactions: number, sentBefore: number): Copies {
       // The count shows that an older copy of it arrived.
       for (const nonce of refused) if (nonce < to) refused.delete(nonce)
     },
+    wronglyAccepted: (nonce) =>
+      unanswered.has(nonce) ? [] : [`nonce ${nonce} was accepted by a count without a lost answer`],
     refusedBelow: (nonce) => [...refused].find((each) => each < nonce && !away.has(each)),
     lowestOpen(from) {
       const isOpen = (nonce: number, id: number) =>

@@ -63,6 +63,8 @@ export type Segment = {
    * The endpoint reported other bytes at this nonce: another copy of these bytes changes nothing by itself.
    */
   occupied: boolean
+  /** The request of its newest copy ended without an answer. */
+  silent: boolean
   /**
    * Another endpoint received the same bytes after the newest copy left here, because this endpoint made no
    * progress.
@@ -99,6 +101,8 @@ export type Sequence = {
   unanswered: number
   /** Nonces from the acknowledgement on that are known to be missing at the endpoint. */
   missing: number
+  /** Nonces whose answers were lost and which a count covers, until they are reported. */
+  readonly counted: Pick<Segment, 'nonce' | 'bytes'>[]
   /** All nonces below are acknowledged or taken. Read it through `frontierOf`. */
   frontier: number
 }
@@ -125,6 +129,7 @@ export function createSequence(floor: number): Sequence {
     outstanding: 0,
     unanswered: 0,
     missing: 0,
+    counted: [],
     frontier: floor,
   }
 }
@@ -195,6 +200,7 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
     behindGap: undefined,
     forced: false,
     occupied: false,
+    silent: false,
     sentElsewhere: false,
   }
   sequence.segments.set(nonce, segment)
@@ -225,6 +231,7 @@ export function acknowledge(
   for (const segment of segments.between(before, to)) retally(sequence, segment, -1)
   for (const segment of segments.between(to, before)) retally(sequence, segment, 1)
   sequence.acknowledgedTo = to
+  for (const segment of segments.between(Math.max(before, confirmedTo), to)) noteCounted(sequence, segment)
   sequence.latest = latest
   sequence.countedTo = countedTo
   sequence.frontier = to < before ? Math.min(sequence.frontier, to) : Math.max(sequence.frontier, to)
@@ -239,6 +246,16 @@ export function acknowledge(
 /** Discards the count for this nonce and those above it. */
 export function uncount(sequence: Sequence, from: number): void {
   if (from < sequence.countedTo) acknowledge(sequence, { ...sequence, countedTo: from })
+}
+
+/**
+ * A count stands in for a lost answer: the endpoint has the nonce. After a change of the bytes it does not
+ * show which bytes are there.
+ */
+export function noteCounted(sequence: Sequence, segment: Segment): void {
+  if (!segment.silent || segment.forced || segment.nonce >= sequence.acknowledgedTo) return
+  segment.silent = false
+  sequence.counted.push({ nonce: segment.nonce, bytes: segment.bytes })
 }
 
 function retally(sequence: Sequence, segment: Segment, by: 1 | -1): void {

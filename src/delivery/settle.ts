@@ -1,7 +1,7 @@
 import type { SendOutcome } from '../rpc/outcome.js'
 import { refuteCount, takeCount } from './count.js'
 import { lose } from './retransmit.js'
-import { type AnsweredAt, frontierOf, type Segment, setState } from './sequence.js'
+import { type AnsweredAt, frontierOf, noteCounted, type Segment, setState } from './sequence.js'
 import type { DeliveryState, OpenRequest } from './state.js'
 
 /**
@@ -56,6 +56,8 @@ function leaveUnanswered(state: DeliveryState, segment: Segment, answered: Answe
   // A count shows whether the nonce arrived, but not which bytes are there.
   const isCountable = state.traits.countsMempool === true && !segment.forced
   setState(state.sequence, segment, isCountable ? 'unanswered' : 'lost')
+  segment.silent = true
+  noteCounted(state.sequence, segment)
 }
 
 function takeAnswers(
@@ -166,6 +168,7 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
 function arrive({ sequence }: DeliveryState, segment: Segment, answered: AnsweredAt): void {
   segment.answered = answered
   segment.forced = false
+  segment.silent = false
   segment.occupied = false
   setState(sequence, segment, 'taken')
 }

@@ -42,8 +42,6 @@ type BroadcastContext = {
 }
 
 type BroadcastParts = Omit<SendResultsParts, 'broadcaster'> & {
-  /** Bytes of this nonce were sent to an endpoint. */
-  readonly sent: (nonce: number) => void
   /** More nonces may be reserved. */
   readonly freed: () => void
   /** The number of transactions that wait for a nonce. */
@@ -143,6 +141,7 @@ export function createBroadcaster(context: BroadcastContext, parts: BroadcastPar
       said(reply)
       syncSends.said(reply)
     },
+    counted: results.counted,
     receiptWithinMs: syncSends.receiptWithinMs,
     repaired(nonces) {
       if (recipients.several) for (const nonce of nonces) offers.elsewhere(nonce)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSenderIn } from '../../api/sender/sender.js'
-import { onSend, openLane, refuses, transfer } from '../../api/sender/simLane.fixture.js'
+import { nameOf, onSend, openLane, refuses, TIMES_OUT, transfer } from '../../api/sender/simLane.fixture.js'
 import { createShared } from '../../chain/environment.js'
 import type { RpcCall } from '../../rpc/port.js'
 
@@ -51,4 +51,17 @@ test('learns from resends that a pool with room for one transaction counts it, a
   expect(lane.executed()).toEqual(markers)
   const [endpoint] = (await lane.snapshot()).endpoints
   expect(endpoint?.profile).toMatchObject({ pending: 'mempool' })
+})
+
+test('accepts a transaction whose answer was lost by the count that covers it, long before the next block', async () => {
+  await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 3_600_000 } })
+  await lane.settle(lane.sender.send(transfer(1)))
+  lane.script = onSend((sent) => {
+    if (nameOf(sent) !== 2) return undefined
+    lane.chain.submit(sent.raw)
+    return TIMES_OUT
+  })
+  const tx = await lane.settle(lane.sender.send(transfer(2)), 60_000)
+  expect(tx.stage).toBe('accepted')
+  expect(lane.sent.map(nameOf)).toEqual([1, 2])
 })

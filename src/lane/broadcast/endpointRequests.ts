@@ -31,9 +31,11 @@ type EndpointRequestsParts = {
   readonly endpoint: PoolEndpoint
   readonly delivery: Delivery
   readonly ticket: Pick<Ticket, 'take'>
-  readonly callbacks: EndpointSenderParts
-  /** Performs the actions that the delivery allows: now, or in a microtask. */
-  readonly loop: { readonly step: () => void; readonly schedule: () => void }
+  readonly parts: EndpointSenderParts
+  /** Performs the actions that the delivery allows. */
+  readonly step: () => void
+  /** Does so in a microtask. */
+  readonly schedule: () => void
 }
 
 /** The requests of one delivery: they send its nonces and read its counts. */
@@ -49,9 +51,16 @@ type Send = Extract<DeliveryAction, { do: 'send' }>
 /** After an unanswered send, other endpoints' replies do not wait for this endpoint for this long. */
 const SILENT_MS = 5_000
 
-export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRequests {
-  const { endpoint, delivery, ticket, callbacks, loop } = parts
-  const { lane, endpointPool, limits, clock } = parts.context
+export function createEndpointRequests({
+  context,
+  endpoint,
+  delivery,
+  ticket,
+  parts: callbacks,
+  step,
+  schedule,
+}: EndpointRequestsParts): EndpointRequests {
+  const { lane, endpointPool, limits, clock } = context
   const { book } = lane
   const { gate, profile, plain } = endpoint
   const { turns } = endpointPool
@@ -71,7 +80,7 @@ export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRe
       delivery.counted({ count: counted, askedAtMs: grant.atMs, atMs: clock.now() })
       cover(counted)
     }
-    loop.schedule()
+    schedule()
   }
 
   async function send(action: Send): Promise<void> {
@@ -106,13 +115,13 @@ export function createEndpointRequests(parts: EndpointRequestsParts): EndpointRe
     noteWhole(answered, form)
     if (isPlain(endpoint, answered)) {
       if (turns.isSpent()) await turns.room()
-      loop.step()
+      step()
     }
     const as = { endpoint, awaited, ofBatch: end.end === 'batchRefused' }
     const reporting = turns.each(answered, (each) => callbacks.said(saidBy(as, each)))
     if (reporting) await reporting
     open--
-    loop.schedule()
+    schedule()
   }
 
   function handed({ nonce, attempt }: Sending, kind: Send['kind']): void {

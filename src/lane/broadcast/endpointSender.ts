@@ -83,6 +83,8 @@ export type EndpointSenderParts = {
    */
   readonly posting: (batch: readonly { readonly attempt: Attempt }[], awaited: boolean) => void
   readonly said: (said: Said) => void
+  /** A count stands in for the lost answer about these bytes. */
+  readonly counted: (nonce: number, hash: string | undefined) => void
   /**
    * For how many milliseconds a caller waits for the receipt of this nonce; undefined if no caller does, or if
    * the lane has other transactions to send.
@@ -121,8 +123,7 @@ export function createEndpointSender(
   const confirmations = createConfirmations({ endpointPool, endpoint, book, delivery, freed: parts.freed })
   const ticket = createTicket(endpoint.gate, schedule)
   const timer = createWakeTimer({ clock, tracker, readTimeoutMs: limits.readTimeoutMs, due: schedule })
-  const loop = { step, schedule }
-  const requests = createEndpointRequests({ context, endpoint, delivery, ticket, callbacks: parts, loop })
+  const requests = createEndpointRequests({ context, endpoint, delivery, ticket, parts, step, schedule })
 
   function schedule(): void {
     if (scheduled) return
@@ -142,7 +143,8 @@ export function createEndpointSender(
     for (let action = next(); ; action = next()) {
       if (action.do === 'wait') return wait(action.untilMs)
       rested = false
-      if (action.do === 'count') void requests.count()
+      if (action.do === 'accept') parts.counted(action.nonce, action.bytes)
+      else if (action.do === 'count') void requests.count()
       else void requests.send(action)
     }
   }

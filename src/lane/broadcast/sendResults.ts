@@ -139,6 +139,8 @@ export type SendResultsParts = {
   readonly broadcaster: () => Pick<Broadcaster, 'again' | 'elsewhere'>
   readonly funds: Funds
   readonly signing: Pick<Signing, 'ceilings' | 'needed'>
+  /** The wait for the inclusion of this nonce starts over. */
+  readonly sent: (nonce: number) => void
   /** A pool's message mentions delegated accounts. */
   readonly delegated: () => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
@@ -151,6 +153,38 @@ export type SendResultsParts = {
   readonly seen?: ((outcome: SendOutcome) => void) | undefined
 }
 
+/** Offers of refused bytes that are due after a delay. */
+function createDelayedOffers(
+  { lane, endpointPool, clock }: Pick<SendResultsContext, 'lane' | 'endpointPool' | 'clock'>,
+  { broadcaster, latestCount }: Pick<SendResultsParts, 'broadcaster' | 'latestCount'>,
+) {
+  const offers = new Map<number, CancelTimer>()
+
+  /**
+   * Blocks that the walk has not reached yet, or the evidence for a count that covers the nonce, may show
+   * that the bytes landed.
+   */
+  const mayHaveLanded = (nonce: number): boolean => endpointPool.tracker.isBehind || nonce < latestCount()
+
+  /**
+   * Offers the bytes again after a delay, because the node may accept them later. Further refusals by the
+   * same endpoint do not extend the delay. Bytes that may have landed are held back, for at most
+   * `LANDED_WAITS_MAX` checks.
+   */
+  function add(nonce: number, afterMs: number, waits = 0): void {
+    if (offers.has(nonce)) return
+    const offer = () => {
+      offers.delete(nonce)
+      if (mayHaveLanded(nonce) && waits < LANDED_WAITS_MAX) return add(nonce, LANDED_WAIT_MS, waits + 1)
+      const slot = lane.book.get(nonce)
+      if (slot && newestAttempt(slot)?.accepted !== true) broadcaster().again(nonce)
+    }
+    offers.set(nonce, clock.setTimer(offer, afterMs))
+  }
+
+  return { add, has: (nonce: number) => offers.has(nonce) }
+}
+
 /**
  * Converts an endpoint's reply to one send into an event for its slot, and applies the effects that concern
  * the whole lane.
@@ -160,35 +194,11 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
   const { funds, signing } = parts
   // Delay until refused bytes are offered again. It is set only while the table processes that outcome.
   let pace: { readonly againMs: number | undefined } | undefined
-  const offers = new Map<number, CancelTimer>()
+  const offers = createDelayedOffers(context, parts)
 
   function noteLane({ reason }: SendOutcome): void {
     if (reason === 'insufficientFunds') funds.refused()
     if (reason === 'delegatedLimit') parts.delegated()
-  }
-
-  /**
-   * Blocks that the walk has not reached yet, or the evidence for a count that covers the nonce, may show
-   * that the bytes landed.
-   */
-  const mayHaveLanded = (nonce: number): boolean =>
-    context.endpointPool.tracker.isBehind || nonce < parts.latestCount()
-
-  /**
-   * Offers the bytes again after a delay, because the node may accept them later. Further refusals by the
-   * same endpoint do not extend the delay. Bytes that may have landed are held back, for at most
-   * `LANDED_WAITS_MAX` checks.
-   */
-  function offerAfter(nonce: number, afterMs: number, waits = 0): void {
-    if (offers.has(nonce)) return
-    const offer = () => {
-      offers.delete(nonce)
-      if (mayHaveLanded(nonce) && waits < LANDED_WAITS_MAX)
-        return offerAfter(nonce, LANDED_WAIT_MS, waits + 1)
-      const slot = lane.book.get(nonce)
-      if (slot && newestAttempt(slot)?.accepted !== true) parts.broadcaster().again(nonce)
-    }
-    offers.set(nonce, context.clock.setTimer(offer, afterMs))
   }
 
   /**
@@ -223,34 +233,45 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
     return lane.book.get(nonce)?.attempts.find((own) => own.hash === hash)?.claim === claim
   }
 
+  function evaluate(nonce: number, hash: Hash, outcome: SendOutcome, { words, againMs }: Reported): void {
+    // Kept for the error of a failed transaction and for callers whose wait times out, since the node's own
+    // message names the reason.
+    const transaction = parts.transactionOf(nonce)
+    if (transaction && isOfClaim(nonce, hash, transaction.id))
+      note(transaction, 'refusal', outcome.outcome === 'accepted' ? undefined : words)
+    if (outcome.outcome === 'refused') noteLane(outcome)
+    if (outcome.outcome === 'accepted' && lane.holds.has('blocked')) lane.holds.lift('blocked')
+    const slot = lane.book.get(nonce)
+    const attempt = slot?.attempts.find((known) => known.hash === hash)
+    if (attempt) notePrices(nonce, attempt, outcome)
+    const kind = kindOf(outcome)
+    const isCheap = kind === 'feeTooLow' && slot?.state === 'live' && attempt !== undefined
+    pace = { againMs: againMs && spaced(againMs, slot) }
+    try {
+      lane.apply(nonce, {
+        type: 'outcome',
+        hash,
+        outcome: kind,
+        epoch: lane.lease.epoch,
+        stated: outcome.needs !== undefined,
+        beyond: isCheap ? beyond(slot, attempt) : undefined,
+      })
+    } finally {
+      pace = undefined
+    }
+  }
+
   return {
-    take(nonce: number, hash: Hash, outcome: SendOutcome, { words, againMs }: Reported): void {
+    take(nonce: number, hash: Hash, outcome: SendOutcome, details: Reported): void {
       parts.seen?.(outcome)
-      // Kept for the error of a failed transaction and for callers whose wait times out, since the node's own
-      // message names the reason.
-      const transaction = parts.transactionOf(nonce)
-      if (transaction && isOfClaim(nonce, hash, transaction.id))
-        note(transaction, 'refusal', outcome.outcome === 'accepted' ? undefined : words)
-      if (outcome.outcome === 'refused') noteLane(outcome)
-      if (outcome.outcome === 'accepted' && lane.holds.has('blocked')) lane.holds.lift('blocked')
-      const slot = lane.book.get(nonce)
-      const attempt = slot?.attempts.find((known) => known.hash === hash)
-      if (attempt) notePrices(nonce, attempt, outcome)
-      const kind = kindOf(outcome)
-      const isCheap = kind === 'feeTooLow' && slot?.state === 'live' && attempt !== undefined
-      pace = { againMs: againMs && spaced(againMs, slot) }
-      try {
-        lane.apply(nonce, {
-          type: 'outcome',
-          hash,
-          outcome: kind,
-          epoch: lane.lease.epoch,
-          stated: outcome.needs !== undefined,
-          beyond: isCheap ? beyond(slot, attempt) : undefined,
-        })
-      } finally {
-        pace = undefined
-      }
+      evaluate(nonce, hash, outcome, details)
+    },
+    /** A count stands in for the lost answer about these bytes. */
+    counted(nonce: number, hash: string | undefined): void {
+      const attempt = lane.book.get(nonce)?.attempts.find((known) => known.hash === hash)
+      if (attempt === undefined || attempt.accepted) return
+      parts.sent(nonce)
+      evaluate(nonce, attempt.hash, COUNTED, { words: undefined })
     },
     /**
      * Sends the same bytes again. If an outcome asks for that (rows 13 and 18), the delivery of the endpoint
@@ -261,10 +282,12 @@ export function createSendResults(context: SendResultsContext, parts: SendResult
       // Bytes that wait for their own delayed offer keep waiting for it.
       if (pace === undefined) return offers.has(nonce) ? undefined : parts.broadcaster().again(nonce)
       parts.broadcaster().elsewhere(nonce)
-      if (pace.againMs !== undefined) offerAfter(nonce, pace.againMs)
+      if (pace.againMs !== undefined) offers.add(nonce, pace.againMs)
     },
   }
 }
+
+const COUNTED: SendOutcome = { outcome: 'accepted', reason: 'alreadyKnown', counted: false }
 
 const REFUSED_PAUSE_MS_MAX = 15_000
 /** Pause between two checks whether bytes may have landed. */
