@@ -61,6 +61,19 @@ describe('nativeAccount', () => {
     expect(ours).toMatchObject({ address, publicKey, source, type })
   })
 
+  test('loads its engine when it is created, so that even its first transaction is signed at once', async () => {
+    const engine: SigningEngine = {
+      kind: 'native',
+      sign: () => ({ rs: new Uint8Array(64).fill(1), yParity: 0 }),
+      recover: () => null,
+      keccak: (bytes) => keccak256(bytes, 'bytes'),
+    }
+    const found = Promise.resolve(engine)
+    const account = nativeAccountWith(KEY, () => found)
+    await found
+    expect(account.signEnvelope(sample)).not.toBeInstanceOf(Promise)
+  })
+
   test('signs like the chain if the chain has its own serializer', async () => {
     const takesMoreGas = (transaction: TransactionSerializable, signature?: Signature) =>
       serializeTransaction({ ...transaction, gas: 42_000n } as TransactionSerializable, signature)

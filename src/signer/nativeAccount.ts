@@ -31,8 +31,8 @@ export async function signingEngine(): Promise<'native' | 'wasm' | 'javascript'>
  * viem's own functions sign; `signingEngine()` returns the engine in use.
  *
  * Not guaranteed: that the key leaves no trace in memory, or that signing takes constant time for every key:
- * libsecp256k1 is designed for that, WebAssembly and JavaScript are not. After a call of viem's
- * `setSignEntropy`, viem's own functions sign.
+ * libsecp256k1 is designed for that, WebAssembly and JavaScript are not. viem's `setSignEntropy` has an effect
+ * only if it was called before the first native account of the process: viem's own functions sign then.
  *
  * @param privateKey 32 bytes in hex
  * @throws TxlaneError `INVALID` for an invalid secp256k1 private key; its value is never shown
@@ -54,8 +54,15 @@ export function nativeAccountWith(
   const plain = plainAccount(privateKey)
   const key = hexToBytes(privateKey)
 
-  // The engine, once it was found.
   let engine: SigningEngine | undefined
+  // Loading and checking it takes some 40 ms of the event loop, which the first transactions would wait for.
+  engineOf().then(
+    (found) => {
+      engine = found
+    },
+    // The first signature reports it.
+    () => {},
+  )
 
   /** Nearly every transaction is signed at once, without a promise, because bursts sign thousands. */
   function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
