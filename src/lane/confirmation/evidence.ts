@@ -1,12 +1,13 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { EvidenceVerdict } from '../../chain/blocks/nonceEvidence.js'
+import { readCount } from '../../chain/blocks/evidenceReads.js'
+import { type EvidenceVerdict, readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Book } from '../../ledger/book.js'
 import type { Witness } from '../../ledger/evidence.js'
 import { type BlockRef, concernsCaller, isBound } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
-import { countCall, decodeNumber } from '../../rpc/codec.js'
+import { countCall } from '../../rpc/codec.js'
 import type { Limits } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
@@ -17,12 +18,13 @@ import type { UsedCount } from './usedCount.js'
 
 type EvidenceVerdictsContext = {
   readonly lane: Lane
-  readonly endpointPool: Pick<EndpointPool, 'doubtReader' | 'others' | 'reader' | 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'chainId' | 'doubtReader' | 'others' | 'reader' | 'tracker'>
   readonly limits: Limits
   readonly lossDepth: 'child' | 'safe' | number
   readonly store: Store
   readonly events: Emitter
   readonly errors: Repeats<Error>
+  readonly closing: AbortSignal
   readonly closed: boolean
   readonly history: Seed['history']
 }
@@ -140,19 +142,38 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
     return isAlone ? passed(nonce) : false
   }
 
-  /**
-   * Row 26, once the count has passed the nonce in a block that is deep enough to prove an end. The depth is
-   * relative to the current head: a search takes time, and a node that prunes states quickly may no longer
-   * have the block that was deep enough at the start.
-   */
+  /** Row 26, once the count has passed the nonce in a block that is deep enough to prove an end. */
   async function passed(nonce: number): Promise<boolean> {
-    const deep = settledUpTo(context, tracker.head?.number ?? -1)
-    if (deep < 0) return false
-    const call = countCall(lane.key.address, deep)
-    const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
-    if (!reply?.ok || decodeNumber(reply.result, call.method) <= nonce) return false
+    if (!(await isPassedAtDepth(nonce))) return false
     lane.apply(nonce, { type: 'passed' })
     return book.floor !== nonce
+  }
+
+  /**
+   * The depth is relative to the current head, because a search takes time. If the endpoint has no state there
+   * any more, the count at the present head is read, and counts once that block is deep enough.
+   */
+  async function isPassedAtDepth(nonce: number): Promise<boolean> {
+    const deep = settledUpTo(context, tracker.head?.number ?? -1)
+    if (deep < 0) return false
+    const known = search.passedAt(nonce)
+    if (known !== undefined && known.number <= deep) return true
+    const call = countCall(lane.key.address, deep)
+    const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    const count = readCount(reply)
+    if (count === 'refused' && known === undefined) await readAtHead()
+    return typeof count === 'number' && count > nonce
+  }
+
+  async function readAtHead(): Promise<void> {
+    const { number = -1 } = tracker.head ?? {}
+    const hash = tracker.hashAt(number)
+    if (hash === undefined) return
+    const { chainId, reader } = endpointPool
+    const { address } = lane.key
+    const signal = context.closing
+    const count = await readCountAtHead(reader.port, { address, to: number, hash, chainId, signal })
+    if (count !== undefined && tracker.hashAt(number) === hash) search.noteCount(number, count)
   }
 
   return { take, takeHighest }
@@ -228,6 +249,10 @@ type EvidenceSearch = {
   begin(nonce: number, head: number): number
   /** The attempt was not conclusive; `why` is its reason. */
   pause(head: number, why: string | undefined): void
+  /** The count at a block of the chain. It holds until that block leaves. */
+  noteCount(number: number, count: number): void
+  /** The block at which the count had passed the nonce, if one was noted. */
+  passedAt(nonce: number): { readonly number: number } | undefined
   /** No endpoint has shown the use for this time, counted from the first call. */
   isExhausted(patienceMs: number): boolean
   end(): void
@@ -270,6 +295,7 @@ export function createEvidenceSearch({ clock, book }: EvidenceSearchParts): Evid
   // The newest head at which the count was not above the floor. The search for evidence starts there.
   let unusedAt: number | undefined
   let search: Search | undefined
+  let counted: { readonly number: number; readonly count: number } | undefined
 
   /**
    * If the patience for the nonce right below has ended, this nonce does not wait for the same time again.
@@ -286,6 +312,7 @@ export function createEvidenceSearch({ clock, book }: EvidenceSearchParts): Evid
     },
     left(number) {
       if (unusedAt !== undefined && unusedAt >= number) unusedAt = Math.max(0, number - 1)
+      if (counted !== undefined && counted.number >= number) counted = undefined
     },
     from(head) {
       // A reading above the head belongs to a chain that was cut back, or that was never as long.
@@ -310,6 +337,10 @@ export function createEvidenceSearch({ clock, book }: EvidenceSearchParts): Evid
       search.why = why
       search.notBeforeMs = clock.now() + pauseOf(search.attempts)
     },
+    noteCount(number, count) {
+      counted = { number, count }
+    },
+    passedAt: (nonce) => (counted !== undefined && counted.count > nonce ? counted : undefined),
     isExhausted(patienceMs) {
       if (search === undefined) return false
       search.fruitlessSinceMs ??= clock.now()
@@ -317,6 +348,7 @@ export function createEvidenceSearch({ clock, book }: EvidenceSearchParts): Evid
     },
     end() {
       search = undefined
+      counted = undefined
     },
     get isOpen() {
       return search !== undefined

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isBody, isCount } from '../../../test/support/scriptedChain.js'
+import type { RpcCall } from '../../rpc/port.js'
 import { blocks, claims, noBodies, REFUSED, scriptAll, tick, usageOn } from './nonceUsage.fixture.js'
 import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
 
@@ -25,6 +26,39 @@ describe('row 26: no endpoint shows the use of a nonce that is bound to this lan
     lane.head = 22
     await tick(lane, usage, 1, 15_000)
     expect(lane.applied).toEqual(['0 passed'])
+  })
+
+  /** No bodies, and the state of the newest `kept` blocks only. */
+  const keeps = (lane: ScriptedLane, kept: number) => (call: RpcCall) => {
+    const [, at] = call.params
+    const isOld = isCount(call) && typeof at === 'string' && Number(at) <= lane.head - kept
+    return isOld ? REFUSED : noBodies(call)
+  }
+
+  test('passes the nonce without state at that depth, once the block in which the count was read is deep enough', async () => {
+    const lane = pruned({ lossDepth: 6, patienceMs: 1_000 })
+    scriptAll(lane, keeps(lane, 3))
+    const usage = usageOn(lane)
+    lane.head = 20
+    await tick(lane, usage, 1, 12_000)
+    lane.head = 25
+    await tick(lane, usage, 1, 12_000)
+    expect(lane.applied).toEqual([])
+    lane.head = 26
+    await tick(lane, usage, 1, 12_000)
+    expect(lane.applied).toEqual(['0 passed'])
+  })
+
+  test('does not pass it if the block in which the count was read left', async () => {
+    const lane = pruned({ lossDepth: 6, patienceMs: 1_000 })
+    scriptAll(lane, keeps(lane, 3))
+    const usage = usageOn(lane)
+    lane.head = 20
+    await tick(lane, usage, 1, 12_000)
+    usage.left({ number: 20, hash: lane.chain.blockHash(20) })
+    lane.head = 26
+    await tick(lane, usage, 1, 12_000)
+    expect(lane.applied).toEqual([])
   })
 
   test('waits for the end of the patience', async () => {
