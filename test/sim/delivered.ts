@@ -34,6 +34,9 @@ const GUESSED = 1
  * by dozens of calls.
  */
 export const SPARING_MS = 10_000
+/** On a chain with several blocks a second, the calls that it does get first read the blocks that were missed. */
+const SEVERAL_BLOCKS_MS = 1_000
+const FAST_FACTOR = 2
 /**
  * The silent blocks after which the lane resends following earlier losses. It may not have learnt yet that an
  * endpoint counts its pool.
@@ -113,7 +116,8 @@ export function createDeliveryMeter(options: {
     start() {
       if (isOn || !isJudged) return
       isOn = true
-      sparingMs = objected() ? SPARING_MS : 0
+      const isFast = plan.blockTimeMs < SEVERAL_BLOCKS_MS
+      sparingMs = objected() ? SPARING_MS * (isFast ? FAST_FACTOR : 1) : 0
       look()
     },
     stop() {
