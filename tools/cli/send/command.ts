@@ -1,18 +1,15 @@
-import { readFile } from 'node:fs/promises'
-import { type Address, erc20Abi, type LocalAccount } from 'viem'
-import { readContract } from 'viem/actions'
+import type { LocalAccount } from 'viem'
 import { createSender, isTxlaneError, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import { type Connection, connect } from '../shared/connect.js'
 import { openAccount } from '../shared/keys.js'
 import { count, json } from '../shared/output.js'
-import { answer, EXIT, Refusal, write } from '../shared/program.js'
+import { answer, EXIT, write } from '../shared/program.js'
 import { createProgress, type Progress } from '../shared/progress.js'
 import { confirm } from '../shared/terminal.js'
-import { isUnit, showAmount, unitsOf } from './file/amounts.js'
-import { checkRows } from './file/check.js'
-import { readRows } from './file/read.js'
+import { showAmount } from './file/amounts.js'
+import { readPayout } from './file/payout.js'
 import type { Money, Row } from './file/rows.js'
 import { parseSend, type SendOptions } from './options.js'
 import {
@@ -50,16 +47,10 @@ type Errand = {
 }
 
 async function run(options: SendOptions, environment: Environment): Promise<number> {
-  const text = await readFile(options.file, 'utf8').catch(() => {
-    throw new Refusal(`${options.file} cannot be read.`)
-  })
   const account = await openAccount(options.key, environment)
   const connection = await connect(options.url)
-  const money = await moneyOf(connection, options.token)
-  if (options.unit !== undefined && !isUnit(options.unit, money)) {
-    throw new Refusal(`--unit ${options.unit} is none of ${unitsOf(money).join(', ')}.`)
-  }
-  const rows = rowsOf(options, text, money)
+  const { rows } = await readPayout(options.file, options.reading, connection)
+  const [{ money }] = rows as readonly [Row, ...Row[]]
   const files = filesOf(options.file)
   const about = { chainId: connection.chain.id, account: account.address, token: options.token }
   const journal = journalOf(options.file, rows, about, new Date(systemClock.wallNow()))
@@ -68,35 +59,6 @@ async function run(options: SendOptions, environment: Environment): Promise<numb
   else if (!options.again) await checkNotRenamed(options.file, journal)
   const errand = { options, connection, account, money, rows, files, journal, before }
   return options.dryRun ? preview(errand) : sendAll(errand)
-}
-
-const PROBLEMS_MAX = 50
-
-function rowsOf(options: SendOptions, text: string, money: Money): readonly Row[] {
-  const read = readRows(options.file, text)
-  const checked = checkRows(read.rows, money, options.unit)
-  const problems = [...read.problems, ...checked.problems].sort((a, b) => a.line - b.line)
-  if (problems.length > 0) {
-    const shown = problems.slice(0, PROBLEMS_MAX).map(({ line, message }) => `  line ${line} ${message}`)
-    const more = problems.length > PROBLEMS_MAX ? [`  … and ${problems.length - PROBLEMS_MAX} more`] : []
-    throw new Refusal([`${options.file} was not sent:`, ...shown, ...more].join('\n'))
-  }
-  if (checked.rows.length === 0) throw new Refusal(`${options.file} has no lines to send.`)
-  return checked.rows
-}
-
-async function moneyOf({ client, chain }: Connection, token: Address | undefined): Promise<Money> {
-  if (token === undefined) return { kind: 'native', symbol: chain.nativeCurrency.symbol }
-  const read = (functionName: 'decimals' | 'symbol') =>
-    readContract(client, { address: token, abi: erc20Abi, functionName })
-  try {
-    const [decimals, symbol] = await Promise.all([read('decimals'), read('symbol')])
-    return { kind: 'token', address: token, symbol: String(symbol), decimals: Number(decimals) }
-  } catch {
-    throw new Refusal(
-      `${token} does not answer decimals() and symbol() on ${chain.name}: is it a token there?`,
-    )
-  }
 }
 
 async function preview(errand: Errand): Promise<number> {

@@ -1,16 +1,18 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { type Address, isAddress } from 'viem'
 import { badOption, readCommandLine } from '../shared/commandLine.js'
 import { type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { type KeyFlags, type KeySource, keyFlags, keySource } from '../shared/keys.js'
 import type { Parsed } from '../shared/program.js'
+import type { FileOptions } from './file/payout.js'
 
 export type SendOptions = {
   readonly file: string
   readonly url: string
   readonly key: KeySource
+  /** The only token of the command line. */
   readonly token: Address | undefined
-  readonly unit: string | undefined
+  readonly reading: FileOptions
   readonly dryRun: boolean
   readonly yes: boolean
   readonly again: boolean
@@ -20,8 +22,11 @@ export type SendOptions = {
 
 type Raw = RpcFlags &
   KeyFlags & {
-    readonly token?: string
+    readonly token?: readonly string[]
     readonly unit?: string
+    readonly columns?: string
+    readonly decimal?: 'point' | 'comma'
+    readonly sheet?: string
     readonly dryRun: boolean
     readonly yes: boolean
     readonly again: boolean
@@ -47,15 +52,16 @@ export function parseSend(
   environment: Readonly<Record<string, string | undefined>>,
 ): Parsed<SendOptions> {
   return readCommandLine(createCommand(), argv, (raw: Raw, [file = '']) => {
-    const { token, unit, dryRun, yes, again, retryReverted, json } = raw
-    if (token !== undefined && !isAddress(token))
+    const { token: tokens = [], unit, columns, decimal, sheet } = raw
+    const { dryRun, yes, again, retryReverted, json } = raw
+    if (!tokens.every((token) => isAddress(token)))
       throw badOption('--token expects an address, its checksum included.')
     return {
       file,
       url: rpcUrl(raw, environment),
       key: keySource(raw),
-      token,
-      unit,
+      token: tokens.length === 1 ? tokens[0] : undefined,
+      reading: { tokens, unit, columns, decimal, sheet },
       dryRun,
       yes,
       again,
@@ -68,8 +74,15 @@ export function parseSend(
 function createCommand(): Command {
   const command = new Command('txlane send').description(ABOUT).argument('<file>', 'CSV or JSON Lines')
   keyFlags(rpcFlag(command))
-    .option('--token <address>', 'pay in this token (ERC-20)')
+    .option(
+      '--token <address>',
+      'pay in this token (ERC-20); repeated, the tokens that a token column names by symbol',
+      (token: string, before: readonly string[] = []) => [...before, token],
+    )
     .option('--unit <name>', 'the unit of amounts without a unit: ether, gwei, wei, tokens, base')
+    .option('--columns <list>', 'the meaning of columns, by name or position: "to=Wallet,amount=3"')
+    .addOption(new Option('--decimal <mark>', 'the decimal mark of amounts').choices(['point', 'comma']))
+    .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
     .option('--dry-run', 'check everything, show totals and fees, and send nothing', false)
     .option('--yes', 'skip the confirmation', false)
     .option('--again', 'send although most of the lines were sent from another file', false)
