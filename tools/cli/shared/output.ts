@@ -39,7 +39,7 @@ export function wrapped(text: string, width = widthOf(), indent = ''): string {
 }
 
 function wrappedLine(text: string, width: number, indent: string): string {
-  const [, start = '', rest = ''] = /^( *)([^]*)$/.exec(text) ?? []
+  const [, start = '', rest = ''] = /^( *)(.*)$/s.exec(text) ?? []
   const lines: string[] = []
   let line = start
   for (const word of rest.split(' ')) {

@@ -5,7 +5,7 @@ import { Refusal } from '../../shared/program.js'
 import { isUnit, unitsOf } from './amounts.js'
 import { checkRows } from './check.js'
 import { readRows } from './read.js'
-import type { Money, Payout, Problem } from './rows.js'
+import type { Doubt, Money, Payout, Problem, Row } from './rows.js'
 
 /** The answers of the user to questions that a file may leave open. */
 export type FileOptions = {
@@ -41,7 +41,24 @@ export async function readPayout(path: string, options: FileOptions, chain: Payo
   const problems = [...read.problems, ...checked.problems].sort((a, b) => a.line - b.line)
   if (problems.length > 0) throw refusalOf(path, problems)
   if (checked.rows.length === 0) throw new Refusal(`${path} has no lines to send.`)
-  return { columns: Object.keys(read.rows[0]?.fields ?? {}), rows: checked.rows, understood: [], doubts: [] }
+  return {
+    columns: Object.keys(read.rows[0]?.fields ?? {}),
+    rows: checked.rows,
+    understood: [],
+    doubts: repeatedIn(checked.rows),
+  }
+}
+
+function repeatedIn(rows: readonly Row[]): readonly Doubt[] {
+  const seen = new Set<string>()
+  const lines = rows
+    .filter(({ request }) => {
+      const content = `${request.to} ${request.value} ${request.data}`.toLowerCase()
+      return seen.has(content) || !seen.add(content)
+    })
+    .map(({ line }) => line)
+  const message = `${lines.length === 1 ? '1 line is' : `${lines.length} lines are`} equal to an earlier one and paid too: line ${lines.slice(0, 5).join(', ')}.`
+  return lines.length === 0 ? [] : [{ kind: 'repeated', lines, message }]
 }
 
 const PROBLEMS_MAX = 50
