@@ -22,7 +22,7 @@ import { standingsText } from './screen/standingText.js'
 
 /** Sends the rows that are left, follows the others, and reports each. */
 export async function sendAll(errand: Errand): Promise<number> {
-  const { options, connection, account, files } = errand
+  const { connection, account, files } = errand
   if (!(await isAgreed(errand))) {
     process.stderr.write('Nothing was sent.\n')
     return EXIT.refused
@@ -131,7 +131,10 @@ async function report(
 ): Promise<void> {
   const { options, connection, payout, files, purse, standings } = errand
   const { symbol } = connection.chain.nativeCurrency
-  const times = await blockTimes(connection.client, results)
+  const times = await blockTimes(
+    connection.client,
+    results.map(({ blockNumber }) => blockNumber),
+  )
   await writeResults(files.results, payout.columns, results, { symbol, times })
   const pages = options.report ? await writePages(options.file) : undefined
   const end: End = {

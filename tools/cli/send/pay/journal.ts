@@ -6,7 +6,7 @@ import { count } from '../../shared/output.js'
 import { Refusal } from '../../shared/program.js'
 import { exactAmount, moneyKey } from '../file/amountText.js'
 import type { Money, Payout, Row } from '../file/rows.js'
-import { differenceText, differencesOf, type LineText } from './difference.js'
+import { differencesOf, differenceText, type LineText } from './difference.js'
 import { jsonLines, replaceFile } from './writeFile.js'
 
 /**

@@ -12,6 +12,8 @@ export type Standing = 'paid' | 'reverted' | 'signed' | 'cancelled' | 'failed' |
 export type Standings = Readonly<Record<Standing, readonly Row[]>> & {
   /** The blocks of the first and the last paid line. */
   readonly blocks: readonly [first: number, last: number] | undefined
+  /** Their times, in ISO 8601. */
+  readonly between?: readonly [first: string, last: string] | undefined
 }
 
 type Stored = Pick<StoredTransaction, 'stage' | 'status' | 'block'>
@@ -30,10 +32,7 @@ const STANDING: Readonly<Record<Stage, Standing>> = {
 }
 
 /** `find` returns the transaction that an earlier run made for a row, its last attempt. */
-export function standingsOf(
-  rows: readonly Row[],
-  find: (row: Row) => Stored | undefined,
-): Standings {
+export function standingsOf(rows: readonly Row[], find: (row: Row) => Stored | undefined): Standings {
   const lists: Record<Standing, Row[]> = {
     paid: [],
     reverted: [],

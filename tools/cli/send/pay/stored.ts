@@ -3,6 +3,7 @@ import type { StoredTransaction } from '../../../../src/types/store.js'
 import type { Connection } from '../../shared/connect.js'
 import { storedTransactions } from '../../shared/storedTransactions.js'
 import type { Row } from '../file/rows.js'
+import { blockTimes } from './blockTimes.js'
 import type { Journal, JournalFiles } from './journal.js'
 import { lastAttempt, type Standings, standingsOf } from './standing.js'
 
@@ -18,8 +19,17 @@ export async function readStandings(
     const known = new Map<string, Pick<StoredTransaction, 'stage' | 'status' | 'block'>>()
     for await (const { id, stage, status, block } of storedTransactions(store, connection, account))
       known.set(id, { stage, status, block })
-    return standingsOf(rows, lastAttempt(known))
+    const standings = standingsOf(rows, lastAttempt(known))
+    return { ...standings, between: await between(connection, standings) }
   } finally {
     await store.close()
   }
+}
+
+async function between({ client }: Connection, { blocks }: Standings): Promise<Standings['between']> {
+  if (blocks === undefined) return undefined
+  const [first, last] = blocks.map(BigInt) as [bigint, bigint]
+  const times = await blockTimes(client, [first, last])
+  const [from, to] = [times.get(first), times.get(last)]
+  return from === undefined || to === undefined ? undefined : [from, to]
 }

@@ -111,4 +111,3 @@ export function missingAtCeiling({ balances: [native], fees }: Preview): bigint 
 export function mainTotal({ totals }: Preview): Total {
   return totals.find(({ amount }) => amount > 0n) ?? (totals[0] as Total)
 }
-
