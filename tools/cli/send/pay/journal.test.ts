@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkRows } from '../file/check.js'
-import { readRows } from '../file/read.js'
+import { rowsOfCsv } from '../file/payout.fixture.js'
 import { checkNotRenamed, checkSame, filesOf, journalOf, readJournal, writeJournal } from './journal.js'
 
 const ACCOUNT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -19,8 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 function journal(name: string, text: string, about: Parameters<typeof journalOf>[2] = ABOUT) {
-  const { rows } = checkRows(readRows(name, text).rows, { kind: 'native', symbol: 'ETH' }, undefined)
-  return journalOf(join(folder, name), rows, about, new Date(0))
+  return journalOf(join(folder, name), rowsOfCsv(text), about, new Date(0))
 }
 
 async function sent(name: string, text: string, about?: Parameters<typeof journalOf>[2]) {
