@@ -16,7 +16,8 @@ import { type End, endJson, endText } from './screen/endReport.js'
 import { onInterrupt } from './screen/interrupt.js'
 import { createNotices } from './screen/notices.js'
 import { previewOf } from './screen/preview.js'
-import { checkUnasked, mayBeSent } from './screen/prompt.js'
+import { doubtText } from './screen/previewText.js'
+import { mayBeSent } from './screen/prompt.js'
 import { runProgress } from './screen/runProgress.js'
 import { standingsText } from './screen/standingText.js'
 
@@ -67,8 +68,7 @@ async function isAgreed(errand: Errand): Promise<boolean> {
   }
   const doubts = doubtsOf(errand, rows)
   if (options.yes) {
-    if (options.plan === undefined) checkUnasked(doubts, purse.plan)
-    if (!options.json) say(`Plan ${purse.plan}`)
+    if (!options.json) for (const text of [`Plan ${purse.plan}`, ...doubts.map(doubtText)]) say(text)
     return true
   }
   const preview = await previewOf(connection.client, account.address, rows)

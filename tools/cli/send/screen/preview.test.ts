@@ -73,7 +73,7 @@ const inToken = (line: number, amount: bigint): Row => ({
 })
 
 function shown(preview: Awaited<ReturnType<typeof previewOf>>, rest: Partial<Payout> = {}, width?: number) {
-  const payout = { columns: ['to', 'amount'], rows: preview.rows, understood: [], doubts: [], ...rest }
+  const payout = { rows: preview.rows, understood: [['columns', 'to, amount'] as const], doubts: [], ...rest }
   return renderPreview(
     { preview, payout, from: ACCOUNT, chain: { name: '5 at x' }, plan: 'abc', standings: undefined },
     { isTTY: width !== undefined, columns: width ?? 0 },
@@ -88,10 +88,6 @@ test('shows the totals, the fees now and at the ceiling, and each balance before
     'columns       to, amount',
     'chain         5 at x',
     `from          ${ACCOUNT}`,
-    `payments      2 lines, 75.5 USDC in all (${TOKEN})`,
-    '              1 line, 1 ETH in all',
-    `first         line 2: 1 ETH to ${ACCOUNT}`,
-    `last          line 4: 15.5 USDC to ${ACCOUNT}`,
     'fees          about 0.00063 ETH at the present price of 10 gwei per gas',
     'at most       0.01197 ETH at 190 gwei per gas, the highest price that txlane offers by itself',
     'balance ETH   2 ETH, afterwards about 0.9993 ETH',

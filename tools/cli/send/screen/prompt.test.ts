@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Doubt, Money } from '../file/rows.js'
-import { checkUnasked, isAmount } from './prompt.js'
+import type { Money } from '../file/rows.js'
+import { isAmount } from './prompt.js'
 
 const ETHER: Money = { kind: 'native', symbol: 'ETH' }
 const USDC: Money = { kind: 'token', address: `0x${'a'.repeat(40)}`, symbol: 'USDC', decimals: 6 }
@@ -41,16 +41,4 @@ test('an amount in small units may be typed in ether too', () => {
   for (const typed of ['20', '20 gwei', '0.00000002', '0.00000002 ETH'])
     expect(isAmount(typed, small)).toBe(true)
   expect(isAmount('20 ETH', small)).toBe(false)
-})
-
-test('a line that may be a total is not paid without an answer, unless its plan is given', () => {
-  const doubt = (kind: Doubt['kind']): Doubt => ({
-    kind,
-    lines: [9],
-    message: 'Line 9 is the sum of the others.',
-  })
-  checkUnasked([doubt('repeated')], 'abc')
-  expect(() => checkUnasked([doubt('repeated'), doubt('totals')], 'abc')).toThrow(
-    /^Line 9 is the sum of the others\.\nRemove the line if it is a total\..*--plan abc/,
-  )
 })
