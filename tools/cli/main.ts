@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { PACKAGE_VERSION } from '../../src/errors/base.js'
 import { redactTyped } from '../../src/errors/redact.js'
 import { EXIT, endWith, write } from './shared/program.js'
 
@@ -31,8 +32,8 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     load: async () => (await import('./devnet/command.js')).devnet,
   },
   report: {
-    about: 'make an HTML page of a recording',
-    load: async () => (await import('../report/command.js')).report,
+    about: 'make an HTML page of a payout or of a recording',
+    load: async () => (await import('./report/command.js')).report,
   },
 }
 
@@ -42,7 +43,7 @@ ${Object.entries(COMMANDS)
   .map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
   .join('\n')}
 
-txlane <command> --help shows the options of a command.
+txlane <command> --help shows the options of a command, txlane --version the version.
 
 Exit codes: 0 success, 1 failure, 2 bad options, 3 refused before anything was sent, 130 interrupted.
 NO_COLOR and FORCE_COLOR control the colours.
@@ -51,6 +52,10 @@ NO_COLOR and FORCE_COLOR control the colours.
 async function main([name, ...argv]: readonly string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     await write(USAGE)
+    return EXIT.held
+  }
+  if (name === '--version' || name === '-V') {
+    await write(`${PACKAGE_VERSION}\n`)
     return EXIT.held
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined

@@ -63,7 +63,8 @@ async function isAgreed(errand: Errand): Promise<boolean> {
   const rows = rowsOf(errand)
   const say = (text: string) => void process.stderr.write(`${wrapped(text, widthOf(process.stderr))}\n`)
   if (rows.length === 0) {
-    if (standings !== undefined && !options.json) say(standingsText(payout.rows.length, standings))
+    // The end of the run says what was paid before.
+    if (standings?.signed.length && !options.json) say(standingsText(payout.rows.length, standings))
     return true
   }
   const doubts = doubtsOf(errand, rows)
