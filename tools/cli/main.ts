@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { PACKAGE_VERSION } from '../../src/errors/base.js'
 import { redactTyped } from '../../src/errors/redact.js'
+import { pairs, wrapped } from './shared/output.js'
 import { EXIT, endWith, write } from './shared/program.js'
 
 type Run = (argv: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>
@@ -37,16 +38,15 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
   },
 }
 
+const COMMAND_LIST = pairs(Object.entries(COMMANDS).map(([name, { about }]) => [`  ${name}`, about]))
+
 const USAGE = `Usage: txlane <command> [options]
 
-${Object.entries(COMMANDS)
-  .map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
-  .join('\n')}
-
-txlane <command> --help shows the options of a command, txlane --version the version.
+${COMMAND_LIST}
+${wrapped(`txlane <command> --help shows the options of a command, txlane --version the version.
 
 Exit codes: 0 success, 1 failure, 2 bad options, 3 refused before anything was sent, 130 interrupted.
-NO_COLOR and FORCE_COLOR control the colours.
+NO_COLOR and FORCE_COLOR control the colours.`)}
 `
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

@@ -109,7 +109,7 @@ const PENDING: Readonly<Record<EndpointProfile['pending'], string>> = {
   preconfirmed: 'Its count at pending includes pre-confirmed transactions, and not the pool',
   latest: 'Its count at pending is that at latest',
   absent: 'It has no tag pending',
-  unknown: 'What its count at pending includes is known after the first transaction',
+  unknown: 'The first transaction will show whether its count at pending includes the pool',
 }
 
 /** The sentence for each field of a profile; undefined while it is not known. */

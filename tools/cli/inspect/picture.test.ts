@@ -89,7 +89,7 @@ test('has a sentence for each known field of the endpoint profile, and none for 
   ])
   const unknown = createProfile().current()
   expect(Object.values(profileWords).flatMap((word) => word(unknown) ?? [])).toEqual([
-    'What its count at pending includes is known after the first transaction',
+    'The first transaction will show whether its count at pending includes the pool',
     'It accepts no batches',
   ])
 })
