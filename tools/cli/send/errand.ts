@@ -1,4 +1,5 @@
 import type { LocalAccount } from 'viem'
+import { systemClock } from '../../../src/platform/clock.js'
 import { type Connection, connect } from '../shared/connect.js'
 import { openAccount } from '../shared/keys.js'
 import { readPayout } from './file/payout.js'
@@ -27,6 +28,8 @@ export type Errand = {
   readonly payout: Payout
   readonly files: JournalFiles
   readonly purse: Purse & { readonly plan: string }
+  /** The time of this run, in ISO 8601. */
+  readonly at: string
   /** The journal of earlier runs, and the state of the lines after them. */
   readonly before: Journal | undefined
   readonly standings: Standings | undefined
@@ -54,7 +57,8 @@ export async function readErrand(
   else if (!options.again) await checkNotRenamed(options.file, purse, rows)
   if (!options.dryRun) await checkPlan(files, purse, rows, options.plan)
   const standings = before && (await readStandings(files, before, connection, rows))
-  return { options, connection, account, payout, files, purse, before, standings }
+  const at = new Date(systemClock.wallNow()).toISOString()
+  return { options, connection, account, payout, files, purse, at, before, standings }
 }
 
 /** The rows that this run sends; the others are only followed. */

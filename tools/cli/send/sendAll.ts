@@ -78,9 +78,9 @@ async function isAgreed(errand: Errand): Promise<boolean> {
 }
 
 /** A journal of an earlier version becomes one of this version: reports need what it lacks. */
-async function keepJournal({ options, payout, files, purse, before }: Errand): Promise<void> {
+async function keepJournal({ options, payout, files, purse, at, before }: Errand): Promise<void> {
   if (before?.version === 2) return
-  const begunAt = before?.begunAt ?? new Date(systemClock.wallNow()).toISOString()
+  const begunAt = before?.begunAt ?? at
   await writeJournal(files, journalOf(options.file, payout, purse, begunAt))
 }
 
