@@ -27,7 +27,11 @@ export function judgeTotals(
   const sums = sumsOf(rows)
   const label = total.cells.find((cell) => TOTAL.test(clean(cell)))
   const what = label === undefined ? 'has no recipient' : `is a row ${shown(clean(label))}`
-  const equal = sums.find(({ money, sum }) => isAmount(amount, sum, money, total, checks))
+  // One line above, and no label: this may as well be a payment whose recipient is missing.
+  const isClear = label !== undefined || rows.length > 1
+  const equal = isClear
+    ? sums.find(({ money, sum }) => isAmount(amount, sum, money, total, checks))
+    : undefined
   if (equal)
     return {
       doubt: {
@@ -36,6 +40,7 @@ export function judgeTotals(
         message: `line ${total.line} ${what}, and its amount is the sum of the lines above, ${showAmount(equal.sum, equal.money)}: it is not paid`,
       },
     }
+  if (!isClear) return { problem: { line: total.line, message: what } }
   const list = sums.map(({ sum, money }) => showAmount(sum, money)).join(', ')
   const message = `${what}, and its amount ${shown(amount)} is not the sum of the lines above (${list}): correct it or delete it`
   return { problem: { line: total.line, message } }
