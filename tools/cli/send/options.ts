@@ -15,6 +15,9 @@ export type SendOptions = {
   readonly reading: FileOptions
   readonly dryRun: boolean
   readonly yes: boolean
+  /** The plan that the payments must have. */
+  readonly plan: string | undefined
+  readonly report: boolean
   readonly again: boolean
   readonly retryReverted: boolean
   readonly json: boolean
@@ -29,6 +32,8 @@ type Raw = RpcFlags &
     readonly sheet?: string
     readonly dryRun: boolean
     readonly yes: boolean
+    readonly plan?: string
+    readonly report: boolean
     readonly again: boolean
     readonly retryReverted: boolean
     readonly json: boolean
@@ -47,13 +52,17 @@ FILE is CSV whose first line names the columns, or JSON Lines (.jsonl):
 Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions) and
 FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
 
+const PLAN = /^[0-9a-f]{40}$/i
+
 export function parseSend(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Parsed<SendOptions> {
   return readCommandLine(createCommand(), argv, (raw: Raw, [file = '']) => {
     const { token: tokens = [], unit, columns, decimal, sheet } = raw
-    const { dryRun, yes, again, retryReverted, json } = raw
+    const { dryRun, yes, plan, report, again, retryReverted, json } = raw
+    if (plan !== undefined && !PLAN.test(plan))
+      throw badOption('--plan expects the plan that a dry run printed, 40 digits.')
     if (!tokens.every((token) => isAddress(token)))
       throw badOption('--token expects an address, its checksum included.')
     return {
@@ -64,6 +73,8 @@ export function parseSend(
       reading: { tokens, unit, columns, decimal, sheet },
       dryRun,
       yes,
+      plan: plan?.toLowerCase(),
+      report,
       again,
       retryReverted,
       json,
@@ -85,6 +96,8 @@ function createCommand(): Command {
     .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
     .option('--dry-run', 'check everything, show totals and fees, and send nothing', false)
     .option('--yes', 'skip the confirmation', false)
+    .option('--plan <hash>', 'send only if the payments are those of this dry run')
+    .option('--report', 'also make a page and an accounting file, as txlane report FILE does', false)
     .option('--again', 'send although most of the lines were sent from another file', false)
     .option('--retry-reverted', 'send reverted lines again', false)
     .option('--json', 'one JSON object on standard output', false)
