@@ -41,13 +41,16 @@ type Raw = RpcFlags &
 
 const ABOUT = `Pays each line of FILE once. After a crash, run it again: no line is sent twice.
 
-FILE is CSV whose first line names the columns, or JSON Lines (.jsonl):
-  id        your unique id; without this column, equal lines are distinguished by counting them
-  to        the recipient, or the contract that is called
+FILE is a table: CSV with any separator, a list of addresses and amounts, a spreadsheet (.xlsx, .ods), JSON, JSON
+Lines, or the Safe airdrop format. Its columns, by these names or similar ones (Wallet, Amount (ETH), Memo):
+  to        the recipient: an address or an ENS name; or the contract that is called
   amount    the amount with its unit: "0.5 ether", "20 gwei", "100 wei"; with --token "12.5 USDC", "12.5 tokens", "1 base"
+  id        your unique id; without this column, equal lines are distinguished by counting them
+  token     the token of the line (ERC-20), by its address, or by its symbol if --token or another line has the address
   function  a call: "mint(address to, uint256 amount)", with args, a JSON array; or data, as hex
   gas       gas limit
   note      free text
+Other columns are copied to the results. Nothing is guessed: a line with two readings is refused, with the remedy.
 
 Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions) and
 FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
@@ -83,7 +86,7 @@ export function parseSend(
 }
 
 function createCommand(): Command {
-  const command = new Command('txlane send').description(ABOUT).argument('<file>', 'CSV or JSON Lines')
+  const command = new Command('txlane send').description(ABOUT).argument('<file>', 'the table of payments')
   keyFlags(rpcFlag(command))
     .option(
       '--token <address>',
