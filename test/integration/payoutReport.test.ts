@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)(`the page of a payout (skipped without a Chromium 
         const grounds = new Set<string>()
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
-          for (const width of [320, 390, 768, 860, 1_024, 1_300]) {
+          for (const width of [320, 390, 768, 1_000, 1_024, 1_300]) {
             await page.setViewportSize({ width, height: 800 })
             expect([colorScheme, width, await widest(page)]).toEqual([colorScheme, width, width])
           }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { explorerOf, explorerPage } from './explorer.js'
+import { explorerPage } from './explorer.js'
 import { CHAIN } from './payout.fixture.js'
 
-const explorerAt = (url: string) => explorerOf({ blockExplorers: { default: { name: 'Explorer', url } } })
+const pageAt = (explorer: string | undefined) => explorerPage({ ...CHAIN, explorer }, 'tx', '0xab')
 
 test.each([
-  ['https://basescan.org', 'https://basescan.org'],
-  ['https://basescan.org/', 'https://basescan.org'],
-  ['https://hashscan.io/mainnet/', 'https://hashscan.io/mainnet'],
-])('the explorer of a chain with %s is %s', (url, explorer) => {
-  expect(explorerAt(url)).toBe(explorer)
+  ['https://basescan.org', 'https://basescan.org/tx/0xab'],
+  ['https://basescan.org/', 'https://basescan.org/tx/0xab'],
+  ['https://hashscan.io/mainnet/', 'https://hashscan.io/mainnet/tx/0xab'],
+])('the explorer %s has the page %s', (explorer, page) => {
+  expect(pageAt(explorer)).toBe(page)
 })
 
 test.each([
@@ -18,17 +18,7 @@ test.each([
   'javascript:alert(1)',
   'explorer',
   '',
-])('a chain with %j has no explorer: its pages cannot be derived', (url) => {
-  expect(explorerAt(url)).toBeUndefined()
-  expect(explorerPage({ ...CHAIN, explorer: url }, 'tx', '0x1')).toBeUndefined()
-})
-
-test('a chain without explorers has none', () => {
-  expect(explorerOf({})).toBeUndefined()
-  expect(explorerPage({ ...CHAIN, explorer: undefined }, 'tx', '0x1')).toBeUndefined()
-})
-
-test('a page of the explorer keeps its path', () => {
-  const chain = { ...CHAIN, explorer: 'https://hashscan.io/mainnet/' }
-  expect(explorerPage(chain, 'tx', '0xab')).toBe('https://hashscan.io/mainnet/tx/0xab')
+  undefined,
+])('an explorer at %j has no pages that can be derived', (explorer) => {
+  expect(pageAt(explorer)).toBeUndefined()
 })

@@ -37,7 +37,7 @@ th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; bo
 thead th { font-weight: 600; border-bottom: 2px solid var(--line); vertical-align: bottom; }
 tbody th { font-weight: 400; }
 td small, th small, td .sub { display: block; }
-.note small { display: inline; }
+.unit small { white-space: nowrap; }
 #totals { width: auto; margin-top: 1.2rem; }
 #totals td, #totals th { padding-right: 2.5rem; }
 #totals tbody th { font-weight: 600; }
@@ -86,7 +86,7 @@ th[aria-sort="descending"] button::after { content: " ↓"; }
 `
 
 const WIDE = `
-@media screen and (min-width: 52.01rem) {
+@media screen and (min-width: 62.01rem) {
   td.amount, th.amount { padding-right: 1.6rem; }
   #lines .amount { width: 12.5rem; }
   #lines .for { width: 26%; }
@@ -96,11 +96,12 @@ const WIDE = `
   #problems .for { width: 18rem; }
   #problems .amount { width: 13rem; }
 }
-@media screen and (max-width: 72rem) {
+@media screen and (min-width: 62.01rem) and (max-width: 76rem) {
   #lines, #problems table { font-size: .84rem; }
-  #lines th, #lines td { padding-right: .6rem; }
-  #lines td.time { white-space: normal; }
-  #lines .amount { width: 8rem; }
+  #lines th:not(.amount), #lines td:not(.amount) { padding-right: .6rem; }
+  #lines .amount { padding-right: 1.1rem; }
+  #lines .for { width: 18%; }
+  #lines .amount { width: 10rem; }
   #problems .to { width: 10rem; }
   #problems .for, #problems .amount { width: 9.5rem; }
 }
@@ -108,7 +109,7 @@ const WIDE = `
 
 // Cards instead of rows: a recipient and an amount, and the rest below.
 const PHONE = `
-@media screen and (max-width: 52rem) {
+@media screen and (max-width: 62rem) {
   body { padding: 0 .9rem 1.5rem; }
   h1 { font-size: 1.25rem; margin-top: 1rem; }
   dl > div { grid-template-columns: 6.2rem minmax(0, 1fr); }
