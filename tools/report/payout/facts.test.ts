@@ -59,7 +59,7 @@ test('a transaction of several lines is counted once', () => {
 
 test('payments lie between the first and the last block that paid a line', () => {
   const { between } = factsFor(
-    landed(2, { time: '2026-11-29T14:02:00Z', status: 'reverted' }),
+    landed(2, { time: '2026-11-29T15:02:00Z', status: 'reverted' }),
     landed(3, { time: '2026-11-29T14:03:00Z' }),
     landed(4, { time: '2026-11-29T14:05:00+01:00' }),
   )
