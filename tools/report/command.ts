@@ -73,7 +73,7 @@ async function modelOf(input: string): Promise<Model> {
   }
 }
 
-export function nameOf(path: string): string {
+function nameOf(path: string): string {
   return basename(path)
 }
 
