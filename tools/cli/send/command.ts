@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type Address, erc20Abi, type LocalAccount } from 'viem'
 import { readContract } from 'viem/actions'
@@ -15,6 +16,9 @@ import { checkRows } from './file/check.js'
 import { readRows } from './file/read.js'
 import type { Money, Row } from './file/rows.js'
 import { parseSend, type SendOptions } from './options.js'
+import { lockRun } from './pack/lock.js'
+import { checkTokens, openPacking, type Packing, prepareContract, type WithContract } from './pack/packing.js'
+import { type PackRun, payRows } from './pack/run.js'
 import {
   checkNotRenamed,
   checkSame,
@@ -26,7 +30,7 @@ import {
   writeJournal,
 } from './pay/journal.js'
 import { countStatuses, type RowResult, writeResults } from './pay/results.js'
-import { type SendRun, sendRows } from './pay/run.js'
+import type { SendRun } from './pay/run.js'
 import { createNotices } from './screen/notices.js'
 import { previewOf, renderPreview, shortOf } from './screen/preview.js'
 
@@ -47,6 +51,8 @@ type Errand = {
   readonly files: JournalFiles
   readonly journal: Journal
   readonly before: Journal | undefined
+  /** The contract that pays several rows in one transaction. */
+  readonly contract: WithContract | undefined
 }
 
 async function run(options: SendOptions, environment: Environment): Promise<number> {
@@ -66,7 +72,14 @@ async function run(options: SendOptions, environment: Environment): Promise<numb
   const before = await readJournal(files)
   if (before) checkSame(before, journal)
   else if (!options.again) await checkNotRenamed(options.file, journal)
-  const errand = { options, connection, account, money, rows, files, journal, before }
+  const contract = await prepareContract(
+    connection.client,
+    connection.chain.name,
+    account.address,
+    options,
+  )
+  if (contract && before === undefined) await checkTokens(contract, rows)
+  const errand = { options, connection, account, money, rows, files, journal, before, contract }
   return options.dryRun ? preview(errand) : sendAll(errand)
 }
 
@@ -125,7 +138,21 @@ async function sendAll(errand: Errand): Promise<number> {
     const rest = before ? ' (lines that were sent before are not sent again)' : ''
     if (!(await confirm(`Send ${count(rows.length, 'line')}${rest}?`, '--yes'))) return EXIT.refused
   }
+  const packs = errand.contract !== undefined || existsSync(files.packs)
+  const lock = await lockRun(files.lock, packs ? 'alone' : 'shared')
+  try {
+    return await sendLocked(errand)
+  } finally {
+    lock.release()
+  }
+}
+
+async function sendLocked(errand: Errand): Promise<number> {
+  const { connection, account, files, journal, before } = errand
+  if (errand.contract && before === undefined && existsSync(files.journal))
+    throw new Refusal('Another process has begun to pay this file meanwhile: run the command again.')
   if (before === undefined) await writeJournal(files, journal)
+  const packing = await openPacking(files, before ?? journal, errand.contract)
   const sender = createSender({
     client: connection.client,
     account,
@@ -136,7 +163,7 @@ async function sendAll(errand: Errand): Promise<number> {
   }) as unknown as Sender
   const interrupt = onInterrupt(sender)
   try {
-    const results = await follow(sender, errand, interrupt.stopped)
+    const results = await follow(sender, errand, packing, interrupt)
     await writeResults(files.results, results)
     await report(errand, results)
     if (interrupt.stopped()) return EXIT.interrupted
@@ -153,11 +180,12 @@ const FOR_EVER_MS = 100 * 365 * 24 * 3_600_000
 
 async function follow(
   sender: Sender,
-  { options, rows, before }: Errand,
-  stopped: () => boolean,
+  { options, connection, rows, before }: Errand,
+  packing: Packing | undefined,
+  interrupt: Interrupt,
 ): Promise<readonly RowResult[]> {
   const progress = createProgress(process.stderr)
-  let sent: SendRun | undefined
+  let sent: PackRun | undefined
   const notices = createNotices(sender, {
     progress,
     clock: systemClock,
@@ -166,7 +194,13 @@ async function follow(
   try {
     await opened(sender, progress)
     const fresh = before === undefined
-    sent = sendRows(sender, rows, { retryReverted: options.retryReverted, fresh, stopped })
+    sent = payRows(sender, connection.client, rows, packing, {
+      retryReverted: options.retryReverted,
+      fresh,
+      stopped: interrupt.stopped,
+      say: progress.say,
+    })
+    interrupt.before(sent.release)
     progress.start(rows.length, shownOf(sent, rows.length))
     return await sent.results
   } finally {
@@ -210,22 +244,36 @@ function shownOf({ counts }: SendRun, total: number) {
 const duration = (seconds: number): string =>
   seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
 
+type Interrupt = {
+  readonly stopped: () => boolean
+  /** Runs before the sender is closed. */
+  before(work: () => Promise<void>): void
+  readonly off: () => void
+}
+
 /**
  * The first interrupt stops the run and follows the signed transactions for a while. The second one exits at
  * once; the journal has everything.
  */
-function onInterrupt(sender: Sender): { readonly stopped: () => boolean; readonly off: () => void } {
+function onInterrupt(sender: Sender): Interrupt {
   let stopped = false
+  let first = async () => {}
   const stop = () => {
     if (stopped) process.exit(EXIT.interrupted)
     stopped = true
     process.stderr.write(
       '\nStopping: signed transactions are followed for a while. Run the command again to resume.\n',
     )
-    void sender.close()
+    void first().finally(() => sender.close())
   }
   process.on('SIGINT', stop)
-  return { stopped: () => stopped, off: () => void process.off('SIGINT', stop) }
+  return {
+    stopped: () => stopped,
+    before(work) {
+      first = work
+    },
+    off: () => void process.off('SIGINT', stop),
+  }
 }
 
 const SHOWN_MAX = 10

@@ -11,6 +11,9 @@ export type SendOptions = {
   readonly key: KeySource
   readonly token: Address | undefined
   readonly unit: string | undefined
+  /** Rows in one transaction; undefined for one each. */
+  readonly pack: number | undefined
+  readonly disperse: Address | undefined
   readonly dryRun: boolean
   readonly yes: boolean
   readonly again: boolean
@@ -22,6 +25,8 @@ type Raw = RpcFlags &
   KeyFlags & {
     readonly token?: string
     readonly unit?: string
+    readonly pack?: string
+    readonly disperse?: string
     readonly dryRun: boolean
     readonly yes: boolean
     readonly again: boolean
@@ -56,6 +61,7 @@ export function parseSend(
       key: keySource(raw),
       token,
       unit,
+      ...packFlags(raw),
       dryRun,
       yes,
       again,
@@ -65,11 +71,23 @@ export function parseSend(
   })
 }
 
+function packFlags({ pack, disperse }: Raw): Pick<SendOptions, 'pack' | 'disperse'> {
+  if (pack !== undefined && !/^[1-9]\d{0,5}$/.test(pack))
+    throw badOption(`--pack expects the number of lines in one transaction, for example 100; "${pack}" is none.`)
+  if (disperse !== undefined && !isAddress(disperse))
+    throw badOption('--disperse expects an address, its checksum included.')
+  if (disperse !== undefined && (pack === undefined || pack === '1'))
+    throw badOption('--disperse ADDRESS names the contract of --pack N: give both.')
+  return { pack: pack === undefined ? undefined : Number(pack), disperse }
+}
+
 function createCommand(): Command {
   const command = new Command('txlane send').description(ABOUT).argument('<file>', 'CSV or JSON Lines')
   keyFlags(rpcFlag(command))
     .option('--token <address>', 'pay in this token (ERC-20)')
     .option('--unit <name>', 'the unit of amounts without a unit: ether, gwei, wei, tokens, base')
+    .option('--pack <lines>', 'pay this many lines in one transaction, through a disperse contract')
+    .option('--disperse <address>', 'the disperse contract of --pack (default: the published one)')
     .option('--dry-run', 'check everything, show totals and fees, and send nothing', false)
     .option('--yes', 'skip the confirmation', false)
     .option('--again', 'send although most of the lines were sent from another file', false)

@@ -18,6 +18,8 @@ export type Journal = {
   readonly token: Address | undefined
   readonly begunAt: string
   readonly rows: readonly JournalRow[]
+  /** Rows may share transactions: the file of the packs belongs to the journal. */
+  readonly packed?: true
 }
 
 type JournalRow = {
@@ -27,12 +29,25 @@ type JournalRow = {
   readonly content: Hex
 }
 
-export type JournalFiles = { readonly journal: string; readonly database: string; readonly results: string }
+export type JournalFiles = {
+  readonly journal: string
+  readonly database: string
+  readonly results: string
+  /** The packs: which rows share a transaction. */
+  readonly packs: string
+  readonly lock: string
+}
 
 const ENDING = '.txlane.json'
 
 export function filesOf(path: string): JournalFiles {
-  return { journal: `${path}${ENDING}`, database: `${path}.txlane.db`, results: `${path}.results.csv` }
+  return {
+    journal: `${path}${ENDING}`,
+    database: `${path}.txlane.db`,
+    results: `${path}.results.csv`,
+    packs: `${path}.txlane.packs.jsonl`,
+    lock: `${path}.txlane.lock`,
+  }
 }
 
 export function journalOf(
@@ -73,10 +88,15 @@ export async function writeJournal({ journal: path }: JournalFiles, journal: Jou
 /** Reads the journal of an earlier run. @throws Refusal if one of the two files is missing or invalid */
 export async function readJournal(files: JournalFiles): Promise<Journal | undefined> {
   const [hasJournal, hasDatabase] = [existsSync(files.journal), existsSync(files.database)]
-  if (!hasJournal && !hasDatabase) return undefined
-  if (!hasJournal) throw new Refusal(`${files.database} exists but ${files.journal} is missing: restore it.`)
+  const rest = [files.database, files.packs].find((path) => existsSync(path))
+  if (!hasJournal && rest === undefined) return undefined
+  if (!hasJournal) throw new Refusal(`${rest} exists but ${files.journal} is missing: restore it.`)
   const journal = parseJournal(await readFile(files.journal, 'utf8'))
   if (journal === undefined) throw new Refusal(`${files.journal} is not a journal of txlane.`)
+  if (journal.packed && !existsSync(files.packs))
+    throw new Refusal(
+      `${files.packs} is missing: it says which lines were paid in which transaction. Restore it.`,
+    )
   if (hasDatabase) return journal
   throw new Refusal(
     `${files.journal} says that this file was sent on ${journal.begunAt}, but ${files.database}, which records the payments, is missing. Restore it. If you know that no line was paid, remove ${files.journal}.`,

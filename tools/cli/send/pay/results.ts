@@ -17,6 +17,10 @@ export type RowResult = {
   readonly hash?: Hash | undefined
   readonly blockNumber?: bigint | undefined
   readonly gasUsed?: bigint | undefined
+  /** The fee in wei: of its transaction, or the line's share of it. */
+  readonly feeWei?: bigint | undefined
+  /** The number of lines in the transaction. */
+  readonly sharedBy?: number | undefined
   readonly error?: string | undefined
 }
 

@@ -1,3 +1,4 @@
+import type { TransactionReceipt } from 'viem'
 import { isTxlaneError } from '../../../../src/errors/base.js'
 import type { Landed, Sender, Tx, TxlaneError } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
@@ -56,21 +57,31 @@ export function sendRows(
   return { counts, results: run() }
 }
 
+/** The id of a transaction for a row, and whether it starts again under it. */
+export type Attempt = { readonly id: string; readonly again?: true }
+
+/** The last attempt to send a row alone, and the id of the next one. */
+export type LastAttempt = { readonly tx: Tx | undefined; readonly next: string }
+
 /**
  * The row's attempt to send or follow: the last one, restarted if it failed, or a new one if it reverted and
  * a retry was requested.
  */
-async function attemptAt(
-  sender: Sender,
-  row: Row,
-  retryReverted: boolean,
-): Promise<{ readonly id: string; readonly again?: true }> {
+async function attemptAt(sender: Sender, row: Row, retryReverted: boolean): Promise<Attempt> {
+  return attemptOf(await lastAttempt(sender, row), retryReverted)
+}
+
+export async function lastAttempt(sender: Pick<Sender, 'get'>, row: Row): Promise<LastAttempt> {
   const idOf = (attempt: number) => (attempt === 1 ? row.id : `${row.id}~${attempt}`)
   let attempt = 1
   let last: Tx | undefined
   for (let tx = await sender.get(idOf(1)); tx !== undefined; tx = await sender.get(idOf(++attempt))) last = tx
-  if (last === undefined || (retryReverted && (await isReverted(last)))) return { id: idOf(attempt) }
-  return last.stage === 'failed' ? { id: last.id, again: true } : { id: last.id }
+  return { tx: last, next: idOf(attempt) }
+}
+
+export async function attemptOf({ tx, next }: LastAttempt, retryReverted: boolean): Promise<Attempt> {
+  if (tx === undefined || (retryReverted && (await isReverted(tx)))) return { id: next }
+  return tx.stage === 'failed' ? { id: tx.id, again: true } : { id: tx.id }
 }
 
 async function isReverted(tx: Tx): Promise<boolean> {
@@ -78,7 +89,7 @@ async function isReverted(tx: Tx): Promise<boolean> {
   return executed && (await tx.wait('sealed')).status === 'reverted'
 }
 
-function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
+export function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
   const { receipt } = landed ?? {}
   return {
     row,
@@ -87,10 +98,17 @@ function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
     hash: landed?.hash ?? tx.hash,
     blockNumber: receipt?.blockNumber,
     gasUsed: receipt?.gasUsed,
+    feeWei: receipt ? feeOf(receipt) : undefined,
   }
 }
 
-function endedResult(row: Row, reported: TxlaneError): RowResult {
+/** Includes the fee of a rollup for its data, where its receipts have one. */
+function feeOf(receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>): bigint {
+  const { l1Fee } = receipt as { readonly l1Fee?: bigint | null }
+  return receipt.gasUsed * receipt.effectiveGasPrice + (l1Fee ?? 0n)
+}
+
+export function endedResult(row: Row, reported: TxlaneError): RowResult {
   // If an earlier run ended the transaction, the cause has the actual end.
   const error = reported.code === 'ENDED' && isTxlaneError(reported.cause) ? reported.cause : reported
   const { nonce, hash } = error.tx ?? {}
