@@ -92,8 +92,11 @@ const standard = (symbol: string, move = 'move(from, to, amount);') => `
 
 const TOKENS_BY_NAME = {
   Coin: standard('COIN'),
-  /** Returns false in place of a revert. */
-  FalseCoin: standard('FALSE').replace('pay(from, to, amount);\n    return true', 'return false'),
+  /** Returns false, and pays nothing. */
+  FalseCoin: standard('FALSE').replace(
+    'pay(from, to, amount);\n    return true',
+    'return from == to && amount == 0',
+  ),
   /** Takes one percent of each transfer. */
   FeeCoin: standard('FEE', 'move(from, to, amount - amount / 100); move(from, address(this), amount / 100);'),
   /** Returns nothing, and only accepts a change of an approval from or to zero. */
