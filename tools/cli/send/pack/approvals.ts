@@ -43,7 +43,11 @@ export function createApprovals(
       args: [sender.address, spender],
     })
 
-  async function approve({ token, spender }: OpenApproval, amount: bigint, timeoutMs?: number): Promise<void> {
+  async function approve(
+    { token, spender }: OpenApproval,
+    amount: bigint,
+    timeoutMs?: number,
+  ): Promise<void> {
     const { approval } = await pinFile.approval(token, spender, amount)
     open.set(keyOf({ token, spender }), { token, spender })
     const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [spender, amount] })

@@ -1,8 +1,8 @@
 import { type Client, erc20Abi } from 'viem'
 import { readContract } from 'viem/actions'
-import { showAmount } from '../file/amounts.js'
-import type { Money, Row } from '../file/rows.js'
 import { Refusal } from '../../shared/program.js'
+import { exactAmount } from '../file/amountText.js'
+import type { Money, Row } from '../file/rows.js'
 import type { Disperse } from './contract.js'
 import { sumOf } from './payment.js'
 import { type Payments, type Proof, provePayment, tryToDraw, UNUSED } from './probe/probe.js'
@@ -28,7 +28,10 @@ export async function checkContract({ client, account, disperse }: Checked): Pro
  * and nothing to pay.
  * @throws Refusal if a pack is not safe
  */
-export async function checkToken({ client, account, disperse }: Checked, rows: readonly Row[]): Promise<void> {
+export async function checkToken(
+  { client, account, disperse }: Checked,
+  rows: readonly Row[],
+): Promise<void> {
   const money = rows[0]?.money
   if (money?.kind !== 'token') return
   const { address, symbol } = money
@@ -54,7 +57,7 @@ export async function checkToken({ client, account, disperse }: Checked, rows: r
   if (draw.kind === 'none') return
   throw new Refusal(
     draw.kind === 'drawn'
-      ? `--disperse ${disperse.address} is not safe: in a simulation, a stranger took ${showAmount(draw.amount, money)} of an approval for it. Nothing was approved.`
+      ? `--disperse ${disperse.address} is not safe: in a simulation, a stranger took ${exactAmount(draw.amount, money)} of an approval for it. Nothing was approved.`
       : `--disperse ${disperse.address}: the node cannot simulate whether strangers can draw on an approval (${draw.why}). Use another node, or leave --pack out.`,
   )
 }

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
-import type { Address, Client } from 'viem'
+import type { Address } from 'viem'
+import type { Connection } from '../../shared/connect.js'
+import { moneyKey } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 import { type Journal, type JournalFiles, writeJournal } from '../pay/journal.js'
 import { checkContract, checkToken } from './check.js'
 import { type Disperse, findDisperse } from './contract.js'
-import { isPayment, moneyKey } from './payment.js'
+import { isPayment } from './payment.js'
 import { openPins, type PinFile } from './pins.js'
 
 /** What a run with packs needs. */
@@ -30,13 +32,12 @@ type Asked = { readonly pack: number | undefined; readonly disperse: Address | u
  * @throws Refusal if there is none, or it does not pay exactly
  */
 export async function prepareContract(
-  client: Client,
-  chainName: string,
+  { client, chain }: Pick<Connection, 'client' | 'chain'>,
   account: Address,
   asked: Asked,
 ): Promise<WithContract | undefined> {
-  if (asked.pack === undefined || asked.pack === 1) return undefined
-  const disperse = await findDisperse(client, chainName, asked.disperse)
+  if (asked.pack === undefined) return undefined
+  const disperse = await findDisperse(client, chain.name, asked.disperse)
   const checked = { client, account, disperse }
   await checkContract(checked)
   const tokens = new Map<string, Promise<void>>()

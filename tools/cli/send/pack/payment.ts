@@ -5,10 +5,6 @@ import { DISPERSE } from './contract.js'
 /** The request of one transaction. */
 export type Request = Row['request']
 
-/** A key for rows that may share a transaction: those of one currency. */
-export const moneyKey = (money: Money): string =>
-  money.kind === 'native' ? 'native' : money.address.toLowerCase()
-
 /** A transfer of native currency or of its token. Any other row is a call. */
 export function isPayment({ money, request, to, amount }: Row): boolean {
   if (money.kind === 'native') return (request.data ?? '0x') === '0x'

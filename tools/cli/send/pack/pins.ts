@@ -99,7 +99,9 @@ function entryOf(path: string, line: string, index: number): Entry {
   const entry = parsed(line)
   const isRight = index === 0 ? 'version' in entry && entry.version === 1 : isPin(entry)
   if (isRight) return entry as Entry
-  throw new Refusal(`${path} is damaged in line ${index + 1}: restore it. It says which rows share a transaction.`)
+  throw new Refusal(
+    `${path} is damaged in line ${index + 1}: restore it. It says which rows share a transaction.`,
+  )
 }
 
 function parsed(line: string): object {
@@ -114,7 +116,8 @@ function parsed(line: string): object {
 function isPin(entry: object): boolean {
   const { pack, rows, disperse, approval, token, spender, released } = entry as Record<string, unknown>
   if (pack !== undefined) return Array.isArray(rows) && isAddress(String(disperse), { strict: false })
-  if (approval !== undefined) return [token, spender].every((each) => isAddress(String(each), { strict: false }))
+  if (approval !== undefined)
+    return [token, spender].every((each) => isAddress(String(each), { strict: false }))
   return [released, spender].every((each) => isAddress(String(each), { strict: false }))
 }
 

@@ -46,7 +46,7 @@ function createRun(
   const ending = new AbortController()
   const approvals = createApprovals(client, sender, pinFile)
   const results = new Map<string, RowResult>()
-  const counts = { queued: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
+  const counts = { queued: 0, signed: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const underWay = createUnderWay()
 
   function put(result: RowResult): void {
@@ -85,10 +85,11 @@ function createRun(
   }
 
   async function run(): Promise<readonly RowResult[]> {
-    const offs = [
-      sender.on('accepted', ({ tx }) => void (counts.accepted += underWay.rowsOf(tx.id))),
-      sender.on('preconfirmed', ({ tx }) => void (counts.preconfirmed += underWay.rowsOf(tx.id))),
-    ]
+    const offs = (['signed', 'accepted', 'preconfirmed'] as const).map((stage) =>
+      sender.on(stage, ({ tx }) => {
+        counts[stage] += underWay.rowsOf(tx.id)
+      }),
+    )
     try {
       for await (const result of sender.sendMany(items() as never, { until: 'sealed' })) {
         const sending = underWay.end(result.index)

@@ -1,5 +1,6 @@
 import type { Address, Client } from 'viem'
 import { count } from '../../shared/output.js'
+import { moneyKey } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 import type { RowResult } from '../pay/results.js'
 import type { Approvals } from './approvals.js'
@@ -7,7 +8,7 @@ import type { Claims, Followed } from './claims.js'
 import { type Fit, fitPack, type Judge } from './fit.js'
 import { createJudge, gasLimitOf, ROWS_MAX } from './judge.js'
 import type { Packing, WithContract } from './packing.js'
-import { moneyKey, packRequest, sumOf } from './payment.js'
+import { packRequest, sumOf } from './payment.js'
 import type { Sending, UnderWay } from './underWay.js'
 import { packableBy, unitsOf } from './units.js'
 
@@ -120,7 +121,9 @@ async function createPackMaker(
     if (failing.length === 0) return
     const lines = failing.slice(0, LINES_SHOWN_MAX).map(({ row, why }) => `  line ${row.line}: ${why}\n`)
     const more = failing.length > LINES_SHOWN_MAX ? `  … and ${failing.length - LINES_SHOWN_MAX} more\n` : ''
-    say(`${count(failing.length, 'line')} cannot be paid in a pack, and will be sent alone:\n${lines.join('')}${more}`.trimEnd())
+    say(
+      `${count(failing.length, 'line')} cannot be paid in a pack, and will be sent alone:\n${lines.join('')}${more}`.trimEnd(),
+    )
   }
 
   return {

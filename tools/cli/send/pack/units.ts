@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
+import { moneyKey } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
-import { isPackable, isPayment, moneyKey } from './payment.js'
+import { isPackable, isPayment } from './payment.js'
 
 /** Rows to send together, or one to send alone. */
 export type Unit = { readonly kind: 'pack' | 'alone'; readonly rows: readonly Row[] }

@@ -7,7 +7,7 @@ import { readRows } from '../file/read.js'
 import { checkNotRenamed, checkSame, filesOf, journalOf, readJournal, writeJournal } from './journal.js'
 
 const ACCOUNT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-const ABOUT = { chainId: 1, account: ACCOUNT, token: undefined } as const
+const ABOUT = { chainId: 1, account: ACCOUNT, plan: 'a' } as const
 const lines = (...amounts: readonly number[]) =>
   ['to,amount', ...amounts.map((amount) => `${ACCOUNT},${amount} wei`)].join('\n')
 const named = (...rows: readonly string[]) => ['id,to,amount', ...rows].join('\n')
@@ -18,9 +18,14 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
+const BEGUN = '2026-11-29T15:43:23.000Z'
+
+const rowsIn = (name: string, text: string) =>
+  checkRows(readRows(name, text).rows, { kind: 'native', symbol: 'ETH' }, undefined).rows
+
 function journal(name: string, text: string, about: Parameters<typeof journalOf>[2] = ABOUT) {
-  const { rows } = checkRows(readRows(name, text).rows, { kind: 'native', symbol: 'ETH' }, undefined)
-  return journalOf(join(folder, name), rows, about, new Date(0))
+  const payout = { columns: text.split('\n')[0]?.split(',') ?? [], rows: rowsIn(name, text) }
+  return journalOf(join(folder, name), payout, about, BEGUN)
 }
 
 async function sent(name: string, text: string, about?: Parameters<typeof journalOf>[2]) {
@@ -59,9 +64,9 @@ test('refuses an edited file, and names the differences', () => {
     new RegExp(
       [
         'has changed since:',
-        `  gone: line 3, 2 to ${ACCOUNT} .2.`,
-        `  new: line 3, 3 to ${ACCOUNT} .3.`,
-        `  changed: line 2 .1., was 1 to ${ACCOUNT}, is 9 to ${ACCOUNT}`,
+        `  gone: line 3, 2 wei to ${ACCOUNT} .2.`,
+        `  new: line 3, 3 wei to ${ACCOUNT} .3.`,
+        `  changed: line 2 .1., was 1 wei to ${ACCOUNT}, is 9 wei to ${ACCOUNT}`,
       ].join('\\n'),
     ),
   )
@@ -71,12 +76,12 @@ test('refuses an edited file, and names the differences', () => {
 test('refuses a renamed file, and a file whose lines were sent from another file', async () => {
   await sent('a.csv', lines(1, 2, 3))
   await rm(join(folder, 'a.csv'))
-  const renamed = () => checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3)))
+  const renamed = () => checkNotRenamed(join(folder, 'b.csv'), ABOUT, rowsIn('b.csv', lines(1, 2, 3)))
   await expect(renamed()).rejects.toThrow(/3 lines of b\.csv were sent as a\.csv .* rename it back to a\.csv/)
   await writeFile(join(folder, 'a.csv'), lines(1, 2, 3))
   await expect(renamed()).rejects.toThrow('To pay them once more, add --again.')
   // Other lines, another account or chain, or only a few equal lines make it another file.
-  await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 7, 8, 9)))
-  await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3), { ...ABOUT, chainId: 5 }))
-  expect(await readFile(filesOf(join(folder, 'a.csv')).journal, 'utf8')).toContain('"version": 1')
+  await checkNotRenamed(join(folder, 'b.csv'), ABOUT, rowsIn('b.csv', lines(1, 7, 8, 9)))
+  await checkNotRenamed(join(folder, 'b.csv'), { ...ABOUT, chainId: 5 }, rowsIn('b.csv', lines(1, 2, 3)))
+  expect(await readFile(filesOf(join(folder, 'a.csv')).journal, 'utf8')).toContain('"version": 2')
 })

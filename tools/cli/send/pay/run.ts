@@ -5,7 +5,14 @@ import type { Row } from '../file/rows.js'
 import type { RowResult, RowStatus } from './results.js'
 
 export type SendRun = {
-  readonly counts: { queued: number; accepted: number; preconfirmed: number; sealed: number; failed: number }
+  readonly counts: {
+    queued: number
+    signed: number
+    accepted: number
+    preconfirmed: number
+    sealed: number
+    failed: number
+  }
   /** Resolves when each line has ended, or when the sender was closed. In file order. */
   readonly results: Promise<readonly RowResult[]>
 }
@@ -21,7 +28,7 @@ export function sendRows(
   rows: readonly Row[],
   options: { readonly retryReverted: boolean; readonly fresh: boolean; readonly stopped: () => boolean },
 ): SendRun {
-  const counts = { queued: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
+  const counts = { queued: 0, signed: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const results: (RowResult | undefined)[] = rows.map(() => undefined)
 
   async function* items() {
@@ -34,7 +41,10 @@ export function sendRows(
   }
 
   async function run(): Promise<readonly RowResult[]> {
-    const off = sender.on('preconfirmed', () => void counts.preconfirmed++)
+    const offs = [
+      sender.on('signed', () => void counts.signed++),
+      sender.on('preconfirmed', () => void counts.preconfirmed++),
+    ]
     try {
       const sent = sender.sendMany(items() as never, {
         until: 'sealed',
@@ -49,7 +59,7 @@ export function sendRows(
         if (results[result.index]?.status !== 'paid') counts.failed++
       }
     } finally {
-      off()
+      for (const off of offs) off()
     }
     return rows.map((row, index) => results[index] ?? { row, status: 'open' })
   }
@@ -102,10 +112,10 @@ export function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowR
   }
 }
 
-/** Includes the fee of a rollup for its data, where its receipts have one. */
-function feeOf(receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>): bigint {
-  const { l1Fee } = receipt as { readonly l1Fee?: bigint | null }
-  return receipt.gasUsed * receipt.effectiveGasPrice + (l1Fee ?? 0n)
+/** With the fee of a rollup for its data. Undefined if the receipt lacks the price, as on some chains. */
+function feeOf(receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>): bigint | undefined {
+  const { gasUsed, effectiveGasPrice, l1Fee } = receipt as typeof receipt & { readonly l1Fee?: bigint | null }
+  return typeof effectiveGasPrice === 'bigint' ? gasUsed * effectiveGasPrice + (l1Fee ?? 0n) : undefined
 }
 
 export function endedResult(row: Row, reported: TxlaneError): RowResult {

@@ -8,8 +8,8 @@ import {
   type Hex,
   keccak256,
   parseAbi,
-  size,
   type StateOverride,
+  size,
   slice,
   stringToHex,
 } from 'viem'
@@ -49,7 +49,11 @@ export async function provePayment(
   const isNative = money.kind === 'native'
   const data = isNative
     ? encodeFunctionData({ abi: PROBE, functionName: 'payEther', args: [disperse, to, amounts] })
-    : encodeFunctionData({ abi: PROBE, functionName: 'payToken', args: [disperse, money.address, to, amounts] })
+    : encodeFunctionData({
+        abi: PROBE,
+        functionName: 'payToken',
+        args: [disperse, money.address, to, amounts],
+      })
   const override = [{ address: account, code: PROBE_CODE as Hex, ...(isNative && { balance: BALANCE }) }]
   const answer = await simulate(client, account, account, data, override)
   if (answer.kind !== 'data') return answer
