@@ -163,7 +163,10 @@ async function report(
 ): Promise<void> {
   const { options, connection, payout, files, purse, standings } = errand
   const { symbol } = connection.chain.nativeCurrency
-  const times = await blockTimes(connection.client, results)
+  const times = await blockTimes(
+    connection.client,
+    results.map(({ blockNumber }) => blockNumber),
+  )
   await writeResults(files.results, payout.columns, results, { symbol, times })
   const pages = options.report ? await writePages(options.file) : undefined
   const end: End = {

@@ -73,8 +73,7 @@ export async function connect(url: string): Promise<Connection> {
 // Unrelated local chains share these ids.
 const DEVELOPMENT = new Set([1_337, 31_337])
 
-const isLoopback = (url: string): boolean =>
-  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
+const isLoopback = (url: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 
 /** A chain for development may have any id. */
 async function isDevelopmentNode(client: Client<HttpTransport>): Promise<boolean> {

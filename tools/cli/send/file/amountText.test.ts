@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exactAmount, roundedAmount, totalsOf, totalsText } from './amountText.js'
+import { exactAmount, roundedDown, roundedUp, totalsOf, totalsText } from './amountText.js'
 import type { Money } from './rows.js'
 
 const ETHER: Money = { kind: 'native', symbol: 'ETH' }
@@ -24,9 +24,9 @@ test.each<[bigint, string]>([
   [123_456n, '123,500 wei'],
   [4_200_000_000_001n, '4,201 gwei'],
   [21_000n * 1_234_567_891n, '0.00002593 ETH'],
-  [123_450_000_000_000_000_001n, '123.5 ETH'],
+  [123_450_000_000_000_000_001n, '123.4501 ETH'],
 ])('a fee of %s wei is shown rounded up, and never as 0: %s', (amount, text) => {
-  expect(roundedAmount(amount, ETHER)).toBe(text)
+  expect(roundedUp(amount, ETHER)).toBe(text)
 })
 
 test('adds up each currency by itself, even two tokens of one name', () => {
@@ -44,4 +44,10 @@ test('adds up each currency by itself, even two tokens of one name', () => {
   ])
   expect(totalsText(totals)).toBe('2.5 USDC, 1 ETH and 3 USDC')
   expect(totalsText(totals.slice(0, 1))).toBe('2.5 USDC')
+})
+
+test('what is left is rounded down', () => {
+  expect(roundedDown(9_981_698_765_432_100_000_000n, ETHER)).toBe('9,981.6987 ETH')
+  expect(roundedDown(12_349n, ETHER)).toBe('12,340 wei')
+  expect(roundedDown(0n, ETHER)).toBe('0 ETH')
 })

@@ -11,14 +11,24 @@ export function exactAmount(amount: bigint, money: Money): string {
   return `${grouped(formatUnits(amount, decimals))} ${unit}`
 }
 
-/** Four significant digits, rounded up: for fees, which are estimates. Never 0 for an amount that is not 0. */
-export function roundedAmount(amount: bigint, money: Money): string {
-  const digits = amount.toString().length
-  const step = 10n ** BigInt(Math.max(0, digits - SIGNIFICANT))
+/** Rounded up to four significant digits or four decimals: for fees. Never 0 for an amount that is not 0. */
+export function roundedUp(amount: bigint, money: Money): string {
+  const step = stepOf(amount, money)
   return exactAmount(((amount + step - 1n) / step) * step, money)
 }
 
-const SIGNIFICANT = 4
+/** Rounded down likewise: for what is left. */
+export function roundedDown(amount: bigint, money: Money): string {
+  const step = stepOf(amount, money)
+  return exactAmount((amount / step) * step, money)
+}
+
+const DIGITS = 4
+
+function stepOf(amount: bigint, money: Money): bigint {
+  const places = Math.min(amount.toString().length, decimalsOf(money)) - DIGITS
+  return 10n ** BigInt(Math.max(0, places))
+}
 
 // Below these amounts, ether would begin with more than four zeros, and gwei with any.
 const GWEI_BELOW = 10n ** 13n
@@ -61,6 +71,8 @@ export function moneyKey(money: Money): string {
 
 /** `20.1 ETH and 300 USDC`. */
 export function totalsText(totals: readonly Total[]): string {
-  const [last = 'nothing', ...others] = totals.map(({ amount, money }) => exactAmount(amount, money)).reverse()
+  const [last = 'nothing', ...others] = totals
+    .map(({ amount, money }) => exactAmount(amount, money))
+    .reverse()
   return others.length === 0 ? last : `${others.reverse().join(', ')} and ${last}`
 }

@@ -112,7 +112,7 @@ function tokensOf(rows: readonly Row[]): JournalV2['tokens'] {
 function journalRow(row: Row): JournalRow {
   const { to, name, amount, money, cells } = row
   return {
-    ...lineText(row),
+    ...lineText(row, contentOf(row.request)),
     to,
     ...(name === undefined ? {} : { name }),
     amount: `${amount}`,
@@ -122,12 +122,12 @@ function journalRow(row: Row): JournalRow {
 }
 
 /** The text of a line for comparisons with another version of its file. */
-export function lineText({ line, id, to, name, amount, money, request }: Row): LineText {
+export function lineText({ line, id, to, name, amount, money }: Row, content: Hex): LineText {
   const shown = `${exactAmount(amount, money)} to ${name === undefined ? to : `${name} (${to})`}`
-  return { line, id, shown, content: contentOf(request) }
+  return { line, id, shown, content }
 }
 
-export function contentOf({ to, value, data }: Row['request']): Hex {
+function contentOf({ to, value, data }: Row['request']): Hex {
   return keccak256(stringToHex(`${to} ${value} ${data ?? '0x'}`.toLowerCase()))
 }
 

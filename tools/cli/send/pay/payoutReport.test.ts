@@ -145,5 +145,7 @@ test('refuses a payout without journal or results, and files of an earlier versi
   await writeFile(results, 'line,id,to,amount,status,nonce,hash,block,gas_used,error\n')
   await expect(readPayoutReport(path)).rejects.toThrow('Run txlane send once more')
   await writeFile(journal, (await readFile(journal, 'utf8')).replace('"version": 2', '"version": 1'))
-  await expect(readPayoutReport(path)).rejects.toThrow(/An earlier version of txlane wrote .*pay\.csv\.txlane\.json/)
+  await expect(readPayoutReport(path)).rejects.toThrow(
+    /An earlier version of txlane wrote .*pay\.csv\.txlane\.json/,
+  )
 })

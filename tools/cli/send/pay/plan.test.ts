@@ -36,8 +36,18 @@ test.each<[string, readonly Row[], Partial<typeof PURSE> | undefined, number | u
   ['amount', [row(2, 6n), row(3, 10n ** 18n)], undefined, undefined],
   ['recipient', [row(2, 5n, { to: ACCOUNT }), row(3, 10n ** 18n)], undefined, undefined],
   ['token', [row(2, 5n, { money: token('USDC') }), row(3, 10n ** 18n)], undefined, undefined],
-  ['call', [row(2, 5n, { request: { to: ANNA, value: 5n, data: '0x01' } }), row(3, 10n ** 18n)], undefined, undefined],
-  ['gas limit', [row(2, 5n, { request: { to: ANNA, value: 5n, gas: 9n } }), row(3, 10n ** 18n)], undefined, undefined],
+  [
+    'call',
+    [row(2, 5n, { request: { to: ANNA, value: 5n, data: '0x01' } }), row(3, 10n ** 18n)],
+    undefined,
+    undefined,
+  ],
+  [
+    'gas limit',
+    [row(2, 5n, { request: { to: ANNA, value: 5n, gas: 9n } }), row(3, 10n ** 18n)],
+    undefined,
+    undefined,
+  ],
   ['order', [row(2, 10n ** 18n), row(3, 5n)], undefined, undefined],
   ['line that is missing', [row(2, 5n)], undefined, undefined],
   ['chain', ROWS, { chainId: 5 as never }, undefined],
@@ -50,7 +60,10 @@ test.each<[string, readonly Row[], Partial<typeof PURSE> | undefined, number | u
 })
 
 test('ids, notes, capitals of an address and the name of a token are no part of the plan', () => {
-  const other = [row(2, 5n, { id: 'x', cells: ['note'], to: ANNA.toLowerCase() as typeof ANNA }), ROWS[1] as Row]
+  const other = [
+    row(2, 5n, { id: 'x', cells: ['note'], to: ANNA.toLowerCase() as typeof ANNA }),
+    ROWS[1] as Row,
+  ]
   expect(planHash({ ...PURSE, account: ACCOUNT.toLowerCase() as typeof ACCOUNT }, other)).toBe(
     planHash(PURSE, ROWS),
   )
@@ -75,7 +88,10 @@ test('a plan is found again by its hash and its time, and only its owner can rea
     version: 1,
     file: 'pay.csv',
     chainId: 1,
-    rows: [{ line: 2, shown: `5 wei to ${ANNA}` }, { line: 3, shown: `1 ETH to ${ANNA}` }],
+    rows: [
+      { line: 2, shown: `5 wei to ${ANNA}` },
+      { line: 3, shown: `1 ETH to ${ANNA}` },
+    ],
   })
 })
 

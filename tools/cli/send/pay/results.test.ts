@@ -51,9 +51,7 @@ test('writes all columns of the file first, as the file has them, and what becam
     sharedBy: 4,
   }
   const { lines } = await written([result], columns, new Map([[9n, '2026-11-29T15:43:23.000Z']]))
-  expect(lines[0]).toBe(
-    `ID,Wallet,Amount,amount,Line ,${ADDED.replace('line,id', 'txlane_line,txlane_id')}`,
-  )
+  expect(lines[0]).toBe(`ID,Wallet,Amount,amount,Line ,${ADDED.replace('line,id', 'txlane_line,txlane_id')}`)
   expect(lines[1]).toBe(
     `7,0xAA,5,,"""x""",2,7,0xaa,5,USDC,${USDC.address},paid,3,${HASH},9,2026-11-29T15:43:23.000Z,21000,0.000042,ETH,4,`,
   )

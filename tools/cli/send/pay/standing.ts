@@ -12,6 +12,8 @@ export type Standing = 'paid' | 'reverted' | 'signed' | 'cancelled' | 'failed' |
 export type Standings = Readonly<Record<Standing, readonly Row[]>> & {
   /** The blocks of the first and the last paid line. */
   readonly blocks: readonly [first: number, last: number] | undefined
+  /** Their times, in ISO 8601. */
+  readonly between?: readonly [first: string, last: string] | undefined
 }
 
 export type Stored = Pick<StoredTransaction, 'stage' | 'status' | 'block'>

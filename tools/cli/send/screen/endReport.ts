@@ -1,8 +1,9 @@
 import { count, json, pairs, wrapped } from '../../shared/output.js'
-import { roundedAmount, totalsOf, totalsText } from '../file/amountText.js'
+import { roundedUp, totalsOf, totalsText } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 import { countStatuses, type RowResult } from '../pay/results.js'
 import { duration } from './runProgress.js'
+import { betweenText } from './standingText.js'
 
 /** The end of a run, for display. */
 export type End = {
@@ -48,7 +49,8 @@ function summary({ results, paidBefore, times, interrupted }: End): readonly str
   const now = paid.filter(({ row }) => !paidBefore.has(row))
   const of = `of ${count(results.length, 'line')}`
   const stopped = interrupted ? ['Interrupted.'] : []
-  if (before.length === 0) return [...stopped, `Paid ${number(now.length)} ${of}${moneyText(now)}.`]
+  if (before.length === 0)
+    return [...stopped, `Paid ${now.length === 0 ? 'none' : number(now.length)} ${of}${moneyText(now)}.`]
   const earlier = `${before.length === results.length ? 'all ' : ''}${count(before.length, 'line')}${before.length === 1 ? ' was' : ' were'} paid before${moneyText(before)}${whenText(before, times)}`
   if (now.length === 0) return [...stopped, `Nothing was paid in this run: ${earlier}.`]
   return [
@@ -62,17 +64,10 @@ const moneyText = (paid: readonly RowResult[]): string =>
   paid.length === 0 ? '' : `, ${totalsText(totalsOf(paid.map(({ row }) => row)))}`
 
 function whenText(paid: readonly RowResult[], times: ReadonlyMap<bigint, string>): string {
-  const known = paid.flatMap(({ blockNumber }) => (blockNumber === undefined ? [] : (times.get(blockNumber) ?? [])))
-  const [first, last] = [known.reduce(earlier, '~'), known.reduce(later, '')]
-  if (last === '') return ''
-  return first === last ? `, at ${clockText(first)}` : `, from ${clockText(first)} to ${clockText(last)}`
+  const known = paid.flatMap(({ blockNumber = -1n }) => times.get(blockNumber) ?? []).sort()
+  const [first, last] = [known[0], known.at(-1)]
+  return first === undefined || last === undefined ? '' : `, ${betweenText([first, last])}`
 }
-
-const earlier = (a: string, b: string): string => (a < b ? a : b)
-const later = (a: string, b: string): string => (a > b ? a : b)
-
-/** `2026-11-29 14:02:11 UTC` */
-const clockText = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`
 
 /** After an interrupt: the lines whose end is not known, and those that were not begun. */
 function openText(results: readonly RowResult[]): string {
@@ -119,7 +114,7 @@ function costs(end: End): readonly (readonly [string, string])[] {
   return [
     [
       'fees',
-      `${unknown > 0 ? 'at least ' : ''}${roundedAmount(fees, end.native)} in ${count(transactions, 'transaction')}`,
+      `${unknown > 0 ? 'at least ' : ''}${roundedUp(fees, end.native)} in ${count(transactions, 'transaction')}`,
     ],
     ['blocks', first === last ? `${first}` : `${first} to ${last}`],
     ['time', duration(end.seconds)],
@@ -136,10 +131,7 @@ function costsOf({ results, paidBefore }: End) {
     blocks:
       blocks.length === 0
         ? undefined
-        : ([
-            blocks.reduce((a, b) => (a < b ? a : b)),
-            blocks.reduce((a, b) => (a > b ? a : b)),
-          ] as const),
+        : ([blocks.reduce((a, b) => (a < b ? a : b)), blocks.reduce((a, b) => (a > b ? a : b))] as const),
   }
 }
 

@@ -17,11 +17,10 @@ export function onInterrupt(sender: Pick<Sender, 'close'>, progress: Progress): 
   let stopped = false
   let first = async () => {}
   const stop = () => {
-    if (stopped) {
-      progress.stop()
-      process.exit(EXIT.interrupted)
-    }
+    if (stopped) process.exit(EXIT.interrupted)
     stopped = true
+    // The lines that are left would count as failed.
+    progress.stop()
     progress.say(
       'Stopping: no further line is begun, and signed lines are followed for a while. Press Ctrl-C again to exit at once.',
     )

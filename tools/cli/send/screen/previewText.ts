@@ -1,6 +1,6 @@
 import type { Connection } from '../../shared/connect.js'
 import { count, pairs, widthOf, wrapped } from '../../shared/output.js'
-import { exactAmount, roundedAmount, type Total } from '../file/amountText.js'
+import { exactAmount, roundedDown, roundedUp, type Total } from '../file/amountText.js'
 import type { Doubt, Money, Payout, Row } from '../file/rows.js'
 import type { Standings } from '../pay/standing.js'
 import type { FailedEstimate } from './estimates.js'
@@ -23,43 +23,55 @@ export function renderPreview(shown: Shown, stream?: Parameters<typeof widthOf>[
   const width = widthOf(stream)
   const sentences = [
     ...(standings === undefined ? [] : [standingsText(payout.rows.length, standings)]),
-    ...missingText(preview),
+    ...(preview.rows.length === 0 ? [] : missingText(preview)),
     ...payout.doubts.map(doubtText),
     ...failedText(preview),
   ]
   return `${pairs(table(shown), width)}${sentences.map((text) => `${wrapped(text, width)}\n`).join('')}`
 }
 
-function table({ preview, payout, from, chain, plan }: Shown): readonly (readonly [string, string])[] {
+function table({
+  preview,
+  payout,
+  from,
+  chain,
+  plan,
+  standings,
+}: Shown): readonly (readonly [string, string])[] {
   const { rows, totals, fees, estimates, balances } = preview
   const [native] = balances.map(({ money }) => money) as [Money]
+  if (rows.length === 0) return [...understood(payout), ['chain', chain.name], ['from', from], ['plan', plan]]
   const { nowWei, gasPriceWei, ceilingWei, ceilingPriceWei } = fees
   return [
     ...understood(payout),
     ['chain', chain.name],
     ['from', from],
-    ...paymentsText(rows, totals),
+    ...paymentsText(rows, totals, standings === undefined ? 'payments' : 'left'),
     ...packsText(preview),
     [
       'fees',
-      `about ${roundedAmount(nowWei, native)} at the present ${roundedAmount(gasPriceWei, native)} per gas, at most ${roundedAmount(ceilingWei, native)} at ${roundedAmount(ceilingPriceWei, native)}, the highest price that txlane offers by itself${sampleText(estimates.tried, rows)}`,
+      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, rows)}`,
+    ],
+    [
+      'at most',
+      `${roundedUp(ceilingWei, native)} at ${roundedUp(ceilingPriceWei, native)} per gas, the highest price that txlane offers by itself`,
     ],
     ...balances.map(
       ({ money, before, after }) =>
         [
           `balance ${money.symbol}`,
           after < 0n
-            ? `${exactAmount(before, money)}, which is not enough`
-            : `${exactAmount(before, money)}, afterwards ${money.kind === 'native' ? 'about ' : ''}${shownAfter(after, money)}`,
+            ? `${shownBalance(before, money)}, which is not enough`
+            : `${shownBalance(before, money)}, afterwards ${money.kind === 'native' ? 'about ' : ''}${shownBalance(after, money)}`,
         ] as const,
     ),
     ['plan', plan],
   ]
 }
 
-/** After fees the last digits are not known. */
-const shownAfter = (after: bigint, money: Money): string =>
-  money.kind === 'native' ? roundedAmount(after, money) : exactAmount(after, money)
+/** After fees the last digits of the native currency are not known. */
+const shownBalance = (amount: bigint, money: Money): string =>
+  money.kind === 'native' ? roundedDown(amount, money) : exactAmount(amount, money)
 
 function understood({ columns, understood: read }: Shown['payout']): readonly (readonly [string, string])[] {
   return read.length > 0 ? read : [['columns', columns.join(', ')]]
@@ -67,7 +79,7 @@ function understood({ columns, understood: read }: Shown['payout']): readonly (r
 
 function sampleText(tried: number, rows: readonly Row[]): string {
   return tried < rows.length && tried > 0
-    ? `; extrapolated from ${count(tried, 'line')} of ${rows.length.toLocaleString('en')}`
+    ? `, extrapolated from ${count(tried, 'line')} of ${rows.length.toLocaleString('en')}`
     : ''
 }
 
@@ -93,14 +105,15 @@ function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, s
 function paymentsText(
   rows: readonly Row[],
   totals: readonly Total[],
+  name: string,
 ): readonly (readonly [string, string])[] {
   const [first, last] = [rows[0], rows.at(-1)]
-  if (first === undefined || last === undefined) return [['payments', 'none']]
+  if (first === undefined || last === undefined) return []
   return [
     ...totals.map(
       ({ money, amount, lines }, index) =>
         [
-          index === 0 ? 'payments' : '',
+          index === 0 ? name : '',
           `${count(lines, 'line')}, ${exactAmount(amount, money)} in all${money.kind === 'token' ? ` (${money.address})` : ''}`,
         ] as const,
     ),
@@ -118,7 +131,7 @@ function missingText(preview: Preview): readonly string[] {
   if (missing.length > 0)
     return missing.map(({ money, amount }) => {
       const what = money.kind === 'native' ? 'for payments and fees' : 'for the payments'
-      const shown = money.kind === 'native' ? roundedAmount(amount, money) : exactAmount(amount, money)
+      const shown = money.kind === 'native' ? roundedUp(amount, money) : exactAmount(amount, money)
       return `Not enough: ${shown} missing ${what}.`
     })
   const more = missingAtCeiling(preview)
@@ -126,7 +139,7 @@ function missingText(preview: Preview): readonly string[] {
   return more === 0n || native === undefined
     ? []
     : [
-        `Enough at the present fees. If they rise to the highest price, ${roundedAmount(more, native)} is missing, and the rest waits for it.`,
+        `Enough at the present fees. If they rise to the highest price, ${roundedUp(more, native)} is missing, and the rest waits for it.`,
       ]
 }
 

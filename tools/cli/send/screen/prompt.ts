@@ -1,6 +1,6 @@
 import { formatUnits } from 'viem'
 import type { Connection } from '../../shared/connect.js'
-import { count, wrapped, widthOf } from '../../shared/output.js'
+import { count, widthOf, wrapped } from '../../shared/output.js'
 import { Refusal } from '../../shared/program.js'
 import { ask, confirm } from '../../shared/terminal.js'
 import { decimalsOf, exactAmount, type Total, totalsText } from '../file/amountText.js'

@@ -19,7 +19,8 @@ export function runProgress(
     const signed = Math.max(counts.signed, accepted)
     const seconds = Math.max(0.001, (clock.now() - begunMs) / 1_000)
     const rate = Math.max(0, sealed - before) / seconds
-    const end = rate > 0 ? [`${duration((total - sealed - failed) / rate)} left`] : []
+    const left = total - sealed - failed
+    const end = rate > 0 && left > 0 ? [`${duration(left / rate)} left`] : []
     const speed = rate > 0 ? [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`] : []
     const bad = failed > 0 ? [`not paid ${number(failed)}`] : []
     const first = `sealed ${number(sealed)} of ${number(total)}`
