@@ -1,5 +1,6 @@
 import type { TransactionReceipt } from 'viem'
 import { isTxlaneError } from '../../../../src/errors/base.js'
+import { quoteOf } from '../../../../src/errors/quote.js'
 import type { Landed, Sender, Tx, TxlaneError } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
 import type { RowResult, RowStatus } from './results.js'
@@ -122,7 +123,9 @@ export function endedResult(row: Row, reported: TxlaneError): RowResult {
   // If an earlier run ended the transaction, the cause has the actual end.
   const error = reported.code === 'ENDED' && isTxlaneError(reported.cause) ? reported.cause : reported
   const { nonce, hash } = error.tx ?? {}
-  return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
+  const said = error.code === 'PREPARE_REVERTED' && error.cause instanceof Error ? quoteOf(error.cause) : ''
+  const words = said === '' ? '' : ` The node says: “${said}”.`
+  return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}${words}` }
 }
 
 function statusOf({ code, fate }: TxlaneError): RowStatus {
