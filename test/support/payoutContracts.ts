@@ -49,7 +49,10 @@ const DISPERSES = {
   /** Keeps a wei of each payment. */
   FeeDisperse: `
     function disperseEther(address[] calldata to, uint256[] calldata amounts) external payable {
-      for (uint256 i = 0; i < to.length; i++) payable(to[i]).transfer(amounts[i] - 1);
+      for (uint256 i = 0; i < to.length; i++) {
+        (bool done, ) = to[i].call{value: amounts[i] - 1}("");
+        require(done);
+      }
     }${tokensOf('msg.sender')}`,
 } as const
 

@@ -19,6 +19,8 @@ export type Approvals = {
    * tries again.
    */
   takeBack(): Promise<readonly OpenApproval[]>
+  /** True if there is something to take back. */
+  readonly isOpen: boolean
 }
 
 export type OpenApproval = Pick<ApprovalPin, 'token' | 'spender'>
@@ -102,6 +104,9 @@ export function createApprovals(
       return known
     },
     left,
+    get isOpen() {
+      return open.size > 0
+    },
     takeBack() {
       taken ??= releaseAll()
       return taken

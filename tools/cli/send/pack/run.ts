@@ -79,6 +79,7 @@ function createRun(
 
   async function takeBack(): Promise<void> {
     ending.abort()
+    if (options.stopped() && approvals.isOpen) options.say('The approvals for the contract are taken back.')
     for (const { token, spender } of await approvals.takeBack()) {
       options.say(`The approval of ${token} for ${spender} is not taken back yet: run the command again.`)
     }

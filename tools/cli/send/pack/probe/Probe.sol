@@ -65,7 +65,8 @@ contract Probe {
         uint256 balance = token.balanceOf(address(this));
         stranger.callEach(disperse, calls);
         drawn = difference(balance, token.balanceOf(address(this)));
-        drawn += difference(amount, token.allowance(address(this), disperse));
+        uint256 used = difference(amount, token.allowance(address(this), disperse));
+        if (used > drawn) drawn = used;
     }
 
     function callEach(address target, bytes[] calldata calls) external {
