@@ -1,6 +1,7 @@
 import { type Address, type Client, encodeFunctionData, erc20Abi } from 'viem'
 import { readContract } from 'viem/actions'
 import type { Sender } from '../../../../src/index.js'
+import { feeOf } from '../pay/run.js'
 import type { ApprovalPin, PinFile } from './pins.js'
 
 /** The approvals of one account for disperse contracts. */
@@ -21,6 +22,8 @@ export type Approvals = {
   takeBack(): Promise<readonly OpenApproval[]>
   /** True if there is something to take back. */
   readonly isOpen: boolean
+  /** The transactions of this run, which no line shares. */
+  readonly spent: { readonly transactions: number; readonly feeWei: bigint }
 }
 
 export type OpenApproval = Pick<ApprovalPin, 'token' | 'spender'>
@@ -35,6 +38,7 @@ export function createApprovals(
 ): Approvals {
   const ensured = new Map<string, Promise<void>>()
   const open = new Map<string, OpenApproval>(pinFile.pins.open.map((one) => [keyOf(one), one]))
+  const spent = { transactions: 0, feeWei: 0n }
   let taken: Promise<readonly OpenApproval[]> | undefined
 
   const left = (token: Address, spender: Address) =>
@@ -55,7 +59,9 @@ export function createApprovals(
     const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [spender, amount] })
     const request = { to: token, value: 0n, data }
     const tx = await sender.send(request, { id: approval, order: 'strict', timeoutMs })
-    await tx.wait('sealed', { throwOnRevert: true, timeoutMs })
+    const { receipt } = await tx.wait('sealed', { throwOnRevert: true, timeoutMs })
+    spent.transactions++
+    spent.feeWei += feeOf(receipt) ?? 0n
   }
 
   async function grant(approval: OpenApproval, sum: bigint): Promise<void> {
@@ -104,6 +110,7 @@ export function createApprovals(
       return known
     },
     left,
+    spent,
     get isOpen() {
       return open.size > 0
     },

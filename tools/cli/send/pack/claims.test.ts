@@ -48,6 +48,12 @@ test('a reverted pack frees its rows only on request, and those that were paid s
   expect(await claimsOf(known, packs, true)).toEqual({ follows: ['Q: b'], free: ['a', 'c'] })
 })
 
+test('a pack that never ran does not hide an earlier one that reverted', async () => {
+  const packs = [pin('P', 'a', 'b', 'c'), pin('Q', 'a', 'b', 'c')]
+  const known: Known = { P: ['sealed', 'reverted'], Q: 'failed' }
+  expect(await claimsOf(known, packs)).toEqual({ follows: ['P: a b c'], free: [] })
+})
+
 test('a row that was sent alone is followed, and never packed while that transaction can run', async () => {
   const packs = [pin('P', 'a', 'b')]
   expect(await claimsOf({ a: 'accepted', b: 'failed', P: 'failed' }, packs)).toEqual({

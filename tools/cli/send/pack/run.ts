@@ -1,5 +1,7 @@
-import type { Client } from 'viem'
+import type { Chain, Client, Transport } from 'viem'
 import type { ItemResult, Sender } from '../../../../src/index.js'
+import { count } from '../../shared/output.js'
+import { roundedUp } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
 import type { RowResult } from '../pay/results.js'
 import { endedResult, landedResult, type SendRun, sendRows } from '../pay/run.js'
@@ -26,7 +28,7 @@ export type PackRunOptions = {
 /** Without packs, each row is sent alone, as `sendRows` does. */
 export function payRows(
   sender: Sender,
-  client: Client,
+  client: Client<Transport, Chain>,
   rows: readonly Row[],
   packing: Packing | undefined,
   options: PackRunOptions,
@@ -37,7 +39,7 @@ export function payRows(
 
 function createRun(
   sender: Sender,
-  client: Client,
+  client: Client<Transport, Chain>,
   rows: readonly Row[],
   packing: Packing,
   options: PackRunOptions,
@@ -85,6 +87,15 @@ function createRun(
     }
   }
 
+  function reportApprovals(): void {
+    const { transactions, feeWei } = approvals.spent
+    if (transactions === 0) return
+    const fee = roundedUp(feeWei, { kind: 'native', symbol: client.chain.nativeCurrency.symbol })
+    options.say(
+      `${count(transactions, 'approval')} for the contract cost ${fee} in fees, beside those of the lines.`,
+    )
+  }
+
   async function run(): Promise<readonly RowResult[]> {
     const offs = (['signed', 'accepted', 'preconfirmed'] as const).map((stage) =>
       sender.on(stage, ({ tx }) => {
@@ -101,6 +112,7 @@ function createRun(
       for (const off of offs) off()
       await takeBack()
       await pinFile.close()
+      reportApprovals()
     }
     return rows.map((row) => results.get(row.id) ?? { row, status: 'open' })
   }

@@ -114,7 +114,9 @@ export function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowR
 }
 
 /** With the fee of a rollup for its data. Undefined if the receipt lacks the price, as on some chains. */
-function feeOf(receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>): bigint | undefined {
+export function feeOf(
+  receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>,
+): bigint | undefined {
   const { gasUsed, effectiveGasPrice, l1Fee } = receipt as typeof receipt & { readonly l1Fee?: bigint | null }
   return typeof effectiveGasPrice === 'bigint' ? gasUsed * effectiveGasPrice + (l1Fee ?? 0n) : undefined
 }
