@@ -78,11 +78,18 @@ test('txlane send pays each line once, however often it runs, and refuses a diff
   expect(first.code).toBe(0)
   expect(JSON.parse(first.out)).toMatchObject({ counts: { paid: 3 }, paid: '2000000005' })
   const again = await txlane(['send', path, '--yes'])
-  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Paid 3 of 3 lines') })
+  expect(again).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^Nothing was sent: all 3 lines were paid before, 2,000,000,005 wei, (at|from) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/,
+    ),
+  })
   expect([await balanceOf(ANNA), await balanceOf(BOB)]).toEqual([annaBefore + 2_000_000_000n, bobBefore + 5n])
 
   const results = await readFile(`${path}.results.csv`, 'utf8')
-  expect(results.split('\n')[0]).toBe('line,id,to,amount,status,nonce,hash,block,gas_used,error')
+  expect(results.split('\n')[0]).toBe(
+    'to,amount,line,id,recipient,paid,unit,token,status,nonce,hash,block,time,gas_used,fee,fee_unit,shared_by,error',
+  )
   expect(results.match(/,paid,/g)).toHaveLength(3)
   await writeFile(path, (await readFile(path, 'utf8')).replace('5 wei', '6 wei'))
   expect(await txlane(['send', path, '--yes'])).toMatchObject({
@@ -97,6 +104,42 @@ test('txlane send pays each line once, however often it runs, and refuses a diff
     err: expect.stringContaining('rename it back to pay.csv'),
   })
   expect(await balanceOf(BOB)).toBe(bobBefore + 5n)
+})
+
+test('the dry run makes a plan, txlane send checks it, and a journal of the first version is resumed', async () => {
+  const path = await file('planned.csv', ['id,to,amount', `a,${ANNA},1 gwei`, `b,${BOB},5 wei`])
+  const dry = await txlane(['send', path, '--dry-run'])
+  const [, plan = ''] = /plan +([0-9a-f]{40})/.exec(dry.out) ?? []
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining(`planned.csv.txlane-plan.json`) })
+  await writeFile(path, (await readFile(path, 'utf8')).replace('5 wei', '6 wei'))
+  const changed = await txlane(['send', path, '--yes'])
+  expect(changed).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(`changed: line 3 (b), was 5 wei to ${BOB}, is 6 wei to ${BOB}`),
+  })
+  await rm(`${path}.txlane-plan.json`)
+  expect(await txlane(['send', path, '--yes', '--plan', plan])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('Nothing was sent'),
+  })
+  await writeFile(path, (await readFile(path, 'utf8')).replace('6 wei', '5 wei'))
+  const first = await txlane(['send', path, '--yes', '--plan', plan, '--json'])
+  expect(JSON.parse(first.out)).toMatchObject({ plan, counts: { paid: 2 }, paidBefore: 0, transactions: 2 })
+
+  const journal = `${path}.txlane.json`
+  const { rows, ...head } = JSON.parse(await readFile(journal, 'utf8')) as { rows: Record<string, unknown>[] }
+  const old = rows.map(({ line, id, shown, content }) => ({ line, id, shown, content }))
+  await writeFile(journal, JSON.stringify({ ...head, version: 1, rows: old }))
+  const before = await balanceOf(BOB)
+  const resumed = await txlane(['send', path, '--yes', '--json'])
+  expect(JSON.parse(resumed.out)).toMatchObject({ counts: { paid: 2 }, paidBefore: 2, transactions: 0 })
+  expect(await balanceOf(BOB)).toBe(before)
+  expect(JSON.parse(await readFile(journal, 'utf8'))).toMatchObject({ version: 2, plan, rows })
+
+  const page = await txlane(['report', path])
+  expect(page).toMatchObject({ code: 0, out: expect.stringContaining(`${path}.report.html`) })
+  expect(await readFile(`${path}.report.html`, 'utf8')).toContain(ANNA)
+  expect((await readFile(`${path}.accounting.csv`, 'utf8')).split('\n')).toHaveLength(4)
 })
 
 test('a killed run is resumed by the next one: no line is lost, and none is paid twice', async () => {
@@ -329,6 +372,12 @@ test('a command with bad input is refused at once, with an exit code of its own,
   expect(await txlane(['pay', good])).toMatchObject({
     code: 2,
     err: expect.stringContaining('There is no command "pay"'),
+  })
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(await txlane(['--version'])).toMatchObject({ code: 0, out: `${version}\n` })
+  expect(await txlane(['send', good, '--rpc', ''])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is empty'),
   })
   const help = await txlane(['--help'])
   expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes: 0 success') })

@@ -1,3 +1,9 @@
+import { basename } from 'node:path'
+import { writeReport } from './command.js'
+import { PAYOUT_SCRIPT } from './pageBuild.js'
+import { pageScript } from './pageScript.js'
+import { accountingCsv } from './payout/accounting.js'
+import { payoutPage } from './payout/html.js'
 import type { PayoutReport } from './payout/payout.js'
 
 /** Where the page and the accounting file of a payout are written. */
@@ -8,7 +14,11 @@ export function payoutPaths(file: string): PayoutPaths {
   return { page: `${file}.report.html`, accounting: `${file}.accounting.csv` }
 }
 
-/** Writes both files. */
+/** Writes both files. Each replaces an earlier one as a whole, and only its owner can read it. */
 export async function writePayoutReport(report: PayoutReport, paths: PayoutPaths): Promise<void> {
-  throw new Error(`${paths.page} of ${report.file} is not made yet.`)
+  await writeReport(paths.accounting, accountingCsv(report))
+  await writeReport(
+    paths.page,
+    payoutPage(report, await pageScript(PAYOUT_SCRIPT), basename(paths.accounting)),
+  )
 }

@@ -6,6 +6,7 @@ import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../../src/types/index.js'
 import type { StoredTransaction } from '../../../src/types/store.js'
 import type { Connection } from '../shared/connect.js'
+import { wrapped } from '../shared/output.js'
 import { Refusal } from '../shared/program.js'
 import { storedTransactions } from '../shared/storedTransactions.js'
 
@@ -88,12 +89,14 @@ export function storedText({ store, count, waiting, holds, transactions }: Store
     transactions.length > 0 || head === undefined
       ? transactions
       : [{ ...head, stage: undefined, waitingFor: head }]
-  return [
-    `\n${count.toLocaleString('en')} in ${store} wait for: ${by.join(', ')}\n`,
-    ...holds.map(({ reason, detail }) => `Held: ${reason}${detail === undefined ? '' : `. ${detail}`}\n`),
-    ...shown.map(
-      ({ id, stage, waitingFor }) =>
-        `  ${id}${stage === undefined ? '' : ` (${stage})`}: ${waitingFor.sentence} Since ${new Date(waitingFor.sinceMs).toISOString()}.\n`,
-    ),
-  ].join('')
+  return wrapped(
+    [
+      `\n${count.toLocaleString('en')} in ${store} wait for: ${by.join(', ')}\n`,
+      ...holds.map(({ reason, detail }) => `Held: ${reason}${detail === undefined ? '' : `. ${detail}`}\n`),
+      ...shown.map(
+        ({ id, stage, waitingFor }) =>
+          `  ${id}${stage === undefined ? '' : ` (${stage})`}: ${waitingFor.sentence} Since ${new Date(waitingFor.sinceMs).toISOString()}.\n`,
+      ),
+    ].join(''),
+  )
 }

@@ -50,7 +50,8 @@ export async function readErrand(
   const files = filesOf(options.file)
   const before = await readJournal(files)
   // A name may have another owner by now: it stays what it was when the payout began.
-  const payout = await readPayout(options.file, { ...options.reading, names: namesIn(before) }, connection)
+  const reading = { ...options.reading, names: namesIn(before), account: account.address }
+  const payout = await readPayout(options.file, reading, connection)
   const { rows } = payout
   const about = { chainId: connection.chain.id, account: account.address }
   const purse = { ...about, plan: planHash(about, rows) }
@@ -69,8 +70,9 @@ export function rowsOf({ payout, standings, options }: Errand): readonly Row[] {
   return rowsToSend(payout.rows, standings, options.retryReverted)
 }
 
-/** The doubts about these rows. */
+/** The doubts about these rows, and about lines that are no payments. */
 export function doubtsOf({ payout }: Errand, rows: readonly Row[]): readonly Doubt[] {
-  const lines = new Set(rows.map(({ line }) => line))
-  return payout.doubts.filter((doubt) => doubt.lines.some((line) => lines.has(line)))
+  const all = new Set(payout.rows.map(({ line }) => line))
+  const here = new Set(rows.map(({ line }) => line))
+  return payout.doubts.filter(({ lines }) => lines.some((line) => here.has(line) || !all.has(line)))
 }

@@ -3,6 +3,7 @@ import { type Address, isAddress } from 'viem'
 import { badOption, readCommandLine } from '../shared/commandLine.js'
 import { type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { type KeyFlags, type KeySource, keyFlags, keySource } from '../shared/keys.js'
+import { pairs, widthOf } from '../shared/output.js'
 import type { Parsed } from '../shared/program.js'
 import type { FileOptions } from './file/payout.js'
 
@@ -44,18 +45,29 @@ type Raw = RpcFlags &
     readonly json: boolean
   }
 
+// The width of a help text outside a terminal.
+const WIDTH_MAX = 80
+
+const COLUMNS = pairs(
+  [
+    ['  id', 'your unique id; without this column, equal lines are distinguished by counting them'],
+    ['  to', 'the recipient, or the contract that is called'],
+    [
+      '  amount',
+      'the amount with its unit: "0.5 ether", "20 gwei", "100 wei"; with --token "12.5 USDC", "12.5 tokens", "1 base"',
+    ],
+    ['  function', 'a call: "mint(address to, uint256 amount)", with args, a JSON array; or data, as hex'],
+    ['  gas', 'gas limit'],
+    ['  note', 'free text'],
+  ],
+  Math.min(widthOf(), WIDTH_MAX),
+)
+
 const ABOUT = `Pays each line of FILE once. After a crash, run it again: no line is sent twice.
 
 FILE is CSV whose first line names the columns, or JSON Lines (.jsonl):
-  id        your unique id; without this column, equal lines are distinguished by counting them
-  to        the recipient, or the contract that is called
-  amount    the amount with its unit: "0.5 ether", "20 gwei", "100 wei"; with --token "12.5 USDC", "12.5 tokens", "1 base"
-  function  a call: "mint(address to, uint256 amount)", with args, a JSON array; or data, as hex
-  gas       gas limit
-  note      free text
-
-Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions) and
-FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
+${COLUMNS}
+Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions), FILE.txlane-plan.json (the payments that the last dry run showed) and FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
 
 const PLAN = /^[0-9a-f]{40}$/i
 

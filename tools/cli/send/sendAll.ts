@@ -19,7 +19,8 @@ import { type End, endJson, endText } from './screen/endReport.js'
 import { type Interrupt, onInterrupt } from './screen/interrupt.js'
 import { createNotices } from './screen/notices.js'
 import { previewOf } from './screen/preview.js'
-import { checkUnasked, mayBeSent } from './screen/prompt.js'
+import { doubtText } from './screen/previewText.js'
+import { mayBeSent } from './screen/prompt.js'
 import { runProgress } from './screen/runProgress.js'
 import { standingsText } from './screen/standingText.js'
 
@@ -77,13 +78,13 @@ async function isAgreed(errand: Errand): Promise<boolean> {
   const rows = rowsOf(errand)
   const say = (text: string) => void process.stderr.write(`${wrapped(text, widthOf(process.stderr))}\n`)
   if (rows.length === 0) {
-    if (standings !== undefined && !options.json) say(standingsText(payout.rows.length, standings))
+    // The end of the run says what was paid before.
+    if (standings?.signed.length && !options.json) say(standingsText(payout.rows.length, standings))
     return true
   }
   const doubts = doubtsOf(errand, rows)
   if (options.yes) {
-    if (options.plan === undefined) checkUnasked(doubts, purse.plan)
-    if (!options.json) say(`Plan ${purse.plan}`)
+    if (!options.json) for (const text of [`Plan ${purse.plan}`, ...doubts.map(doubtText)]) say(text)
     return true
   }
   const preview = await previewOf(connection.client, account.address, rows, await packsOf(errand))

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type Chain, type Client, createClient, defineChain, type HttpTransport, http } from 'viem'
 import { getChainId } from 'viem/actions'
 import { redactUrl } from '../../../src/errors/redactUrl.js'
+import { isDevelopmentId, knownChain } from './chains.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
 
@@ -65,13 +66,10 @@ export async function connect(url: string): Promise<Connection> {
     name: `${known === undefined ? id : `${chain.name} (${id})`} at ${redactUrl(url)}`,
     hasRealMoney:
       known === undefined
-        ? !(DEVELOPMENT.has(id) || (isLoopback(url) && (await isDevelopmentNode(plain))))
+        ? !(isDevelopmentId(id) || (isLoopback(url) && (await isDevelopmentNode(plain))))
         : known.testnet !== true,
   }
 }
-
-// Unrelated local chains share these ids.
-const DEVELOPMENT = new Set([1_337, 31_337])
 
 const isLoopback = (url: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 
@@ -88,15 +86,4 @@ function unknownChain(id: number, url: string): Chain {
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [url] } },
   })
-}
-
-/**
- * viem's definition of a chain, with its fee and format settings; undefined for ids that viem does not know, or
- * that unrelated local chains share. `viem/chains` has about a thousand chains, so it is loaded only for ids
- * that may be in it.
- */
-export async function knownChain(id: number): Promise<Chain | undefined> {
-  if (DEVELOPMENT.has(id)) return undefined
-  const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
-  return Object.values((await import('viem/chains')) as Record<string, unknown>).find(isIt)
 }

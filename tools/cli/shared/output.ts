@@ -52,7 +52,8 @@ function wrappedLine(text: string, width: number, indent: string): string {
   return [...lines, line].join(`\n${indent}`)
 }
 
-const lengthOf = (text: string): number => [...stripVTControlCharacters(text)].length
+/** The columns that a text takes, without its colours. */
+export const lengthOf = (text: string): number => [...stripVTControlCharacters(text)].length
 
 /** A table with a header and no lines between its rows. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -3,6 +3,15 @@ import { Writable } from 'node:stream'
 import { systemClock } from '../../../src/platform/clock.js'
 import { Refusal } from './program.js'
 
+/** The input and the output of questions. */
+export type Terminal = {
+  readonly stdin: NodeJS.ReadableStream & {
+    readonly isTTY?: boolean
+    setRawMode(raw: boolean): unknown
+  }
+  readonly stderr: NodeJS.WritableStream
+}
+
 /**
  * Prompts for a secret without echo.
  * @throws Refusal without a terminal; `instead` names the option to use
@@ -12,15 +21,15 @@ export async function askSecret(question: string, instead: string): Promise<stri
     throw new Refusal(`There is no terminal to prompt for the password: give ${instead}.`)
   process.stderr.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const answer = await readLine('', nowhere)
+  const answer = await readLine('', process.stdin, nowhere)
   process.stderr.write('\n')
   if (answer === undefined) throw new Refusal('No password was entered.')
   return answer
 }
 
 /** Prompts for yes or no. @throws Refusal without a terminal; `instead` names the option to use */
-export async function confirm(question: string, instead: string): Promise<boolean> {
-  return /^y(es)?$/i.test((await ask(`${question} [y/N] `, instead)) ?? '')
+export async function confirm(question: string, instead: string, terminal?: Terminal): Promise<boolean> {
+  return /^y(es)?$/i.test((await ask(`${question} [y/N] `, instead, terminal)) ?? '')
 }
 
 /**
@@ -28,15 +37,23 @@ export async function confirm(question: string, instead: string): Promise<boolea
  * undefined if the input ends or is interrupted.
  * @throws Refusal without a terminal; `instead` names the option to use
  */
-export async function ask(question: string, instead: string): Promise<string | undefined> {
-  if (!process.stdin.isTTY)
+export async function ask(
+  question: string,
+  instead: string,
+  terminal: Terminal = process,
+): Promise<string | undefined> {
+  if (!terminal.stdin.isTTY)
     throw new Refusal(`There is no terminal to prompt for confirmation: give ${instead} to skip it.`)
-  await dropTyped()
-  return (await readLine(question, process.stderr))?.trim()
+  await dropTyped(terminal)
+  return (await readLine(question, terminal.stdin, terminal.stderr))?.trim()
 }
 
-async function readLine(question: string, output: NodeJS.WritableStream): Promise<string | undefined> {
-  const terminal = createInterface({ input: process.stdin, output, terminal: true })
+async function readLine(
+  question: string,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+): Promise<string | undefined> {
+  const terminal = createInterface({ input, output, terminal: true })
   // A question whose terminal was closed is never answered.
   const closed = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
   terminal.once('SIGINT', () => terminal.close())
@@ -51,8 +68,7 @@ async function readLine(question: string, output: NodeJS.WritableStream): Promis
 const QUIET_MS = 50
 
 /** Raw mode also delivers an unfinished line. */
-function dropTyped(): Promise<void> {
-  const { stdin } = process
+function dropTyped({ stdin }: Terminal): Promise<void> {
   const drop = () => undefined
   stdin.setRawMode(true)
   stdin.on('data', drop)

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
 import { type Address, type Hash, parseUnits } from 'viem'
 import type { PayoutLine, PayoutReport } from '../../../report/payout/payout.js'
-import { knownChain } from '../../shared/connect.js'
+import { knownChain } from '../../shared/chains.js'
 import { Refusal } from '../../shared/program.js'
 import {
   filesOf,

@@ -52,7 +52,11 @@ function summary({ results, paidBefore, times, interrupted }: End): readonly str
   if (before.length === 0)
     return [...stopped, `Paid ${now.length === 0 ? 'none' : number(now.length)} ${of}${moneyText(now)}.`]
   const earlier = `${before.length === results.length ? 'all ' : ''}${count(before.length, 'line')}${before.length === 1 ? ' was' : ' were'} paid before${moneyText(before)}${whenText(before, times)}`
-  if (now.length === 0) return [...stopped, `Nothing was paid in this run: ${earlier}.`]
+  if (now.length === 0)
+    return [
+      ...stopped,
+      `${before.length === results.length ? 'Nothing was sent' : 'Nothing was paid in this run'}: ${earlier}.`,
+    ]
   return [
     ...stopped,
     `Paid ${count(now.length, 'line')} in this run${moneyText(now)}.`,

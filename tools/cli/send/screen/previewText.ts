@@ -9,7 +9,7 @@ import { standingsText } from './standingText.js'
 
 export type Shown = {
   readonly preview: Preview
-  readonly payout: Pick<Payout, 'columns' | 'rows' | 'understood' | 'doubts'>
+  readonly payout: Pick<Payout, 'rows' | 'understood' | 'doubts'>
   readonly from: string
   readonly chain: Pick<Connection, 'name'>
   readonly plan: string
@@ -40,13 +40,13 @@ function table({
 }: Shown): readonly (readonly [string, string])[] {
   const { rows, totals, fees, estimates, balances } = preview
   const [native] = balances.map(({ money }) => money) as [Money]
-  if (rows.length === 0) return [...understood(payout), ['chain', chain.name], ['from', from], ['plan', plan]]
+  if (rows.length === 0) return [...payout.understood, ['chain', chain.name], ['from', from], ['plan', plan]]
   const { nowWei, gasPriceWei, ceilingWei, ceilingPriceWei } = fees
   return [
-    ...understood(payout),
+    ...payout.understood,
     ['chain', chain.name],
     ['from', from],
-    ...paymentsText(rows, totals, standings === undefined ? 'payments' : 'left'),
+    ...(standings === undefined ? [] : leftText(rows, totals)),
     ...packsText(preview),
     [
       'fees',
@@ -73,10 +73,6 @@ function table({
 const shownBalance = (amount: bigint, money: Money): string =>
   money.kind === 'native' ? roundedDown(amount, money) : exactAmount(amount, money)
 
-function understood({ columns, understood: read }: Shown['payout']): readonly (readonly [string, string])[] {
-  return read.length > 0 ? read : [['columns', columns.join(', ')]]
-}
-
 function sampleText(tried: number, rows: readonly Row[]): string {
   return tried < rows.length && tried > 0
     ? `, extrapolated from ${count(tried, 'line')} of ${rows.length.toLocaleString('en')}`
@@ -102,28 +98,16 @@ function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, s
   ]
 }
 
-function paymentsText(
-  rows: readonly Row[],
-  totals: readonly Total[],
-  name: string,
-): readonly (readonly [string, string])[] {
-  const [first, last] = [rows[0], rows.at(-1)]
-  if (first === undefined || last === undefined) return []
+/** Of a file that was paid in part. The totals of the whole file are those that the reading shows. */
+function leftText(rows: readonly Row[], totals: readonly Total[]): readonly (readonly [string, string])[] {
+  const [first, last] = [rows[0], rows.at(-1)] as [Row, Row]
   return [
     ...totals.map(
-      ({ money, amount, lines }, index) =>
-        [
-          index === 0 ? name : '',
-          `${count(lines, 'line')}, ${exactAmount(amount, money)} in all${money.kind === 'token' ? ` (${money.address})` : ''}`,
-        ] as const,
+      ({ money, amount, lines }) =>
+        ['left', `${exactAmount(amount, money)} in ${count(lines, 'line')}`] as const,
     ),
-    ['first', rowText(first)],
-    ...(first === last ? [] : [['last', rowText(last)] as const]),
+    ['left lines', first === last ? `${first.line}` : `from ${first.line} to ${last.line}`],
   ]
-}
-
-function rowText({ line, amount, money, to, name }: Row): string {
-  return `line ${line}: ${exactAmount(amount, money)} to ${name === undefined ? to : `${name}, ${to}`}`
 }
 
 function missingText(preview: Preview): readonly string[] {
@@ -145,12 +129,15 @@ function missingText(preview: Preview): readonly string[] {
 
 const LINES_MAX = 5
 
-function doubtText({ message }: Doubt): string {
-  return message
+/** The message of a doubt as a sentence. */
+export function doubtText({ message }: Doubt): string {
+  return capital(message.endsWith('.') ? message : `${message}.`)
 }
 
+const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
+
 /** `line 3`, `lines 3, 4 and 7`, `lines 3, 4, 5, 6, 7 and 195 more`. */
-export function linesText(lines: readonly number[]): string {
+function linesText(lines: readonly number[]): string {
   const shown = lines.slice(0, LINES_MAX).map(String)
   const rest = lines.length - shown.length
   if (rest > 0) return `lines ${shown.join(', ')} and ${rest.toLocaleString('en')} more`
@@ -176,6 +163,6 @@ function failedText({ estimates: { failed } }: Preview): readonly string[] {
   return [...groups.values()].map((group) => {
     const { why, message } = group[0] as FailedEstimate
     const lines = linesText(group.map(({ line }) => line))
-    return `${lines[0]?.toUpperCase()}${lines.slice(1)} ${FATES[why](group.length === 1)} “${message}”.`
+    return `${capital(lines)} ${FATES[why](group.length === 1)} “${message}”.`
   })
 }

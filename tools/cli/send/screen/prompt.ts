@@ -1,11 +1,10 @@
 import { formatUnits } from 'viem'
 import type { Connection } from '../../shared/connect.js'
 import { count, widthOf, wrapped } from '../../shared/output.js'
-import { Refusal } from '../../shared/program.js'
 import { ask, confirm } from '../../shared/terminal.js'
 import { decimalsOf, exactAmount, type Total, totalsText } from '../file/amountText.js'
 import type { Doubt, Row } from '../file/rows.js'
-import { linesText } from './previewText.js'
+import { doubtText } from './previewText.js'
 
 const SKIP = '--yes'
 
@@ -23,7 +22,7 @@ export type Question = {
  * @throws Refusal without a terminal
  */
 export async function mayBeSent({ rows, totals, doubts, connection }: Question): Promise<boolean> {
-  for (const doubt of doubts) if (!(await confirm(doubtQuestion(doubt), SKIP))) return false
+  for (const doubt of doubts) if (!(await confirm(`${doubtText(doubt)} Is that right?`, SKIP))) return false
   const what = `${count(rows.length, 'line')}, ${totalsText(totals)}, on ${connection.title}`
   const main = totals.find(({ amount }) => amount > 0n)
   if (!connection.hasRealMoney || main === undefined) return confirm(`Send ${what}?`, SKIP)
@@ -33,13 +32,6 @@ export async function mayBeSent({ rows, totals, doubts, connection }: Question):
   if (typed !== undefined && isAmount(typed, main)) return true
   if (typed !== undefined && typed !== '') process.stderr.write(`The amount is ${amountOf(main)}. `)
   return false
-}
-
-function doubtQuestion({ kind, lines }: Doubt): string {
-  const which = linesText(lines)
-  return kind === 'repeated'
-    ? `Pay ${which} too?`
-    : `${which[0]?.toUpperCase()}${which.slice(1)} may be ${lines.length === 1 ? 'a total' : 'totals'} of other lines. Pay ${lines.length === 1 ? 'it' : 'them'} as well?`
 }
 
 const amountOf = ({ amount, money }: Total): string => exactAmount(amount, money)
@@ -61,17 +53,4 @@ function plain(text: string): string {
   const digits = /^\d{1,3}(,\d{3})+(\.\d*)?$/.test(number) ? number.replaceAll(',', '') : number
   const short = digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits
   return [short, ...unit].join(' ')
-}
-
-/**
- * A script gives no answers. Repeated lines without ids are documented to be paid, but a total would double the
- * payout.
- * @throws Refusal
- */
-export function checkUnasked(doubts: readonly Doubt[], plan: string): void {
-  const total = doubts.find(({ kind }) => kind === 'totals')
-  if (total === undefined) return
-  throw new Refusal(
-    `${total.message}\nRemove the line if it is a total. If it is a payment, answer at a terminal without --yes, or give --plan ${plan}, the plan of the dry run that shows it.`,
-  )
 }
