@@ -214,6 +214,19 @@ test('lines that fail in a pack are found, the others are paid, and the next run
   expect(await inWei([...ether, closed])).toEqual([...counting(16).filter((each) => each !== 10n), 10n])
 })
 
+test('a line for which a token answers false is failed, and not called paid', async () => {
+  const token = await deploy(compileToken('ShyCoin'), 2)
+  const to = fresh(4)
+  const client = devnet.client(9)
+  const args = [to[3] as Address] as const
+  const hash = await client.writeContract({ address: token, abi: BLOCKER, functionName: 'block_', args })
+  await client.waitForTransactionReceipt({ hash })
+  const path = await coinFile('shy.csv', to)
+  const run = await send([path, '--token', token, '--pack', '4', '--disperse', disperse], 2)
+  expect(statusesIn(run)).toEqual(['paid', 'paid', 'paid', 'failed'])
+  expect(await inCoins(token, to)).toEqual([1n, 2n, 3n, 0n])
+})
+
 /** Runs the command behind a proxy that kills it before a request that `when` picks. */
 async function killed(
   args: readonly string[],

@@ -100,6 +100,16 @@ const TOKENS_BY_NAME = {
     'pay(from, to, amount);\n    return true',
     'return from == to && amount == 0',
   ),
+  /** Answers false for a blocked recipient in place of a revert. */
+  ShyCoin: standard('SHY')
+    .replaceAll(
+      'amount) external returns (bool) {',
+      'amount) external returns (bool) { if (blocked[to]) return false;',
+    )
+    .replace(
+      'address spender, uint256 amount) external returns (bool) { if (blocked[to]) return false;',
+      'address spender, uint256 amount) external returns (bool) {',
+    ),
   /** Takes one percent of each transfer. */
   FeeCoin: standard('FEE', 'move(from, to, amount - amount / 100); move(from, address(this), amount / 100);'),
   /** Returns nothing, and only accepts a change of an approval from or to zero. */

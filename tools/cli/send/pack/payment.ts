@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, erc20Abi, type Hex, isAddressEqual } from 'viem'
+import { type Address, encodeFunctionData, type Hex } from 'viem'
 import type { Money, Row } from '../file/rows.js'
 import { DISPERSE } from './contract.js'
 
@@ -9,15 +9,18 @@ export type Request = Row['request']
 export function isPayment({ money, request, to, amount }: Row): boolean {
   if (money.kind === 'native') return (request.data ?? '0x') === '0x'
   return (
-    isAddressEqual(request.to, money.address) &&
+    isSame(request.to, money.address) &&
     request.value === 0n &&
     request.data?.toLowerCase() === transferData(to, amount)
   )
 }
 
+/** `transfer(to, amount)`. Not encoded by viem, which takes seconds for a long file. */
 function transferData(to: Address, amount: bigint): Hex {
-  return encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, amount] })
+  return `0xa9059cbb${to.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`
 }
+
+const isSame = (a: Address, b: Address): boolean => a.toLowerCase() === b.toLowerCase()
 
 /**
  * Whether a contract can make the payment: the row has no gas limit of its own, and the recipient is not one of
@@ -26,7 +29,7 @@ function transferData(to: Address, amount: bigint): Hex {
 export function isPackable(row: Row, parties: readonly Address[]): boolean {
   if (row.request.gas !== undefined || row.amount === 0n) return false
   const others = row.money.kind === 'token' ? [...parties, row.money.address] : parties
-  return !others.some((party) => isAddressEqual(party, row.to))
+  return !others.some((party) => isSame(party, row.to))
 }
 
 export const sumOf = (rows: readonly Row[]): bigint => rows.reduce((sum, { amount }) => sum + amount, 0n)

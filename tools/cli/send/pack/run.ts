@@ -79,7 +79,13 @@ function createRun(
     }
   }
 
-  async function takeBack(): Promise<void> {
+  let end: Promise<void> | undefined
+  const takeBack = () => {
+    end ??= takeBackAll()
+    return end
+  }
+
+  async function takeBackAll(): Promise<void> {
     ending.abort()
     if (options.stopped() && approvals.isOpen) options.say('The approvals for the contract are taken back.')
     for (const { token, spender } of await approvals.takeBack()) {
@@ -122,17 +128,16 @@ function createRun(
 
 /** The result of each row of a transaction. */
 function resultsOf({ rows, shared }: Sending, result: ItemResult): readonly RowResult[] {
+  // A pack that was withdrawn when the run was stopped is made anew by the next one.
+  if (!result.ok && result.error.code === 'ABORTED') return rows.map((row) => ({ row, status: 'open' }))
   const one = (row: Row): RowResult =>
     result.ok ? landedResult(row, result.tx, result.landed) : endedResult(row, result.error)
   if (shared.length === 1) return rows.map(one)
   return rows.map((row) => {
     const whole = one(row)
-    // A pack that was withdrawn when the run was stopped is made anew by the next one.
-    const isWithdrawn = !result.ok && result.error.code === 'ABORTED'
     const { feeWei } = whole
     return {
       ...whole,
-      ...(isWithdrawn && { status: 'open' as const }),
       sharedBy: shared.length,
       ...(feeWei !== undefined && { feeWei: shareOf(feeWei, shared.indexOf(row), shared.length) }),
     }

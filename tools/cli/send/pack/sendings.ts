@@ -6,7 +6,7 @@ import type { RowResult } from '../pay/results.js'
 import type { Approvals } from './approvals.js'
 import type { Claims, Followed } from './claims.js'
 import { type Fit, fitPack, type Judge } from './fit.js'
-import { createJudge, gasLimitOf, ROWS_MAX } from './judge.js'
+import { answersFalse, createJudge, gasLimitOf, ROWS_MAX } from './judge.js'
 import type { Packing, WithContract } from './packing.js'
 import { packRequest, sumOf } from './payment.js'
 import type { Sending, UnderWay } from './underWay.js'
@@ -142,7 +142,12 @@ async function createPackMaker(
         const request = { ...packRequest(disperse.address, money, pack.rows), ...gas }
         yield { id, request, signal, shared: pack.rows, rows: pack.rows }
       }
-      for (const { row } of fit.failing) if (!stopped()) yield alone(row, claims)
+      for (const { row } of fit.failing) {
+        if (stopped()) return
+        if (money.kind === 'token' && (await answersFalse(client, account, row)))
+          put({ row, status: 'failed', error: 'The token refuses the transfer: it answers false.' })
+        else yield alone(row, claims)
+      }
     },
   }
 }
