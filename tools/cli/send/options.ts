@@ -101,7 +101,7 @@ export function parseSend(
 }
 
 function packFlags({ pack, disperse }: Raw): Pick<SendOptions, 'pack' | 'disperse'> {
-  if (pack !== undefined && !/^[1-9]\d{0,5}$/.test(pack))
+  if (pack !== undefined && !/^[1-9]\d{0,8}$/.test(pack))
     throw badOption(
       `--pack expects the number of lines in one transaction, for example 100, and got "${pack}".`,
     )

@@ -23,7 +23,7 @@ const KNOWN_ADDRESSES: readonly Address[] = [
 ]
 
 /** The hash of the published code (solc 0.4.25) without the metadata that the compiler appends. */
-export const KNOWN_CODE_HASH: Hex = '0xab5361a2ceb73b9f4ae4dc31c9079082571483cbd6115cc3010aa93963634d6b'
+const KNOWN_CODE_HASH: Hex = '0xab5361a2ceb73b9f4ae4dc31c9079082571483cbd6115cc3010aa93963634d6b'
 
 /** Metadata of solc 0.4: `a1 65 "bzzr0" 58 20`, a hash of the sources, and the length. */
 const METADATA_BYTES = 43

@@ -15,6 +15,7 @@ import { packableBy, unitsOf } from './units.js'
 // Enough for several blocks; few, so that a stopped run leaves little for its approval to wait for.
 const PACKS_UNDER_WAY_MAX = 16
 const LINES_SHOWN_MAX = 5
+const REPORTS_MAX = 5
 
 export type SendingParts = {
   readonly rows: readonly Row[]
@@ -87,6 +88,7 @@ async function createPackMaker(
   const judge = createJudge(client, { account, disperse, gasMax, stopped, say })
   const { mayPack, planned } = packableBy(claims.free, asked, [account, disperse.address])
   let size = Math.min(asked, ROWS_MAX)
+  let reports = 0
 
   /** A failure may come from what is under way: the pack is judged once more when all of it has ended. */
   const patient: Judge = async (rows) => {
@@ -118,7 +120,9 @@ async function createPackMaker(
       size = most
       say(`${count(rows.length, 'line')} are too many for one transaction: packs have at most ${most} lines.`)
     }
-    if (failing.length === 0) return
+    if (failing.length === 0 || reports > REPORTS_MAX) return
+    if (++reports > REPORTS_MAX)
+      return say('Further lines that fail in a pack are sent alone, and reported at the end.')
     const lines = failing.slice(0, LINES_SHOWN_MAX).map(({ row, why }) => `  line ${row.line}: ${why}\n`)
     const more = failing.length > LINES_SHOWN_MAX ? `  … and ${failing.length - LINES_SHOWN_MAX} more\n` : ''
     say(

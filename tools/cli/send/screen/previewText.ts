@@ -50,7 +50,7 @@ function table({
     ...packsText(preview),
     [
       'fees',
-      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, rows)}`,
+      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, preview.packs?.alone ?? rows)}`,
     ],
     [
       'at most',
