@@ -7,6 +7,7 @@ import {
   type Address,
   createPublicClient,
   createWalletClient,
+  erc20Abi,
   type Hex,
   http,
   numberToHex,
@@ -16,6 +17,8 @@ import { findGeth, NO_GETH } from '../../test/nodes/find/geth.js'
 import { bundleChild } from '../../test/support/bundleChild.js'
 import { ended } from '../../test/support/ended.js'
 import { compileDisperse, compileToken } from '../../test/support/payoutContracts.js'
+import type { Money, Row } from '../../tools/cli/send/file/rows.js'
+import { packRequest } from '../../tools/cli/send/pack/payment.js'
 import { atMost, type Claim, type Figure, medianOf } from '../claim.js'
 import { type Geth, paidAccount, startGeth } from '../support/geth.js'
 import { chainOf } from '../support/node.js'
@@ -26,14 +29,14 @@ const MONEYS = ['native', 'token'] as const
 /** Gas limit of a block, as Ethereum has it. */
 const GAS_LIMIT = 60_000_000
 
-type Money = (typeof MONEYS)[number]
+type Currency = (typeof MONEYS)[number]
 type Run = { readonly gas: number; readonly seconds: number }
 
 const nameOf = (size: number) => (size === 1 ? 'one line' : `${size} lines`)
-const gasOf = (money: Money) => `gas of a line, ${money}`
-const timeOf = (money: Money) => `time of a line, ${money}`
+const gasOf = (money: Currency) => `gas of a line, ${money}`
+const timeOf = (money: Currency) => `time of a line, ${money}`
 
-/** `txlane send --pack N` on geth: the gas and the time of a line, to recipients that had nothing before. */
+/** `txlane send --pack N` on geth: the gas and the time of a line, to recipients that were paid before. */
 export const claim: Claim = {
   says: 'Several payments in one transaction cost less gas and time than one each.',
   transactions: 1_200,
@@ -63,23 +66,19 @@ export const claim: Claim = {
         ...of(timeOf(money), 'ms', ({ seconds }) => seconds * 1_000),
       )
     }
-    const share = (money: Money) => {
+    const share = (money: Currency) => {
       const [packed, alone] = [100, 1].map((size) => medianOf(figures, gasOf(money), nameOf(size)))
       return packed === undefined || alone === undefined ? undefined : packed / alone
     }
     return {
       figures,
       checks: [
-        atMost('of the gas of a plain transfer of a token, in packs of 100', share('token'), 0.75),
-        atMost(
-          'of the gas of a plain transfer, in packs of 100, to accounts that had nothing',
-          share('native'),
-          1.8,
-        ),
+        atMost('of the gas of a plain transfer of a token, in packs of 100', share('token'), 0.6),
+        atMost('of the gas of a plain transfer of native currency, in packs of 100', share('native'), 0.7),
       ],
       notes: [
         `txlane send FILE --pack N, ${transactions} lines, on geth --dev --dev.period 1 --dev.gaslimit ${GAS_LIMIT}. The gas has the approval of a token in it, the time the start of the command and the seconds until it knows the last block.`,
-        'Every recipient is new to the chain or to the token. In a transfer, the creation of an account is free; a contract pays 25,000 gas for it, so that packs of native currency only save gas where the recipients exist.',
+        'Every recipient has some of the currency already.',
       ],
     }
   },
@@ -88,7 +87,7 @@ export const claim: Claim = {
 type Paid = {
   readonly geth: string
   readonly program: string
-  readonly money: Money
+  readonly money: Currency
   readonly size: number
   readonly lines: number
   readonly round: number
@@ -104,6 +103,8 @@ async function payFile({ geth, program, money, size, lines, round }: Paid): Prom
   const folder = await mkdtemp(join(tmpdir(), 'txlane-pack-bench-'))
   try {
     const file = join(folder, 'pay.csv')
+    const coin: Money = money === 'native' ? { kind: 'native', symbol: 'ETH' } : { ...COIN, address: token }
+    await chain.payBefore(disperse, coin, lines)
     const unit = money === 'native' ? 'wei' : 'base'
     const rows = Array.from({ length: lines }, (_, index) => `${payee(index)},${index + 1} ${unit}`)
     await writeFile(file, `to,amount\n${rows.join('\n')}\n`)
@@ -130,6 +131,9 @@ async function payFile({ geth, program, money, size, lines, round }: Paid): Prom
   }
 }
 
+const COIN = { kind: 'token', symbol: 'COIN', decimals: 6 } as const
+const BEFORE = 50
+
 const payee = (index: number): Address => numberToHex(0xfeed_0000_0000 + index, { size: 20 })
 
 function openChain(node: Geth, privateKey: Hex) {
@@ -141,6 +145,30 @@ function openChain(node: Geth, privateKey: Hex) {
     async deploy(code: { readonly abi: Abi; readonly bytecode: Hex }): Promise<Address> {
       const hash = await wallet.deployContract({ ...code, args: [] })
       return (await reader.waitForTransactionReceipt({ hash })).contractAddress as Address
+    },
+    /** Pays each recipient one unit, so that nothing is created in the measured run. */
+    async payBefore(disperse: Address, money: Money, lines: number): Promise<void> {
+      const rows = Array.from({ length: lines }, (_, index) => ({ to: payee(index), amount: 1n }) as Row)
+      const hashes: Hex[] = []
+      if (money.kind === 'token') {
+        const args = [disperse, BigInt(lines)] as const
+        hashes.push(
+          await wallet.writeContract({
+            address: money.address,
+            abi: erc20Abi,
+            functionName: 'approve',
+            args,
+          }),
+        )
+      }
+      for (let at = 0; at < lines; at += BEFORE) {
+        const request = packRequest(disperse, money, rows.slice(at, at + BEFORE))
+        hashes.push(await wallet.sendTransaction({ ...request, gas: 16_000_000n }))
+      }
+      for (const hash of hashes) {
+        const { status } = await reader.waitForTransactionReceipt({ hash })
+        if (status !== 'success') throw new Error('the recipients were not paid before')
+      }
     },
     nonce: () => reader.getTransactionCount(account),
     /** The gas of the account's transactions from this nonce on. */
