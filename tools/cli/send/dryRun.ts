@@ -1,6 +1,7 @@
 import { json, wrapped } from '../shared/output.js'
 import { EXIT, write } from '../shared/program.js'
 import { doubtsOf, type Errand, rowsOf } from './errand.js'
+import { estimatePacks, type PackEstimate } from './pack/estimate.js'
 import { planMade, writePlan } from './pay/plan.js'
 import { mainTotal, missingIn, type Preview, previewOf } from './screen/preview.js'
 import { renderPreview } from './screen/previewText.js'
@@ -8,9 +9,9 @@ import { renderPreview } from './screen/previewText.js'
 /** Shows what a run would do, and writes its plan. */
 export async function dryRun(errand: Errand): Promise<number> {
   const { options, connection, account, files, purse, at, payout } = errand
-  const preview = await previewOf(connection.client, account.address, rowsOf(errand))
+  const preview = await previewOf(connection.client, account.address, rowsOf(errand), await packsOf(errand))
   const made = await planMade(files)
-  await writePlan(files, options.file, { ...purse, madeAt: at }, payout.rows)
+  await writePlan(files, options.file, { ...purse, madeAt: at, pack: options.pack }, payout.rows)
   if (options.json) await write(json(jsonOf(errand, preview)))
   else {
     const other =
@@ -22,6 +23,12 @@ export async function dryRun(errand: Errand): Promise<number> {
     await write([...other, end].map((text) => `${wrapped(text)}\n`).join(''))
   }
   return missingIn(preview).length === 0 && preview.estimates.failed.length === 0 ? EXIT.held : EXIT.failed
+}
+
+/** What packs cost; undefined without `--pack`. */
+export async function packsOf(errand: Errand): Promise<PackEstimate | undefined> {
+  const { connection, account, contract } = errand
+  return contract && estimatePacks(connection.client, account.address, contract, rowsOf(errand))
 }
 
 /** The text of a preview for one of the two streams. */
@@ -40,7 +47,7 @@ export function shownPreview(
 
 function jsonOf(errand: Errand, preview: Preview): object {
   const { payout, purse, files, before, standings } = errand
-  const { totals, fees, balances, estimates } = preview
+  const { totals, fees, balances, estimates, packs } = preview
   const [native] = balances
   return {
     dryRun: true,
@@ -60,6 +67,9 @@ function jsonOf(errand: Errand, preview: Preview): object {
     missing: missingIn(preview).map(({ money, amount }) => ({ ...money, amount })),
     repeated: payout.doubts.filter(({ kind }) => kind === 'repeated').flatMap(({ lines }) => lines),
     doubts: payout.doubts,
+    transactions: packs ? packs.packs + packs.approvals + packs.alone.length : preview.rows.length,
+    gas: preview.gas,
+    packs: packs && { ...packs, alone: packs.alone.map(({ line }) => line) },
     estimated: estimates.tried,
     failing: estimates.failed,
     begunAt: before?.begunAt,

@@ -5,6 +5,9 @@ import { openAccount } from '../shared/keys.js'
 import { readPayout } from './file/payout.js'
 import type { Doubt, Payout, Row } from './file/rows.js'
 import type { SendOptions } from './options.js'
+import { checkTokens, prepareContract, type WithContract } from './pack/packing.js'
+import { readPins } from './pack/pins.js'
+import { packedAttempt } from './pack/standing.js'
 import {
   checkNotRenamed,
   checkSame,
@@ -33,6 +36,8 @@ export type Errand = {
   /** The journal of earlier runs, and the state of the lines after them. */
   readonly before: Journal | undefined
   readonly standings: Standings | undefined
+  /** The contract that pays several rows in one transaction. */
+  readonly contract: WithContract | undefined
 }
 
 /**
@@ -52,13 +57,16 @@ export async function readErrand(
   const payout = await readPayout(options.file, reading, connection)
   const { rows } = payout
   const about = { chainId: connection.chain.id, account: account.address }
-  const purse = { ...about, plan: planHash(about, rows) }
+  const purse = { ...about, plan: planHash(about, rows, options.pack) }
   if (before) checkSame(before, journalOf(options.file, payout, purse, before.begunAt))
   else if (!options.again) await checkNotRenamed(options.file, purse, rows)
   if (!options.dryRun) await checkPlan(files, purse, rows, options.plan)
-  const standings = before && (await readStandings(files, before, connection, rows))
+  const pins = await readPins(files.packs)
+  const standings = before && (await readStandings(files, before, connection, rows, packedAttempt(pins)))
+  const contract = await prepareContract(connection, account.address, options)
+  if (contract && before === undefined) await checkTokens(contract, rows)
   const at = new Date(systemClock.wallNow()).toISOString()
-  return { options, connection, account, payout, files, purse, at, before, standings }
+  return { options, connection, account, payout, files, purse, at, before, standings, contract }
 }
 
 /** The rows that this run sends; the others are only followed. */

@@ -14,6 +14,9 @@ export type SendOptions = {
   /** The only token of the command line. */
   readonly token: Address | undefined
   readonly reading: FileOptions
+  /** Rows in one transaction; undefined for one each. */
+  readonly pack: number | undefined
+  readonly disperse: Address | undefined
   readonly dryRun: boolean
   readonly yes: boolean
   /** The plan that the payments must have. */
@@ -31,6 +34,8 @@ type Raw = RpcFlags &
     readonly columns?: string
     readonly decimal?: 'point' | 'comma'
     readonly sheet?: string
+    readonly pack?: string
+    readonly disperse?: string
     readonly dryRun: boolean
     readonly yes: boolean
     readonly plan?: string
@@ -89,6 +94,7 @@ export function parseSend(
       key: keySource(raw),
       token: tokens.length === 1 ? tokens[0] : undefined,
       reading: { tokens, unit, columns, decimal, sheet },
+      ...packFlags(raw),
       dryRun,
       yes,
       plan: plan?.toLowerCase(),
@@ -98,6 +104,19 @@ export function parseSend(
       json,
     }
   })
+}
+
+function packFlags({ pack, disperse }: Raw): Pick<SendOptions, 'pack' | 'disperse'> {
+  if (pack !== undefined && !/^[1-9]\d{0,8}$/.test(pack))
+    throw badOption(
+      `--pack expects the number of lines in one transaction, for example 100, and got "${pack}".`,
+    )
+  if (disperse !== undefined && !isAddress(disperse))
+    throw badOption('--disperse expects an address, its checksum included.')
+  const size = pack === undefined || pack === '1' ? undefined : Number(pack)
+  if (disperse !== undefined && size === undefined)
+    throw badOption('--disperse ADDRESS is the contract of --pack N: give both.')
+  return { pack: size, disperse }
 }
 
 function createCommand(): Command {
@@ -112,6 +131,8 @@ function createCommand(): Command {
     .option('--columns <list>', 'the meaning of columns, by name or position: "to=Wallet,amount=3"')
     .addOption(new Option('--decimal <mark>', 'the decimal mark of amounts').choices(['point', 'comma']))
     .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
+    .option('--pack <lines>', 'pay so many lines in one transaction, through a disperse contract')
+    .option('--disperse <address>', 'the disperse contract of --pack (default: the published one)')
     .option('--dry-run', 'check everything, show totals and fees, and send nothing', false)
     .option('--yes', 'skip the confirmation', false)
     .option('--plan <hash>', 'send only if the payments are those of this dry run')

@@ -1,19 +1,22 @@
+import { existsSync } from 'node:fs'
 import { createSender, isTxlaneError, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import { widthOf, wrapped } from '../shared/output.js'
-import { EXIT, write } from '../shared/program.js'
+import { EXIT, Refusal, write } from '../shared/program.js'
 import { createProgress, type Progress } from '../shared/progress.js'
-import { shownPreview } from './dryRun.js'
+import { packsOf, shownPreview } from './dryRun.js'
 import { doubtsOf, type Errand, rowsOf } from './errand.js'
 import { totalsOf } from './file/amountText.js'
+import { lockRun } from './pack/lock.js'
+import { openPacking, type Packing } from './pack/packing.js'
+import { type PackRun, payRows } from './pack/run.js'
 import { blockTimes } from './pay/blockTimes.js'
-import { journalOf, writeJournal } from './pay/journal.js'
+import { type Journal, journalOf, writeJournal } from './pay/journal.js'
 import { type RowResult, writeResults } from './pay/results.js'
-import { type SendRun, sendRows } from './pay/run.js'
 import { writePages } from './pay/writePages.js'
 import { type End, endJson, endText } from './screen/endReport.js'
-import { onInterrupt } from './screen/interrupt.js'
+import { type Interrupt, onInterrupt } from './screen/interrupt.js'
 import { createNotices } from './screen/notices.js'
 import { previewOf } from './screen/preview.js'
 import { doubtText } from './screen/previewText.js'
@@ -23,12 +26,24 @@ import { standingsText } from './screen/standingText.js'
 
 /** Sends the rows that are left, follows the others, and reports each. */
 export async function sendAll(errand: Errand): Promise<number> {
-  const { connection, account, files } = errand
+  const { files } = errand
   if (!(await isAgreed(errand))) {
     process.stderr.write('Nothing was sent.\n')
     return EXIT.refused
   }
-  await keepJournal(errand)
+  const packs = errand.contract !== undefined || existsSync(files.packs)
+  const lock = await lockRun(files.lock, packs ? 'alone' : 'shared')
+  try {
+    return await sendLocked(errand)
+  } finally {
+    lock.release()
+  }
+}
+
+async function sendLocked(errand: Errand): Promise<number> {
+  const { connection, account, files } = errand
+  const journal = await keepJournal(errand)
+  const packing = await openPacking(files, journal, errand.contract)
   const sender = createSender({
     client: connection.client,
     account,
@@ -41,7 +56,7 @@ export async function sendAll(errand: Errand): Promise<number> {
   const interrupt = onInterrupt(sender, progress)
   try {
     const begunMs = systemClock.now()
-    const results = await follow(sender, progress, errand, interrupt.stopped)
+    const results = await follow(sender, progress, { errand, packing, interrupt })
     const seconds = (systemClock.now() - begunMs) / 1_000
     const interrupted = interrupt.stopped()
     await report(errand, results, { seconds, interrupted })
@@ -72,25 +87,44 @@ async function isAgreed(errand: Errand): Promise<boolean> {
     if (!options.json) for (const text of [`Plan ${purse.plan}`, ...doubts.map(doubtText)]) say(text)
     return true
   }
-  const preview = await previewOf(connection.client, account.address, rows)
+  const preview = await previewOf(connection.client, account.address, rows, await packsOf(errand))
   process.stderr.write(shownPreview(errand, preview, process.stderr))
   return mayBeSent({ rows, totals: totalsOf(rows), doubts, connection })
 }
 
 /** A journal of an earlier version becomes one of this version: reports need what it lacks. */
-async function keepJournal({ options, payout, files, purse, at, before }: Errand): Promise<void> {
-  if (before?.version === 2) return
+async function keepJournal({
+  options,
+  payout,
+  files,
+  purse,
+  at,
+  before,
+  contract,
+}: Errand): Promise<Journal> {
+  if (before?.version === 2) return before
+  if (contract && before === undefined && existsSync(files.journal))
+    throw new Refusal('Another process has begun to pay this file meanwhile: run the command again.')
   const begunAt = before?.begunAt ?? at
-  await writeJournal(files, journalOf(options.file, payout, purse, begunAt))
+  const journal = journalOf(options.file, payout, purse, begunAt)
+  await writeJournal(files, journal)
+  return journal
+}
+
+type Followed = {
+  readonly errand: Errand
+  readonly packing: Packing | undefined
+  readonly interrupt: Interrupt
 }
 
 async function follow(
   sender: Sender,
   progress: Progress,
-  { options, payout: { rows }, before, standings }: Errand,
-  stopped: () => boolean,
+  { errand, packing, interrupt }: Followed,
 ): Promise<readonly RowResult[]> {
-  let sent: SendRun | undefined
+  const { options, connection, payout, before, standings } = errand
+  const { rows } = payout
+  let sent: PackRun | undefined
   const notices = createNotices(sender, {
     progress,
     clock: systemClock,
@@ -99,7 +133,13 @@ async function follow(
   try {
     await opened(sender, progress)
     const fresh = before === undefined
-    sent = sendRows(sender, rows, { retryReverted: options.retryReverted, fresh, stopped })
+    sent = payRows(sender, connection.client, rows, packing, {
+      retryReverted: options.retryReverted,
+      fresh,
+      stopped: interrupt.stopped,
+      say: progress.say,
+    })
+    interrupt.before(sent.release)
     const paid = standings?.paid.length ?? 0
     progress.start(rows.length, runProgress(sent, { total: rows.length, before: paid, clock: systemClock }))
     return await sent.results

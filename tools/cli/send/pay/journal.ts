@@ -18,6 +18,8 @@ export type Journal = {
   readonly chainId: number
   readonly account: Address
   readonly begunAt: string
+  /** Rows may share transactions: the file of the packs belongs to the journal. */
+  readonly packed?: true
 } & (FirstVersion | SecondVersion)
 
 /** A journal of txlane 0.1: one currency for the whole file. */
@@ -58,6 +60,9 @@ export type JournalFiles = {
   readonly database: string
   readonly results: string
   readonly plan: string
+  /** The packs: which rows share a transaction. */
+  readonly packs: string
+  readonly lock: string
 }
 
 export const JOURNAL_ENDING = '.txlane.json'
@@ -69,6 +74,8 @@ export function filesOf(path: string): JournalFiles {
     database: `${path}.txlane.db`,
     results: `${path}${RESULTS_ENDING}`,
     plan: `${path}.txlane-plan.json`,
+    packs: `${path}.txlane.packs.jsonl`,
+    lock: `${path}.txlane.lock`,
   }
 }
 
@@ -132,10 +139,15 @@ export function writeJournal({ journal: path }: JournalFiles, { rows, ...head }:
 /** Reads the journal of an earlier run. @throws Refusal if one of the two files is missing or invalid */
 export async function readJournal(files: JournalFiles): Promise<Journal | undefined> {
   const [hasJournal, hasDatabase] = [existsSync(files.journal), existsSync(files.database)]
-  if (!hasJournal && !hasDatabase) return undefined
-  if (!hasJournal) throw new Refusal(`${files.database} exists but ${files.journal} is missing: restore it.`)
+  const rest = [files.database, files.packs].find((path) => existsSync(path))
+  if (!hasJournal && rest === undefined) return undefined
+  if (!hasJournal) throw new Refusal(`${rest} exists but ${files.journal} is missing: restore it.`)
   const journal = parseJournal(await readFile(files.journal, 'utf8'))
   if (journal === undefined) throw new Refusal(`${files.journal} is not a journal of txlane.`)
+  if (journal.packed && !existsSync(files.packs))
+    throw new Refusal(
+      `${files.packs} is missing: it says which lines were paid in which transaction. Restore it.`,
+    )
   if (hasDatabase) return journal
   throw new Refusal(
     `${files.journal} says that this file was sent on ${journal.begunAt}, but ${files.database}, which records the payments, is missing. Restore it. If you know that no line was paid, remove ${files.journal}.`,

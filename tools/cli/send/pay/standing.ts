@@ -16,7 +16,7 @@ export type Standings = Readonly<Record<Standing, readonly Row[]>> & {
   readonly between?: readonly [first: string, last: string] | undefined
 }
 
-type Stored = Pick<StoredTransaction, 'stage' | 'status' | 'block'>
+export type Stored = Pick<StoredTransaction, 'stage' | 'status' | 'block'>
 
 const STANDING: Readonly<Record<Stage, Standing>> = {
   queued: 'new',

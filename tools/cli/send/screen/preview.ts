@@ -3,6 +3,7 @@ import { estimateFeesPerGas, getBalance, getBlock, readContract } from 'viem/act
 import { Refusal } from '../../shared/program.js'
 import { type Total, totalsOf } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
+import type { PackEstimate } from '../pack/estimate.js'
 import { type Estimates, estimate } from './estimates.js'
 
 /** The cost of rows before they are sent. Amounts are in the smallest unit. */
@@ -12,6 +13,10 @@ export type Preview = {
   readonly totals: readonly Total[]
   readonly fees: Fees
   readonly estimates: Omit<Estimates, 'gas'>
+  /** Of all rows. */
+  readonly gas: bigint
+  /** With `--pack`. */
+  readonly packs: PackEstimate | undefined
   /** Of each currency that the rows need, the native one first. */
   readonly balances: readonly Balance[]
 }
@@ -36,6 +41,7 @@ export async function previewOf(
   client: Client<HttpTransport, Chain>,
   account: Address,
   rows: readonly Row[],
+  packs?: PackEstimate,
 ): Promise<Preview> {
   const totals = totalsOf(rows)
   const native: Money = { kind: 'native', symbol: client.chain.nativeCurrency.symbol }
@@ -43,11 +49,12 @@ export async function previewOf(
   const [price, balanceWei, { gas, ...estimates }, ...tokenBalances] = await Promise.all([
     pricesOf(client),
     getBalance(client, { address: account }),
-    estimate(client, account, rows),
+    estimate(client, account, packs?.alone ?? rows),
     ...tokens.map(({ money }) => tokenBalanceOf(client, money, account)),
   ])
   const valueWei = rows.reduce((all, { request }) => all + request.value, 0n)
-  const nowWei = gas * price.nowWei
+  const allGas = gas + (packs?.gas ?? 0n)
+  const nowWei = allGas * price.nowWei
   const balances = tokens.map(({ money, amount }, index) => {
     const before = tokenBalances[index] ?? 0n
     return { money, before, after: before - amount }
@@ -58,10 +65,12 @@ export async function previewOf(
     fees: {
       gasPriceWei: price.nowWei,
       nowWei,
-      ceilingWei: gas * price.ceilingWei,
+      ceilingWei: allGas * price.ceilingWei,
       ceilingPriceWei: price.ceilingWei,
     },
     estimates,
+    gas: allGas,
+    packs,
     balances: [{ money: native, before: balanceWei, after: balanceWei - valueWei - nowWei }, ...balances],
   }
 }

@@ -47,9 +47,10 @@ function table({
     ['chain', chain.name],
     ['from', from],
     ...(standings === undefined ? [] : leftText(rows, totals)),
+    ...packsText(preview),
     [
       'fees',
-      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, rows)}`,
+      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, preview.packs?.alone ?? rows)}`,
     ],
     [
       'at most',
@@ -76,6 +77,25 @@ function sampleText(tried: number, rows: readonly Row[]): string {
   return tried < rows.length && tried > 0
     ? `, extrapolated from ${count(tried, 'line')} of ${rows.length.toLocaleString('en')}`
     : ''
+}
+
+/** The number of transactions, and the contract that makes them fewer. */
+function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, string])[] {
+  if (packs === undefined) return []
+  const { packs: made, packedRows, approvals, alone, contract, isKnown } = packs
+  const parts = [
+    `${count(made, 'pack')} with ${count(packedRows, 'line')}`,
+    ...(alone.length === 0 ? [] : [`${count(alone.length, 'line')} alone`]),
+    ...(approvals === 0 ? [] : [count(approvals, 'approval')]),
+  ]
+  const why = isKnown ? 'it has the published code' : 'its code is not the published one; simulations passed'
+  return [
+    [
+      'transactions',
+      `${(made + approvals + alone.length).toLocaleString('en')} for ${count(rows.length, 'line')}: ${parts.join(', ')}; about ${gas.toLocaleString('en')} gas`,
+    ],
+    ['contract', `${contract} (${why})`],
+  ]
 }
 
 /** Of a file that was paid in part. The totals of the whole file are those that the reading shows. */
