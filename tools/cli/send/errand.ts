@@ -76,6 +76,7 @@ export function rowsOf({ payout, standings, options }: Errand): readonly Row[] {
 
 /** The doubts about these rows, and about lines that are no payments. */
 export function doubtsOf({ payout }: Errand, rows: readonly Row[]): readonly Doubt[] {
+  if (payout.doubts.length === 0) return []
   const all = new Set(payout.rows.map(({ line }) => line))
   const here = new Set(rows.map(({ line }) => line))
   return payout.doubts.filter(({ lines }) => lines.some((line) => here.has(line) || !all.has(line)))
