@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encryptKeystoreJson } from 'ethers'
-import { type Hex, parseGwei } from 'viem'
+import { getAddress, type Hex, parseGwei } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../tools/devnet/accounts.js'
@@ -78,12 +78,19 @@ test('txlane send pays each line once, however often it runs, and refuses a diff
   expect(first.code).toBe(0)
   expect(JSON.parse(first.out)).toMatchObject({ counts: { paid: 3 }, paid: '2000000005' })
   const again = await txlane(['send', path, '--yes'])
-  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Paid 3 of 3 lines') })
+  expect(again).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^Nothing was sent: all 3 lines were paid before, 2\.000000005 gwei, (at|from) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/,
+    ),
+  })
   expect([await balanceOf(ANNA), await balanceOf(BOB)]).toEqual([annaBefore + 2_000_000_000n, bobBefore + 5n])
 
   const results = await readFile(`${path}.results.csv`, 'utf8')
-  expect(results.split('\n')[0]).toBe('line,id,to,amount,status,nonce,hash,block,gas_used,error')
-  expect(results.match(/,paid,/g)).toHaveLength(3)
+  expect(results.split('\n')[0]).toBe(
+    'to,amount,line,id,recipient,paid,unit,token,status,nonce,hash,block,time,gas_used,fee,fee_unit,shared_by,error',
+  )
+  expect(results.match(/,ETH,,paid,\d/g)).toHaveLength(3)
   await writeFile(path, (await readFile(path, 'utf8')).replace('5 wei', '6 wei'))
   expect(await txlane(['send', path, '--yes'])).toMatchObject({
     code: 3,
@@ -97,6 +104,44 @@ test('txlane send pays each line once, however often it runs, and refuses a diff
     err: expect.stringContaining('rename it back to pay.csv'),
   })
   expect(await balanceOf(BOB)).toBe(bobBefore + 5n)
+})
+
+test('the dry run makes a plan, txlane send checks it, and a journal of the first version is resumed', async () => {
+  const path = await file('planned.csv', ['id,to,amount', `a,${ANNA},1 gwei`, `b,${BOB},5 wei`])
+  const dry = await txlane(['send', path, '--dry-run'])
+  const [, plan = ''] = /plan +([0-9a-f]{40})/.exec(dry.out) ?? []
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining(`planned.csv.txlane-plan.json`) })
+  await writeFile(path, (await readFile(path, 'utf8')).replace('5 wei', '6 wei'))
+  const changed = await txlane(['send', path, '--yes'])
+  expect(changed).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(`changed: line 3 (b), was 5 wei to ${BOB}, is 6 wei to ${BOB}`),
+  })
+  await rm(`${path}.txlane-plan.json`)
+  expect(await txlane(['send', path, '--yes', '--plan', plan])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('Nothing was sent'),
+  })
+  await writeFile(path, (await readFile(path, 'utf8')).replace('6 wei', '5 wei'))
+  const first = await txlane(['send', path, '--yes', '--plan', plan, '--json'])
+  expect(JSON.parse(first.out)).toMatchObject({ plan, counts: { paid: 2 }, paidBefore: 0, transactions: 2 })
+
+  const journal = `${path}.txlane.json`
+  const { rows, ...head } = JSON.parse(await readFile(journal, 'utf8')) as { rows: Record<string, unknown>[] }
+  const old = rows.map(({ line, id, shown, content }) => ({ line, id, shown, content }))
+  await writeFile(journal, JSON.stringify({ ...head, version: 1, rows: old }))
+  const before = await balanceOf(BOB)
+  const resumed = await txlane(['send', path, '--yes', '--json'])
+  expect(JSON.parse(resumed.out)).toMatchObject({ counts: { paid: 2 }, paidBefore: 2, transactions: 0 })
+  expect(await balanceOf(BOB)).toBe(before)
+  expect(JSON.parse(await readFile(journal, 'utf8'))).toMatchObject({ version: 2, plan, rows })
+
+  const { lines, ...payout } = JSON.parse((await txlane(['report', path, '--json'])).out)
+  expect(payout).toMatchObject({ file: 'planned.csv', chain: { id: 31_337, symbol: 'ETH' } })
+  expect(lines).toMatchObject([
+    { id: 'a', to: getAddress(ANNA), amount: '1000000000', status: 'paid', sharedBy: 1 },
+    { id: 'b', to: BOB, amount: '5', status: 'paid', sharedBy: 1 },
+  ])
 })
 
 test('a killed run is resumed by the next one: no line is lost, and none is paid twice', async () => {
@@ -329,6 +374,12 @@ test('a command with bad input is refused at once, with an exit code of its own,
   expect(await txlane(['pay', good])).toMatchObject({
     code: 2,
     err: expect.stringContaining('There is no command "pay"'),
+  })
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(await txlane(['--version'])).toMatchObject({ code: 0, out: `${version}\n` })
+  expect(await txlane(['send', good, '--rpc', ''])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is empty'),
   })
   const help = await txlane(['--help'])
   expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes: 0 success') })

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
+import { PACKAGE_VERSION } from '../../src/errors/base.js'
 import { redactTyped } from '../../src/errors/redact.js'
+import { pairs, wrapped } from './shared/output.js'
 import { EXIT, endWith, write } from './shared/program.js'
 
 type Run = (argv: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>
@@ -31,26 +33,29 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     load: async () => (await import('./devnet/command.js')).devnet,
   },
   report: {
-    about: 'make an HTML page of a recording',
-    load: async () => (await import('../report/command.js')).report,
+    about: 'make an HTML page of a payout or of a recording',
+    load: async () => (await import('./report/command.js')).report,
   },
 }
 
+const COMMAND_LIST = pairs(Object.entries(COMMANDS).map(([name, { about }]) => [`  ${name}`, about]))
+
 const USAGE = `Usage: txlane <command> [options]
 
-${Object.entries(COMMANDS)
-  .map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
-  .join('\n')}
-
-txlane <command> --help shows the options of a command.
+${COMMAND_LIST}
+${wrapped(`txlane <command> --help shows the options of a command, txlane --version the version.
 
 Exit codes: 0 success, 1 failure, 2 bad options, 3 refused before anything was sent, 130 interrupted.
-NO_COLOR and FORCE_COLOR control the colours.
+NO_COLOR and FORCE_COLOR control the colours.`)}
 `
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     await write(USAGE)
+    return EXIT.held
+  }
+  if (name === '--version' || name === '-V') {
+    await write(`${PACKAGE_VERSION}\n`)
     return EXIT.held
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined

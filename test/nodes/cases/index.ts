@@ -2,6 +2,7 @@ import { bursts, plainBurst, smallPoolBurst } from './bursts.js'
 import { delegated } from './delegated.js'
 import { foreign } from './foreign.js'
 import type { NodeCase } from './nodeCase.js'
+import { packs } from './packs.js'
 import { payouts } from './payouts.js'
 import { cancel, replace, speedUp } from './pooled.js'
 import { poolModel } from './poolModel.js'
@@ -19,6 +20,7 @@ import { syncSend } from './syncSend.js'
 export const cases: readonly NodeCase[] = [
   quickStart,
   payouts,
+  packs,
   reads,
   ...refusedCases,
   cancel,

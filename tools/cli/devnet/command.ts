@@ -12,7 +12,7 @@ import {
 } from '../../devnet/index.js'
 import { DEVNET_MODES, settingsOf } from '../../devnet/options.js'
 import { readCommandLine, SEED_MAX, whole } from '../shared/commandLine.js'
-import { json, pairs, tableOf } from '../shared/output.js'
+import { json, pairs, tableOf, widthOf } from '../shared/output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 
 type DevnetFlags = {
@@ -173,16 +173,24 @@ async function run(flags: DevnetFlags): Promise<number> {
         ['rules', rules],
       ]),
     )
-    await write(
-      tableOf(
-        ['account', 'private key (public)'],
-        keys.map(({ address, key }) => [address, key]),
-      ),
-    )
+    await write(keysText(keys))
   }
   await untilEnded(chain)
   await chain.stop()
   return EXIT.held
+}
+
+const KEY_CHARS = 66
+const ADDRESS_CHARS = 42
+
+/** A table, or two lines for each account in a terminal that is too narrow for it. */
+function keysText(keys: readonly { readonly address: string; readonly key: string }[]): string {
+  if (widthOf() > ADDRESS_CHARS + 2 + KEY_CHARS)
+    return tableOf(
+      ['account', 'private key (public)'],
+      keys.map(({ address, key }) => [address, key]),
+    )
+  return `accounts and their private keys (public)\n${keys.map(({ address, key }) => `${address}\n${key}\n`).join('')}`
 }
 
 /** Resolves on SIGINT, SIGTERM or q. Other keys control the chain. */

@@ -5,7 +5,7 @@ import { filesOf } from '../send/pay/journal.js'
 import { badOption, readCommandLine } from '../shared/commandLine.js'
 import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { missingText } from '../shared/missing.js'
-import { type Colors, colors, json, pairs } from '../shared/output.js'
+import { type Colors, colors, count, json, lengthOf, pairs, widthOf, wrapped } from '../shared/output.js'
 import { answer, EXIT, type Parsed, write } from '../shared/program.js'
 import { type Look, lookAt } from './look.js'
 import { needsPerson, storedReasons, storedText } from './storedReasons.js'
@@ -63,7 +63,7 @@ async function run({ address, url, json: asJson, store }: Options): Promise<numb
 
 function render(look: Look, symbol: string): string {
   const { counts, waiting, holes } = look
-  const shown = (count: number | undefined) => (count === undefined ? 'not served' : String(count))
+  const shown = (next: number | undefined) => (next === undefined ? 'not served' : `next nonce ${next}`)
   return [
     pairs([
       ['account', look.address],
@@ -85,44 +85,55 @@ function render(look: Look, symbol: string): string {
     ]),
     '\n',
     drawLane(look, colors()),
-    look.stuck === undefined ? '' : `\n${look.stuck}.\n`,
+    look.stuck === undefined
+      ? ''
+      : `\n${wrapped(`${look.stuck[0]?.toUpperCase()}${look.stuck.slice(1)}.`)}\n`,
     holes.length === 0 ? '' : `\nRun: txlane fill ${look.address}\n`,
   ].join('')
 }
 
-/** The known features of the endpoint, in words. The others become known when transactions are sent. */
+/** The known features of the endpoint, as sentences. The others become known when transactions are sent. */
 function endpointOf(profile: Look['endpoint']): string {
   return Object.values(profileWords)
     .map((word) => word(profile))
     .filter((word) => word !== undefined)
-    .join(', ')
+    .map((sentence) => `${sentence}.`)
+    .join(' ')
 }
 
 const isServed = (what: string, is: boolean | undefined) =>
-  is === undefined ? undefined : `${what} ${is ? 'served' : 'not served'}`
+  is === undefined ? undefined : `It ${is ? 'serves' : 'does not serve'} ${what}`
 
-/** The words for each field of a profile; undefined while it is not known. */
+const PENDING: Readonly<Record<EndpointProfile['pending'], string>> = {
+  mempool: 'Its count at pending includes the pool',
+  preconfirmed: 'Its count at pending includes pre-confirmed transactions, and not the pool',
+  latest: 'Its count at pending is that at latest',
+  absent: 'It has no tag pending',
+  unknown: 'The first transaction will show whether its count at pending includes the pool',
+}
+
+/** The sentence for each field of a profile; undefined while it is not known. */
 export const profileWords: {
   readonly [field in keyof EndpointProfile]: (profile: EndpointProfile) => string | undefined
 } = {
   client: ({ client }) => client,
-  pending: ({ pending }) =>
-    `pending counts ${pending === 'unknown' ? 'an unknown set until a transaction is sent' : pending}`,
+  pending: ({ pending }) => PENDING[pending],
   pendingState: ({ pendingState }) => isServed('state at pending', pendingState),
   batch: ({ batch: { usable, sizeMax } }) =>
-    usable ? `batches${sizeMax === undefined ? '' : ` of up to ${sizeMax} calls`}` : 'no batches',
+    `It accepts ${usable ? `batches${sizeMax === undefined ? '' : ` of up to ${sizeMax} calls`}` : 'no batches'}`,
   blockReceipts: ({ blockReceipts }) => isServed('block receipts', blockReceipts),
   simulateV1: ({ simulateV1 }) => isServed('eth_simulateV1', simulateV1),
   sendSync: ({ sendSync }) =>
     isServed('eth_sendRawTransactionSync', sendSync === undefined ? undefined : sendSync !== false),
-  cadenceMs: ({ cadenceMs }) => (cadenceMs === undefined ? undefined : `pre-confirms every ${cadenceMs} ms`),
+  cadenceMs: ({ cadenceMs }) =>
+    cadenceMs === undefined ? undefined : `It pre-confirms every ${cadenceMs} ms`,
   gapBudget: ({ gapBudget }) =>
-    gapBudget === undefined ? undefined : `keeps ${gapBudget} transactions above a missing nonce`,
+    gapBudget === undefined ? undefined : `It keeps ${count(gapBudget, 'transaction')} above a missing nonce`,
   batchInOrder: ({ batchInOrder }) =>
-    batchInOrder === undefined ? undefined : `runs a batch ${batchInOrder ? 'in order' : 'in any order'}`,
+    batchInOrder === undefined ? undefined : `It runs a batch ${batchInOrder ? 'in order' : 'in any order'}`,
   delivery: ({ delivery: { window } }) =>
-    window === undefined ? undefined : `takes ${window} unacknowledged nonces`,
-  singleSequencer: ({ singleSequencer }) => (singleSequencer ? 'one sequencer' : undefined),
+    window === undefined ? undefined : `It takes ${count(window, 'unacknowledged nonce')}`,
+  singleSequencer: ({ singleSequencer }) => (singleSequencer ? 'The chain has one sequencer' : undefined),
 }
 
 type Cell = { readonly nonce: number; readonly kind: keyof typeof KINDS }
@@ -138,11 +149,13 @@ const KINDS = {
 } as const
 
 const BEFORE = 4
-const WIDTH_MAX = 64
+const CELLS_MAX = 64
 
 /** The nonces around the head, one cell each. */
-export function drawLane(look: Look, colors: Colors): string {
-  const cells = cellsOf(look)
+export function drawLane(look: Look, colors: Colors, width = widthOf()): string {
+  const all = cellsOf(look)
+  if (all.every(({ kind }) => kind === 'next'))
+    return `The account has sent nothing yet: its next nonce is ${all[0]?.nonce}.\n`
   const paint: Record<Cell['kind'], (text: string) => string> = {
     used: colors.green,
     preconfirmed: colors.cyan,
@@ -151,11 +164,23 @@ export function drawLane(look: Look, colors: Colors): string {
     hole: colors.red,
     next: colors.dim,
   }
-  const [first, last] = [cells[0], cells.at(-1)]
+  // The nonces at both ends have as many digits as the highest one.
+  const room = width - 2 * (String(all.at(-1)?.nonce).length + 1)
+  const cells = all.slice(0, Math.max(1, room))
   const line = cells.map(({ kind }) => paint[kind](KINDS[kind].sign)).join('')
   const kinds = [...new Set(cells.map(({ kind }) => kind))]
-  const legend = kinds.map((kind) => `${paint[kind](KINDS[kind].sign)} ${KINDS[kind].says}`).join('   ')
-  return `${first?.nonce} ${line} ${last?.nonce}\n${legend}\n`
+  const legend = kinds.map((kind) => `${paint[kind](KINDS[kind].sign)} ${KINDS[kind].says}`)
+  return `${cells[0]?.nonce} ${line} ${cells.at(-1)?.nonce}\n${legendText(legend, width)}\n`
+}
+
+function legendText([first = '', ...others]: readonly string[], width: number): string {
+  const lines = [first]
+  for (const entry of others) {
+    const longer = `${lines.at(-1)}   ${entry}`
+    if (lengthOf(longer) > width) lines.push(entry)
+    else lines[lines.length - 1] = longer
+  }
+  return lines.join('\n')
 }
 
 /** From a few nonces below the head to the first free one, or as many as fit. */
@@ -173,6 +198,6 @@ function cellsOf({ counts, waiting = [], holes }: Look): readonly Cell[] {
     if (there.has(nonce)) return nonce > lowest ? 'gapped' : 'waiting'
     return nonce < pending ? 'preconfirmed' : 'next'
   }
-  const length = Math.min(WIDTH_MAX, end - first + 1)
+  const length = Math.min(CELLS_MAX, end - first + 1)
   return Array.from({ length }, (_, index) => ({ nonce: first + index, kind: kindOf(first + index) }))
 }

@@ -22,7 +22,8 @@ function look(latest: number, pending: number, waiting: readonly Waiting[] | und
   }
 }
 
-const draw = (...given: Parameters<typeof look>) => drawLane(look(...given), createColors(false))
+const draw = (...given: Parameters<typeof look>) =>
+  drawLane(look(...given), createColors(false), Number.POSITIVE_INFINITY)
 
 test('draws each nonce around the head with a sign, and a legend', () => {
   expect(draw(5, 7, waitingAt(7, 8, 10))).toBe(
@@ -32,8 +33,16 @@ test('draws each nonce around the head with a sign, and a legend', () => {
 })
 
 test('draws an account without transactions, and one whose pool is hidden', () => {
-  expect(draw(0, 0, [])).toBe('0 · 0\n· next\n')
+  expect(draw(0, 0, [])).toBe('The account has sent nothing yet: its next nonce is 0.\n')
   expect(draw(9, 9, undefined)).toBe('5 ████· 9\n█ in a sealed block   · next\n')
+})
+
+test.each([60, 80, 120])('fits a terminal of %i columns', (width) => {
+  const first = 123_456_789
+  const waiting = Array.from({ length: 300 }, (_, at) => first + 2 * at)
+  const drawn = drawLane(look(first, first, waitingAt(...waiting)), createColors(false), width)
+  expect(drawn.split('\n').filter((line) => line.length > width)).toEqual([])
+  expect(drawn).toContain('░ waits behind a gap')
 })
 
 test('finds no holes below pending if pending counts pooled transactions', () => {
@@ -49,7 +58,7 @@ test('limits the picture for an absurdly high nonce', () => {
   expect(drawn.split('\n')[0]).toMatch(/^1 ████××░×+ 64$/)
 })
 
-test('has words for each known field of the endpoint profile, and none for an unknown one', () => {
+test('has a sentence for each known field of the endpoint profile, and none for an unknown one', () => {
   const known: EndpointProfile = {
     pending: 'mempool',
     pendingState: true,
@@ -66,21 +75,21 @@ test('has words for each known field of the endpoint profile, and none for an un
   }
   expect(Object.values(profileWords).map((word) => word(known))).toEqual([
     'Geth/v1.17.10',
-    'pending counts mempool',
-    'state at pending served',
-    'batches of up to 100 calls',
-    'block receipts not served',
-    'eth_simulateV1 not served',
-    'eth_sendRawTransactionSync served',
-    'pre-confirms every 200 ms',
-    'keeps 64 transactions above a missing nonce',
-    'runs a batch in order',
-    'takes 1000 unacknowledged nonces',
-    'one sequencer',
+    'Its count at pending includes the pool',
+    'It serves state at pending',
+    'It accepts batches of up to 100 calls',
+    'It does not serve block receipts',
+    'It does not serve eth_simulateV1',
+    'It serves eth_sendRawTransactionSync',
+    'It pre-confirms every 200 ms',
+    'It keeps 64 transactions above a missing nonce',
+    'It runs a batch in order',
+    'It takes 1,000 unacknowledged nonces',
+    'The chain has one sequencer',
   ])
   const unknown = createProfile().current()
   expect(Object.values(profileWords).flatMap((word) => word(unknown) ?? [])).toEqual([
-    'pending counts an unknown set until a transaction is sent',
-    'no batches',
+    'The first transaction will show whether its count at pending includes the pool',
+    'It accepts no batches',
   ])
 })

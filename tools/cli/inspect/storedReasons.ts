@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
-import { type Address, type Hash, toHex } from 'viem'
-import { NO_GENESIS } from '../../../src/chain/endpoints/chainOf.js'
+import type { Address, Hash } from 'viem'
 import { fromStored } from '../../../src/lane/transaction/stored.js'
 import { storedReason, summaryOf } from '../../../src/lane/transaction/waitingFor.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../../src/types/index.js'
-import type { LaneKey, Store, StoredTransaction } from '../../../src/types/store.js'
+import type { StoredTransaction } from '../../../src/types/store.js'
 import type { Connection } from '../shared/connect.js'
+import { wrapped } from '../shared/output.js'
 import { Refusal } from '../shared/program.js'
+import { storedTransactions } from '../shared/storedTransactions.js'
 
 /** Why transactions of one account have not progressed, from the reasons that the sending process stored. */
 export type StoredReasons = {
@@ -30,7 +31,6 @@ type StoredReason = {
 }
 
 const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
-const PAGE = 500
 const SHOWN_MAX = 8
 
 /** @throws Refusal if the file does not exist: opening a store would create it */
@@ -42,34 +42,13 @@ export async function storedReasons(
   if (!existsSync(path)) throw new Refusal(`There is no store at ${path}.`)
   const store = sqliteStore({ path })
   try {
-    return reasonsIn(path, await unsealedIn(store, await keysOf(connection, address)))
+    const unsealed: StoredTransaction[] = []
+    for (const stage of UNSEALED)
+      for await (const one of storedTransactions(store, connection, address, stage)) unsealed.push(one)
+    return reasonsIn(path, unsealed)
   } finally {
     await store.close()
   }
-}
-
-/** The possible keys of the lane. The store is only queried, so that it does not create a lane. */
-async function keysOf({ client, chain }: Connection, address: Address): Promise<readonly LaneKey[]> {
-  const first = await client
-    .request({ method: 'eth_getBlockByNumber', params: [toHex(0), false] })
-    .catch(() => null)
-  const names = first?.hash ? [first.hash, NO_GENESIS] : [NO_GENESIS]
-  const lower = address.toLowerCase() as Address
-  return names.map((genesisHash) => ({ chainId: chain.id, genesisHash, address: lower }))
-}
-
-async function unsealedIn(store: Store, keys: readonly LaneKey[]): Promise<readonly StoredTransaction[]> {
-  const found: StoredTransaction[] = []
-  for (const key of keys)
-    for (const stage of UNSEALED) {
-      let cursor: string | undefined
-      do {
-        const page = await store.list([key], { stage, limit: PAGE, cursor })
-        found.push(...page.items)
-        cursor = page.cursor
-      } while (cursor !== undefined)
-    }
-  return found
 }
 
 export function reasonsIn(store: string, stored: readonly StoredTransaction[]): StoredReasons {
@@ -110,12 +89,14 @@ export function storedText({ store, count, waiting, holds, transactions }: Store
     transactions.length > 0 || head === undefined
       ? transactions
       : [{ ...head, stage: undefined, waitingFor: head }]
-  return [
-    `\n${count.toLocaleString('en')} in ${store} wait for: ${by.join(', ')}\n`,
-    ...holds.map(({ reason, detail }) => `Held: ${reason}${detail === undefined ? '' : `. ${detail}`}\n`),
-    ...shown.map(
-      ({ id, stage, waitingFor }) =>
-        `  ${id}${stage === undefined ? '' : ` (${stage})`}: ${waitingFor.sentence} Since ${new Date(waitingFor.sinceMs).toISOString()}.\n`,
-    ),
-  ].join('')
+  return wrapped(
+    [
+      `\n${count.toLocaleString('en')} in ${store} wait for: ${by.join(', ')}\n`,
+      ...holds.map(({ reason, detail }) => `Held: ${reason}${detail === undefined ? '' : `. ${detail}`}\n`),
+      ...shown.map(
+        ({ id, stage, waitingFor }) =>
+          `  ${id}${stage === undefined ? '' : ` (${stage})`}: ${waitingFor.sentence} Since ${new Date(waitingFor.sinceMs).toISOString()}.\n`,
+      ),
+    ].join(''),
+  )
 }

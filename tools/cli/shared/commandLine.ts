@@ -1,4 +1,4 @@
-import { type Command, CommanderError, InvalidArgumentError, type OptionValues } from 'commander'
+import { type Command, CommanderError, Help, InvalidArgumentError, type OptionValues } from 'commander'
 import { redactTyped } from '../../../src/errors/redact.js'
 import type { Parsed } from './program.js'
 
@@ -18,6 +18,7 @@ export function readCommandLine<given extends OptionValues, options>(
   command
     .allowExcessArguments(false)
     .exitOverride()
+    .configureHelp(HELP)
     .configureOutput({
       writeOut: (text) => {
         help += text
@@ -32,6 +33,15 @@ export function readCommandLine<given extends OptionValues, options>(
     if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
     return { kind: 'bad', message: redactTyped(error.message.replace(/^error: /, '')) }
   }
+}
+
+const plain = new Help()
+
+/** Wraps in narrow terminals too, and shows no default of a switch that is off. */
+const HELP = {
+  minWidthToWrap: 20,
+  optionDescription: (option: Parameters<Help['optionDescription']>[0]): string =>
+    plain.optionDescription(option).replace(/ \(default: (?:false|\[\])\)$/, ''),
 }
 
 /** Parses a decimal whole number. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type Chain, type Client, createClient, defineChain, type HttpTransport, http } from 'viem'
 import { getChainId } from 'viem/actions'
 import { redactUrl } from '../../../src/errors/redactUrl.js'
+import { isDevelopmentId, knownChain } from './chains.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
 
@@ -20,6 +21,12 @@ export function rpcFlag(command: Command): Command {
 export function rpcUrl(flags: RpcFlags, environment: Readonly<Record<string, string | undefined>>): string {
   const url = flags.rpc ?? environment[RPC_ENV]
   if (url === undefined) throw badOption(`The URL of a node is missing. Give --rpc URL, or set ${RPC_ENV}.`)
+  if (url.trim() === '')
+    throw badOption(
+      flags.rpc === undefined
+        ? `The environment variable ${RPC_ENV} is empty. Set it to the URL of a node, or give --rpc URL.`
+        : '--rpc is empty. It expects the URL of a node.',
+    )
   if (!isHttpUrl(url)) throw badOption('--rpc expects a URL that begins with http:// or https://.')
   return url
 }
@@ -35,41 +42,48 @@ export function isHttpUrl(text: string): boolean {
 export type Connection = {
   readonly client: Client<HttpTransport, Chain>
   readonly chain: Chain
-  /** Origin and chain: safe to print. */
+  /** `Base (chain 8453)`, or `chain 31337`. */
+  readonly title: string
+  /** Chain and origin, beside the word "chain": `Base (8453) at https://…`. Safe to print. */
   readonly name: string
+  /** False for test networks and local chains. An unknown chain counts as one with real money. */
+  readonly hasRealMoney: boolean
 }
 
 /** Batches reads, because a file may have thousands of lines. @throws Refusal if the node does not answer */
 export async function connect(url: string): Promise<Connection> {
   const transport = http(url, { batch: true, retryCount: 2 })
-  const id = await getChainId(createClient({ transport })).catch(() => {
+  const plain = createClient({ transport })
+  const id = await getChainId(plain).catch(() => {
     throw new Refusal(`${redactUrl(url)} does not answer eth_chainId.`)
   })
-  const chain = await chainOf(id, url)
+  const known = await knownChain(id)
+  const chain = known ?? unknownChain(id, url)
   return {
     client: createClient({ chain, transport }),
     chain,
-    name: `${chain.name === `chain ${id}` ? chain.name : `${chain.name} (chain ${id})`} at ${redactUrl(url)}`,
+    title: known === undefined ? chain.name : `${chain.name} (chain ${id})`,
+    name: `${known === undefined ? id : `${chain.name} (${id})`} at ${redactUrl(url)}`,
+    hasRealMoney:
+      known === undefined
+        ? !(isDevelopmentId(id) || (isLoopback(url) && (await isDevelopmentNode(plain))))
+        : known.testnet !== true,
   }
 }
 
-// Unrelated local chains share these ids.
-const DEVELOPMENT = new Set([1_337, 31_337])
+const isLoopback = (url: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 
-/** viem's chain definition if viem knows the id, with its fee and format settings, else a minimal one. */
-async function chainOf(id: number, url: string): Promise<Chain> {
-  const found = DEVELOPMENT.has(id) ? undefined : await knownChain(id)
-  if (found) return found
+/** A chain for development may have any id. */
+async function isDevelopmentNode(client: Client<HttpTransport>): Promise<boolean> {
+  const version = await client.request({ method: 'web3_clientVersion' }).catch(() => '')
+  return /^(txlane-devnet|anvil|hardhat|ethereumjs|ganache)/i.test(version)
+}
+
+function unknownChain(id: number, url: string): Chain {
   return defineChain({
     id,
     name: `chain ${id}`,
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [url] } },
   })
-}
-
-/** `viem/chains` has about a thousand chains, so it is loaded only for ids that may be in it. */
-async function knownChain(id: number): Promise<Chain | undefined> {
-  const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
-  return Object.values((await import('viem/chains')) as Record<string, unknown>).find(isIt)
 }

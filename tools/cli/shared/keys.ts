@@ -111,6 +111,8 @@ async function readKey(
       // If the variable is not set, its name may be the key itself.
       const isShown = source.name === KEY_ENV || environment[source.name] !== undefined
       const variable = isShown ? source.name : 'that --key-env names'
+      if (environment[source.name]?.trim() === '')
+        throw new Refusal(`The environment variable ${variable} is empty: it should hold the private key.`)
       throw new Refusal(
         `The environment variable ${variable} holds no private key (32 bytes of hex). Other sources are --key-file, --keystore and --mnemonic-file.`,
       )

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import Table from 'cli-table3'
 import { createColors } from 'picocolors'
 
@@ -16,12 +17,43 @@ function wantsColors(): boolean {
   return Boolean(process.env.FORCE_COLOR) || (process.stdout.isTTY && process.env.TERM !== 'dumb')
 }
 
-/** A two-column table without lines: names on the left, values on the right. */
-export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
-  const table = new Table({ chars: NO_LINES, style: { 'padding-left': 0, 'padding-right': 2, head: [] } })
-  table.push(...rows.map(([name, value]) => [name, value]))
-  return `${trimmed(table.toString())}\n`
+/** The columns of the terminal that shows the text; without a terminal there is no limit. */
+export function widthOf(stream: { isTTY?: boolean | undefined; columns?: number } = process.stdout): number {
+  return stream.isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY
 }
+
+/** A two-column table without lines: names on the left, values on the right, wrapped between words. */
+export function pairs(rows: readonly (readonly [name: string, value: string])[], width = widthOf()): string {
+  const left = Math.max(0, ...rows.map(([name]) => name.length)) + 2
+  return rows
+    .map(([name, value]) => `${name.padEnd(left)}${wrapped(value, width - left, ' '.repeat(left))}\n`)
+    .join('')
+}
+
+/** Breaks a text between words. A word that is longer than a line, such as an address, stays whole. */
+export function wrapped(text: string, width = widthOf(), indent = ''): string {
+  return text
+    .split('\n')
+    .map((line) => wrappedLine(line, width, indent))
+    .join('\n')
+}
+
+function wrappedLine(text: string, width: number, indent: string): string {
+  const [, start = '', rest = ''] = /^( *)(.*)$/s.exec(text) ?? []
+  const lines: string[] = []
+  let line = start
+  for (const word of rest.split(' ')) {
+    const longer = line.trim() === '' ? line + word : `${line} ${word}`
+    if (line.trim() !== '' && lengthOf(longer) > width) {
+      lines.push(line)
+      line = start + word
+    } else line = longer
+  }
+  return [...lines, line].join(`\n${indent}`)
+}
+
+/** The columns that a text takes, without its colours. */
+export const lengthOf = (text: string): number => [...stripVTControlCharacters(text)].length
 
 /** A table with a header and no lines between its rows. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

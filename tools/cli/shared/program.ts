@@ -1,4 +1,5 @@
 import { redactTyped } from '../../../src/errors/redact.js'
+import { widthOf, wrapped } from './output.js'
 
 /**
  * Exit codes of a command. `failed`: the command did not succeed, and its output gives the reason.
@@ -30,7 +31,7 @@ export async function answer<options>(
       process.stdout.write(parsed.text)
       return EXIT.held
     case 'bad':
-      process.stderr.write(`${parsed.message}\nSee ${command} --help\n`)
+      process.stderr.write(onScreen(`${parsed.message}\nSee ${command} --help`))
       return EXIT.badOptions
     case 'run':
       return run(parsed.options)
@@ -55,14 +56,16 @@ export function endWith(code: Promise<number>, what: string, shown: 'message' | 
     (ended) => process.exit(ended),
     (error: unknown) => {
       if (error instanceof Refusal) {
-        process.stderr.write(`${redactTyped(error.message)}\n`)
+        process.stderr.write(onScreen(redactTyped(error.message)))
         process.exit(EXIT.refused)
       }
-      process.stderr.write(`${what} failed: ${redactTyped(textOf(error, shown))}\n`)
+      process.stderr.write(onScreen(`${what} failed: ${redactTyped(textOf(error, shown))}`))
       process.exit(EXIT.failed)
     },
   )
 }
+
+const onScreen = (text: string): string => `${wrapped(text, widthOf(process.stderr))}\n`
 
 function textOf(error: unknown, shown: 'message' | 'stack'): string {
   if (!(error instanceof Error)) return String(error)

@@ -1,6 +1,16 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { systemClock } from '../../../src/platform/clock.js'
 import { Refusal } from './program.js'
+
+/** The input and the output of questions. */
+export type Terminal = {
+  readonly stdin: NodeJS.ReadableStream & {
+    readonly isTTY?: boolean
+    setRawMode(raw: boolean): unknown
+  }
+  readonly stderr: NodeJS.WritableStream
+}
 
 /**
  * Prompts for a secret without echo.
@@ -11,23 +21,64 @@ export async function askSecret(question: string, instead: string): Promise<stri
     throw new Refusal(`There is no terminal to prompt for the password: give ${instead}.`)
   process.stderr.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true })
-  try {
-    return await terminal.question('')
-  } finally {
-    terminal.close()
-    process.stderr.write('\n')
-  }
+  const answer = await readLine('', process.stdin, nowhere)
+  process.stderr.write('\n')
+  if (answer === undefined) throw new Refusal('No password was entered.')
+  return answer
 }
 
 /** Prompts for yes or no. @throws Refusal without a terminal; `instead` names the option to use */
-export async function confirm(question: string, instead: string): Promise<boolean> {
-  if (!process.stdin.isTTY)
+export async function confirm(question: string, instead: string, terminal?: Terminal): Promise<boolean> {
+  return /^y(es)?$/i.test((await ask(`${question} [y/N] `, instead, terminal)) ?? '')
+}
+
+/**
+ * Prompts for a line. Input that was typed before the question is dropped: it is no answer to it. Resolves to
+ * undefined if the input ends or is interrupted.
+ * @throws Refusal without a terminal; `instead` names the option to use
+ */
+export async function ask(
+  question: string,
+  instead: string,
+  terminal: Terminal = process,
+): Promise<string | undefined> {
+  if (!terminal.stdin.isTTY)
     throw new Refusal(`There is no terminal to prompt for confirmation: give ${instead} to skip it.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  await dropTyped(terminal)
+  return (await readLine(question, terminal.stdin, terminal.stderr))?.trim()
+}
+
+async function readLine(
+  question: string,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+): Promise<string | undefined> {
+  const terminal = createInterface({ input, output, terminal: true })
+  // A question whose terminal was closed is never answered.
+  const closed = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
+  terminal.once('SIGINT', () => terminal.close())
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+    return await Promise.race([terminal.question(question), closed])
   } finally {
     terminal.close()
   }
+}
+
+/** Pending input of a terminal is delivered at once; after this time there is none. */
+const QUIET_MS = 50
+
+/** Raw mode also delivers an unfinished line. */
+function dropTyped({ stdin }: Terminal): Promise<void> {
+  const drop = () => undefined
+  stdin.setRawMode(true)
+  stdin.on('data', drop)
+  stdin.resume()
+  return new Promise((resolve) => {
+    systemClock.setTimer(() => {
+      stdin.off('data', drop)
+      stdin.pause()
+      stdin.setRawMode(false)
+      resolve()
+    }, QUIET_MS)
+  })
 }

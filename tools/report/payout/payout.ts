@@ -49,3 +49,12 @@ export type PayoutLine = {
   /** Why the line was not paid. */
   readonly error?: string | undefined
 }
+
+/**
+ * The shares of a fee among the lines of one transaction. They add up to the fee exactly: the first lines take
+ * a wei more if it does not divide evenly.
+ */
+export function feeShares(feeWei: bigint, lines: number): readonly bigint[] {
+  const [share, rest] = [feeWei / BigInt(lines), Number(feeWei % BigInt(lines))]
+  return Array.from({ length: lines }, (_, index) => share + (index < rest ? 1n : 0n))
+}

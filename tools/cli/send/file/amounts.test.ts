@@ -1,50 +1,114 @@
 import fc from 'fast-check'
 import { formatUnits } from 'viem'
 import { expect, test } from 'vitest'
-import { parseAmount, showAmount } from './amounts.js'
+import { ANNA, type Given, payoutIn, refusalIn, TOKENS } from './payout.fixture.js'
 import type { Money } from './rows.js'
 
-const ETHER: Money = { kind: 'native', symbol: 'POL' }
-const USDC: Money = { kind: 'token', address: `0x${'1'.repeat(40)}`, symbol: 'USDC', decimals: 6 }
+const USDC: Given = { tokens: [TOKENS.USDC.address] }
+const POL: Money = { kind: 'native', symbol: 'POL' }
+const TOKEN: Money = { kind: 'token', ...TOKENS.USDC, symbol: 'USDC' }
 
-test('parses an amount in its unit without losing a digit', () => {
-  expect(parseAmount('0.5 ether', ETHER, undefined)).toBe(5n * 10n ** 17n)
-  expect(parseAmount('20 gwei', ETHER, undefined)).toBe(20n * 10n ** 9n)
-  expect(parseAmount(' 100  wei ', ETHER, undefined)).toBe(100n)
-  expect(parseAmount('1 pol', ETHER, undefined)).toBe(10n ** 18n)
-  expect(parseAmount('12.5 USDC', USDC, undefined)).toBe(12_500_000n)
-  expect(parseAmount('12.5 tokens', USDC, undefined)).toBe(12_500_000n)
-  expect(parseAmount('12 base', USDC, undefined)).toBe(12n)
-  expect(parseAmount('3', USDC, 'tokens')).toBe(3_000_000n)
-  // The unit of the amount overrides --unit.
-  expect(parseAmount('3 wei', ETHER, 'ether')).toBe(3n)
-  const any = fc.tuple(fc.bigInt({ min: 0n, max: 10n ** 30n }), fc.constantFrom(ETHER, USDC))
-  fc.assert(
-    fc.property(any, ([amount, money]) => {
-      const decimals = money.kind === 'native' ? 18 : money.decimals
-      const unit = money.kind === 'native' ? 'ether' : 'tokens'
-      expect(parseAmount(`${formatUnits(amount, decimals)} ${unit}`, money, undefined)).toBe(amount)
-    }),
-  )
+const fileOf = (...amounts: readonly string[]) =>
+  ['to;amount', ...amounts.map((amount) => `${ANNA};${amount}`)].join('\n')
+const amounts = async (given: Given, ...texts: readonly string[]) =>
+  (await payoutIn(fileOf(...texts), given)).rows.map(({ amount }) => amount)
+
+test.each([
+  ['0.5 ether', {}, 5n * 10n ** 17n],
+  ['20 gwei', {}, 20n * 10n ** 9n],
+  [' 100  wei ', {}, 100n],
+  ['1 eth', {}, 10n ** 18n],
+  ['1.5ETH', {}, 15n * 10n ** 17n],
+  ['ETH 1.5', {}, 15n * 10n ** 17n],
+  ['.5 ether', {}, 5n * 10n ** 17n],
+  ['1E+18 wei', {}, 10n ** 18n],
+  ['1.5e-3 ether', {}, 15n * 10n ** 14n],
+  ['1000000000000000000e-18 ether', {}, 10n ** 18n],
+  ["1'234'567.5 ether", {}, 12_345_675n * 10n ** 17n],
+  ['1 000 ether', {}, 10n ** 21n],
+  ['1\u00a0000\u202f000 ether', {}, 10n ** 24n],
+  ['1_000 ether', {}, 10n ** 21n],
+  ["'7 wei", {}, 7n],
+  ['12.5 USDC', USDC, 12_500_000n],
+  ['12.5 usdc', USDC, 12_500_000n],
+  ['12.5 tokens', USDC, 12_500_000n],
+  ['12 base', USDC, 12n],
+  ['3', { ...USDC, unit: 'tokens' }, 3_000_000n],
+  ['3 wei', { unit: 'ether' }, 3n],
+  ['1.500 ether', { decimal: 'point' }, 15n * 10n ** 17n],
+  ['1.500 ether', { decimal: 'comma' }, 1_500n * 10n ** 18n],
+  ['1,500 ether', { decimal: 'comma' }, 15n * 10n ** 17n],
+  ['1.234.567,25 ether', {}, 123_456_725n * 10n ** 16n],
+] as const)('%j is read exactly (%o)', async (text, given, expected) => {
+  expect(await amounts(given, text)).toEqual([expected])
 })
 
 test.each([
-  ['a number alone', '5', 'has no unit'],
-  ['digits that would be rounded away', '0.0000001 USDC', 'more than the 6 decimals'],
-  ['half a wei', '0.5 wei', 'more than the 0 decimals'],
-  ['a sign', '-1 USDC', 'is no amount'],
-  ['thousands', '1,000 USDC', 'is no amount'],
-  ['an exponent', '1e3 USDC', 'is no amount'],
-  ['another unit', '1 ether', 'is no unit here: USDC, tokens, base'],
-  ['two units', '1 USDC wei', 'is no amount'],
-  ['nothing', '', 'is no amount'],
-])('refuses %s, with the reason', (_, text, why) => {
-  const parse = () =>
-    parseAmount(text, text.includes('wei') && !text.includes('USDC') ? ETHER : USDC, undefined)
-  expect(parse).toThrow(why)
+  [
+    'a number alone',
+    '5',
+    {},
+    '"5" has no unit: write "5 ether" or "5 wei", or say --unit ether or --unit wei',
+  ],
+  ['digits that would be rounded away', '0.0000001 USDC', USDC, 'more than the 6 decimals of USDC'],
+  ['half a wei', '0.5 wei', {}, 'more than the 0 decimals of wei'],
+  ['a negative amount', '-1 ether', {}, 'is negative'],
+  ['a negative amount of accountants', '(5) ether', {}, 'is negative'],
+  ['a sign', '+5 ether', {}, 'is no amount'],
+  ['another unit', '1 ether', USDC, '"ether" is no unit here: USDC, tokens, base'],
+  ['two units', '1 USDC wei', {}, '"USDC wei" is no unit here'],
+  ['a unit before and after', 'ETH 1 ether', {}, 'is no amount'],
+  ['dollars', '$10', {}, '"$" is no unit here'],
+  ['euros', '10 €', {}, '"€" is no unit here'],
+  ['percent', '10 %', {}, '"%" is no unit here'],
+  ['wide digits', '１０ ether', {}, 'has digits other than 0 to 9'],
+  ['Arabic digits', '١٠ ether', {}, 'has digits other than 0 to 9'],
+  ['groups of two digits', '1,00,000 ether', {}, 'is no amount'],
+  ['groups of different marks', "1'000 000 ether", {}, 'is no amount'],
+  ['two numbers', '1 5 ether', {}, 'is no amount'],
+  ['a fraction', '1/2 ether', {}, '"/2 ether" is no unit'],
+  ['an endless exponent', '1e999999999 wei', {}, 'is no amount'],
+  ['an exponent beyond all balances', '1e99 ether', {}, 'is more than any account can have'],
+  ['a hidden character in a number', '1\u200b5 ether', {}, '"\\u{200b}5 ether" is no unit here'],
+  ['hexadecimal', '0x10 wei', {}, 'is no unit'],
+  ['a formula', '=SUM(B2:B3)', {}, 'is no amount'],
+  ['an error of a spreadsheet', '#N/A', {}, 'is no amount'],
+  ['nothing', '0 ether', {}, 'pays nothing'],
+] as const)('refuses %s, with the reason', async (_, text, given, why) => {
+  expect(await refusalIn(fileOf(text), given)).toContain(why)
 })
 
-test('shows amounts in whole units', () => {
-  expect(showAmount(1n, ETHER)).toBe('0.000000000000000001 POL')
-  expect(showAmount(12_500_000n, USDC)).toBe('12.5 USDC')
+test('the whole column decides between decimal point and comma', async () => {
+  const ether = (text: string) => `${text} ether`
+  expect(await amounts({}, ...['1.500', '0.25'].map(ether))).toEqual([15n * 10n ** 17n, 25n * 10n ** 16n])
+  expect(await amounts({}, ...['1.500', '0,25'].map(ether))).toEqual([1_500n * 10n ** 18n, 25n * 10n ** 16n])
+  expect(await amounts({}, ...['1,500', '1,500,000'].map(ether))).toEqual([
+    1_500n * 10n ** 18n,
+    15n * 10n ** 23n,
+  ])
+  expect(await refusalIn(fileOf('2 ether', '1.500 ether'))).toBe(
+    'pay.csv has amounts with two readings: line 3, "1.500 ether", is 1500 or 1.500. Say --decimal comma for 1500, or --decimal point for 1.500.',
+  )
+  expect(await refusalIn(fileOf('1,500 ether'))).toContain(
+    'is 1500 or 1.500. Say --decimal point for 1500, or --decimal comma for 1.500.',
+  )
+  expect(await refusalIn(fileOf('1.5 ether', '2,5 ether'))).toContain(
+    'with a decimal point (line 2, "1.5 ether") and with a decimal comma (line 3, "2,5 ether"): say --decimal',
+  )
+  expect(await refusalIn(fileOf('1.5 ether', '2,5 ether'), { decimal: 'comma' })).toContain(
+    'line 2 "1.5 ether" is no amount: the decimal mark of this column is a comma',
+  )
+})
+
+test('any amount that is written with its decimals is read without losing a digit', async () => {
+  const any = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.constantFrom(POL, TOKEN))
+  await fc.assert(
+    fc.asyncProperty(any, async ([amount, money]) => {
+      const decimals = money.kind === 'native' ? 18 : money.decimals
+      const text = `${formatUnits(amount, decimals)} ${money.kind === 'native' ? 'ether' : 'tokens'}`
+      const given = { ...(money.kind === 'token' && USDC), decimal: 'point' as const }
+      expect(await amounts(given, text)).toEqual([amount])
+    }),
+    { numRuns: 50 },
+  )
 })

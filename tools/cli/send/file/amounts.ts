@@ -1,53 +1,70 @@
-import { formatUnits, parseUnits } from 'viem'
+import { decimalsOf } from './amountText.js'
+import { type Decimal, readNumber, scaled } from './numbers.js'
 import type { Money } from './rows.js'
+import { shown } from './words/cells.js'
 
-const NUMBER = /^(\d+)(?:\.(\d+))?$/
+/** An amount in its parts, as the cell has them. */
+export type AmountText = { readonly number: string; readonly unit: string | undefined }
 
-/**
- * Parses an amount with its unit, into the smallest unit. `unit` applies to a text without its own unit. A
- * number alone is ambiguous, so there is no default.
- * @throws Error with a reason for the user
- */
-export function parseAmount(text: string, money: Money, unit: string | undefined): bigint {
-  const [number = '', own, ...more] = text.trim().split(/\s+/)
-  const [, , fraction = ''] = NUMBER.exec(number) ?? []
-  if (!NUMBER.test(number) || more.length > 0) {
-    throw new Error(`"${text}" is no amount: write for example "1.5 ${example(money)}"`)
-  }
-  const named = own ?? unit
-  if (named === undefined)
-    throw new Error(`"${text}" has no unit: write "${text} ${example(money)}", or give --unit`)
-  const decimals = decimalsOf(named, money)
-  if (decimals === undefined) throw new Error(`"${named}" is no unit here: ${unitsOf(money).join(', ')}`)
-  // Rounding would change the requested payment.
-  if (fraction.replace(/0+$/, '').length > decimals) {
-    throw new Error(`"${text}" has more than the ${decimals} decimals of ${named}`)
-  }
-  return parseUnits(number, decimals)
+const AMOUNT =
+  /^([^\s\d.,()+-]+(?: (?=[\d.,]))?)?([.,]?\d(?:[\d.,'’_ ]*\d)?(?:e[+-]?\d+)?)(?: ?([^\s\d].*))?$/i
+
+/** Splits a clean cell into its number and its unit, which may stand before or after it. */
+export function splitAmount(cell: string): AmountText | undefined {
+  const [, before, number, after] = AMOUNT.exec(cell.replace(/^'/, '')) ?? []
+  if (number === undefined || (before !== undefined && after !== undefined)) return undefined
+  return { number, unit: before?.trim() ?? after }
 }
 
-export function isUnit(name: string, money: Money): boolean {
-  return decimalsOf(name, money) !== undefined
+/** The unit of an amount: decimals of its money, and where the unit is written, for messages. */
+export type Unit = { readonly name: string; readonly decimals: number }
+
+const UINT256_MAX = 2n ** 256n - 1n
+
+/** @throws Error with a reason for the user. Rounding would change the payment, so there is none. */
+export function amountOf(cell: string, { number }: AmountText, unit: Unit, decimal: Decimal): bigint {
+  const exact = readNumber(number, decimal)
+  if (exact === undefined) throw new Error(notANumber(cell, decimal))
+  const amount = scaled(exact, unit.decimals)
+  if (amount === undefined)
+    throw new Error(`${shown(cell)} has more than the ${unit.decimals} decimals of ${unit.name}`)
+  if (amount > UINT256_MAX) throw new Error(`${shown(cell)} is more than any account can have`)
+  return amount
+}
+
+function notANumber(cell: string, decimal: Decimal): string {
+  const other = decimal === 'point' ? 'comma' : 'point'
+  const hint = readNumber(splitAmount(cell)?.number ?? '', other)
+    ? `: the decimal mark of this column is a ${decimal}`
+    : `: write for example "1${decimal === 'point' ? '.' : ','}5"`
+  return `${shown(cell)} is no amount${hint}`
+}
+
+/** Why a cell is no amount, and how to write one. */
+export function noAmount(cell: string, example: string): string {
+  if (/^[-−–(]/.test(cell)) return `${shown(cell)} is negative: it cannot be paid`
+  if (/[\p{Nd}]/u.test(cell.replace(/[0-9]/g, '')))
+    return `${shown(cell)} has digits other than 0 to 9: write them as 0 to 9`
+  return `${shown(cell)} is no amount: write for example "1.5 ${example}"`
+}
+
+/** The unit with this name. Undefined if the money has none. @throws Error if the name has two meanings */
+export function unitOf(name: string, money: Money): Unit | undefined {
+  const low = name.toLowerCase()
+  const isSymbol = low === money.symbol.toLowerCase()
+  const fixed = fixedUnit(low, money)
+  const own = isSymbol ? decimalsOf(money) : undefined
+  if (own !== undefined && fixed !== undefined && own !== fixed)
+    throw new Error(`${shown(name)} is a unit, and the symbol of the token: write "tokens" for whole tokens`)
+  const decimals = own ?? fixed
+  return decimals === undefined ? undefined : { name, decimals }
+}
+
+function fixedUnit(low: string, money: Money): number | undefined {
+  if (money.kind === 'token') return low === 'tokens' ? money.decimals : low === 'base' ? 0 : undefined
+  return { ether: 18, gwei: 9, wei: 0 }[low]
 }
 
 export function unitsOf(money: Money): readonly string[] {
   return money.kind === 'native' ? ['ether', 'gwei', 'wei', money.symbol] : [money.symbol, 'tokens', 'base']
-}
-
-function decimalsOf(name: string, money: Money): number | undefined {
-  const unit = name.toLowerCase()
-  if (money.kind === 'token') {
-    if (unit === money.symbol.toLowerCase() || unit === 'tokens') return money.decimals
-    return unit === 'base' ? 0 : undefined
-  }
-  if (unit === 'ether' || unit === money.symbol.toLowerCase()) return 18
-  if (unit === 'gwei') return 9
-  return unit === 'wei' ? 0 : undefined
-}
-
-const example = (money: Money): string => (money.kind === 'native' ? 'ether' : money.symbol)
-
-/** The amount for display, in whole units. */
-export function showAmount(amount: bigint, money: Money): string {
-  return `${formatUnits(amount, money.kind === 'native' ? 18 : money.decimals)} ${money.symbol}`
 }

@@ -1,56 +1,77 @@
-import {
-  type Abi,
-  type Address,
-  encodeFunctionData,
-  erc20Abi,
-  type Hex,
-  isAddress,
-  isHex,
-  keccak256,
-  parseAbiItem,
-  stringToHex,
-  zeroAddress,
-} from 'viem'
-import { parseAmount } from './amounts.js'
-import type { Money, Problem, RawRow, Row } from './rows.js'
+import { type Address, type Hex, keccak256, zeroAddress } from 'viem'
+import { amountOf, noAmount, splitAmount } from './amounts.js'
+import { callOf, gasOf } from './calls.js'
+import type { Columns } from './columns.js'
+import { chainProblem, isNft } from './context.js'
+import { type Moneys, moneyNamed, type Named, unitAmong } from './money.js'
+import type { Decimal } from './numbers.js'
+import { type PayingChain, recipientOf } from './recipients/address.js'
+import type { Resolutions } from './recipients/names.js'
+import type { Money, Problem, Row } from './rows.js'
+import type { TableRow } from './table/table.js'
+import { clean, shown } from './words/cells.js'
+import type { Role } from './words/header.js'
 
-/** Checks all lines. Returns the rows, or all problems: the caller sends nothing if one line is invalid. */
+/** Everything that a row is checked against. */
+export type Checks = {
+  readonly columns: Columns
+  readonly chain: PayingChain
+  readonly moneys: Moneys
+  readonly resolutions: Resolutions
+  readonly decimal: Decimal
+  readonly unit: string | undefined
+  readonly account: Address | undefined
+}
+
+/** Checks all rows. Returns the payments, and all problems: nothing is sent if one row is invalid. */
 export function checkRows(
-  raw: readonly RawRow[],
-  money: Money,
-  unit: string | undefined,
-): { rows: readonly Row[]; problems: readonly Problem[] } {
+  table: readonly TableRow[],
+  checks: Checks,
+): { readonly rows: readonly Row[]; readonly problems: readonly Problem[] } {
   const rows: Row[] = []
   const problems: Problem[] = []
   const ids = new Map<string, number>()
   const times = new Map<string, number>()
-  const named = raw.some(({ fields }) => fields.id !== undefined)
-  for (const { line, fields } of raw) {
+  const { columns } = checks
+  const named = table.some((row) => cellOf(row, columns, 'id') !== '')
+  for (const row of table) {
     try {
-      const { to, amount, request } = rowOf(fields, money, unit)
-      const id = named ? namedId(fields.id, ids, line) : contentId(request, times)
-      rows.push({
-        line,
-        id,
-        to,
-        amount,
-        money,
-        request,
-        cells: Object.values(fields).map((each) => each ?? ''),
-      })
+      if (row.cells.length > columns.width) checkWidth(row, columns)
+      const { to, name, amount, money, request } = rowOf(row, checks)
+      const id = named ? namedId(cellOf(row, columns, 'id'), ids, row.line) : countedId(request, times)
+      const cells = cellsOf(row, columns.width)
+      const checked = { line: row.line, id, to, amount, money, request, cells }
+      rows.push(name === undefined ? checked : { ...checked, name })
     } catch (error) {
-      problems.push({ line, message: (error as Error).message })
+      problems.push({ line: row.line, message: (error as Error).message })
     }
   }
   return { rows, problems }
 }
 
+export function cellOf({ cells }: TableRow, { at }: Columns, role: Role): string {
+  const index = at[role]
+  return index === undefined ? '' : clean(cells[index] ?? '')
+}
+
+function cellsOf({ cells }: TableRow, width: number): readonly string[] {
+  return cells.length === width ? cells : Array.from({ length: width }, (_, index) => cells[index] ?? '')
+}
+
+function checkWidth({ cells }: TableRow, { width }: Columns): void {
+  const extra = cells.slice(width).filter((cell) => cell !== '')
+  if (extra.length > 0)
+    throw new Error(
+      `has ${cells.length} cells for ${width} columns: name the other column, or put a cell with a separator in it into quotation marks, such as "1,000 ether"`,
+    )
+}
+
 const ID_LENGTH_MAX = 100
 
-function namedId(id: string | undefined, ids: Map<string, number>, line: number): string {
-  if (id === undefined) throw new Error('has no id, while others have one')
+function namedId(id: string, ids: Map<string, number>, line: number): string {
+  if (id === '') throw new Error('has no id, while others have one')
   if (id.length > ID_LENGTH_MAX || /[~\s]/.test(id)) {
-    throw new Error(`"${id}" is no id: up to ${ID_LENGTH_MAX} characters, no spaces and no ~`)
+    throw new Error(`${shown(id)} is no id: up to ${ID_LENGTH_MAX} characters, no spaces and no ~`)
   }
   const first = ids.get(id)
   if (first !== undefined) throw new Error(`has the id "${id}" of line ${first}`)
@@ -58,87 +79,145 @@ function namedId(id: string | undefined, ids: Map<string, number>, line: number)
   return id
 }
 
+const ID_BYTES = 8
+
 /** A hash of the content, plus its occurrence number: equal lines are separate payments, in any order. */
-function contentId({ to, value, data }: Row['request'], times: Map<string, number>): string {
-  const content = keccak256(stringToHex(`${to.toLowerCase()} ${value} ${data ?? '0x'}`)).slice(2, 18)
+function countedId({ to, value, data }: Row['request'], times: Map<string, number>): string {
+  const hash = keccak256(Buffer.from(`${to.toLowerCase()} ${value} ${data ?? '0x'}`), 'bytes')
+  const content = Buffer.from(hash.subarray(0, ID_BYTES)).toString('hex')
   const time = (times.get(content) ?? 0) + 1
   times.set(content, time)
   return `${content}-${time}`
 }
 
-type Fields = RawRow['fields']
+type Checked = Pick<Row, 'to' | 'amount' | 'money' | 'request'> & { readonly name?: string | undefined }
 
-function rowOf(
-  fields: Fields,
-  money: Money,
-  unit: string | undefined,
-): Pick<Row, 'to' | 'amount' | 'request'> {
-  const to = addressOf(fields.to)
-  const gas = gasOf(fields.gas)
-  const data = callOf(fields)
+function rowOf(row: TableRow, checks: Checks): Checked {
+  const { columns, chain, moneys, account } = checks
+  const cell = (role: Role) => cellOf(row, columns, role)
+  checkContext(cell, chain, account)
+  const { to, name } = payeeOf(cell('to'), checks)
+  const gasLimit = gasOf(cell('gas'))
+  const gas = gasLimit === undefined ? undefined : { gas: gasLimit }
+  const data = callOf({ data: cell('data'), function: cell('function'), args: cell('args') })
   if (data !== undefined) {
-    if (money.kind === 'token') throw new Error('is a call: --token only supports transfers of that token')
-    const value = fields.amount === undefined ? 0n : parseAmount(fields.amount, money, unit)
-    return { to, amount: value, request: { to, value, data, ...gas } }
+    if (moneys.usual?.kind !== 'native')
+      throw new Error('is a call: --token only supports transfers of that token')
+    if (cell('token') !== '') throw new Error('is a call, and names a token: only transfers name tokens')
+    const value = cell('amount') === '' ? 0n : amountIn(row, checks, { money: moneys.native }).amount
+    return { to, name, amount: value, money: moneys.native, request: { to, value, data, ...gas } }
   }
-  if (fields.amount === undefined) throw new Error('has neither an amount nor a call')
-  const amount = parseAmount(fields.amount, money, unit)
+  const named = namedMoney(row, checks)
+  if (cell('amount') === '') throw new Error('has neither an amount nor a call')
+  const { amount, money } = amountIn(row, checks, named)
   if (amount === 0n) throw new Error('pays nothing')
   if (to === zeroAddress) throw new Error('pays to the zero address, which cannot return it')
-  if (money.kind === 'native') return { to, amount, request: { to, value: amount, ...gas } }
+  if (money.kind === 'native') return { to, name, amount, money, request: { to, value: amount, ...gas } }
   if (to.toLowerCase() === money.address.toLowerCase()) {
     throw new Error('pays the token to its own contract, which cannot return it')
   }
-  const transfer = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, amount] })
-  return { to, amount, request: { to: money.address, value: 0n, data: transfer, ...gas } }
-}
-
-function addressOf(text: string | undefined): Address {
-  if (text === undefined) throw new Error('has no "to"')
-  if (!isAddress(text, { strict: false })) throw new Error(`"${text}" is no address`)
-  if (!isAddress(text)) throw new Error(`"${text}" has a wrong checksum: a character is wrong`)
-  return text
-}
-
-function gasOf(text: string | undefined): { gas?: bigint } {
-  if (text === undefined) return {}
-  if (!/^\d+$/.test(text)) throw new Error(`"${text}" is no gas limit`)
-  return { gas: BigInt(text) }
-}
-
-/** Returns the given calldata, or encodes a function signature with a JSON array of arguments. */
-function callOf({ data, function: signature, args }: Fields): Hex | undefined {
-  if (signature === undefined) {
-    if (args !== undefined) throw new Error('has args, and no function')
-    if (data === undefined) return undefined
-    if (!isHex(data, { strict: true }) || data.length % 2 !== 0) throw new Error(`"${data}" is no calldata`)
-    return data
+  return {
+    to,
+    name,
+    amount,
+    money,
+    request: { to: money.address, value: 0n, data: transferOf(to, amount), ...gas },
   }
-  if (data !== undefined) throw new Error('has both data and a function')
-  const abi = abiOf(signature)
-  const given = argsOf(args)
-  try {
-    return encodeFunctionData({ abi, args: given } as Parameters<typeof encodeFunctionData>[0])
-  } catch (error) {
+}
+
+/** Cells that say for which chain, from which account, and whether at all. */
+function checkContext(cell: (role: Role) => string, chain: PayingChain, account: Address | undefined): void {
+  const elsewhere = chainProblem(cell('chain'), chain)
+  if (elsewhere !== undefined) throw new Error(elsewhere)
+  const from = cell('from')
+  if (account !== undefined && /^0x[0-9a-f]{40}$/i.test(from) && from.toLowerCase() !== account.toLowerCase())
+    throw new Error(`is to be paid from ${from}, and the key belongs to ${account}`)
+  const status = cell('status')
+  if (/^(?:paid|yes|y|done|sent|true|x|✓|✔|✅|completed?|bezahlt|pagado|payé)$/i.test(status))
     throw new Error(
-      `the arguments do not fit ${signature}: ${(error as { shortMessage?: string }).shortMessage ?? error}`,
+      `is marked as ${shown(status)}: delete the lines that were paid, or say with --columns "note=…" that the column is a remark`,
     )
-  }
 }
 
-function abiOf(signature: string): Abi {
-  try {
-    return [parseAbiItem(`function ${signature.replace(/^function /, '')}`)] as Abi
-  } catch {
-    throw new Error(`"${signature}" is no function: write for example "mint(address to, uint256 amount)"`)
-  }
+function payeeOf(cell: string, { chain, resolutions }: Checks): Pick<Checked, 'to' | 'name'> {
+  const recipient = recipientOf(cell, chain)
+  if (recipient.kind === 'address') return { to: recipient.address }
+  const found = resolutions.get(recipient.kind === 'name' ? recipient.name : recipient.text)
+  if (found === undefined || found instanceof Error)
+    throw found ?? new Error(`${shown(cell)} was not resolved`)
+  return { to: found.address, name: found.name }
 }
 
-function argsOf(text: string | undefined): readonly unknown[] {
-  if (text === undefined) return []
-  try {
-    const read: unknown = JSON.parse(text)
-    if (Array.isArray(read)) return read
-  } catch {}
-  throw new Error(`"${text}" is no JSON array of arguments`)
+/** The currency of the row by its own cells; undefined if its unit decides. */
+function namedMoney(row: TableRow, { columns, moneys }: Checks): Named | undefined {
+  const type = cellOf(row, columns, 'token type').toLowerCase()
+  if (isNft(type)) throw new Error(`pays an NFT (${type}): only currencies are paid`)
+  const token = cellOf(row, columns, 'token')
+  if (type !== '' && type !== 'erc20' && type !== 'native')
+    throw new Error(`${shown(type)} is no type of token: erc20 or native`)
+  if (type === 'native' && token !== '' && !isNamedNative(token, moneys))
+    throw new Error(`pays the currency of the chain by its type, and the token ${token}`)
+  if (type === 'erc20' && token === '') throw new Error('pays a token by its type, and has no address of it')
+  if (columns.at.token === undefined) return moneys.usual && { money: moneys.usual }
+  if (token !== '') return checkedDecimals(row, columns, moneyNamed(token, moneys))
+  if (!columns.isSafe) throw new Error(`has no token: write its address, or ${moneys.native.symbol}`)
+  if (moneys.given)
+    throw new Error(
+      `has no token address, which means ${moneys.native.symbol} in this format: leave out --token`,
+    )
+  return checkedDecimals(row, columns, { money: moneys.native })
+}
+
+const isNamedNative = (token: string, moneys: Moneys) =>
+  !token.startsWith('0x') && moneyNamed(token, moneys).money.kind === 'native'
+
+function checkedDecimals(row: TableRow, columns: Columns, named: Named): Named {
+  const cell = cellOf(row, columns, 'decimals')
+  const { money } = named
+  const decimals = money.kind === 'native' ? 18 : money.decimals
+  if (cell !== '' && cell !== String(decimals))
+    throw new Error(`says ${shown(cell)} decimals, and ${money.symbol} has ${decimals}`)
+  return named
+}
+
+function amountIn(
+  row: TableRow,
+  { columns, moneys, decimal, unit }: Checks,
+  named: Named | undefined,
+): { readonly amount: bigint; readonly money: Money } {
+  const index = columns.at.amount as number
+  const text = clean(row.cells[index] ?? '')
+  const inexact = row.inexact?.get(index)
+  if (inexact !== undefined) throw new Error(inexact)
+  const parts = splitAmount(text)
+  if (parts === undefined)
+    throw new Error(noAmount(text, named?.money.kind === 'token' ? named.money.symbol : 'ether'))
+  const column = cellOf(row, columns, 'unit') || undefined
+  const word = parts.unit ?? column ?? columns.unit
+  const ambiguous = word === undefined ? undefined : moneys.bySymbol.get(word.toLowerCase())
+  if (ambiguous instanceof Error) throw ambiguous
+  const { money, unit: implied } = named ?? moneyByUnit(word, moneys)
+  const sources = {
+    cell: parts.unit,
+    column,
+    head: columns.unit === undefined ? undefined : { unit: columns.unit, name: columns.names[index] ?? '' },
+    token: implied,
+    option: unit,
+    format: columns.isSafe ? (money.kind === 'native' ? 'ether' : 'tokens') : undefined,
+  }
+  const notation = row.numbers?.has(index) ? 'point' : decimal
+  return { amount: amountOf(text, parts, unitAmong(sources, money, text), notation), money }
+}
+
+function moneyByUnit(word: string | undefined, { bySymbol }: Moneys): Named {
+  const token = word === undefined ? undefined : bySymbol.get(word.toLowerCase())
+  if (token !== undefined && !(token instanceof Error)) return { money: token }
+  throw new Error('does not say which of the tokens it pays: write the symbol beside the amount')
+}
+
+const TRANSFER = '0xa9059cbb'
+
+// The same bytes as those of encodeFunctionData, which takes half of the time of a large file.
+function transferOf(to: Address, amount: bigint): Hex {
+  return `${TRANSFER}${to.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`
 }

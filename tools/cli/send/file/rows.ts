@@ -1,8 +1,5 @@
 import type { Address, Hex } from 'viem'
 
-/** The raw fields of a line: the columns of a CSV line, or the fields of an object. */
-export type RawRow = { readonly line: number; readonly fields: Readonly<Record<string, string | undefined>> }
-
 /** One payment or call, after the checks. */
 export type Row = {
   readonly line: number
@@ -10,7 +7,7 @@ export type Row = {
   readonly id: string
   /** The recipient, or the contract that is called. */
   readonly to: Address
-  /** The name in the file that was resolved to `to`, for example of ENS. */
+  /** The name in the file that was resolved to `to`, for example of ENS, in its normal form. */
   readonly name?: string
   /** In the smallest unit of `money`. */
   readonly amount: bigint
@@ -38,17 +35,14 @@ export type Payout = {
 
 /** Something in the file that may be a mistake. The message says what becomes of the lines. */
 export type Doubt = {
-  readonly kind: 'repeated' | 'totals'
+  readonly kind: 'repeated' | 'totals' | 'comment' | 'rounded'
   readonly lines: readonly number[]
   readonly message: string
 }
 
-export type Problem = { readonly line: number; readonly message: string }
+export type { Problem } from './table/table.js'
 
 /** The currency of the amounts. */
 export type Money =
   | { readonly kind: 'native'; readonly symbol: string }
   | { readonly kind: 'token'; readonly address: Address; readonly symbol: string; readonly decimals: number }
-
-/** Column names, for CSV and JSON Lines alike. */
-export const COLUMNS = ['id', 'to', 'amount', 'data', 'function', 'args', 'gas', 'note'] as const

@@ -1,41 +1,96 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
 import { afterAll, expect, test } from 'vitest'
 import type { Money, Row } from '../file/rows.js'
-import { countStatuses, type RowResult, writeResults } from './results.js'
+import { countStatuses, type RowResult, uncell, writeResults } from './results.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-results-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const money: Money = { kind: 'native', symbol: 'ETH' }
-const row = (line: number, id: string) =>
-  ({ line, id, to: '0xaa', amount: 5n, money, request: {}, cells: [] }) as unknown as Row
+const ETHER: Money = { kind: 'native', symbol: 'ETH' }
+const USDC: Money = { kind: 'token', address: `0x${'a'.repeat(40)}`, symbol: 'USDC', decimals: 6 }
+const HASH = `0x${'1'.repeat(64)}` as const
+const row = (line: number, id: string, rest: Partial<Row> = {}) =>
+  ({ line, id, to: '0xaa', amount: 5n, money: ETHER, request: {}, cells: [], ...rest }) as unknown as Row
 
-async function written(results: readonly RowResult[]): Promise<{ lines: string[]; mode: number }> {
+type Written = { readonly lines: string[]; readonly mode: number }
+
+async function written(
+  results: readonly RowResult[],
+  columns: readonly string[] = [],
+  times: ReadonlyMap<bigint, string> = new Map(),
+): Promise<Written> {
   const path = join(folder, 'results.csv')
-  await writeResults(path, results)
+  await writeResults(path, columns, results, { symbol: 'ETH', times })
   return { lines: readFileSync(path, 'utf8').split('\n'), mode: statSync(path).mode & 0o777 }
 }
 
+const ADDED =
+  'line,id,recipient,paid,unit,token,status,nonce,hash,block,time,gas_used,fee,fee_unit,shared_by,error'
+
 test('writes an id or an error with quotes, commas and line breaks as one cell', async () => {
-  const { lines } = await written([{ row: row(1, 'a,"b"'), status: 'failed', error: 'two, "words"' }])
-  expect(lines[0]).toBe('line,id,to,amount,status,nonce,hash,block,gas_used,error')
-  expect(lines[1]).toMatch(/^1,"a,""b""",0xaa,.*,failed,,,,,"two, ""words"""$/)
+  const { lines, mode } = await written([{ row: row(1, 'a,"b"'), status: 'failed', error: 'two, "words"' }])
+  expect(lines[0]).toBe(ADDED)
+  expect(lines[1]).toBe('1,"a,""b""",0xaa,0,ETH,,failed,,,,,,,,,"two, ""words"""')
+  expect(mode).toBe(0o600)
 })
 
-test.each(['=1+1', '+1', '-1', '@x', '\tx'])(
-  'writes %j as text, not as a spreadsheet formula',
+test('writes all columns of the file first, as the file has them, and what became of each line', async () => {
+  const columns = ['ID', 'Wallet', 'Amount', 'amount', 'Line ']
+  const cells = ['7', '0xAA', '5', '', '"x"']
+  const result: RowResult = {
+    row: row(2, '7', { amount: 5_000_000n, money: USDC, cells }),
+    status: 'paid',
+    nonce: 3,
+    hash: HASH,
+    blockNumber: 9n,
+    gasUsed: 21_000n,
+    feeWei: 42_000_000_000_000n,
+    sharedBy: 4,
+  }
+  const { lines } = await written([result], columns, new Map([[9n, '2026-11-29T15:43:23.000Z']]))
+  expect(lines[0]).toBe(`ID,Wallet,Amount,amount,Line ,${ADDED.replace('line,id', 'txlane_line,txlane_id')}`)
+  expect(lines[1]).toBe(
+    `7,0xAA,5,,"""x""",2,7,0xaa,5,USDC,${USDC.address},paid,3,${HASH},9,2026-11-29T15:43:23.000Z,21000,0.000042,ETH,4,`,
+  )
+})
+
+test('the amounts paid in a column add up: 0 for a line that is not paid, nothing while that is not known', async () => {
+  const statuses = ['paid', 'reverted', 'failed', 'cancelled', 'unresolved', 'open'] as const
+  const { lines } = await written(
+    statuses.map((status, index) => ({ row: row(index, status, { amount: 10n ** 18n }), status })),
+  )
+  expect(lines.slice(1, -1).map((line) => line.split(',')[3])).toEqual(['1', '0', '0', '0', '', ''])
+})
+
+test.each(['=1+1', '+1', '-1', '@x', '\tx', "'=1", "''+1"])(
+  'writes %j as text, not as a spreadsheet formula, and reads it back',
   async (id) => {
-    const { lines } = await written([{ row: row(1, id), status: 'paid' }])
-    expect(lines[1]).toContain(`1,'${id},`)
+    const { lines } = await written([{ row: row(1, id, { cells: [id] }), status: 'paid' }], ['note'])
+    expect(lines[1]).toContain(`'${id},1,'${id},`)
+    const [, [note = ''] = []] = parse(lines.join('\n')) as string[][]
+    expect(note).toBe(`'${id}`)
+    expect(uncell(note)).toBe(id)
   },
 )
+
+test.each(["it's", "'quoted'", 'plain', ''])('writes %j as it is', async (note) => {
+  const { lines } = await written([{ row: row(1, 'a', { cells: [note] }), status: 'paid' }], ['note'])
+  expect(lines[1]?.startsWith(`${note},1,a,`)).toBe(true)
+  expect(uncell(note)).toBe(note)
+})
+
+test('begins with a byte order mark if Excel would otherwise show other letters', async () => {
+  const { lines } = await written([{ row: row(1, 'a', { cells: ['Zoë'] }), status: 'paid' }], ['note'])
+  expect(lines[0]?.startsWith('\uFEFFnote,line')).toBe(true)
+})
 
 test('counts and writes each status', async () => {
   const statuses = ['paid', 'reverted', 'failed', 'cancelled', 'unresolved', 'open'] as const
   const results = statuses.map((status, index) => ({ row: row(index + 1, status), status }))
   const { lines } = await written(results)
-  expect(lines.slice(1, -1).map((line) => line.split(',')[4])).toEqual(statuses)
+  expect(lines.slice(1, -1).map((line) => line.split(',')[6])).toEqual(statuses)
   expect(countStatuses(results)).toEqual(Object.fromEntries(statuses.map((status) => [status, 1])))
 })

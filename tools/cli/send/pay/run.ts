@@ -1,10 +1,19 @@
+import type { TransactionReceipt } from 'viem'
 import { isTxlaneError } from '../../../../src/errors/base.js'
+import { quoteOf } from '../../../../src/errors/quote.js'
 import type { Landed, Sender, Tx, TxlaneError } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
 import type { RowResult, RowStatus } from './results.js'
 
 export type SendRun = {
-  readonly counts: { queued: number; accepted: number; preconfirmed: number; sealed: number; failed: number }
+  readonly counts: {
+    queued: number
+    signed: number
+    accepted: number
+    preconfirmed: number
+    sealed: number
+    failed: number
+  }
   /** Resolves when each line has ended, or when the sender was closed. In file order. */
   readonly results: Promise<readonly RowResult[]>
 }
@@ -20,7 +29,7 @@ export function sendRows(
   rows: readonly Row[],
   options: { readonly retryReverted: boolean; readonly fresh: boolean; readonly stopped: () => boolean },
 ): SendRun {
-  const counts = { queued: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
+  const counts = { queued: 0, signed: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const results: (RowResult | undefined)[] = rows.map(() => undefined)
 
   async function* items() {
@@ -33,7 +42,10 @@ export function sendRows(
   }
 
   async function run(): Promise<readonly RowResult[]> {
-    const off = sender.on('preconfirmed', () => void counts.preconfirmed++)
+    const offs = [
+      sender.on('signed', () => void counts.signed++),
+      sender.on('preconfirmed', () => void counts.preconfirmed++),
+    ]
     try {
       const sent = sender.sendMany(items() as never, {
         until: 'sealed',
@@ -48,7 +60,7 @@ export function sendRows(
         if (results[result.index]?.status !== 'paid') counts.failed++
       }
     } finally {
-      off()
+      for (const off of offs) off()
     }
     return rows.map((row, index) => results[index] ?? { row, status: 'open' })
   }
@@ -56,21 +68,31 @@ export function sendRows(
   return { counts, results: run() }
 }
 
+/** The id of a transaction for a row, and whether it starts again under it. */
+export type Attempt = { readonly id: string; readonly again?: true }
+
+/** The last attempt to send a row alone, and the id of the next one. */
+export type LastAttempt = { readonly tx: Tx | undefined; readonly next: string }
+
 /**
  * The row's attempt to send or follow: the last one, restarted if it failed, or a new one if it reverted and
  * a retry was requested.
  */
-async function attemptAt(
-  sender: Sender,
-  row: Row,
-  retryReverted: boolean,
-): Promise<{ readonly id: string; readonly again?: true }> {
+async function attemptAt(sender: Sender, row: Row, retryReverted: boolean): Promise<Attempt> {
+  return attemptOf(await lastAttempt(sender, row), retryReverted)
+}
+
+export async function lastAttempt(sender: Pick<Sender, 'get'>, row: Row): Promise<LastAttempt> {
   const idOf = (attempt: number) => (attempt === 1 ? row.id : `${row.id}~${attempt}`)
   let attempt = 1
   let last: Tx | undefined
   for (let tx = await sender.get(idOf(1)); tx !== undefined; tx = await sender.get(idOf(++attempt))) last = tx
-  if (last === undefined || (retryReverted && (await isReverted(last)))) return { id: idOf(attempt) }
-  return last.stage === 'failed' ? { id: last.id, again: true } : { id: last.id }
+  return { tx: last, next: idOf(attempt) }
+}
+
+export async function attemptOf({ tx, next }: LastAttempt, retryReverted: boolean): Promise<Attempt> {
+  if (tx === undefined || (retryReverted && (await isReverted(tx)))) return { id: next }
+  return tx.stage === 'failed' ? { id: tx.id, again: true } : { id: tx.id }
 }
 
 async function isReverted(tx: Tx): Promise<boolean> {
@@ -78,7 +100,7 @@ async function isReverted(tx: Tx): Promise<boolean> {
   return executed && (await tx.wait('sealed')).status === 'reverted'
 }
 
-function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
+export function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
   const { receipt } = landed ?? {}
   return {
     row,
@@ -87,14 +109,25 @@ function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
     hash: landed?.hash ?? tx.hash,
     blockNumber: receipt?.blockNumber,
     gasUsed: receipt?.gasUsed,
+    feeWei: receipt ? feeOf(receipt) : undefined,
   }
 }
 
-function endedResult(row: Row, reported: TxlaneError): RowResult {
+/** With the fee of a rollup for its data. Undefined if the receipt lacks the price, as on some chains. */
+export function feeOf(
+  receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>,
+): bigint | undefined {
+  const { gasUsed, effectiveGasPrice, l1Fee } = receipt as typeof receipt & { readonly l1Fee?: bigint | null }
+  return typeof effectiveGasPrice === 'bigint' ? gasUsed * effectiveGasPrice + (l1Fee ?? 0n) : undefined
+}
+
+export function endedResult(row: Row, reported: TxlaneError): RowResult {
   // If an earlier run ended the transaction, the cause has the actual end.
   const error = reported.code === 'ENDED' && isTxlaneError(reported.cause) ? reported.cause : reported
   const { nonce, hash } = error.tx ?? {}
-  return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
+  const said = error.code === 'PREPARE_REVERTED' && error.cause instanceof Error ? quoteOf(error.cause) : ''
+  const words = said === '' ? '' : ` The node says: “${said}”.`
+  return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}${words}` }
 }
 
 function statusOf({ code, fate }: TxlaneError): RowStatus {

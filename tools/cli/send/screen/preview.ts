@@ -1,135 +1,122 @@
-import { type Address, type Chain, type Client, erc20Abi, formatUnits, type HttpTransport } from 'viem'
-import { estimateFeesPerGas, estimateGas, getBalance, readContract } from 'viem/actions'
-import { redactForeign } from '../../../../src/errors/redact.js'
-import { count, pairs } from '../../shared/output.js'
+import { type Address, type Chain, type Client, erc20Abi, type HttpTransport } from 'viem'
+import { estimateFeesPerGas, getBalance, getBlock, readContract } from 'viem/actions'
 import { Refusal } from '../../shared/program.js'
-import { showAmount } from '../file/amounts.js'
-import type { Money, Problem, Row } from '../file/rows.js'
+import { type Total, totalsOf } from '../file/amountText.js'
+import type { Money, Row } from '../file/rows.js'
+import type { PackEstimate } from '../pack/estimate.js'
+import { type Estimates, estimate } from './estimates.js'
 
-/** Totals of a file before it is sent. Amounts are in the smallest unit. */
+/** The cost of rows before they are sent. Amounts are in the smallest unit. */
 export type Preview = {
-  readonly lines: number
-  readonly money: Money
-  readonly total: bigint
-  /** Total in the chain's native currency: transfers, and values of calls. */
-  readonly totalWei: bigint
-  /** Maximum at the current fees, without a rollup's data fee. */
-  readonly feesWei: bigint
-  readonly balanceWei: bigint
-  readonly tokenBalance: bigint | undefined
-  /** Lines that equal an earlier line; each is paid. */
-  readonly repeated: readonly Row[]
-  /** Lines that would currently fail according to the node. */
-  readonly failing: readonly Problem[]
+  readonly rows: readonly Row[]
+  /** Per currency, the one with the most lines first. */
+  readonly totals: readonly Total[]
+  readonly fees: Fees
+  readonly estimates: Omit<Estimates, 'gas'>
+  /** Of all rows. */
+  readonly gas: bigint
+  /** With `--pack`. */
+  readonly packs: PackEstimate | undefined
+  /** Of each currency that the rows need, the native one first. */
+  readonly balances: readonly Balance[]
 }
 
-// Gas of the other lines is extrapolated from these: thousands of estimates would add no information.
-const ESTIMATED_MAX = 200
+/** Without the fee for data of a rollup. */
+type Fees = {
+  readonly gasPriceWei: bigint
+  readonly nowWei: bigint
+  /** At the highest price that the sender offers by itself. */
+  readonly ceilingWei: bigint
+  readonly ceilingPriceWei: bigint
+}
+
+export type Balance = {
+  readonly money: Money
+  readonly before: bigint
+  /** After the payments, and the fees at the present price. Negative if it does not suffice. */
+  readonly after: bigint
+}
 
 export async function previewOf(
   client: Client<HttpTransport, Chain>,
   account: Address,
   rows: readonly Row[],
-  money: Money,
+  packs?: PackEstimate,
 ): Promise<Preview> {
-  const sample = rows.slice(0, ESTIMATED_MAX)
-  const failing: Problem[] = []
-  const [fees, balanceWei, tokenBalance, ...gas] = await Promise.all([
-    estimateFeesPerGas(client).catch(() => {
-      throw new Refusal('The node does not estimate fees.')
-    }),
+  const totals = totalsOf(rows)
+  const native: Money = { kind: 'native', symbol: client.chain.nativeCurrency.symbol }
+  const tokens = totals.filter(({ money }) => money.kind === 'token')
+  const [price, balanceWei, { gas, ...estimates }, ...tokenBalances] = await Promise.all([
+    pricesOf(client),
     getBalance(client, { address: account }),
-    money.kind === 'token' ? tokenBalanceOf(client, money.address, account) : undefined,
-    ...sample.map(async ({ line, request }) => {
-      if (request.gas !== undefined) return request.gas
-      return estimateGas(client, { account, ...request }).catch((error: { shortMessage?: string }) => {
-        failing.push({ line, message: redactForeign(error.shortMessage ?? String(error)) })
-        return 0n
-      })
-    }),
+    estimate(client, account, packs?.alone ?? rows),
+    ...tokens.map(({ money }) => tokenBalanceOf(client, money, account)),
   ])
-  const estimated = gas.filter((each) => each > 0n)
-  const most = estimated.reduce((a, b) => (a > b ? a : b), 0n)
-  const sum = estimated.reduce((a, b) => a + b, 0n) + most * BigInt(rows.length - sample.length)
+  const valueWei = rows.reduce((all, { request }) => all + request.value, 0n)
+  const allGas = gas + (packs?.gas ?? 0n)
+  const nowWei = allGas * price.nowWei
+  const balances = tokens.map(({ money, amount }, index) => {
+    const before = tokenBalances[index] ?? 0n
+    return { money, before, after: before - amount }
+  })
   return {
-    lines: rows.length,
-    money,
-    total: rows.reduce((all, { amount }) => all + amount, 0n),
-    totalWei: rows.reduce((all, { request }) => all + request.value, 0n),
-    feesWei: sum * fees.maxFeePerGas,
-    balanceWei,
-    tokenBalance,
-    repeated: repeatedOf(rows),
-    failing: failing.sort((a, b) => a.line - b.line),
+    rows,
+    totals,
+    fees: {
+      gasPriceWei: price.nowWei,
+      nowWei,
+      ceilingWei: allGas * price.ceilingWei,
+      ceilingPriceWei: price.ceilingWei,
+    },
+    estimates,
+    gas: allGas,
+    packs,
+    balances: [{ money: native, before: balanceWei, after: balanceWei - valueWei - nowWei }, ...balances],
   }
 }
 
-function tokenBalanceOf(
+function tokenBalanceOf(client: Client<HttpTransport, Chain>, money: Money, owner: Address): Promise<bigint> {
+  if (money.kind === 'native') throw new Error('the native currency is no contract')
+  const { address } = money
+  return readContract(client, { address, abi: erc20Abi, functionName: 'balanceOf', args: [owner] }).catch(
+    () => {
+      throw new Refusal(`The node does not read the balance of ${money.symbol} (${address}).`)
+    },
+  )
+}
+
+// The default ceiling of a sender, and its first offer: see `FeePolicy`.
+const CEILING_FACTOR = 10n
+const BASE_FEE_FACTOR = 2n
+
+/** The price per gas now, and the highest one that a sender offers by itself. */
+async function pricesOf(
   client: Client<HttpTransport, Chain>,
-  address: Address,
-  owner: Address,
-): Promise<bigint> {
-  return readContract(client, { address, abi: erc20Abi, functionName: 'balanceOf', args: [owner] })
+): Promise<{ readonly nowWei: bigint; readonly ceilingWei: bigint }> {
+  const [fees, { baseFeePerGas }] = await Promise.all([estimateFeesPerGas(client), getBlock(client)]).catch(
+    () => {
+      throw new Refusal('The node does not estimate fees.')
+    },
+  )
+  const { maxFeePerGas, maxPriorityFeePerGas: tip } = fees
+  if (baseFeePerGas === null) return { nowWei: maxFeePerGas, ceilingWei: CEILING_FACTOR * maxFeePerGas }
+  const offer = baseFeePerGas * BASE_FEE_FACTOR + tip
+  const first = offer > maxFeePerGas ? offer : maxFeePerGas
+  return { nowWei: baseFeePerGas + tip, ceilingWei: CEILING_FACTOR * first }
 }
 
-function repeatedOf(rows: readonly Row[]): Row[] {
-  const seen = new Set<string>()
-  return rows.filter(({ request }) => {
-    const content = `${request.to} ${request.value} ${request.data}`.toLowerCase()
-    const again = seen.has(content)
-    seen.add(content)
-    return again
-  })
+/** The balances that do not suffice, with what is missing. */
+export function missingIn({ balances }: Preview): readonly { money: Money; amount: bigint }[] {
+  return balances.flatMap(({ money, after }) => (after < 0n ? [{ money, amount: -after }] : []))
 }
 
-/** The missing amount for display; undefined if the balance suffices. */
-export function shortOf(
-  { money, total, totalWei, feesWei, balanceWei, tokenBalance }: Preview,
-  symbol: string,
-) {
-  const native: Money = { kind: 'native', symbol }
-  if (tokenBalance !== undefined && tokenBalance < total)
-    return `${showAmount(total - tokenBalance, money)} missing`
-  const missing = totalWei + feesWei - balanceWei
-  return missing > 0n ? `${showAmount(missing, native)} missing for payments and fees` : undefined
+/** What is missing if the fees rise to the ceiling; 0 if nothing is. */
+export function missingAtCeiling({ balances: [native], fees }: Preview): bigint {
+  const after = (native?.after ?? 0n) + fees.nowWei - fees.ceilingWei
+  return after < 0n ? -after : 0n
 }
 
-const SHOWN_MAX = 5
-
-export function renderPreview(preview: Preview, symbol: string, from: string, chain: string): string {
-  const { lines, money, total, totalWei, feesWei, balanceWei, tokenBalance, repeated, failing } = preview
-  const native: Money = { kind: 'native', symbol }
-  const rows: [string, string][] = [
-    ['chain', chain],
-    ['from', from],
-    ['lines', lines.toLocaleString('en')],
-    ['total', showAmount(total, money)],
-    ...(money.kind === 'token' && totalWei > 0n
-      ? [['native value', showAmount(totalWei, native)] as [string, string]]
-      : []),
-    ['fees', `at most ${round(feesWei)} ${symbol}, at the current fees`],
-    [
-      'balance',
-      `${showAmount(balanceWei, native)}${tokenBalance === undefined ? '' : `, ${showAmount(tokenBalance, money)}`}`,
-    ],
-  ]
-  const short = shortOf(preview, symbol)
-  return [
-    pairs(rows),
-    ...(short === undefined ? [] : [`Not enough: ${short}.\n`]),
-    ...(repeated.length === 0
-      ? []
-      : [`${count(repeated.length, 'line')} equal to an earlier line, each paid: ${linesOf(repeated)}.\n`]),
-    ...(failing.length === 0 ? [] : [`${count(failing.length, 'line')} would fail now:\n`]),
-    ...failing.slice(0, SHOWN_MAX).map(({ line, message }) => `  line ${line}: ${message}\n`),
-  ].join('')
+/** The currency in which a person thinks of the payout. */
+export function mainTotal({ totals }: Preview): Total {
+  return totals.find(({ amount }) => amount > 0n) ?? (totals[0] as Total)
 }
-
-const linesOf = (rows: readonly Row[]): string =>
-  `${rows
-    .slice(0, SHOWN_MAX)
-    .map(({ line }) => line)
-    .join(', ')}${rows.length > SHOWN_MAX ? ', …' : ''}`
-
-/** Three significant digits. */
-const round = (wei: bigint): string => Number(formatUnits(wei, 18)).toPrecision(3)

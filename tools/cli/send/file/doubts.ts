@@ -1,0 +1,125 @@
+import { splitAmount, unitOf, unitsOf } from './amounts.js'
+import { exactAmount, moneyKey, totalsOf, totalsText } from './amountText.js'
+import { type Checks, cellOf } from './check.js'
+import type { Columns } from './columns.js'
+import { readNumber, scaled } from './numbers.js'
+import type { Doubt, Money, Problem, Row } from './rows.js'
+import type { TableRow } from './table/table.js'
+import { clean, shown } from './words/cells.js'
+
+const TOTAL =
+  /^(?:grand |sub)?(?:total|totals|sum|summe|gesamt|gesamtsumme|totale|suma|somme|итого)\b.{0,10}$/iu
+
+/** A last row without a recipient: it may be the sum of the rows above. */
+export function totalsRowOf(rows: readonly TableRow[], { columns }: Checks): TableRow | undefined {
+  const last = rows.at(-1)
+  if (last === undefined || rows.length < 2) return undefined
+  const to = cellOf(last, columns, 'to')
+  return (to === '' || TOTAL.test(to)) && cellOf(last, columns, 'amount') !== '' ? last : undefined
+}
+
+/** The doubt about a totals row, which is not paid; or the problem if it is not the sum of the rows above. */
+export function judgeTotals(
+  total: TableRow,
+  rows: readonly Row[],
+  checks: Checks,
+): { readonly doubt?: Doubt; readonly problem?: Problem } {
+  const amount = clean(total.cells[checks.columns.at.amount ?? -1] ?? '')
+  const sums = totalsOf(rows)
+  const label = total.cells.find((cell) => TOTAL.test(clean(cell)))
+  const what = label === undefined ? 'has no recipient' : `is a row ${shown(clean(label))}`
+  // One line above, and no label: this may as well be a payment whose recipient is missing.
+  const isClear = label !== undefined || rows.length > 1
+  const equal = isClear
+    ? sums.find(({ money, amount: sum }) => isAmount(amount, sum, money, total, checks))
+    : undefined
+  if (equal)
+    return {
+      doubt: {
+        kind: 'totals',
+        lines: [total.line],
+        message: `line ${total.line} ${what}, and its amount is the sum of the lines above, ${exactAmount(equal.amount, equal.money)}: it is not paid`,
+      },
+    }
+  if (!isClear) return { problem: { line: total.line, message: what } }
+  const list = totalsText(sums)
+  const message = `${what}, and its amount ${shown(amount)} is not the sum of the lines above (${list}): correct it or delete it`
+  return { problem: { line: total.line, message } }
+}
+
+/** Whether the row says this amount. Without a unit it may count in any unit of the rows. */
+function isAmount(text: string, sum: bigint, money: Money, row: TableRow, checks: Checks): boolean {
+  const { columns, decimal, unit: option } = checks
+  const parts = splitAmount(text)
+  const isTyped = row.numbers?.has(columns.at.amount ?? -1)
+  const exact = parts && readNumber(parts.number, isTyped ? 'point' : decimal)
+  if (exact === undefined) return false
+  const name = parts?.unit ?? columns.unit ?? option
+  const names = name === undefined || columns.isSafe ? unitsOf(money) : [name]
+  return names.some((each) => {
+    const unit = unitOf(each, money)
+    return unit !== undefined && scaled(exact, unit.decimals) === sum
+  })
+}
+
+/** A row that pays a recipient, is called a total, and has the sum of the rows above. */
+export function payingTotal(rows: readonly Row[]): Problem | undefined {
+  const last = rows.at(-1)
+  if (last === undefined || rows.length < 3 || !last.cells.some((cell) => TOTAL.test(clean(cell))))
+    return undefined
+  const sum = totalsOf(rows.slice(0, -1)).find(
+    ({ money }) => moneyKey(money) === moneyKey(last.money),
+  )?.amount
+  if (sum !== last.amount) return undefined
+  const message =
+    'is called a total, has the sum of the lines above, and pays a recipient: delete it or rename it'
+  return { line: last.line, message }
+}
+
+const LINES_SHOWN = 5
+
+export const linesText = (lines: readonly number[]) =>
+  `${lines.length === 1 ? 'line' : 'lines'} ${lines.slice(0, LINES_SHOWN).join(', ')}${lines.length > LINES_SHOWN ? `, … (${lines.length.toLocaleString('en')} in all)` : ''}`
+
+/** Rows that pay the same amount of the same currency to the same recipient as an earlier row. */
+export function repeatedDoubts(rows: readonly Row[]): readonly Doubt[] {
+  const lines = repeatedLines(rows)
+  if (lines.length === 0) return []
+  const one = lines.length === 1
+  const message = `${linesText(lines)} ${one ? 'pays' : 'pay'} the same recipient the same amount as an earlier line: ${one ? 'it is paid too' : 'each of them is paid'}`
+  return [{ kind: 'repeated', lines, message }]
+}
+
+function repeatedLines(rows: readonly Row[]): readonly number[] {
+  // Most recipients have one row, and need no key.
+  const times = new Map<string, number>()
+  for (const { to } of rows) times.set(to, (times.get(to) ?? 0) + 1)
+  const seen = new Set<string>()
+  const lines: number[] = []
+  for (const { to, request, line } of rows) {
+    if (times.get(to) === 1) continue
+    const content = `${request.to} ${request.value} ${request.data ?? ''}`
+    if (seen.has(content)) lines.push(line)
+    else seen.add(content)
+  }
+  return lines
+}
+
+export function hashDoubts(lines: readonly number[]): readonly Doubt[] {
+  if (lines.length === 0) return []
+  const [they, are] = lines.length === 1 ? ['it', 'is'] : ['they', 'are']
+  const message = `${linesText(lines)} ${lines.length === 1 ? 'begins' : 'begin'} with #, and other lines do not: ${they} ${are} no comment here, and ${are} paid`
+  return [{ kind: 'comment', lines, message }]
+}
+
+/** Spreadsheets write large numbers with six digits, and lose the others. */
+export function roundedDoubts(rows: readonly TableRow[], { at }: Columns): readonly Doubt[] {
+  const index = at.amount
+  if (index === undefined) return []
+  const lines = rows
+    .filter(({ cells }) => /^\d[.,]\d{5}E\+\d\d\b/.test(cells[index] ?? ''))
+    .map(({ line }) => line)
+  if (lines.length === 0) return []
+  const message = `${linesText(lines)} ${lines.length === 1 ? 'has an amount' : 'have amounts'} with six digits and an exponent, as a spreadsheet writes a number that it has rounded: paid exactly as written`
+  return [{ kind: 'rounded', lines, message }]
+}

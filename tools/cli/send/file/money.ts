@@ -1,0 +1,108 @@
+import { isAddress } from 'viem'
+import { type Unit, unitOf, unitsOf } from './amounts.js'
+import type { Money } from './rows.js'
+import { Unreadable } from './table/table.js'
+import type { Token, Tokens } from './tokens.js'
+import { shown } from './words/cells.js'
+
+/** The currencies of a file. */
+export type Moneys = {
+  readonly native: Money
+  /** The currency of rows that name none; undefined if several tokens are given. */
+  readonly usual: Money | undefined
+  readonly tokens: Tokens
+  /** By symbols in small letters. A symbol that is also that of the chain's currency is refused. */
+  readonly bySymbol: ReadonlyMap<string, Token | Error>
+  /** The user named tokens on the command line. */
+  readonly given: boolean
+}
+
+/** @throws Unreadable if two tokens have the same symbol, because amounts would not show which one is paid */
+export function moneysOf(native: Money, tokens: Tokens, given: readonly string[]): Moneys {
+  const bySymbol = new Map<string, Token | Error>()
+  for (const token of tokens.values()) {
+    if (token instanceof Error) continue
+    const key = token.symbol.toLowerCase()
+    const other = bySymbol.get(key)
+    if (other !== undefined && !(other instanceof Error))
+      throw new Unreadable(
+        `pays two tokens called ${token.symbol}, ${other.address} and ${token.address}: pay them from separate files.`,
+      )
+    const isNative = key === native.symbol.toLowerCase()
+    const message = `is in ${token.symbol}, and both the currency of the chain and the token ${token.address} are called so: write "ether" or "tokens"`
+    bySymbol.set(key, isNative ? new Error(message) : token)
+  }
+  const [only, ...more] = given.map((address) => tokens.get(address.toLowerCase()))
+  const usual = only === undefined ? native : more.length > 0 || only instanceof Error ? undefined : only
+  return { native, usual, tokens, bySymbol, given: given.length > 0 }
+}
+
+/** The currency that a cell of a token column names, and the unit that its symbol implies. */
+export type Named = { readonly money: Money; readonly unit?: string }
+
+/** @throws Error with a reason for the user */
+export function moneyNamed(cell: string, moneys: Moneys): Named {
+  const { native, tokens } = moneys
+  if (/^0x/i.test(cell)) {
+    const token = isAddress(cell, { strict: false }) ? tokens.get(cell.toLowerCase()) : undefined
+    if (token === undefined) throw new Error(`${shown(cell)} is no address of a token`)
+    if (token instanceof Error) throw token
+    return { money: token }
+  }
+  const token = moneys.bySymbol.get(cell.toLowerCase())
+  if (token instanceof Error) throw token
+  if (token !== undefined) return { money: token, unit: cell }
+  if (cell.toLowerCase() === 'native') return { money: native }
+  if (unitOf(cell, native) !== undefined) return { money: native, unit: cell }
+  throw new Error(
+    `${shown(cell)} does not say which token it is: give its address, in the column or as --token ADDRESS`,
+  )
+}
+
+/** Where the unit of a number may be written, from the nearest to the farthest. */
+export type UnitSources = {
+  readonly cell: string | undefined
+  readonly column: string | undefined
+  readonly head: { readonly unit: string; readonly name: string } | undefined
+  readonly token: string | undefined
+  readonly option: string | undefined
+  readonly format: string | undefined
+}
+
+/** The unit of a number. @throws Error if it has none, if it is unknown, or if two places contradict each other */
+export function unitAmong(sources: UnitSources, money: Money, text: string): Unit {
+  const { cell, column, head, token, option, format } = sources
+  const known = (name: string | undefined) => (name === undefined ? undefined : unitOf(name, money))
+  for (const name of [cell, column])
+    if (name !== undefined && known(name) === undefined) throw new Error(noUnit(name, '', money))
+  const own = known(cell) ?? known(column)
+  const above = known(head?.unit)
+  // A token may be called otherwise on this chain (USDC.e), which only the user can say.
+  const isRenamed = money.kind === 'token' && head !== undefined && !NATIVE.has(head.unit.toLowerCase())
+  if (head !== undefined && above === undefined && !(isRenamed && (own ?? known(option))))
+    throw new Error(noUnit(head.unit, ` in the name of the column ${shown(head.name)}`, money))
+  for (const other of [known(column), above, known(token)])
+    if (own !== undefined && other !== undefined && own.decimals !== other.decimals)
+      throw new Error(`${shown(text)} is in ${own.name}, and its column or row says ${other.name}: leave one`)
+  const unit = own ?? above ?? known(token) ?? known(option) ?? known(format)
+  if (unit !== undefined) return unit
+  const [large, , wei] = unitsOf(money)
+  const small = money.kind === 'native' ? wei : 'base'
+  const whole = money.kind === 'native' ? large : 'tokens'
+  throw new Error(
+    `${shown(text)} has no unit: write "${text} ${large}" or "${text} ${small}", or say --unit ${whole} or --unit ${small}`,
+  )
+}
+
+const NATIVE = new Set(['eth', 'ether', 'gwei', 'wei'])
+
+function noUnit(name: string, where: string, money: Money): string {
+  const isInHead = where !== '' && !NATIVE.has(name.toLowerCase())
+  const hint =
+    money.kind === 'native'
+      ? '. For a token give --token ADDRESS'
+      : isInHead
+        ? `. If it means ${money.symbol}, say --unit tokens`
+        : ''
+  return `${shown(name)}${where} is no unit here: ${unitsOf(money).join(', ')}${hint}`
+}

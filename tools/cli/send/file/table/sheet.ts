@@ -1,0 +1,130 @@
+import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx'
+import { shown } from '../words/cells.js'
+import { headIndexOf } from './head.js'
+import { type Table, type TableRow, Unreadable } from './table.js'
+
+// The first bytes of a ZIP archive (xlsx, ods) and of a compound file (xls). The library reads other bytes as text.
+const SIGNATURES = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1],
+]
+
+export function isSheet(bytes: Uint8Array): boolean {
+  return SIGNATURES.some((signature) => signature.every((byte, index) => bytes[index] === byte))
+}
+
+/** The sheet of a spreadsheet that has payments, or the one with this name. */
+export async function readSheet(bytes: Uint8Array, name: string | undefined): Promise<Table> {
+  // A megabyte of code that other files do not need.
+  const { read } = await import('@e965/xlsx')
+  let book: WorkBook
+  try {
+    book = read(bytes, { dense: true, cellNF: true, cellStyles: true, cellText: true, cellHTML: false })
+  } catch (error) {
+    const why = /password/i.test(String(error)) ? 'is protected by a password' : 'is no spreadsheet'
+    throw new Unreadable(`${why}: save it as an .xlsx or .csv file without one.`)
+  }
+  const filled = book.SheetNames.filter((each) => rowsIn(book.Sheets[each]).length > 0)
+  const chosen = sheetOf(filled, name, (each) => isHidden(book, each))
+  const sheet = book.Sheets[chosen] as WorkSheet
+  const rows = rowsIn(sheet).map(rowOf)
+  const index = headIndexOf(rows.map(({ cells }) => cells))
+  const head = index === undefined ? undefined : rows[index]
+  const below = rows.slice((index ?? -1) + 1)
+  return {
+    format: `spreadsheet, sheet ${shown(chosen)}`,
+    head,
+    rows: below,
+    problems: below
+      .filter(({ line }) => sheet['!rows']?.[line - 1]?.hidden)
+      .map(({ line }) => ({ line, message: 'is hidden in the sheet: show it or delete it' })),
+    hashes: [],
+    leftOut: index === undefined || index === 0 ? [] : [`${index} above the names of the columns`],
+    pointed: false,
+  }
+}
+
+function isHidden({ Workbook, SheetNames }: WorkBook, name: string): boolean {
+  return (Workbook?.Sheets?.[SheetNames.indexOf(name)]?.Hidden ?? 0) !== 0
+}
+
+function sheetOf(
+  filled: readonly string[],
+  name: string | undefined,
+  hidden: (name: string) => boolean,
+): string {
+  const list = filled.map(shown).join(', ')
+  if (name !== undefined) {
+    const found = filled.find((each) => each === name) ?? filled.find((each) => same(each, name))
+    if (found === undefined) throw new Unreadable(`has no sheet ${shown(name)} with cells: it has ${list}.`)
+    return found
+  }
+  const visible = filled.filter((each) => !hidden(each))
+  const [first] = visible
+  if (first === undefined) throw new Unreadable('has no cells.')
+  if (visible.length > 1)
+    throw new Unreadable(`has several sheets: ${list}. Choose one: --sheet ${shown(first)}.`)
+  return first
+}
+
+const same = (a: string, b: string) => a.trim().toLowerCase() === b.trim().toLowerCase()
+
+type Raw = { readonly line: number; readonly cells: readonly (CellObject | undefined)[] }
+
+function rowsIn(sheet: WorkSheet | undefined): readonly Raw[] {
+  const data = (sheet?.['!data'] ?? []) as readonly ((CellObject | undefined)[] | undefined)[]
+  // Rows without cells are holes of the array, which `entries` does not skip.
+  const rows: Raw[] = []
+  for (let index = 0; index < data.length; index++) {
+    const cells = data[index]
+    if (cells?.some((cell) => cell !== undefined && textOf(cell) !== ''))
+      rows.push({ line: index + 1, cells: Array.from(cells) })
+  }
+  return rows
+}
+
+const textOf = ({ t, v, w }: CellObject): string => (t === 'z' ? '' : String(v ?? w ?? '').trim())
+
+function rowOf({ line, cells }: Raw): TableRow {
+  const numbers = new Set<number>()
+  const inexact = new Map<number, string>()
+  const texts = cells.map((cell, index) => {
+    if (cell === undefined) return ''
+    if (cell.t !== 'n') return cell.t === 'e' ? (cell.w ?? '#ERROR') : textOf(cell)
+    const { text, why } = numberOf(cell)
+    if (why === undefined) numbers.add(index)
+    else inexact.set(index, why)
+    return text
+  })
+  return { line, cells: texts, ...(numbers.size > 0 && { numbers }), ...(inexact.size > 0 && { inexact }) }
+}
+
+// A spreadsheet keeps and shows 15 digits.
+const DIGITS_MAX = 15
+const DIGITS_WHOLE_MAX = 1e15
+
+/** The exact decimal number of a cell, with the unit of its format if it has one. */
+function numberOf({ v, w, z }: CellObject): { readonly text: string; readonly why?: string } {
+  const value = Number(v)
+  const text = String(value)
+  const digits = text
+    .replace(/e.*$/i, '')
+    .replace(/\D/g, '')
+    .replace(/^0+|0+$/g, '')
+  const seen = (w ?? text).trim()
+  if (digits.length > DIGITS_MAX || (value >= DIGITS_WHOLE_MAX && digits.length >= DIGITS_MAX))
+    return {
+      text,
+      why: `has the number ${text}, of which a spreadsheet keeps 15 digits: round it in the sheet, or format the cell as text and type it again`,
+    }
+  if (z === undefined || z === 'General' || z === '@' || /e/i.test(seen)) return { text }
+  const [, before = '', number = '', after = ''] = /^(\D*?)(-?\d[\d.,]*)(.*)$/.exec(seen) ?? []
+  const unit = `${before} ${after}`.trim()
+  if (Number(number.replaceAll(',', '')) === value && !/\d/.test(unit))
+    return { text: unit === '' ? text : `${text} ${unit}` }
+  return { text: seen, why: shownWhy(text, seen) }
+}
+
+function shownWhy(text: string, seen: string): string {
+  return `holds the number ${text} and shows ${seen}: round it in the sheet, or show all of its digits`
+}

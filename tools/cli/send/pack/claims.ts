@@ -1,0 +1,85 @@
+import type { Sender, Tx } from '../../../../src/index.js'
+import type { Row } from '../file/rows.js'
+import { type Attempt, attemptOf, lastAttempt } from '../pay/run.js'
+import type { Pin, Pins } from './pins.js'
+
+/** A transaction of an earlier run, with the rows whose end it decides. */
+export type Followed =
+  | { readonly kind: 'alone'; readonly row: Row; readonly id: string }
+  | { readonly kind: 'pack'; readonly pin: Pin; readonly rows: readonly Row[] }
+
+export type Claims = {
+  readonly followed: readonly Followed[]
+  /** No transaction of an earlier run pays these rows, or can still do so. In file order. */
+  readonly free: readonly Row[]
+  /** How to send a free row alone. */
+  readonly attemptOf: (row: Row) => Attempt
+}
+
+export function allFree(rows: readonly Row[]): Claims {
+  return { followed: [], free: rows, attemptOf: ({ id }) => ({ id }) }
+}
+
+/** By rank: a transaction of a higher rank decides the end of its rows. `none` and `failed` never ran. */
+const RANKS = { none: 0, failed: 0, reverted: 1, cancelled: 2, live: 3 } as const
+
+type State = keyof typeof RANKS
+
+/**
+ * Finds the transaction that each row belongs to, among the packs of the pins and the attempts to send the row
+ * alone. All of them but one have ended without execution, or reverted: a row is only given to another
+ * transaction when it is free.
+ */
+export async function readClaims(
+  sender: Pick<Sender, 'get'>,
+  rows: readonly Row[],
+  pins: Pins,
+  retryReverted: boolean,
+): Promise<Claims> {
+  const inPacks = new Map<string, { readonly pin: Pin; readonly state: State }>()
+  const put = (pin: Pin, state: State) => {
+    for (const id of pin.rows) {
+      const known = inPacks.get(id)
+      if (known === undefined || RANKS[state] >= RANKS[known.state]) inPacks.set(id, { pin, state })
+    }
+  }
+  for (const pin of pins.packs) put(pin, await stateOf(await sender.get(pin.pack)))
+  const followed: Followed[] = []
+  const packs = new Map<Pin, Row[]>()
+  const free: Row[] = []
+  const attempts = new Map<string, Attempt>()
+  for (const row of rows) {
+    const packed = inPacks.get(row.id) ?? { state: 'none' as const, pin: undefined }
+    const isLive = packed.state === 'live'
+    const alone = isLive ? undefined : await lastAttempt(sender, row)
+    const aloneState = await stateOf(alone?.tx)
+    const isPacked = RANKS[packed.state] > RANKS[aloneState]
+    const state = isPacked ? packed.state : aloneState
+    if (RANKS[state] === 0 || (state === 'reverted' && retryReverted)) {
+      free.push(row)
+      if (alone !== undefined) attempts.set(row.id, await attemptOf(alone, retryReverted))
+    } else if (isPacked && packed.pin !== undefined) {
+      packs.set(packed.pin, [...(packs.get(packed.pin) ?? []), row])
+    } else if (alone?.tx !== undefined) followed.push({ kind: 'alone', row, id: alone.tx.id })
+  }
+  for (const [pin, own] of packs) followed.push({ kind: 'pack', pin, rows: own })
+  return { followed, free, attemptOf: ({ id }) => attempts.get(id) ?? { id } }
+}
+
+async function stateOf(tx: Tx | undefined): Promise<State> {
+  switch (tx?.stage) {
+    case undefined:
+      return 'none'
+    case 'failed':
+      return 'failed'
+    case 'cancelled':
+    case 'superseded':
+      return 'cancelled'
+    case 'sealed':
+    case 'safe':
+    case 'finalized':
+      return (await tx?.wait('sealed'))?.status === 'reverted' ? 'reverted' : 'live'
+    default:
+      return 'live'
+  }
+}

@@ -1,0 +1,168 @@
+import type { Connection } from '../../shared/connect.js'
+import { count, pairs, widthOf, wrapped } from '../../shared/output.js'
+import { exactAmount, roundedDown, roundedUp, type Total } from '../file/amountText.js'
+import type { Doubt, Money, Payout, Row } from '../file/rows.js'
+import type { Standings } from '../pay/standing.js'
+import type { FailedEstimate } from './estimates.js'
+import { missingAtCeiling, missingIn, type Preview } from './preview.js'
+import { standingsText } from './standingText.js'
+
+export type Shown = {
+  readonly preview: Preview
+  readonly payout: Pick<Payout, 'rows' | 'understood' | 'doubts'>
+  readonly from: string
+  readonly chain: Pick<Connection, 'name'>
+  readonly plan: string
+  /** The lines of earlier runs. */
+  readonly standings: Standings | undefined
+}
+
+/** What a run would do: how the file was understood, the payments, their cost, and every doubt. */
+export function renderPreview(shown: Shown, stream?: Parameters<typeof widthOf>[0]): string {
+  const { preview, payout, standings } = shown
+  const width = widthOf(stream)
+  const sentences = [
+    ...(standings === undefined ? [] : [standingsText(payout.rows.length, standings)]),
+    ...(preview.rows.length === 0 ? [] : missingText(preview)),
+    ...payout.doubts.map(doubtText),
+    ...failedText(preview),
+  ]
+  return `${pairs(table(shown), width)}${sentences.map((text) => `${wrapped(text, width)}\n`).join('')}`
+}
+
+function table({
+  preview,
+  payout,
+  from,
+  chain,
+  plan,
+  standings,
+}: Shown): readonly (readonly [string, string])[] {
+  const { rows, totals, fees, estimates, balances } = preview
+  const [native] = balances.map(({ money }) => money) as [Money]
+  if (rows.length === 0) return [...payout.understood, ['chain', chain.name], ['from', from], ['plan', plan]]
+  const { nowWei, gasPriceWei, ceilingWei, ceilingPriceWei } = fees
+  return [
+    ...payout.understood,
+    ['chain', chain.name],
+    ['from', from],
+    ...(standings === undefined ? [] : leftText(rows, totals)),
+    ...packsText(preview),
+    [
+      'fees',
+      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, preview.packs?.alone ?? rows)}`,
+    ],
+    [
+      'at most',
+      `${roundedUp(ceilingWei, native)} at ${roundedUp(ceilingPriceWei, native)} per gas, the highest price that txlane offers by itself`,
+    ],
+    ...balances.map(
+      ({ money, before, after }) =>
+        [
+          `balance ${money.symbol}`,
+          after < 0n
+            ? `${shownBalance(before, money)}, which is not enough`
+            : `${shownBalance(before, money)}, afterwards ${money.kind === 'native' ? 'about ' : ''}${shownBalance(after, money)}`,
+        ] as const,
+    ),
+    ['plan', plan],
+  ]
+}
+
+/** After fees the last digits of the native currency are not known. */
+const shownBalance = (amount: bigint, money: Money): string =>
+  money.kind === 'native' ? roundedDown(amount, money) : exactAmount(amount, money)
+
+function sampleText(tried: number, rows: readonly Row[]): string {
+  return tried < rows.length && tried > 0
+    ? `, extrapolated from ${count(tried, 'line')} of ${rows.length.toLocaleString('en')}`
+    : ''
+}
+
+/** The number of transactions, and the contract that makes them fewer. */
+function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, string])[] {
+  if (packs === undefined) return []
+  const { packs: made, packedRows, approvals, alone, contract, isKnown } = packs
+  const parts = [
+    `${count(made, 'pack')} with ${count(packedRows, 'line')}`,
+    ...(alone.length === 0 ? [] : [`${count(alone.length, 'line')} alone`]),
+    ...(approvals === 0 ? [] : [count(approvals, 'approval')]),
+  ]
+  const why = isKnown ? 'it has the published code' : 'its code is not the published one; simulations passed'
+  return [
+    [
+      'transactions',
+      `${(made + approvals + alone.length).toLocaleString('en')} for ${count(rows.length, 'line')}: ${parts.join(', ')}; about ${gas.toLocaleString('en')} gas`,
+    ],
+    ['contract', `${contract} (${why})`],
+  ]
+}
+
+/** Of a file that was paid in part. The totals of the whole file are those that the reading shows. */
+function leftText(rows: readonly Row[], totals: readonly Total[]): readonly (readonly [string, string])[] {
+  const [first, last] = [rows[0], rows.at(-1)] as [Row, Row]
+  return [
+    ...totals.map(
+      ({ money, amount, lines }) =>
+        ['left', `${exactAmount(amount, money)} in ${count(lines, 'line')}`] as const,
+    ),
+    ['left lines', first === last ? `${first.line}` : `from ${first.line} to ${last.line}`],
+  ]
+}
+
+function missingText(preview: Preview): readonly string[] {
+  const missing = missingIn(preview)
+  if (missing.length > 0)
+    return missing.map(({ money, amount }) => {
+      const what = money.kind === 'native' ? 'for payments and fees' : 'for the payments'
+      const shown = money.kind === 'native' ? roundedUp(amount, money) : exactAmount(amount, money)
+      return `Not enough: ${shown} missing ${what}.`
+    })
+  const more = missingAtCeiling(preview)
+  const native = preview.balances[0]?.money
+  return more === 0n || native === undefined
+    ? []
+    : [
+        `Enough at the present fees. If they rise to the highest price, ${roundedUp(more, native)} is missing, and the rest waits for it.`,
+      ]
+}
+
+const LINES_MAX = 5
+
+/** The message of a doubt as a sentence. */
+export function doubtText({ message }: Doubt): string {
+  return capital(message.endsWith('.') ? message : `${message}.`)
+}
+
+const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
+
+/** `line 3`, `lines 3, 4 and 7`, `lines 3, 4, 5, 6, 7 and 195 more`. */
+function linesText(lines: readonly number[]): string {
+  const shown = lines.slice(0, LINES_MAX).map(String)
+  const rest = lines.length - shown.length
+  if (rest > 0) return `lines ${shown.join(', ')} and ${rest.toLocaleString('en')} more`
+  const last = shown.pop() ?? ''
+  return shown.length === 0 ? `line ${last}` : `lines ${shown.join(', ')} and ${last}`
+}
+
+const FATES: Readonly<Record<FailedEstimate['why'], (one: boolean) => string>> = {
+  reverts: (one) =>
+    `would revert now. txlane runs ${one ? 'it' : 'them'} again when ${one ? 'its' : 'their'} turn comes: a line that still reverts is not sent, costs nothing, and is reported as failed. The node says:`,
+  funds: (one) => `${one ? 'has' : 'have'} to wait until the account has enough. The node says:`,
+  unanswered: (one) =>
+    `could not be checked, because the node gave no usable answer. txlane asks again before it sends ${one ? 'it' : 'them'}. The answer was:`,
+}
+
+/** One sentence for each reason: a paused token fails every line with the same words. */
+function failedText({ estimates: { failed } }: Preview): readonly string[] {
+  const groups = new Map<string, FailedEstimate[]>()
+  for (const one of failed) {
+    const key = `${one.why} ${one.message}`
+    groups.set(key, [...(groups.get(key) ?? []), one])
+  }
+  return [...groups.values()].map((group) => {
+    const { why, message } = group[0] as FailedEstimate
+    const lines = linesText(group.map(({ line }) => line))
+    return `${capital(lines)} ${FATES[why](group.length === 1)} “${message}”.`
+  })
+}
