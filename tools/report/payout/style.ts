@@ -48,6 +48,7 @@ td small, th small, td .sub { display: block; }
 tbody .line { color: var(--quiet); }
 code { white-space: nowrap; }
 .amount, .fee { text-align: right; }
+th.fee, td.fee { padding-right: 0; }
 .sum:not(.long), .time, td.fee { overflow-wrap: normal; }
 .to b { display: block; font-weight: 600; }
 .id, .note { display: block; }
