@@ -136,11 +136,6 @@ export function refusalIn(content: string | Uint8Array, given?: Given): Promise<
   )
 }
 
-/** The payments as short texts: amount, symbol and recipient. */
-export function paymentsIn({ rows }: Payout): readonly string[] {
-  return rows.map(({ line, amount, money, to }) => `${line}: ${amount} ${money.symbol} to ${to}`)
-}
-
 /** The rows of a CSV file of native payments, at once. */
 export function rowsOfCsv(text: string): readonly Row[] {
   const table = readDelimited(text, 'UTF-8')
