@@ -231,6 +231,15 @@ test('many mistakes of one kind are counted, so that the others are seen', async
   expect(message).toContain('… and 195 more')
 })
 
+test('a key in place of a recipient is not printed', async () => {
+  const key = 'ab'.repeat(32)
+  for (const text of [key, `0x${key}`]) {
+    const message = await refusalIn(`to,amount\n${text},1 ether\n`)
+    expect(message).toContain('line 2 has a recipient of 64 hexadecimal digits, and an address has 40')
+    expect(message).not.toContain(key)
+  }
+})
+
 test('two tokens with one symbol are refused, and so is a token named like the currency of the chain', async () => {
   const twins = { 'USDC ': TOKENS.USDC, USDC: { ...TOKENS.DAI } }
   const { chain, names } = MAINNET
