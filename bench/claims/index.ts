@@ -24,6 +24,7 @@ const CLAIMS = {
   allocator: () => import('./allocator.js'),
   classify: () => import('./classify.js'),
   groups: () => import('./groups.js'),
+  payout: () => import('./payout.js'),
   payoutPack: () => import('./payoutPack.js'),
 } as const satisfies Record<string, Load>
 

@@ -3,7 +3,7 @@ import { type Problem, type Table, type TableRow, Unreadable } from './table/tab
 import { isAmountLike, isRecipientLike, shown } from './words/cells.js'
 import { meaningOf, nearMissOf, ROLES, type Role, wordsOf } from './words/header.js'
 
-/** Which column is which. */
+/** The meaning of each column. */
 export type Columns = {
   /** As the file names them, in its order. */
   readonly names: readonly string[]

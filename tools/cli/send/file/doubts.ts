@@ -78,7 +78,7 @@ export function payingTotal(rows: readonly Row[]): Problem | undefined {
 
 const LINES_SHOWN = 5
 
-export const linesText = (lines: readonly number[]) =>
+const linesText = (lines: readonly number[]) =>
   `${lines.length === 1 ? 'line' : 'lines'} ${lines.slice(0, LINES_SHOWN).join(', ')}${lines.length > LINES_SHOWN ? `, … (${lines.length.toLocaleString('en')} in all)` : ''}`
 
 /** Rows that pay the same amount of the same currency to the same recipient as an earlier row. */

@@ -59,7 +59,7 @@ export function moneyNamed(cell: string, moneys: Moneys): Named {
   )
 }
 
-/** Where the unit of a number may be written, from the nearest to the farthest. */
+/** The places in which the unit of a number may be written, from the nearest to the farthest. */
 export type UnitSources = {
   readonly cell: string | undefined
   readonly column: string | undefined

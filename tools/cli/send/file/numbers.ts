@@ -34,7 +34,7 @@ export function scaled({ digits, scale }: Exact, decimals: number): bigint | und
   return digits % divisor === 0n ? digits / divisor : undefined
 }
 
-/** What the text says about the notation of its column. `either`: it has two readings with different values. */
+/** The evidence of one number for the notation of its column. `either`: it has two readings with different values. */
 export function notationOf(text: string): Decimal | 'either' | 'none' {
   if (/^\d+$/.test(text)) return 'none'
   // Most numbers have one mark, which does not stand where it could separate thousands.

@@ -54,6 +54,7 @@ export const MAINNET: StubChain = {
 /** A client of the stub chain, and the number of its requests. */
 export function stubClient({ chain, tokens, names }: StubChain) {
   const requests: string[] = []
+  const nodes = new Map(Object.entries(names).map(([name, address]) => [namehash(name), address]))
   const request = async ({ method, params }: { method: string; params: [{ to: Address; data: Hex }] }) => {
     if (method !== 'eth_call') throw new Error(`the stub does not serve ${method}`)
     requests.push(params[0].to)
@@ -97,8 +98,7 @@ export function stubClient({ chain, tokens, names }: StubChain) {
       )
     }
     const node = decodeFunctionData({ abi: ADDRESS_OF, data: call.args[1] }).args[0]
-    const [, address] = Object.entries(names).find(([name]) => namehash(name) === node) ?? []
-    const inner = encodeAbiParameters([{ type: 'address' }], [address ?? zeroAddress])
+    const inner = encodeAbiParameters([{ type: 'address' }], [nodes.get(node) ?? zeroAddress])
     return encodeAbiParameters([{ type: 'bytes' }, { type: 'address' }], [inner, ANNA])
   }
 }
@@ -134,11 +134,6 @@ export function refusalIn(content: string | Uint8Array, given?: Given): Promise<
     ({ rows }) => `paid ${rows.length} lines`,
     (error: Error) => error.message,
   )
-}
-
-/** The payments as short texts: amount, symbol and recipient. */
-export function paymentsIn({ rows }: Payout): readonly string[] {
-  return rows.map(({ line, amount, money, to }) => `${line}: ${amount} ${money.symbol} to ${to}`)
 }
 
 /** The rows of a CSV file of native payments, at once. */

@@ -40,26 +40,26 @@ export type FileOptions = {
  * Reads a file of payments and checks all of it.
  * @throws Refusal with every mistake and its line: nothing is paid if one line is invalid
  */
-export async function readPayout(path: string, options: FileOptions, chain: PayoutChain): Promise<Payout> {
-  const bytes = await readFile(path).catch(() => {
+export function readPayout(path: string, options: FileOptions, chain: PayoutChain): Promise<Payout> {
+  const bytes = readFile(path).catch(() => {
     throw new Refusal(`${path} cannot be read.`)
   })
-  return payoutOf(bytes, basename(path), options, chain)
+  // No function that waits keeps the bytes of a large file.
+  return bytes.then((read) => payoutOf(read, basename(path), options, chain))
 }
 
 /** `readPayout` for the bytes of a file. `name` is its name in messages. */
-export async function payoutOf(
+export function payoutOf(
   bytes: Uint8Array,
   name: string,
   options: FileOptions,
   chain: PayoutChain,
 ): Promise<Payout> {
-  try {
-    return await read(await readTable(bytes, options.sheet), name, options, chain)
-  } catch (error) {
-    if (error instanceof Unreadable) throw new Refusal(`${name} ${error.message}`)
-    throw error
-  }
+  return readTable(bytes, options.sheet)
+    .then((table) => read(table, name, options, chain))
+    .catch((error: unknown) => {
+      throw error instanceof Unreadable ? new Refusal(`${name} ${error.message}`) : error
+    })
 }
 
 async function read(table: Table, name: string, options: FileOptions, paying: PayoutChain): Promise<Payout> {

@@ -29,11 +29,11 @@ export type Payout = {
   readonly rows: readonly Row[]
   /** How the file was read, for display: format, columns, units, tokens. */
   readonly understood: readonly (readonly [name: string, value: string])[]
-  /** What a person has to confirm before anything is sent. */
+  /** Questions that a person has to answer before anything is sent. */
   readonly doubts: readonly Doubt[]
 }
 
-/** Something in the file that may be a mistake. The message says what becomes of the lines. */
+/** Something in the file that may be a mistake. The message says whether the lines are paid. */
 export type Doubt = {
   readonly kind: 'repeated' | 'totals' | 'comment' | 'rounded'
   readonly lines: readonly number[]

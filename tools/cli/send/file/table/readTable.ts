@@ -5,7 +5,7 @@ import { isSheet, readSheet } from './sheet.js'
 import { type Table, Unreadable } from './table.js'
 
 /**
- * Reads a table by the content of the file, whatever its name says.
+ * Reads a table by the content of the file, not by its name.
  * @throws Unreadable with a reason for the user
  */
 export async function readTable(bytes: Uint8Array, sheet: string | undefined): Promise<Table> {

@@ -68,7 +68,7 @@ describe.each(['xlsx', 'ods', 'biff8'] as const)('a spreadsheet as %s', (type) =
   })
 })
 
-test('the same amount of rows of numbers is paid, whatever the display of the numbers is', async () => {
+test('a number is paid exactly if the sheet shows all of it, and refused otherwise', async () => {
   const number = (v: number, z: string) => ({ t: 'n' as const, v, z })
   const rows = (...cells: Cell[]) =>
     bookOf({ Pay: sheetOf([HEAD, ...cells.map((cell) => ['x', ANNA, cell, ''])]) })
