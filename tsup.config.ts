@@ -52,7 +52,15 @@ export default defineConfig([
     entry: { 'cli/main': 'tools/cli/main.ts' },
     format: 'esm',
     // Bundled into the command line, so that users of the library do not install its dependencies.
-    noExternal: ['cli-progress', 'cli-table3', 'commander', 'csv-parse', 'ethers', 'picocolors'],
+    noExternal: [
+      '@e965/xlsx',
+      'cli-progress',
+      'cli-table3',
+      'commander',
+      'csv-parse',
+      'ethers',
+      'picocolors',
+    ],
     // Bundled CommonJS modules load Node's modules with `require`.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",

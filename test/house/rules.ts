@@ -109,7 +109,7 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/kms/service.ts',
   'tools/devnet/faults/faults.ts',
   'tools/devnet/start.ts',
-  'tools/cli/send/command.ts',
+  'tools/cli/send/errand.ts',
 ])
 
 export const elapsedTimeIsMonotonic: Rule = (sources) =>

@@ -3,7 +3,7 @@ import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { Command } from 'commander'
 import { badOption, readCommandLine } from '../cli/shared/commandLine.js'
-import { answer, EXIT, type Parsed, write } from '../cli/shared/program.js'
+import { EXIT, type Parsed, write } from '../cli/shared/program.js'
 import { REPORT_MARK, renderPage } from './html.js'
 import { buildModel, type Model } from './model/model.js'
 import { pageScript } from './pageScript.js'
@@ -73,12 +73,7 @@ async function modelOf(input: string): Promise<Model> {
   }
 }
 
-/** `txlane report`: makes a page of a recording. */
-export function report(argv: readonly string[]): Promise<number> {
-  return answer(parseReport(argv), 'txlane report', runReport)
-}
-
-export function nameOf(path: string): string {
+function nameOf(path: string): string {
   return basename(path)
 }
 

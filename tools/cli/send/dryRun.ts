@@ -1,4 +1,3 @@
-import { systemClock } from '../../../src/platform/clock.js'
 import { json, wrapped } from '../shared/output.js'
 import { EXIT, write } from '../shared/program.js'
 import { doubtsOf, type Errand, rowsOf } from './errand.js'
@@ -9,11 +8,10 @@ import { renderPreview } from './screen/previewText.js'
 
 /** Shows what a run would do, and writes its plan. */
 export async function dryRun(errand: Errand): Promise<number> {
-  const { options, connection, account, files, purse, payout } = errand
+  const { options, connection, account, files, purse, at, payout } = errand
   const preview = await previewOf(connection.client, account.address, rowsOf(errand), await packsOf(errand))
   const made = await planMade(files)
-  const madeAt = new Date(systemClock.wallNow()).toISOString()
-  await writePlan(files, options.file, { ...purse, madeAt }, payout.rows)
+  await writePlan(files, options.file, { ...purse, madeAt: at, pack: options.pack }, payout.rows)
   if (options.json) await write(json(jsonOf(errand, preview)))
   else {
     const other =

@@ -1,4 +1,5 @@
 import type { LocalAccount } from 'viem'
+import { systemClock } from '../../../src/platform/clock.js'
 import { type Connection, connect } from '../shared/connect.js'
 import { openAccount } from '../shared/keys.js'
 import { readPayout } from './file/payout.js'
@@ -30,6 +31,8 @@ export type Errand = {
   readonly payout: Payout
   readonly files: JournalFiles
   readonly purse: Purse & { readonly plan: string }
+  /** The time of this run, in ISO 8601. */
+  readonly at: string
   /** The journal of earlier runs, and the state of the lines after them. */
   readonly before: Journal | undefined
   readonly standings: Standings | undefined
@@ -54,7 +57,7 @@ export async function readErrand(
   const payout = await readPayout(options.file, reading, connection)
   const { rows } = payout
   const about = { chainId: connection.chain.id, account: account.address }
-  const purse = { ...about, plan: planHash(about, rows) }
+  const purse = { ...about, plan: planHash(about, rows, options.pack) }
   if (before) checkSame(before, journalOf(options.file, payout, purse, before.begunAt))
   else if (!options.again) await checkNotRenamed(options.file, purse, rows)
   if (!options.dryRun) await checkPlan(files, purse, rows, options.plan)
@@ -62,7 +65,8 @@ export async function readErrand(
   const standings = before && (await readStandings(files, before, connection, rows, packedAttempt(pins)))
   const contract = await prepareContract(connection, account.address, options)
   if (contract && before === undefined) await checkTokens(contract, rows)
-  return { options, connection, account, payout, files, purse, before, standings, contract }
+  const at = new Date(systemClock.wallNow()).toISOString()
+  return { options, connection, account, payout, files, purse, at, before, standings, contract }
 }
 
 /** The rows that this run sends; the others are only followed. */

@@ -50,11 +50,15 @@ const WIDTH_MAX = 80
 
 const COLUMNS = pairs(
   [
-    ['  id', 'your unique id; without this column, equal lines are distinguished by counting them'],
-    ['  to', 'the recipient, or the contract that is called'],
+    ['  to', 'the recipient: an address or an ENS name; or the contract that is called'],
     [
       '  amount',
       'the amount with its unit: "0.5 ether", "20 gwei", "100 wei"; with --token "12.5 USDC", "12.5 tokens", "1 base"',
+    ],
+    ['  id', 'your unique id; without this column, equal lines are distinguished by counting them'],
+    [
+      '  token',
+      'the token of the line (ERC-20), by its address, or by its symbol if --token or another line has the address',
     ],
     ['  function', 'a call: "mint(address to, uint256 amount)", with args, a JSON array; or data, as hex'],
     ['  gas', 'gas limit'],
@@ -65,8 +69,10 @@ const COLUMNS = pairs(
 
 const ABOUT = `Pays each line of FILE once. After a crash, run it again: no line is sent twice.
 
-FILE is CSV whose first line names the columns, or JSON Lines (.jsonl):
+FILE is a table: CSV with any separator, a list of addresses and amounts, a spreadsheet (.xlsx, .ods), JSON, JSON Lines, or the Safe airdrop format. Its columns, by these names or similar ones (Wallet, Amount (ETH), Memo):
 ${COLUMNS}
+Other columns are copied to the results. Nothing is guessed: a line with two readings is refused, with the remedy.
+
 Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions), FILE.txlane-plan.json (the payments that the last dry run showed) and FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
 
 const PLAN = /^[0-9a-f]{40}$/i
@@ -114,7 +120,7 @@ function packFlags({ pack, disperse }: Raw): Pick<SendOptions, 'pack' | 'dispers
 }
 
 function createCommand(): Command {
-  const command = new Command('txlane send').description(ABOUT).argument('<file>', 'CSV or JSON Lines')
+  const command = new Command('txlane send').description(ABOUT).argument('<file>', 'the table of payments')
   keyFlags(rpcFlag(command))
     .option(
       '--token <address>',

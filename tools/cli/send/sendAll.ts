@@ -93,11 +93,19 @@ async function isAgreed(errand: Errand): Promise<boolean> {
 }
 
 /** A journal of an earlier version becomes one of this version: reports need what it lacks. */
-async function keepJournal({ options, payout, files, purse, before, contract }: Errand): Promise<Journal> {
+async function keepJournal({
+  options,
+  payout,
+  files,
+  purse,
+  at,
+  before,
+  contract,
+}: Errand): Promise<Journal> {
   if (before?.version === 2) return before
   if (contract && before === undefined && existsSync(files.journal))
     throw new Refusal('Another process has begun to pay this file meanwhile: run the command again.')
-  const begunAt = before?.begunAt ?? new Date(systemClock.wallNow()).toISOString()
+  const begunAt = before?.begunAt ?? at
   const journal = journalOf(options.file, payout, purse, begunAt)
   await writeJournal(files, journal)
   return journal

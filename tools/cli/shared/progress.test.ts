@@ -86,5 +86,7 @@ test('a message takes the line of the bar, wrapped, and the bar continues below 
     'The node does not answer usefully:\nrequests are repeated.\n',
   )
   expect(before).toContain('accepted 8, sealed 4 of 10')
+  expect(before.endsWith('\r\u001b[2K')).toBe(true)
+  expect(after.startsWith('\u001b7')).toBe(true)
   expect(after).toContain('accepted 8, sealed 4 of 10')
 })

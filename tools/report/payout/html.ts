@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
+import { deflateRawSync } from 'node:zlib'
 import { formatUnits } from 'viem'
 import { counted, number, short } from '../model/words.js'
-import { packLines } from './data.js'
+import { type PayoutData, packLines } from './data.js'
 import { explorerPage } from './explorer.js'
 import { type Facts, factsOf, type Sum } from './facts.js'
 import { PAGE_ROWS } from './pageRows.js'
 import type { PayoutReport } from './payout.js'
 import { problemSections } from './problems.js'
-import { columnsOf, hexHtml, type RowContext, rowContext, rowHtml } from './row.js'
+import { columnsOf, hexHtml, type RowContext, rowContext, rowHtml, sumHtml } from './row.js'
 import { STYLE } from './style.js'
-import { escapeHtml, escapeJson, foreignText } from './text.js'
-import { amountText, feeText, longTime } from './words.js'
+import { escapeHtml, foreignText, plainText } from './text.js'
+import { feeText, longTime } from './words.js'
 
 const FILE_MAX = 200
 
@@ -34,13 +35,13 @@ export function payoutPage(report: PayoutReport, script: string, accounting?: st
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Payments of ${escapeHtml(report.file.slice(0, FILE_MAX))}</title>
+<title>Payments of ${escapeHtml(plainText(report.file, FILE_MAX))}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <header>
 <h1>${title}</h1>
-<p id="verdict" class="${facts.lines.unpaid + facts.lines.unsure === 0 ? 'good' : 'bad'}">${verdict(report, facts)}</p>
+<p id="verdict" class="${report.lines.length > 0 && facts.lines.paid === report.lines.length ? 'good' : 'bad'}">${verdict(report, facts)}</p>
 </header>
 <main>
 ${summary(report, facts, context)}
@@ -49,11 +50,16 @@ ${tableSection(report, context)}
 </main>
 <footer>${footer(report, accounting)}</footer>
 <p id="said" role="status" class="unseen"></p>
-<script type="application/json" id="data">${escapeJson(JSON.stringify(packLines(report)))}</script>
+<script type="text/plain" id="data">${compressed(packLines(report))}</script>
 <script>${code}</script>
 </body>
 </html>
 `
+}
+
+/** Half of its JSON: hashes and addresses are most of it. */
+function compressed(data: PayoutData): string {
+  return deflateRawSync(JSON.stringify(data), { level: 6 }).toString('base64')
 }
 
 function hashOf(code: string): string {
@@ -79,7 +85,10 @@ function summary(report: PayoutReport, facts: Facts, context: RowContext): strin
   const packed = facts.packedBy > 1 ? `; one transaction pays up to ${number(facts.packedBy)} lines` : ''
   const entries: readonly (readonly [string, string])[] = [
     ['Paid by', `the account ${hexHtml(account, explorer, 'Copy the address of the paying account')}`],
-    ['On', `${foreignText(chain.name, 60)} (chain ${chain.id})`],
+    [
+      'On',
+      `${foreignText(chain.name, 60)}${chain.name === `chain ${chain.id}` ? '' : ` (chain ${chain.id})`}`,
+    ],
     ['When', whenOf(begunAt, facts)],
     ['Lines', `${number(lines.length)} in the file: ${linesOf(facts)}`],
     ['Transactions', `${number(facts.transactions)}${packed}`],
@@ -140,9 +149,9 @@ function totalsTable({ totals, lines }: Facts, context: RowContext): string {
     const token =
       money.token === undefined
         ? `the currency of ${foreignText(context.chain.name, 60)}`
-        : `token ${hexHtml(money.token, explorerPage(context.chain, 'token', money.token), `Copy the address of the token ${money.symbol}`)}`
+        : `token ${hexHtml(money.token, explorerPage(context.chain, 'token', money.token), 'Copy the address of the token')}`
     const sum = (name: string, label: string, { amount, lines }: Sum) =>
-      `<td role="cell" class="${name}" data-label="${label}">${lines === 0 ? '–' : `<span class="sum">${amountText(amount, money)}</span> ${foreignText(money.symbol, 20)} <small>${counted(lines, 'line')}</small>`}</td>`
+      `<td role="cell" class="${name}" data-label="${label}">${lines === 0 ? '–' : `${sumHtml(amount, money)} ${foreignText(money.symbol, 20)} <small>${counted(lines, 'line')}</small>`}</td>`
     return `<tr role="row"><th role="rowheader" scope="row">${foreignText(money.symbol, 20)} <small>${token}</small></th>${sum('good', 'Paid', sums.paid)}${sum('bad', 'Not paid', sums.unpaid)}${hasUnsure ? sum('bad', 'Not certain yet', sums.unsure) : ''}</tr>`
   })
   const heads = ['Currency', 'Paid', 'Not paid', ...(hasUnsure ? ['Not certain yet'] : [])]
@@ -187,7 +196,7 @@ function footer({ chain, account }: PayoutReport, accounting: string | undefined
   const file =
     accounting === undefined
       ? ''
-      : ` The file ${foreignText(accounting, FILE_MAX)} has the same lines for a spreadsheet, with exact fees.`
+      : ` The file ${foreignText(accounting, FILE_MAX)} has the same lines for a spreadsheet, with exact fees and whole texts.`
   return `<p>Amounts are exact. Fees in the table are rounded to five digits; the fee of a transaction that pays several lines is divided among them. Times are UTC, from the block of the payment.${file}</p>
 ${look}
 <p>Report by txlane, for the account ${short(account)}.</p>`

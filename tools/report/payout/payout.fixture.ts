@@ -9,7 +9,7 @@ export const CHAIN: PayoutReport['chain'] = {
   explorer: 'https://basescan.org',
 }
 export const ACCOUNT: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-export const BEGUN_AT = '2026-11-29T14:01:58.120Z'
+const BEGUN_AT = '2026-11-29T14:01:58.120Z'
 
 const BEGUN_MS = Date.parse('2026-11-29T14:02:00Z')
 

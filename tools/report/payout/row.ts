@@ -75,6 +75,14 @@ export function problemHtml(line: PayoutLine, context: RowContext): string {
   }${cell('amount', amount(line, context))}${cell('why', reason)}</tr>`
 }
 
+const SUM_MAX = 30
+
+/** Only an amount that is wider than any column breaks into lines. */
+export function sumHtml(amount: bigint, money: PayoutLine['money']): string {
+  const text = amountText(amount, money)
+  return `<span class="sum${text.length > SUM_MAX ? ' long' : ''}">${text}</span>`
+}
+
 function symbolHtml({ symbol, token }: PayoutLine['money'], { ambiguous }: RowContext): string {
   const which = ambiguous.has(symbol)
     ? ` <small>${token === undefined ? '(native)' : `(${short(token)})`}</small>`
@@ -108,7 +116,7 @@ function purpose({ id, note }: PayoutLine, { hasIds }: RowContext): string {
 }
 
 function amount({ amount, money }: PayoutLine, context: RowContext): string {
-  return `<span class="sum">${amountText(amount, money)}</span> ${symbolHtml(money, context)}`
+  return `${sumHtml(amount, money)} ${symbolHtml(money, context)}`
 }
 
 function status(line: PayoutLine): string {

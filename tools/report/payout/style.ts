@@ -37,7 +37,7 @@ th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; bo
 thead th { font-weight: 600; border-bottom: 2px solid var(--line); vertical-align: bottom; }
 tbody th { font-weight: 400; }
 td small, th small, td .sub { display: block; }
-.note small { display: inline; }
+.unit small { white-space: nowrap; }
 #totals { width: auto; margin-top: 1.2rem; }
 #totals td, #totals th { padding-right: 2.5rem; }
 #totals tbody th { font-weight: 600; }
@@ -48,7 +48,7 @@ td small, th small, td .sub { display: block; }
 tbody .line { color: var(--quiet); }
 code { white-space: nowrap; }
 .amount, .fee { text-align: right; }
-.sum, .time, .fee { overflow-wrap: normal; }
+.sum:not(.long), .time, td.fee { overflow-wrap: normal; }
 .to b { display: block; font-weight: 600; }
 .id, .note { display: block; }
 .note { color: var(--quiet); }
@@ -86,8 +86,9 @@ th[aria-sort="descending"] button::after { content: " ↓"; }
 `
 
 const WIDE = `
-@media screen and (min-width: 46.01rem) {
+@media screen and (min-width: 62.01rem) {
   td.amount, th.amount { padding-right: 1.6rem; }
+  #lines .amount { width: 12.5rem; }
   #lines .for { width: 26%; }
   #problems table { table-layout: fixed; }
   #problems .line { width: 4rem; }
@@ -95,11 +96,20 @@ const WIDE = `
   #problems .for { width: 18rem; }
   #problems .amount { width: 13rem; }
 }
+@media screen and (min-width: 62.01rem) and (max-width: 76rem) {
+  #lines, #problems table { font-size: .84rem; }
+  #lines th:not(.amount), #lines td:not(.amount) { padding-right: .6rem; }
+  #lines .amount { padding-right: 1.1rem; }
+  #lines .for { width: 18%; }
+  #lines .amount { width: 10rem; }
+  #problems .to { width: 10rem; }
+  #problems .for, #problems .amount { width: 9.5rem; }
+}
 `
 
 // Cards instead of rows: a recipient and an amount, and the rest below.
 const PHONE = `
-@media screen and (max-width: 46rem) {
+@media screen and (max-width: 62rem) {
   body { padding: 0 .9rem 1.5rem; }
   h1 { font-size: 1.25rem; margin-top: 1rem; }
   dl > div { grid-template-columns: 6.2rem minmax(0, 1fr); }
@@ -108,18 +118,18 @@ const PHONE = `
   #totals thead, #problems thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   th, td, thead th, #totals td, #totals th { border: 0; padding: 0; max-width: none; }
   tbody tr { border-bottom: 1px solid var(--line); padding: .6rem 0; }
-  #lines tbody tr, #problems tbody tr { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .15rem .8rem; }
+  #lines, #problems table { font-size: .9rem; }
+  #lines th, #lines td, #problems th, #problems td { width: auto; padding: 0; }
+  #lines tbody tr, #problems tbody tr { padding: .6rem 0; display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .15rem .8rem; }
   #lines tbody tr > *, #problems tbody tr > * { grid-column: 1 / -1; }
   #lines tbody .line, #problems tbody .line { grid-area: 1 / 1; font-size: .86rem; }
   #lines tbody .line::before, #problems tbody .line::before { content: "Line "; }
   #lines tbody .status { grid-area: 1 / 2; text-align: right; }
   #lines tbody .to, #problems tbody .to { grid-area: 2 / 1; }
   #lines tbody .amount, #problems tbody .amount { grid-area: 2 / 2; max-width: 46vw; font-weight: 600; }
-  .amount .sum { overflow-wrap: anywhere; }
-  #lines td:empty { display: none; }
   #lines td.time, #lines td.fee, #lines td.tx { font-size: .86rem; color: var(--quiet); text-align: left; }
-  #lines td.time::after { content: " UTC"; }
-  #lines td.fee::before { content: "Fee " ; }
+  #lines td.time:not(:empty)::after { content: " UTC"; }
+  #lines td.fee:not(:empty)::before { content: "Fee " ; }
   #lines td.fee { grid-column: 2; grid-row: 4; text-align: right; }
   #lines td.time { grid-column: 1; grid-row: 4; }
   #lines td.tx small, #lines td.tx .key { display: inline; }
@@ -159,10 +169,10 @@ const PRINT = `
   #lines thead th::before { content: attr(data-title); }
   #lines, #problems table { table-layout: fixed; }
   td.amount, th.amount { padding-right: 5mm; }
-  #lines .line, #problems .line { width: 13mm; }
-  #lines .to { width: 45mm; } #lines .for { width: 48mm; } #lines .amount { width: 38mm; } #lines .status { width: 23mm; }
-  #lines .time { width: 30mm; white-space: normal; } #lines .tx { width: 55mm; } #lines .fee { width: 21mm; }
-  #problems .to { width: 62mm; } #problems .for { width: 60mm; } #problems .amount { width: 38mm; }
+  #lines .line, #problems .line { width: 5%; }
+  #lines .to { width: 16.5%; } #lines .for { width: 16%; } #lines .amount { width: 13.5%; } #lines .status { width: 8.5%; }
+  #lines .time { width: 10.5%; white-space: normal; } #lines .tx { width: 22.5%; } #lines .fee { width: 7.5%; }
+  #problems .to, #problems .for { width: 23%; } #problems .amount { width: 14%; }
   a { color: inherit; text-decoration: none; }
   .key { white-space: normal; }
   .hex { font-size: 7.5pt; }

@@ -6,6 +6,9 @@
 const HIDDEN =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/gu
 
+/** More accents on one letter than any script has would cover the lines above and below. */
+const MARKS = /(\p{M}{4})\p{M}+/gu
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -23,12 +26,17 @@ export function escapeHtml(text: string): string {
  * not reach the text around it, and its length is limited.
  */
 export function foreignText(text: string, max: number): string {
-  const tidy = text.replaceAll(/\s+/g, ' ').trim()
+  const tidy = text.replaceAll(/\s+/g, ' ').trim().replaceAll(MARKS, '$1')
   const marked = escapeHtml(cut(tidy, max)).replaceAll(
     HIDDEN,
     (character) => `<i class="code">${codeOf(character)}</i>`,
   )
-  return `<bdi>${marked}</bdi>${tidy.length > max ? '… <small>(cut here)</small>' : ''}`
+  return `<bdi>${marked}</bdi>${tidy.length > max ? '…' : ''}`
+}
+
+/** The text for places without markup, such as the title of the window. */
+export function plainText(text: string, max: number): string {
+  return cut(text.replaceAll(HIDDEN, ' '), max)
 }
 
 /** Does not split a character of two code units. */
@@ -40,11 +48,6 @@ export function cut(text: string, max: number): string {
 
 function codeOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
-}
-
-/** JSON for a script element: no text in it can end the element or open a comment. */
-export function escapeJson(json: string): string {
-  return json.replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 }
 
 /** A text without case and accents, as a search compares it. */

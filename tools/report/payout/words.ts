@@ -93,7 +93,7 @@ export function reasonOf({ error, hash, status }: PayoutLine): {
   readonly reported: string | undefined
 } {
   const code = /^[A-Z_]+(?=:|$)/.exec(error ?? '')?.[0]
-  const known = code === undefined || !Object.hasOwn(REASONS, code) ? undefined : REASONS[code]
+  const known = code === undefined ? undefined : REASONS[code]
   if (error !== undefined || status !== 'open') return { plain: known, reported: error }
   const plain =
     hash === undefined ? 'Its end was not seen.' : 'It was sent, and no block with it was seen yet.'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { formatUnits } from 'viem'
 import { expect, test } from 'vitest'
-import { showAmount } from './amounts.js'
 import { ANNA, type Given, payoutIn, refusalIn, TOKENS } from './payout.fixture.js'
 import type { Money } from './rows.js'
 
@@ -112,9 +111,4 @@ test('any amount that is written with its decimals is read without losing a digi
     }),
     { numRuns: 50 },
   )
-})
-
-test('shows amounts in whole units', () => {
-  expect(showAmount(1n, POL)).toBe('0.000000000000000001 POL')
-  expect(showAmount(12_500_000n, TOKEN)).toBe('12.5 USDC')
 })

@@ -1,4 +1,4 @@
-import { formatUnits } from 'viem'
+import { decimalsOf } from './amountText.js'
 import { type Decimal, readNumber, scaled } from './numbers.js'
 import type { Money } from './rows.js'
 import { shown } from './words/cells.js'
@@ -67,11 +67,4 @@ function fixedUnit(low: string, money: Money): number | undefined {
 
 export function unitsOf(money: Money): readonly string[] {
   return money.kind === 'native' ? ['ether', 'gwei', 'wei', money.symbol] : [money.symbol, 'tokens', 'base']
-}
-
-export const decimalsOf = (money: Money): number => (money.kind === 'native' ? 18 : money.decimals)
-
-/** The amount for display, in whole units. */
-export function showAmount(amount: bigint, money: Money): string {
-  return `${formatUnits(amount, decimalsOf(money))} ${money.symbol}`
 }

@@ -62,7 +62,7 @@ function checkWidth({ cells }: TableRow, { width }: Columns): void {
   const extra = cells.slice(width).filter((cell) => cell !== '')
   if (extra.length > 0)
     throw new Error(
-      `has ${cells.length} cells for ${width} columns: put a cell with a separator in it into quotation marks, such as "1,000 ether"`,
+      `has ${cells.length} cells for ${width} columns: name the other column, or put a cell with a separator in it into quotation marks, such as "1,000 ether"`,
     )
 }
 
@@ -194,6 +194,8 @@ function amountIn(
     throw new Error(noAmount(text, named?.money.kind === 'token' ? named.money.symbol : 'ether'))
   const column = cellOf(row, columns, 'unit') || undefined
   const word = parts.unit ?? column ?? columns.unit
+  const ambiguous = word === undefined ? undefined : moneys.bySymbol.get(word.toLowerCase())
+  if (ambiguous instanceof Error) throw ambiguous
   const { money, unit: implied } = named ?? moneyByUnit(word, moneys)
   const sources = {
     cell: parts.unit,
@@ -209,8 +211,7 @@ function amountIn(
 
 function moneyByUnit(word: string | undefined, { bySymbol }: Moneys): Named {
   const token = word === undefined ? undefined : bySymbol.get(word.toLowerCase())
-  if (token instanceof Error) throw token
-  if (token !== undefined) return { money: token }
+  if (token !== undefined && !(token instanceof Error)) return { money: token }
   throw new Error('does not say which of the tokens it pays: write the symbol beside the amount')
 }
 

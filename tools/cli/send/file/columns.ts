@@ -55,7 +55,9 @@ export function columnsOf(
     if (first !== undefined) at[role] = first
     if (used.length > 1 && role !== 'note') problems.push(problem(severalMessage(role, used, names)))
   }
-  problems.push(...missing(at, names).map(problem), ...doubtful(names, meanings, rows, symbols).map(problem))
+  const doubts = doubtful(names, meanings, rows, symbols)
+  // A mistyped name is missing too.
+  problems.push(...(doubts.length > 0 ? doubts : missing(at, names, rows)).map(problem))
   const unit = at.amount === undefined ? undefined : meaningOf(names[at.amount] ?? '', symbols)?.unit
   return { columns: { names, at, unit, isSafe, width }, problems }
 }
@@ -163,17 +165,20 @@ function severalMessage(role: Role, found: readonly number[], names: readonly st
 
 const optionName = (name = '') => (/[,"=]/.test(name) ? `'${name}'` : name)
 
-function missing(at: Columns['at'], names: readonly string[]): readonly string[] {
-  const list = `the columns are ${names
-    .filter((name) => name !== '')
-    .map(shown)
-    .join(', ')}`
-  const first = optionName(names.find((name) => name !== ''))
-  if (at.to === undefined)
-    return [`names no column for the recipient; ${list}. Say which it is: --columns "to=${first}"`]
-  if (at.amount === undefined && at.data === undefined && at.function === undefined)
-    return [`names no column for the amount; ${list}. Say which it is: --columns "amount=…"`]
-  return []
+/** The columns that the names do not identify, with a proposal by the cells. */
+function missing(at: Columns['at'], names: readonly string[], rows: readonly TableRow[]): readonly string[] {
+  const needsAmount = at.amount === undefined && at.data === undefined && at.function === undefined
+  const roles = [...(at.to === undefined ? ['to' as const] : []), ...(needsAmount ? ['amount' as const] : [])]
+  if (roles.length === 0) return []
+  const list = names.filter((name) => name !== '').map(shown)
+  const proposal = roles.map((role) => {
+    const fitting = names.findIndex((name, index) => name !== '' && fits(role, rows, index))
+    return `${role}=${fitting < 0 ? '…' : optionName(names[fitting])}`
+  })
+  const what = roles.map((role) => (role === 'to' ? 'the recipient' : 'the amount')).join(' and ')
+  return [
+    `names no column for ${what}; the columns are ${list.join(', ')}. Say which it is, for example --columns "${proposal.join(',')}"`,
+  ]
 }
 
 const UNIT_CELLS = new Set(['ether', 'eth', 'gwei', 'wei', 'usdc', 'usdt', 'dai', 'tokens', 'base'])

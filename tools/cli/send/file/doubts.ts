@@ -1,4 +1,5 @@
-import { showAmount, splitAmount, unitOf, unitsOf } from './amounts.js'
+import { splitAmount, unitOf, unitsOf } from './amounts.js'
+import { exactAmount, moneyKey, totalsOf, totalsText } from './amountText.js'
 import { type Checks, cellOf } from './check.js'
 import type { Columns } from './columns.js'
 import { readNumber, scaled } from './numbers.js'
@@ -24,19 +25,24 @@ export function judgeTotals(
   checks: Checks,
 ): { readonly doubt?: Doubt; readonly problem?: Problem } {
   const amount = clean(total.cells[checks.columns.at.amount ?? -1] ?? '')
-  const sums = sumsOf(rows)
+  const sums = totalsOf(rows)
   const label = total.cells.find((cell) => TOTAL.test(clean(cell)))
   const what = label === undefined ? 'has no recipient' : `is a row ${shown(clean(label))}`
-  const equal = sums.find(({ money, sum }) => isAmount(amount, sum, money, total, checks))
+  // One line above, and no label: this may as well be a payment whose recipient is missing.
+  const isClear = label !== undefined || rows.length > 1
+  const equal = isClear
+    ? sums.find(({ money, amount: sum }) => isAmount(amount, sum, money, total, checks))
+    : undefined
   if (equal)
     return {
       doubt: {
         kind: 'totals',
         lines: [total.line],
-        message: `line ${total.line} ${what}, and its amount is the sum of the lines above, ${showAmount(equal.sum, equal.money)}: it is not paid`,
+        message: `line ${total.line} ${what}, and its amount is the sum of the lines above, ${exactAmount(equal.amount, equal.money)}: it is not paid`,
       },
     }
-  const list = sums.map(({ sum, money }) => showAmount(sum, money)).join(', ')
+  if (!isClear) return { problem: { line: total.line, message: what } }
+  const list = totalsText(sums)
   const message = `${what}, and its amount ${shown(amount)} is not the sum of the lines above (${list}): correct it or delete it`
   return { problem: { line: total.line, message } }
 }
@@ -61,32 +67,14 @@ export function payingTotal(rows: readonly Row[]): Problem | undefined {
   const last = rows.at(-1)
   if (last === undefined || rows.length < 3 || !last.cells.some((cell) => TOTAL.test(clean(cell))))
     return undefined
-  const sum = sumsOf(rows.slice(0, -1)).find(({ money }) => sameMoney(money, last.money))?.sum
+  const sum = totalsOf(rows.slice(0, -1)).find(
+    ({ money }) => moneyKey(money) === moneyKey(last.money),
+  )?.amount
   if (sum !== last.amount) return undefined
   const message =
     'is called a total, has the sum of the lines above, and pays a recipient: delete it or rename it'
   return { line: last.line, message }
 }
-
-export type Sum = { readonly money: Money; readonly sum: bigint; readonly rows: number }
-
-/** The totals of each currency, in the order of the file. */
-export function sumsOf(rows: readonly Row[]): readonly Sum[] {
-  const sums = new Map<string, { money: Money; sum: bigint; rows: number }>()
-  for (const { money, amount } of rows) {
-    const key = moneyKey(money)
-    const known = sums.get(key)
-    if (known === undefined) sums.set(key, { money, sum: amount, rows: 1 })
-    else {
-      known.sum += amount
-      known.rows++
-    }
-  }
-  return [...sums.values()]
-}
-
-const moneyKey = (money: Money) => (money.kind === 'native' ? '' : money.address.toLowerCase())
-const sameMoney = (a: Money, b: Money) => moneyKey(a) === moneyKey(b)
 
 const LINES_SHOWN = 5
 

@@ -1,6 +1,7 @@
 import { isAddress } from 'viem'
 import { type Unit, unitOf, unitsOf } from './amounts.js'
 import type { Money } from './rows.js'
+import { Unreadable } from './table/table.js'
 import type { Token, Tokens } from './tokens.js'
 import { shown } from './words/cells.js'
 
@@ -10,25 +11,26 @@ export type Moneys = {
   /** The currency of rows that name none; undefined if several tokens are given. */
   readonly usual: Money | undefined
   readonly tokens: Tokens
-  /** By symbols in small letters. A symbol of two tokens is refused. */
+  /** By symbols in small letters. A symbol that is also that of the chain's currency is refused. */
   readonly bySymbol: ReadonlyMap<string, Token | Error>
   /** The user named tokens on the command line. */
   readonly given: boolean
 }
 
+/** @throws Unreadable if two tokens have the same symbol, because amounts would not show which one is paid */
 export function moneysOf(native: Money, tokens: Tokens, given: readonly string[]): Moneys {
   const bySymbol = new Map<string, Token | Error>()
   for (const token of tokens.values()) {
     if (token instanceof Error) continue
     const key = token.symbol.toLowerCase()
     const other = bySymbol.get(key)
-    const twice =
-      key === native.symbol.toLowerCase()
-        ? `the currency of the chain and the token ${token.address} are both called ${token.symbol}`
-        : other === undefined
-          ? undefined
-          : `${other instanceof Error ? 'several tokens' : `the tokens ${other.address} and ${token.address}`} are both called ${token.symbol}: pay them from separate files`
-    bySymbol.set(key, twice === undefined ? token : new Error(twice))
+    if (other !== undefined && !(other instanceof Error))
+      throw new Unreadable(
+        `pays two tokens called ${token.symbol}, ${other.address} and ${token.address}: pay them from separate files.`,
+      )
+    const isNative = key === native.symbol.toLowerCase()
+    const message = `is in ${token.symbol}, and both the currency of the chain and the token ${token.address} are called so: write "ether" or "tokens"`
+    bySymbol.set(key, isNative ? new Error(message) : token)
   }
   const [only, ...more] = given.map((address) => tokens.get(address.toLowerCase()))
   const usual = only === undefined ? native : more.length > 0 || only instanceof Error ? undefined : only

@@ -36,8 +36,9 @@ export function scaled({ digits, scale }: Exact, decimals: number): bigint | und
 
 /** What the text says about the notation of its column. `either`: it has two readings with different values. */
 export function notationOf(text: string): Decimal | 'either' | 'none' {
-  // Most numbers have one mark that cannot separate thousands.
   if (/^\d+$/.test(text)) return 'none'
+  // Most numbers have one mark, which does not stand where it could separate thousands.
+  if (/^\d*\.(?:\d{1,2}|\d{4,})$/.test(text)) return 'point'
   const [point, comma] = [readNumber(text, 'point'), readNumber(text, 'comma')]
   if (point === undefined) return comma === undefined ? 'none' : 'comma'
   if (comma === undefined) return 'point'

@@ -12,7 +12,7 @@ import type { Decimal } from './numbers.js'
 import { recipientOf } from './recipients/address.js'
 import { fromIcap } from './recipients/icap.js'
 import { namesOf, type Resolutions, type Resolved, resolveNames } from './recipients/names.js'
-import type { Payout, Problem, Row } from './rows.js'
+import type { Money, Payout, Problem, Row } from './rows.js'
 import { readTable } from './table/readTable.js'
 import { type Table, Unreadable } from './table/table.js'
 import { type PayoutChain, readTokens, type Tokens } from './tokens.js'
@@ -64,8 +64,8 @@ export async function payoutOf(
 
 async function read(table: Table, name: string, options: FileOptions, paying: PayoutChain): Promise<Payout> {
   const { chain } = paying
-  if (table.rows.length === 0 && table.problems.length === 0)
-    throw new Refusal(`${name} has no lines to send.`)
+  if (table.rows.length === 0 && table.problems.length > 0) throw refusalOf(name, table.problems)
+  if (table.rows.length === 0) throw new Refusal(`${name} has no lines to send.`)
   const given = await tokensOf(options.tokens, paying)
   const native = { kind: 'native', symbol: chain.nativeCurrency.symbol } as const
   const symbols = new Set(
@@ -78,7 +78,7 @@ async function read(table: Table, name: string, options: FileOptions, paying: Pa
     .filter((cell) => isAddress(cell, { strict: false }))
   const tokens = new Map([...given, ...(await readTokens(named as Address[], paying))])
   const moneys = moneysOf(native, tokens, options.tokens)
-  checkUnit(options.unit, moneys.usual)
+  checkUnit(options.unit, [...(moneys.usual ? [moneys.usual] : []), ...tokens.values()])
   const checks: Checks = {
     columns,
     chain,
@@ -114,9 +114,10 @@ async function tokensOf(addresses: readonly Address[], chain: PayoutChain): Prom
   return tokens
 }
 
-function checkUnit(unit: string | undefined, money: Checks['moneys']['usual']): void {
-  if (unit === undefined || money === undefined || unitOf(unit, money) !== undefined) return
-  throw new Refusal(`--unit ${unit} is none of ${unitsOf(money).join(', ')}.`)
+function checkUnit(unit: string | undefined, moneys: readonly (Money | Error)[]): void {
+  const used = moneys.filter((money): money is Money => !(money instanceof Error))
+  if (unit === undefined || used.some((money) => unitOf(unit, money) !== undefined)) return
+  throw new Refusal(`--unit ${unit} is none of ${used.flatMap(unitsOf).join(', ')}.`)
 }
 
 async function resolutionsOf(

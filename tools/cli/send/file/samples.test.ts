@@ -208,7 +208,7 @@ const REFUSED: readonly Refused[] = [
   [
     '32-thousands-unquoted.csv',
     {},
-    '  line 2 has 3 cells for 2 columns: put a cell with a separator in it into quotation marks, such as "1,000 ether"',
+    '  line 2 has 3 cells for 2 columns: name the other column, or put a cell with a separator in it into quotation marks, such as "1,000 ether"',
   ],
   [
     '43-header-twice.csv',

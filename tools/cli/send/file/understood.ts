@@ -1,6 +1,6 @@
-import { showAmount } from './amounts.js'
+import { count } from '../../shared/output.js'
+import { exactAmount, totalsOf } from './amountText.js'
 import type { Checks } from './check.js'
-import { sumsOf } from './doubts.js'
 import type { Row } from './rows.js'
 import type { Table } from './table/table.js'
 import { ROLES } from './words/header.js'
@@ -25,7 +25,7 @@ export function understoodOf(
     return [`${role}: ${name}${more}`]
   })
   const others = names.filter((name, index) => name !== '' && !Object.values(at).includes(index))
-  const sums = sumsOf(rows)
+  const sums = totalsOf(rows)
   const symbols = new Set(sums.map(({ money }) => money.symbol))
   const tokens = [...moneys.tokens.values()].flatMap((token) =>
     token instanceof Error || !symbols.has(token.symbol)
@@ -46,11 +46,8 @@ export function understoodOf(
     ...namesOf(rows, backwards),
     ...firstAndLast(rows),
     ...sums.map(
-      ({ sum, money, rows: count }) =>
-        [
-          'total',
-          `${showAmount(sum, money)} in ${count.toLocaleString('en')} ${count === 1 ? 'line' : 'lines'}`,
-        ] as const,
+      ({ amount, money, lines }) =>
+        ['total', `${exactAmount(amount, money)} in ${count(lines, 'line')}`] as const,
     ),
   ]
 }
@@ -74,7 +71,7 @@ function namesOf(rows: readonly Row[], backwards: ReadonlyMap<string, string>): 
 function firstAndLast(rows: readonly Row[]): readonly Entry[] {
   const [first, last] = [rows[0], rows.at(-1)]
   const text = ({ line, amount, money, to, name }: Row) =>
-    `line ${line}: ${showAmount(amount, money)} to ${name === undefined ? to : `${name} (${to})`}`
+    `line ${line}: ${exactAmount(amount, money)} to ${name === undefined ? to : `${name} (${to})`}`
   if (first === undefined || last === undefined) return []
   return first === last
     ? [['only payment', text(first)]]

@@ -7,6 +7,7 @@ import type { Money, Row } from '../file/rows.js'
 import { filesOf, journalOf, writeJournal } from './journal.js'
 import { readPayoutReport } from './payoutReport.js'
 import { type RowResult, writeResults } from './results.js'
+import { writePages } from './writePages.js'
 
 const ACCOUNT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const ANNA = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -148,4 +149,15 @@ test('refuses a payout without journal or results, and files of an earlier versi
   await expect(readPayoutReport(path)).rejects.toThrow(
     /An earlier version of txlane wrote .*pay\.csv\.txlane\.json/,
   )
+})
+
+test('writes the page and the accounting file beside the file that was paid, or the page where it is asked for', async () => {
+  const path = await pay()
+  const paths = { page: `${path}.report.html`, accounting: `${path}.accounting.csv` }
+  expect(await writePages(`${path}.results.csv`)).toEqual(paths)
+  expect(await readFile(paths.page, 'utf8')).toContain('Zoë')
+  expect(await readFile(paths.accounting, 'utf8')).toContain('2.5')
+  const page = join(folder, 'for-the-boss.html')
+  expect(await writePages(path, page)).toEqual({ ...paths, page })
+  expect(await readFile(page, 'utf8')).toContain('Zoë')
 })

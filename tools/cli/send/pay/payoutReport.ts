@@ -4,6 +4,7 @@ import { type Address, type Hash, parseUnits } from 'viem'
 import type { PayoutLine, PayoutReport } from '../../../report/payout/payout.js'
 import { knownChain } from '../../shared/chains.js'
 import { Refusal } from '../../shared/program.js'
+import { meaningOf } from '../file/words/header.js'
 import {
   filesOf,
   JOURNAL_ENDING,
@@ -85,14 +86,11 @@ function feeUnitIn(results: ReadonlyMap<string, Result>): string | undefined {
 
 type Money = PayoutLine['money']
 
-// The headings that people give to free text.
-const NOTE = /^(notes?|memo|remarks?|comments?|description|reference|purpose|label)$/i
-
 function lineReader(
   { columns, tokens }: JournalV2,
   symbol: string,
 ): (row: JournalRow, result: Result | undefined) => PayoutLine {
-  const noteAt = columns.findIndex((name) => NOTE.test(name.trim()))
+  const noteAt = columns.findIndex((name) => meaningOf(name)?.role === 'note')
   const native: Money = { symbol, decimals: 18, token: undefined }
   const moneys = new Map<Address | undefined, Money>([[undefined, native]])
   for (const { address, ...shown } of tokens) moneys.set(address, { ...shown, token: address })

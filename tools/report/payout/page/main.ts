@@ -8,7 +8,7 @@ import { createPages } from './pages.js'
 import { createLines, foundText, type View } from './table.js'
 
 /** Lines that are printed at most: about 200 sheets. */
-const PRINTED_MAX = 5_000
+const PRINTED_MAX = 2_000
 
 /** Adds search, order, pages and copying to the table, which is complete without them up to its first page. */
 function start(data: PayoutData): void {
@@ -115,5 +115,14 @@ function printAll(
   })
 }
 
+/** The inverse of `compressed` in html.ts. */
+async function decompressed(text: string): Promise<PayoutData> {
+  const packed = atob(text)
+  const bytes = new Uint8Array(packed.length)
+  for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at)
+  const json = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  return new Response(json).json()
+}
+
 const text = document.getElementById('data')?.textContent
-if (text && document.getElementById('lines')) start(JSON.parse(text) as PayoutData)
+if (text && document.getElementById('lines')) void decompressed(text).then(start)

@@ -39,6 +39,8 @@ export function createLines(all: readonly PayoutLine[]): Lines {
           (outcome === undefined || STATUSES[line.status].outcome === outcome) &&
           words.every((word) => texts?.[index]?.includes(word)),
       )
+      // The order of the file.
+      if (column === 'line' && !descending) return chosen
       return sorted(chosen, ORDERS[column], descending, column === 'amount' ? currencyOf : () => 0)
     },
   }

@@ -25,7 +25,16 @@ export function decode(bytes: Uint8Array): Decoded {
   if (zeros.even > UTF16_SHARE) return utf16(bytes, 'utf-16be', 'UTF-16 without a byte-order mark')
   const text = strict(bytes)
   if (text !== undefined) return checked(text, 'UTF-8')
-  return checked(new TextDecoder('windows-1252').decode(bytes), 'Windows-1252')
+  return checked(windows1252(bytes), 'Windows-1252')
+}
+
+// TextDecoder of some versions of Node reads these bytes as control characters.
+const HIGH = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+const HIGH_FROM = 0x80
+
+function windows1252(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString('latin1')
+  return text.replace(/[\u0080-\u009f]/g, (each) => HIGH[each.charCodeAt(0) - HIGH_FROM] ?? each)
 }
 
 function utf16(bytes: Uint8Array, label: string, encoding: string): Decoded {

@@ -1,5 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync'
-import { isAddressLike, shown } from '../words/cells.js'
+import { isAddressLike, isAmountLike, shown } from '../words/cells.js'
 import { meaningOf } from '../words/header.js'
 import { headIndexOf, knownNames, trimEnd } from './head.js'
 import { isPayment, listRows } from './list.js'
@@ -60,14 +60,10 @@ function readWith(text: string, delimiter: string, format: string): Table {
   const first = recordsOf(sampleOf(plain), delimiter, { isSample: true }).rows
   const index = headIndexOf(first.map(({ cells }) => cells))
   const head = index === undefined ? undefined : first[index]
-  const above =
-    index === undefined ? 0 : first.slice(0, index).filter(({ cells }) => !isComment(cells)).length
-  const free = head !== undefined && beginsFreely(head.cells)
+  const above = index === undefined ? [] : first.slice(0, index).filter(({ cells }) => !isComment(cells))
+  const free = head === undefined ? first.some(({ cells }) => hasOwnName(cells)) : beginsFreely(head.cells)
   const body = recordsOf(plain, delimiter, { comments: !free, after: head?.line ?? 0 })
-  const sorted = free
-    ? withoutComments(body.rows, head)
-    : { rows: body.rows, problems: [], hashes: [], comments: 0 }
-  const comments = sorted.comments + body.comments
+  const sorted = free ? withoutComments(body.rows) : { rows: body.rows, problems: [], hashes: [] }
   const rows = sorted.rows.filter(({ cells }) => !isRule(cells))
   return {
     format,
@@ -76,23 +72,21 @@ function readWith(text: string, delimiter: string, format: string): Table {
     problems: [...body.problems, ...sorted.problems, ...swallowed(rows)],
     hashes: sorted.hashes,
     leftOut: [
-      ...(above === 0 ? [] : [`${above} above the names of the columns`]),
-      ...(comments === 0 ? [] : [`${comments} with a comment`]),
+      ...(above.length === 0 ? [] : [`${above.length} above the names of the columns`]),
+      ...(free ? countOf(body.rows.length - sorted.rows.length) : commentsOf(plain, head)),
     ],
     pointed: false,
   }
 }
 
 type Reading = { readonly isSample?: boolean; readonly comments?: boolean; readonly after?: number }
-type Records = { readonly rows: TableRow[]; readonly problems: readonly Problem[]; readonly comments: number }
+type Records = { readonly rows: TableRow[]; readonly problems: readonly Problem[] }
 
 function recordsOf(text: string, delimiter: string, { isSample, comments, after = 0 }: Reading): Records {
   const rows: TableRow[] = []
   // The parser trims tabs too, which would join cells that tabs separate.
   const trim = delimiter !== '\t'
-  let commentLines = 0
-  const on_record = (cells: string[], { lines, comment_lines }: { lines: number; comment_lines: number }) => {
-    commentLines = comment_lines
+  const on_record = (cells: string[], { lines }: { lines: number }) => {
     const line = lines - breaksIn(cells)
     if (line <= after || cells.every(isEmpty)) return null
     // A copy has no room for further cells, which is most of the memory of a large file.
@@ -115,13 +109,9 @@ function recordsOf(text: string, delimiter: string, { isSample, comments, after 
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
     const line = Number((error as { lines?: number }).lines ?? 1)
-    return {
-      rows,
-      problems: isSample ? [] : [{ line, message: quoteMessage(error) }],
-      comments: commentLines,
-    }
+    return { rows, problems: isSample ? [] : [{ line, message: quoteMessage(error) }] }
   }
-  return { rows, problems: [], comments: commentLines }
+  return { rows, problems: [] }
 }
 
 const trimmed = (cell: string) => cell.trim()
@@ -161,39 +151,59 @@ const isComment = ([first = '']: readonly string[]) => first.startsWith('#')
 /** The line below the header of a table in Markdown. */
 const isRule = (cells: readonly string[]) => cells.every((cell) => /^(?::?-{2,}:?)?$/.test(cell))
 
+/** Without names of columns: whether the row begins with an id or a name, and pays below it. */
+function hasOwnName(cells: readonly string[]): boolean {
+  const [first = ''] = cells
+  const name = first.replace(/^#\s*/, '')
+  return (
+    cells.length > 2 && isPayment(cells) && !isAddressLike(name) && (first !== name || !isAmountLike(name))
+  )
+}
+
 /**
  * Decides about lines that begin with # where an id or a remark may begin so. A line without a payment is a
  * comment. A payment with an id such as #17 is a row. "# 17" may be either, so it is refused.
  */
-function withoutComments(rows: readonly TableRow[], head: TableRow) {
+function withoutComments(rows: readonly TableRow[]) {
   const problems: Problem[] = []
   const hashes: number[] = []
-  let comments = 0
-  const width = trimEnd(head.cells).length
   const left = rows.filter(({ line, cells }) => {
     if (!isComment(cells)) return true
-    if (cells.length < 2 || trimEnd(cells).length > width || !isPayment(cells)) {
-      comments++
-      return false
-    }
+    if (!isPayment(cells)) return false
     if (/^#+(?:\s|$)/.test(cells[0] ?? '')) {
       const message = `begins with ${shown(cells[0] ?? '')} and has a payment: delete the line if it is a comment, else write the cell without the # or without the blank after it`
       problems.push({ line, message })
+      return false
     }
     hashes.push(line)
     return true
   })
-  return { rows: left, problems, comments, hashes: hashes.length === left.length ? [] : hashes }
+  return { rows: left, problems, hashes: hashes.length === left.length ? [] : hashes }
 }
 
-/** Writes the quotation marks of a text processor around a cell as those of CSV. */
+/** For display, because a payment may be missing from the file by mistake. */
+function commentsOf(text: string, head: TableRow | undefined): readonly string[] {
+  const own = head?.cells[0]?.startsWith('#') ? 1 : 0
+  const payments = [...text.matchAll(/^#.*0x[0-9a-f]{40}/gim)].map(
+    ({ index }) => text.slice(0, index).split('\n').length,
+  )
+  const list = `${payments.length === 1 ? 'line' : 'lines'} ${payments.slice(0, LISTED_MAX).join(', ')}`
+  return [
+    ...countOf([...text.matchAll(/^#/gm)].length - own),
+    ...(payments.length === 0 ? [] : [`with an address in a comment: ${list}`]),
+  ]
+}
+
+const LISTED_MAX = 5
+const countOf = (comments: number) => (comments === 0 ? [] : [`${comments} with a comment`])
+
+/** Writes the quotation marks of a text processor around a cell as those of CSV, unless the file has both. */
 function straightQuotes(text: string, delimiter: string): string {
-  if (!/[“”„]/.test(text)) return text
+  if (text.includes('"') || !/[“”„]/.test(text)) return text
   const mark = delimiter.replace(/[|\\^$.*+?()[\]{}]/g, '\\$&')
   const cell = new RegExp(`(^|${mark})([^\\S\\n\\t]*)[“”„]([^“”„\\n]*)[“”]([^\\S\\n\\t]*)(?=${mark}|$)`, 'gm')
   return text.replace(
     cell,
-    (_, before: string, left: string, inside: string, right: string) =>
-      `${before}${left}"${inside.replaceAll('"', '""')}"${right}`,
+    (_, before: string, left: string, inside: string, right: string) => `${before}${left}"${inside}"${right}`,
   )
 }

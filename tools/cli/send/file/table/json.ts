@@ -20,7 +20,7 @@ export function readJson(text: string, encoding: string): Table {
   const whole = scan(text)
   const value = parsed(whole.text)
   if (value !== undefined) return tableOf(entriesOf(value, whole.starts), 'JSON', encoding, whole.problems)
-  if (text.trimStart().startsWith('{')) return byLine(text, encoding)
+  if (/^\s*\{[^\S\n]*\S/.test(text)) return byLine(text, encoding)
   throw new Unreadable(
     `begins as JSON and is not: a comma, a quotation mark or a bracket is missing near line ${errorLineOf(text)}.`,
   )

@@ -3,10 +3,14 @@ import { shown } from '../words/cells.js'
 import { headIndexOf } from './head.js'
 import { type Table, type TableRow, Unreadable } from './table.js'
 
-/** The first bytes of a ZIP archive (xlsx, ods) and of a compound file (xls). */
+// The first bytes of a ZIP archive (xlsx, ods) and of a compound file (xls). The library reads other bytes as text.
+const SIGNATURES = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1],
+]
+
 export function isSheet(bytes: Uint8Array): boolean {
-  const [a, b, c, d] = bytes
-  return (a === 0x50 && b === 0x4b) || (a === 0xd0 && b === 0xcf && c === 0x11 && d === 0xe0)
+  return SIGNATURES.some((signature) => signature.every((byte, index) => bytes[index] === byte))
 }
 
 /** The sheet of a spreadsheet that has payments, or the one with this name. */
