@@ -1,19 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type Abi,
-  type Address,
-  erc20Abi,
-  type Hex,
-  pad,
-  parseAbi,
-  parseAbiItem,
-  parseGwei,
-  toHex,
-} from 'viem'
+import { type Address, erc20Abi, type Hex, parseAbi, parseAbiItem, parseGwei } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../tools/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
@@ -28,14 +18,22 @@ import {
   type DisperseName,
   type TokenName,
 } from '../support/payoutContracts.js'
+import {
+  BLOCKER,
+  type Code,
+  counting,
+  deployed,
+  fresh,
+  packsIn,
+  resultsIn,
+  statusesIn,
+} from './sendPackSupport.js'
 
 const program = bundledChild(new URL('../../tools/cli/main.ts', import.meta.url))
-const BLOCKER = parseAbi(['function block_(address account)'])
 
 let devnet: Devnet
 let folder: string
 let disperse: Address
-let payees = 0
 const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
@@ -52,14 +50,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function deploy(code: { abi: Abi; bytecode: Hex }, account: number, on = devnet): Promise<Address> {
-  const client = on.client(account)
-  const hash = await client.deployContract({ ...code, args: [] })
-  const { contractAddress: address } = await client.waitForTransactionReceipt({ hash })
-  // The receipt may be that of a pre-confirmation.
-  while ((await client.getCode({ address: address as Address })) === undefined) await pause(50)
-  return address as Address
-}
+const deploy = (code: Code, account: number, on = devnet) => deployed(on, code, account)
 
 function start(args: readonly string[], account: number, url = devnet.url) {
   const child = spawn(process.execPath, [program, 'send', ...args, '--yes', '--json'], {
@@ -71,10 +62,6 @@ function start(args: readonly string[], account: number, url = devnet.url) {
 }
 
 const send = (args: readonly string[], account: number): Promise<Ended> => start(args, account).ended
-
-/** Recipients that no other test pays. */
-const fresh = (count: number): readonly Address[] =>
-  Array.from({ length: count }, () => pad(toHex(0xfeed_0000 + payees++), { size: 20 }))
 
 async function file(name: string, payments: readonly (readonly [to: Address, amount: string])[]) {
   const path = join(folder, name)
@@ -112,18 +99,8 @@ const allowance = (token: Address, account: number, spender = disperse) =>
     args: [devnet.accounts[account]?.address as Address, spender],
   })
 
-const counting = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1))
 const nonceOf = (account: number) =>
   devnet.client().getTransactionCount({ address: devnet.accounts[account]?.address as Address })
-
-type Result = { line: number; status: string; hash?: Hex; feeWei?: string; sharedBy?: number; error?: string }
-const resultsIn = ({ out }: Ended) => (JSON.parse(out) as { results: Result[] }).results
-const statusesIn = (run: Ended) => resultsIn(run).map(({ status }) => status)
-const packsIn = (path: string) =>
-  (existsSync(`${path}.txlane.packs.jsonl`)
-    ? readFileSync(`${path}.txlane.packs.jsonl`, 'utf8').split('\n').slice(0, -1)
-    : []
-  ).map((line) => JSON.parse(line) as { pack?: string; approval?: string; amount?: string; rows?: string[] })
 
 test('a packed run pays what a plain run pays, in fewer transactions, and divides their fees', async () => {
   const [plain, packed] = [fresh(23), fresh(23)]

@@ -3,9 +3,9 @@ import { readContract } from 'viem/actions'
 import { Refusal } from '../../shared/program.js'
 import { exactAmount } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
-import type { Disperse } from './contract.js'
+import type { Disperse } from './contract/contract.js'
+import { type Payments, type Proof, provePayment, tryToDraw, UNUSED } from './contract/probe.js'
 import { sumOf } from './payment.js'
-import { type Payments, type Proof, provePayment, tryToDraw, UNUSED } from './probe/probe.js'
 
 type Checked = {
   readonly client: Client

@@ -1,11 +1,11 @@
 import { type Address, type Client, type Hex, size } from 'viem'
 import { moneyKey } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
+import { provePayment } from './contract/probe.js'
 import { type Fit, fitPack, type Judge } from './fit.js'
 import { gasLimitOf, ROWS_MAX } from './judge.js'
 import type { WithContract } from './packing.js'
 import { packRequest } from './payment.js'
-import { provePayment } from './probe/probe.js'
 import { packableBy, unitsOf } from './units.js'
 
 /** What packs cost, for display before anything is sent. */

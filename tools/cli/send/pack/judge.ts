@@ -2,11 +2,11 @@ import { type Address, type Client, erc20Abi, size } from 'viem'
 import { call, estimateGas, getBlock, readContract } from 'viem/actions'
 import { systemClock } from '../../../../src/platform/clock.js'
 import type { Row } from '../file/rows.js'
-import type { Disperse } from './contract.js'
+import type { Disperse } from './contract/contract.js'
+import { type Failure, failureOf } from './contract/failure.js'
+import { provePayment } from './contract/probe.js'
 import type { Judge, Judgement } from './fit.js'
 import { packRequest, sumOf } from './payment.js'
-import { type Failure, failureOf } from './probe/failure.js'
-import { provePayment } from './probe/probe.js'
 
 /** The most gas of one transaction on Ethereum (EIP-7825). */
 const TX_GAS_MAX = 2n ** 24n

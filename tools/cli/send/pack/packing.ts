@@ -5,7 +5,7 @@ import { moneyKey } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 import { type Journal, type JournalFiles, writeJournal } from '../pay/journal.js'
 import { checkContract, checkToken } from './check.js'
-import { type Disperse, findDisperse } from './contract.js'
+import { type Disperse, findDisperse } from './contract/contract.js'
 import { isPayment } from './payment.js'
 import { openPins, type PinFile } from './pins.js'
 

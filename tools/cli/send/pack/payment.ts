@@ -1,6 +1,6 @@
 import { type Address, encodeFunctionData, type Hex } from 'viem'
 import type { Money, Row } from '../file/rows.js'
-import { DISPERSE } from './contract.js'
+import { DISPERSE } from './contract/contract.js'
 
 /** The request of one transaction. */
 export type Request = Row['request']

@@ -1,6 +1,6 @@
 import { type Address, type Client, type Hex, keccak256, parseAbi, size, slice } from 'viem'
 import { getCode } from 'viem/actions'
-import { Refusal } from '../../shared/program.js'
+import { Refusal } from '../../../shared/program.js'
 
 /** The functions of a disperse contract that a pack calls, and those that draw on an approval. */
 export const DISPERSE = parseAbi([

@@ -15,8 +15,8 @@ import {
 } from 'viem'
 import { call } from 'viem/actions'
 import type { Money, Row } from '../../file/rows.js'
-import { DISPERSE, type Disperse } from '../contract.js'
 import { PROBE_CODE } from './artifact.js'
+import { DISPERSE, type Disperse } from './contract.js'
 import { type Failure, failureOf } from './failure.js'
 
 const PROBE = parseAbi([

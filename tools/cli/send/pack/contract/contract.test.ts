@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { type Client, keccak256, pad } from 'viem'
 import { expect, test } from 'vitest'
-import { compile } from '../../../../test/support/compile.js'
+import { compile } from '../../../../../test/support/compile.js'
+import { PROBE_CODE } from './artifact.js'
 import { findDisperse, isKnownCode } from './contract.js'
-import { PROBE_CODE } from './probe/artifact.js'
 
 const CODE = '0x600160025b'
 const METADATA = `a165627a7a72305820${'ab'.repeat(32)}0029`
@@ -25,6 +25,6 @@ test('other code at the address of the published contract is not used', async ()
 })
 
 test('the code of the simulation is that of its source', () => {
-  const source = readFileSync(new URL('./probe/Probe.sol', import.meta.url), 'utf8')
+  const source = readFileSync(new URL('./Probe.sol', import.meta.url), 'utf8')
   expect(compile('Probe', source).runtime).toBe(PROBE_CODE)
 })
