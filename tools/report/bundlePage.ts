@@ -7,7 +7,7 @@ import { PAGE_SCRIPT, pageBuild } from './pageBuild.js'
 
 /** Bundles the page's script from source, for a run from a checkout. */
 export async function bundlePage(): Promise<string> {
-  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const root = fileURLToPath(new URL('../..', import.meta.url))
   const folder = mkdtempSync(join(tmpdir(), 'txlane-page-'))
   try {
     await build({ ...pageBuild(root), config: false, outDir: folder, silent: true })

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type Chain, type Client, createClient, defineChain, type HttpTransport, http } from 'viem'
 import { getChainId } from 'viem/actions'
 import { redactUrl } from '../../../src/errors/redactUrl.js'
+import { knownChain } from './chains.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
 
@@ -53,12 +54,9 @@ export async function connect(url: string): Promise<Connection> {
   }
 }
 
-// Unrelated local chains share these ids.
-const DEVELOPMENT = new Set([1_337, 31_337])
-
 /** viem's chain definition if viem knows the id, with its fee and format settings, else a minimal one. */
 async function chainOf(id: number, url: string): Promise<Chain> {
-  const found = DEVELOPMENT.has(id) ? undefined : await knownChain(id)
+  const found = await knownChain(id)
   if (found) return found
   return defineChain({
     id,
@@ -66,10 +64,4 @@ async function chainOf(id: number, url: string): Promise<Chain> {
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [url] } },
   })
-}
-
-/** `viem/chains` has about a thousand chains, so it is loaded only for ids that may be in it. */
-async function knownChain(id: number): Promise<Chain | undefined> {
-  const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
-  return Object.values((await import('viem/chains')) as Record<string, unknown>).find(isIt)
 }

@@ -29,6 +29,11 @@ function pair(ms: number, large: number, largeName: string, small: number, small
   return rest === 0 ? first : `${first} ${rest} ${smallName}`
 }
 
+/** `2025-06-15 14:26:40 UTC`. */
+export function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
 /** An address or a hash, shortened to its ends. */
 export function short(hex: string): string {
   return hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-4)}` : hex
