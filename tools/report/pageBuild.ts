@@ -13,6 +13,8 @@ export function pageBuild(root: string): Options {
     target: 'es2022',
     define: { 'process.env.NODE_ENV': '"production"' },
     minify: true,
+    // The licence of the bundled chart library asks for its notice.
+    banner: { js: '/*! Contains uPlot, Copyright (c) 2025 Leon Sorokin, MIT License */' },
     // The script is embedded in a page, which cannot load modules.
     noExternal: [/.*/],
     sourcemap: false,

@@ -107,7 +107,7 @@ function ratesTable({ startedAt, binMs, perSecond }: Throughput): Node {
       columns: [
         { name: 'from, in UTC', class: 'time', cell: (bin) => time(startedAt + bin * binMs).slice(0, 19) },
         ...LINES.map(({ stage }) => ({
-          name: `${stage} per second`,
+          name: `${stage}/s`,
           class: 'number',
           cell: (bin: number) => number(round(perSecond[stage][bin] ?? 0)),
         })),
