@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ChainNames } from './model/lane.js'
 import type { Model } from './model/model.js'
+import { PROBLEMS } from './model/problem.js'
 import { sentencesOf } from './model/summary.js'
 import { counted, duration, number, utc } from './model/words.js'
 import { pack } from './pack.js'
@@ -58,6 +59,9 @@ function policy(code: string): string {
   return `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`
 }
 
+const STATES_HINT = `<p class="hint">The most serious kind is first. A case is repaired when the normal state was restored, final when no further event can change it, noted when no further event is expected, and still open when the recording shows no end.</p>
+`
+
 // A time is not split between lines.
 const UTC = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g
 
@@ -68,6 +72,7 @@ function body(sentences: readonly string[], model: Model, payload: Payload): str
     transactions.length < transactionsInAll
       ? ` The page has ${number(transactions.length)} of ${number(transactionsInAll)} transactions: those with problems, and an even selection of the others. The figures cover all transactions.`
       : ''
+  const hasFaults = payload.groups.some(({ kind }) => PROBLEMS[kind].role === 'fault')
   const { binMs = 0 } = model.throughput ?? {}
   const unfinished =
     unfinishedInAll === 0
@@ -95,8 +100,7 @@ function body(sentences: readonly string[], model: Model, payload: Payload): str
   return `${words}${unfinished}${charts}
 <section aria-labelledby="fault-title">
 <h2 id="fault-title">What went wrong</h2>
-<p class="hint">The most serious kind is first. A case is repaired when the normal state was restored, final when no further event can change it, noted when no further event is expected, and still open when the recording shows no end.</p>
-<div id="fault"></div>
+${hasFaults ? STATES_HINT : ''}<div id="fault"></div>
 </section>
 <section aria-labelledby="repair-title"><h2 id="repair-title">What txlane repaired</h2><div id="repair"></div></section>
 <section aria-labelledby="asked-title"><h2 id="asked-title">What the caller asked for</h2><div id="asked"></div></section>

@@ -2,7 +2,7 @@ import { type Entry, type History, nonceOf } from './model/history.js'
 import { type ChainNames, chainText, laneOf } from './model/lane.js'
 import type { Model } from './model/model.js'
 import { PROBLEMS, type Problem, type ProblemKind, type ProblemState } from './model/problem.js'
-import { errorText } from './model/words.js'
+import { errorText, waitText } from './model/words.js'
 import type { PackedProblem, PackedTransaction, Payload, PayloadFees, PayloadLane } from './payload.js'
 
 /** Limits that keep the page fast. Transactions with problems are kept before the others. */
@@ -152,7 +152,7 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
 
 function noteOf({ event, error, hash, waitingFor }: Entry, { attempts }: History): string | undefined {
   if (error !== undefined) return errorText(error)
-  if (waitingFor !== undefined) return `waits for: ${waitingFor}`
+  if (waitingFor !== undefined) return `waits for ${waitText(waitingFor)}`
   if (event === 'foreign') return hash
   // The landed attempt, if the transaction has several.
   return event === 'sealed' && attempts.length > 1 ? hash : undefined

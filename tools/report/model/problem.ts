@@ -47,7 +47,10 @@ export const PROBLEMS: Readonly<Record<ProblemKind, Description>> = {
   unresolved: { role: 'fault', what: 'It is unknown which transaction used the nonce' },
   corrected: { role: 'fault', what: 'A wrong report about this nonce was corrected' },
   failed: { role: 'fault', what: 'It ended without being executed' },
-  reverted: { role: 'fault', what: 'It was executed and reverted' },
+  reverted: {
+    role: 'fault',
+    what: 'It was executed and reverted, as a receipt shows that a caller waited for',
+  },
   wrongChain: { role: 'fault', what: 'An endpoint showed another chain' },
   stuck: {
     role: 'fault',

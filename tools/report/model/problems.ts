@@ -5,7 +5,7 @@ import type { Book } from './book.js'
 import { type End, endOf, gapEnd } from './ends.js'
 import { isAborted } from './history.js'
 import { PROBLEMS, type Problem, type ProblemKind } from './problem.js'
-import { counted } from './words.js'
+import { counted, waitText } from './words.js'
 
 /** Finds all problems, repairs and cancellations with their ends, ordered by time. */
 export function problemsOf(book: Book): readonly Problem[] {
@@ -99,7 +99,11 @@ function whatOf(kind: ProblemKind, event: ReportEvent): string {
   const { reason, detail, endpoint, said, waitingFor, error } = event
   // The name of the endpoint, the reason or the error, followed by the detail.
   if (kind === 'paused') return PROBLEMS[kind].what
-  const named = endpoint ?? reason ?? waitingFor ?? (kind === 'error' ? error?.message : undefined)
+  const named =
+    endpoint ??
+    reason ??
+    (waitingFor && waitText(waitingFor)) ??
+    (kind === 'error' ? error?.message : undefined)
   const held = kind === 'held' ? holdLift(reason as HoldReason, undefined) : undefined
   const more =
     endpoint === undefined ? (detail ?? held) : (reason ?? (said === undefined ? undefined : `"${said}"`))
@@ -129,10 +133,21 @@ function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
   }
 }
 
+const LOST = {
+  dropped: 'These events are lost',
+  torn: 'The rest of the line is lost',
+  cutOff: 'Later events of this run may be missing',
+}
+
 /** Problems of the recording itself. */
 function ofTheRecording(book: Book): readonly Problem[] {
   const { lives, dropped, torn, startedAt = 0 } = book
-  const at = (kind: ProblemKind, time: number, times: number, what = PROBLEMS[kind].what): Problem => ({
+  const at = (
+    kind: 'dropped' | 'torn' | 'cutOff',
+    time: number,
+    times: number,
+    what = PROBLEMS[kind].what,
+  ): Problem => ({
     kind,
     at: time,
     times,
@@ -141,7 +156,7 @@ function ofTheRecording(book: Book): readonly Problem[] {
     history: undefined,
     what,
     state: 'reported',
-    ended: '',
+    ended: LOST[kind],
     endedAt: undefined,
   })
   return [

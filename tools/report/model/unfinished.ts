@@ -1,6 +1,7 @@
 import type { Book } from './book.js'
 import { type Entry, type History, nonceOf } from './history.js'
 import type { Problem } from './problem.js'
+import { waitText } from './words.js'
 
 /** A transaction without an end in the recording. */
 export type Unfinished = {
@@ -93,30 +94,8 @@ const OWN: Readonly<Record<string, (entry: Entry) => string>> = {
   displaced: () => 'An endpoint has another transaction at its nonce.',
   reorged: () => 'Its block left the chain, and no later block had it.',
   foreign: () => 'Another transaction of the same key used its nonce, and it has no new nonce yet.',
-  waiting: waits,
-  reordered: waits,
-}
-
-function waits({ waitingFor = '' }: Entry): string {
-  return `It waits for ${WAITS[waitingFor] ?? waitingFor}.`
-}
-
-const WAITS: Readonly<Record<string, string>> = {
-  estimate: 'its gas estimate',
-  condition: 'the transactions that it was sent after',
-  funds: 'money on the account',
-  order: 'a transaction that goes before it',
-  hold: 'the end of a hold of its lane',
-  fee: 'the gas price, or for a base fee that it can pay',
-  window: 'the transactions in flight',
-  group: 'its group',
-  signature: 'its signature',
-  journal: 'the store',
-  nonce: 'a lower nonce that is empty',
-  endpoint: 'an endpoint that accepts it',
-  block: 'the next block',
-  receipt: 'its receipt',
-  evidence: 'the transaction that used its nonce',
+  waiting: ({ waitingFor = '' }) => `It waits for ${waitText(waitingFor)}.`,
+  reordered: ({ waitingFor = '' }) => `It waits for ${waitText(waitingFor)}.`,
 }
 
 const NEXT: Readonly<Record<string, string>> = {

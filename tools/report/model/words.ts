@@ -44,3 +44,26 @@ export function errorText({ code, fate, message }: RecordedError): string {
   const label = [code, fate].filter((part) => part !== undefined).join(', ')
   return label === '' ? message : `${label}: ${message}`
 }
+
+/** What a transaction waits for, by the kind of the reason. A newer version may have other kinds. */
+export function waitText(kind: string): string {
+  return WAITS[kind] ?? kind
+}
+
+const WAITS: Readonly<Record<string, string>> = {
+  estimate: 'its gas estimate',
+  condition: 'the transactions that it was sent after',
+  funds: 'money on the account',
+  order: 'a transaction that goes before it',
+  hold: 'the end of a hold of its lane',
+  fee: 'the gas price, or for a base fee that it can pay',
+  window: 'the transactions in flight',
+  group: 'its group',
+  signature: 'its signature',
+  journal: 'the store',
+  nonce: 'a lower nonce that is empty',
+  endpoint: 'an endpoint that accepts it',
+  block: 'the next block',
+  receipt: 'its receipt',
+  evidence: 'the transaction that used its nonce',
+}

@@ -87,7 +87,8 @@ function openHistory(
       if (before instanceof HTMLElement) before.focus()
     })
     if (isFocused) place.querySelector('h3')?.focus({ preventScroll: true })
-    place.scrollIntoView({ block: 'nearest' })
+    const shown = isFocused ? place : byId('nonces')
+    shown?.scrollIntoView({ block: 'nearest' })
   })
 }
 

@@ -147,27 +147,7 @@ function createBrush(u: uPlot, colours: Colours) {
     marks(problems: readonly Problem[], role: 'fault' | 'repair'): void {
       const size = (problems.length > 60 ? 3 : 4.5) * scale
       const draw = () => {
-        for (const { at, nonce = 0 } of problems) {
-          const [x, y] = [xOf(at), yOf(nonce)]
-          const corners: readonly (readonly [number, number])[] =
-            role === 'fault'
-              ? [
-                  [x, y + size],
-                  [x + size, y - size * 0.8],
-                  [x - size, y - size * 0.8],
-                ]
-              : [
-                  [x, y - size],
-                  [x + size, y],
-                  [x, y + size],
-                  [x - size, y],
-                ]
-          for (const [index, [cornerX, cornerY]] of corners.entries()) {
-            if (index === 0) ctx.moveTo(cornerX, cornerY)
-            else ctx.lineTo(cornerX, cornerY)
-          }
-          ctx.closePath()
-        }
+        for (const { at, nonce = 0 } of problems) polygon(ctx, cornersOf(role, xOf(at), yOf(nonce), size))
       }
       if (rowHeight > 6 * scale) path(draw, { stroke: colours('ground'), width: 3.2 })
       path(draw, { stroke: colours(role), width: 1.4 })
@@ -191,4 +171,30 @@ function createBrush(u: uPlot, colours: Colours) {
     ctx.moveTo(fromX, fromY)
     ctx.lineTo(toX, toY)
   }
+}
+
+type Corner = readonly [x: number, y: number]
+
+/** A triangle that points down for a fault, a diamond for a repair. */
+function cornersOf(role: 'fault' | 'repair', x: number, y: number, size: number): readonly Corner[] {
+  const [up, down, left, right] = [y - size, y + size, x - size, x + size]
+  return role === 'fault'
+    ? [
+        [x, down],
+        [right, y - size * 0.8],
+        [left, y - size * 0.8],
+      ]
+    : [
+        [x, up],
+        [right, y],
+        [x, down],
+        [left, y],
+      ]
+}
+
+function polygon(ctx: CanvasRenderingContext2D, [first, ...others]: readonly Corner[]): void {
+  if (first === undefined) return
+  ctx.moveTo(...first)
+  for (const corner of others) ctx.lineTo(...corner)
+  ctx.closePath()
 }

@@ -42,7 +42,7 @@ export function createPlot(place: HTMLElement, options: PlotOptions): Plot {
       series,
       cursor: { x: false, y: false, points: { show: false }, ...cursor },
       axes: options.axes.map((axis) => ({ ...axisBase(() => colours), ...axis })),
-      padding: [8, 28, 0, 0],
+      padding: [8, 40, 0, 0],
       hooks: { draw: [clipped] },
     },
     data,
@@ -98,12 +98,15 @@ export function countAxis(label: string): uPlot.Axis {
   }
 }
 
+const LABEL_WIDTH = 76
+
 /** An axis of time in UTC, with the date in its title. */
 export function timeAxis(): uPlot.Axis {
   return {
     label: (u) => timeTitle(u.scales.x?.min ?? 0, u.scales.x?.max ?? 0),
     incrs: TIME_STEPS,
-    space: (u, _axis, _min, _max) => (u.width < 520 ? 70 : 84),
+    // Marks with milliseconds have longer texts.
+    space: (_, __, min, max, pixels) => (((max - min) / pixels) * LABEL_WIDTH < 1_000 ? 104 : LABEL_WIDTH),
     values: (_, splits, __, ___, stepMs) => splits.map((at) => timeMark(at, stepMs)),
   }
 }

@@ -74,7 +74,15 @@ function casesTable(data: Data, kind: string, inAll: number, choose: Choose): No
   return element('div', {}, ...[some, made].filter((node) => node !== undefined))
 }
 
+/** What happened, without the description of the kind, which is above the table. */
+function ownText({ what, kind, times }: Problem): string {
+  const own = what.startsWith(kind.what) ? what.slice(kind.what.length).replace(/^: /, '') : what
+  const often = times > 1 ? `${number(times)} times` : ''
+  return [own, often].filter((part) => part !== '').join(', ')
+}
+
 function columnsOf(data: Data, rows: readonly Problem[], choose: Choose): readonly Column<Problem>[] {
+  const hasOwnText = rows.some((problem) => ownText(problem) !== '')
   const hasPlace = rows.some(({ transaction, nonce }) => transaction !== undefined || nonce !== undefined)
   const place: readonly Column<Problem>[] = [
     {
@@ -89,16 +97,17 @@ function columnsOf(data: Data, rows: readonly Problem[], choose: Choose): readon
           : transactionCell(transaction, choose, nonce),
     },
   ]
+  const happened: Column<Problem> = {
+    name: 'detail',
+    class: 'name',
+    by: ownText,
+    cell: (problem) => ownText(problem),
+  }
   return [
     { name: 'time, UTC', class: 'time wide', by: ({ at }) => at, cell: ({ at }) => time(at) },
     ...(hasPlace ? place : []),
     ...laneColumn<Problem>(data, ({ lane }) => lane),
-    {
-      name: 'what happened',
-      class: 'name',
-      by: ({ what }) => what,
-      cell: ({ what, times }) => (times > 1 ? `${what} (${number(times)} times)` : what),
-    },
+    ...(hasOwnText ? [happened] : []),
     {
       name: 'how it ended',
       class: 'name',

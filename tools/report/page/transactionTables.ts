@@ -82,7 +82,9 @@ export function allTransactions(data: Data, choose: Choose): Node {
     (a, b) =>
       a.lane - b.lane || (nonceOf(a) ?? Number.POSITIVE_INFINITY) - (nonceOf(b) ?? Number.POSITIVE_INFINITY),
   )
-  return opening([`All ${number(transactions.length)} transactions as a table`], () =>
+  const count =
+    transactions.length === 1 ? 'The transaction' : `All ${number(transactions.length)} transactions`
+  return opening([`${count} as a table`], () =>
     table<Transaction>({
       caption: 'All transactions',
       rows: ordered,
