@@ -18,7 +18,7 @@ export type PlotOptions = Pick<uPlot.Options, 'scales' | 'series' | 'cursor'> & 
   readonly paint?: (u: uPlot, colours: Colours) => void
 }
 
-export const AXIS_FONT = '12px system-ui, sans-serif'
+const AXIS_FONT = '12px system-ui, sans-serif'
 
 /** A chart that fills its element, resizes with it, and has a name for screen readers. */
 export function createPlot(place: HTMLElement, options: PlotOptions): Plot {
