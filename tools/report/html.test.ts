@@ -68,7 +68,7 @@ describe('the page', () => {
     expect((await pageOf('')).slice(0, 512)).toContain(REPORT_MARK)
   })
 
-  test('without a transaction has no chart, and lists what happened', async () => {
+  test('without a transaction has no chart, and lists the faults', async () => {
     const page = await pageOf(textOf([HEADER, reported(1, 'held', { reason: 'starved' }), CLOSED]))
     expect(page).toContain('1 event from account 0x709979…79C8 on chain 31337, and no transaction.')
     expect(page).not.toContain('id="nonces"')

@@ -321,7 +321,7 @@ describe('numbers of the sentences and of the tables agree', () => {
   })
 })
 
-describe('what the caller asked for is no fault', () => {
+describe('a request of the caller is no fault', () => {
   test.each([
     ['a pause', 'paused', reported(1, 'held', { reason: 'paused' })],
     ['an abort', 'aborted', reported(1, 'failed', { id: 'a', ...failure('ABORTED') })],

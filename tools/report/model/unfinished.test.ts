@@ -84,6 +84,12 @@ describe('a transaction without an end has a reason', () => {
     ])
   })
 
+  test('also if an earlier run of its id failed', async () => {
+    const { unfinished, summary } = await modelOf(reported(0, 'failed', { id: 'tx-1' }), ...accepted(1))
+    expect(unfinished.map(({ history }) => history.id)).toEqual(['tx-1'])
+    expect(summary.transactions).toMatchObject({ sent: 1, failed: 0, open: 1 })
+  })
+
   test('unless it ended', async () => {
     const { unfinished } = await modelOf(...well(0, 1), reported(1, 'failed', { id: 'a' }))
     expect(unfinished).toEqual([])

@@ -67,7 +67,7 @@ function reached({ entries }: History): { readonly stage: string; readonly since
   return { stage: STAGES[last?.event ?? ''] ?? 'queued', since: last?.at ?? entries[0]?.at ?? 0 }
 }
 
-/** What the transaction itself shows, else what its lane shows, else what its stage waits for. */
+/** The reason in the transaction's own events, else that of its lane, else the next step of its stage. */
 function why(history: History, stage: string, lane: LaneState | undefined): string {
   const own = history.entries.findLast(({ event }) => event in STAGES || event in OWN)
   const said = own && OWN[own.event]?.(own)

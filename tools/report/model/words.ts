@@ -45,7 +45,7 @@ export function errorText({ code, fate, message }: RecordedError): string {
   return label === '' ? message : `${label}: ${message}`
 }
 
-/** What a transaction waits for, by the kind of the reason. A newer version may have other kinds. */
+/** The cause of a wait, by its kind. A newer version may have other kinds. */
 export function waitText(kind: string): string {
   return WAITS[kind] ?? kind
 }

@@ -28,7 +28,7 @@ export const LEGEND: readonly LegendEntry[] = [
   { name: 'repair', mark: '◇', colour: 'repair' },
 ]
 
-/** What is in view, and how it is drawn. */
+/** The visible part of the chart, and the state of its legend. */
 export type NonceScene = {
   readonly rows: readonly Transaction[]
   /** Problems of the lane, and of the recording itself, in the visible time. */

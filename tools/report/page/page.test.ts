@@ -130,7 +130,7 @@ describe('a search finds', () => {
     { ...transaction([0, 'signed', 12]), id: '7', attempts: [{ hash, fees: [], at: START }] },
     { ...transaction([0, 'signed', 7]), id: 'Payment-2', attempts: [] },
     {
-      ...withNote(transaction([0, 'signed', 3], [5, 'foreign', 3], [9, 'signed', 7]), taken),
+      ...withNote(transaction([0, 'signed', 33], [5, 'foreign', 33], [9, 'signed', 7]), taken),
       id: 'Payment-3',
       attempts: [],
     },
@@ -144,7 +144,7 @@ describe('a search finds', () => {
     ['a hash as the page shortens it', '0xabcdef…9876', [one]],
     ['the hash of the transaction that took a nonce', taken, [three]],
     ['a nonce', '12', [one]],
-    ['a nonce that the transaction had before', '3', [three]],
+    ['a nonce that the transaction had before', '33', [three]],
     ['a part of an id, in any case, with spaces around it', ' payment ', [two, three]],
     ['nothing for an unknown text', 'nowhere', []],
     ['nothing for too few digits of a hash', '0xab', []],

@@ -14,7 +14,7 @@ export type PlotOptions = Pick<uPlot.Options, 'scales' | 'series' | 'cursor'> & 
   readonly name: string
   readonly axes: readonly uPlot.Axis[]
   readonly data: uPlot.AlignedData
-  /** Draws what uPlot has no series for, inside the plotting area. */
+  /** Draws shapes that no series of uPlot has, inside the plotting area. */
   readonly paint?: (u: uPlot, colours: Colours) => void
 }
 

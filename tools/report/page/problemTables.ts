@@ -74,7 +74,7 @@ function casesTable(data: Data, kind: string, inAll: number, choose: Choose): No
   return element('div', {}, ...[some, made].filter((node) => node !== undefined))
 }
 
-/** What happened, without the description of the kind, which is above the table. */
+/** The text of the case without the description of its kind, which is above the table. */
 function ownText({ what, kind, times }: Problem): string {
   const own = what.startsWith(kind.what) ? what.slice(kind.what.length).replace(/^: /, '') : what
   const often = times > 1 ? `${number(times)} times` : ''

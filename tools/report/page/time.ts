@@ -29,7 +29,7 @@ export function timeMark(at: number, stepMs: number): string {
   return stepMs >= SECOND ? text.slice(11, 19) : text.slice(11)
 }
 
-/** The title of a time axis, with the date of what it shows. */
+/** The title of a time axis, with the dates of its ends. */
 export function timeTitle(from: number, to: number): string {
   const [first, last] = [time(from).slice(0, 10), time(to).slice(0, 10)]
   return `Time (UTC) on ${first}${first === last ? '' : ` to ${last}`}`
