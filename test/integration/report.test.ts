@@ -1,18 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSender, type Sender } from '../../src/index.js'
 import { recordTo } from '../../src/recorder/index.js'
 import { startDevnet } from '../../tools/devnet/index.js'
 import { runReport } from '../../tools/report/command.js'
-import { recordingOf } from '../../tools/report/report.fixture.js'
 import { type Browser, CHROMIUM, hasChromium, startBrowser } from '../support/chromium.js'
+import { colours, find, fits, pointAtSome } from '../support/reportPage.js'
 
 const SLOW_MS = 600_000
-const FRAME_MS_MAX = 20_000
 const EVIL = '</script><img src=x onerror="globalThis.hacked = 1">'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-report-'))
@@ -118,7 +116,7 @@ describe('a run with faults is recorded', () => {
         await page.mouse.down()
         await page.mouse.up()
         expect(await page.locator('#history h3').textContent()).toBe(id)
-        const events = await page.locator('#history table').first().locator('tbody th').allInnerTexts()
+        const events = await page.locator('#history table').first().locator('td.event').allInnerTexts()
         expect(events).toEqual(expect.arrayContaining(['queued', 'signed', 'sealed']))
         expect(await page.locator('#history table').nth(1).textContent()).toMatch(/0x[0-9a-f]{64}/)
         expect(complaints).toEqual([])
@@ -132,17 +130,25 @@ describe('a run with faults is recorded', () => {
         const { page, complaints } = await browser.open()
         await page.goto(pathToFileURL(await reportOf('run')).href)
         expect(await page.locator('#summary').textContent()).toMatch(
-          /^62 transactions from 0x.* on chain \d+/,
+          /^The recording has 62 transactions from account 0x.* on chain \d+/,
         )
-        const kinds = await page.locator('#group-table tbody th').allInnerTexts()
-        expect(kinds).toEqual(expect.arrayContaining(['foreign', 'cancelled', 'held']))
-        const nonces = page.locator('#problem-table tbody td:nth-child(3)')
-        await page.locator('#problem-table th button', { hasText: 'nonce' }).click()
-        const rising = (await nonces.allInnerTexts()).map(Number)
+        const kindsIn = (role: string) =>
+          page
+            .locator(`#${role} details`)
+            .evaluateAll((all) => all.map((one) => one.getAttribute('data-kind')))
+        expect(await kindsIn('fault')).toContain('foreign')
+        expect(await kindsIn('asked')).toEqual(expect.arrayContaining(['cancelled', 'paused']))
+        expect(await kindsIn('fault')).not.toContain('cancelled')
+        const foreign = page.locator('details[data-kind=foreign]')
+        if (!(await foreign.evaluate((one) => (one as HTMLDetailsElement).open)))
+          await foreign.locator('summary').click()
+        await page.locator('#all summary').click()
+        const nonces = page.locator('#all td:first-child')
+        await page.locator('#all th button', { hasText: 'nonce' }).click()
+        const rising = (await nonces.allInnerTexts()).map((text) => (text === 'none' ? -1 : Number(text)))
         expect(rising).toEqual(rising.toSorted((a, b) => a - b))
-        expect(await page.locator('#problem-table th[aria-sort=ascending]').textContent()).toBe('nonce')
-        await page.locator('#tools input').fill(EVIL)
-        await page.locator('#tools form button').click()
+        expect(await page.locator('#all th[aria-sort=ascending]').textContent()).toBe('nonce')
+        await find(page, EVIL)
         expect(await page.locator('#history h3').textContent()).toBe(EVIL)
         expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined()
         expect(await page.locator('img').count()).toBe(0)
@@ -150,73 +156,5 @@ describe('a run with faults is recorded', () => {
       },
       SLOW_MS,
     )
-
-    test(
-      'of 20,000 transactions is below 4 MB, and as usable',
-      async () => {
-        writeFileSync(join(folder, 'large.jsonl'), recordingOf(20_000))
-        const file = await reportOf('large')
-        expect(statSync(file).size).toBeLessThan(4_000_000)
-        const { page, complaints } = await browser.open()
-        await page.goto(pathToFileURL(file).href)
-        expect(await colours(page, 'nonces')).toBeGreaterThan(5)
-        await pointAtSome(page)
-        expect(await page.locator('#tip').textContent()).toContain('payment')
-        await page.keyboard.down('Control')
-        for (let step = 0; step < 5; step++) await page.mouse.wheel(0, -300)
-        await page.keyboard.up('Control')
-        await pointAtSome(page)
-        expect(complaints).toEqual([])
-      },
-      SLOW_MS,
-    )
-
-    test(
-      'of an empty recording shows that it is empty',
-      async () => {
-        await recordTo(join(folder, 'empty.jsonl')).close()
-        const { page, complaints } = await browser.open()
-        await page.goto(pathToFileURL(await reportOf('empty')).href)
-        expect(await page.locator('main').textContent()).toContain('No event was recorded')
-        expect(await page.locator('canvas').count()).toBe(0)
-        expect(complaints).toEqual([])
-      },
-      SLOW_MS,
-    )
   })
 })
-
-/** The number of different colours in a chart. An empty chart has none. */
-async function colours(page: Page, id: string): Promise<number> {
-  return page.evaluate(async (chart) => {
-    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-    const canvas = document.querySelector<HTMLCanvasElement>(`#${chart} canvas`)
-    const pixels = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? []
-    const found = new Set<string>()
-    for (let at = 0; at < pixels.length; at += 4) {
-      if (pixels[at + 3] === 255) found.add(`${pixels[at]} ${pixels[at + 1]} ${pixels[at + 2]}`)
-    }
-    return found.size
-  }, id)
-}
-
-/**
- * Asserts that nothing is wider than the window once the charts have resized, which takes until the next
- * frame.
- */
-async function fits(page: Page): Promise<void> {
-  const isWithin = () => document.documentElement.scrollWidth === document.documentElement.clientWidth
-  await page.waitForFunction(isWithin, undefined, { timeout: FRAME_MS_MAX })
-}
-
-/** Moves over the chart until an item is under the pointer. */
-async function pointAtSome(page: Page): Promise<void> {
-  const box = await page.locator('#nonces').boundingBox()
-  if (box === null) throw new Error('there is no chart')
-  const tip = page.locator('#tip')
-  for (let share = 0.15; share < 0.9; share += 0.05) {
-    await page.mouse.move(box.x + box.width * share, box.y + box.height * (0.85 - share * 0.7))
-    if (await tip.isVisible()) return
-  }
-  throw new Error('no transaction was found under the pointer')
-}

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkWritable, parseReport, runReport, writeReport } from './command.js'
 import { REPORT_MARK } from './html.js'
+import { CLOSED, HEADER, LANE, reported, START, textOf } from './report.fixture.js'
 
 let folder: string
 beforeEach(() => {
@@ -68,5 +69,31 @@ describe('the page is written', () => {
     await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: ENOENT/)
     writeFileSync(input, 'x\n')
     await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: line 1 is not a line of a recording/)
+  })
+
+  test.each([
+    ['a file without a line', '', 'the file is empty.'],
+    [
+      'a recorder that followed no sender',
+      textOf([HEADER, CLOSED]),
+      'the recorder followed no sender. Call follow(sender)',
+    ],
+    [
+      'a sender without an event',
+      textOf([HEADER, { at: START, event: 'following', lane: LANE }, CLOSED]),
+      'account 0x709979…79C8 on chain 31337 was followed, and emitted no event.',
+    ],
+    [
+      'events of a newer version only',
+      textOf([HEADER, reported(1, 'teleported')]),
+      'it has 1 event of a newer version',
+    ],
+  ])('not from an empty recording: %s', async (_, text, reason) => {
+    const [input, out] = [join(folder, 'run.jsonl'), join(folder, 'run.html')]
+    writeFileSync(input, text)
+    for (const json of [true, false]) {
+      await expect(runReport({ input, out, json, force: false })).rejects.toThrow(reason)
+    }
+    expect(existsSync(out)).toBe(false)
   })
 })

@@ -2,10 +2,13 @@ import { createReadStream } from 'node:fs'
 import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { Command } from 'commander'
+import { knownChain } from '../cli/shared/chains.js'
 import { badOption, readCommandLine } from '../cli/shared/commandLine.js'
 import { EXIT, type Parsed, write } from '../cli/shared/program.js'
 import { REPORT_MARK, renderPage } from './html.js'
+import { type ChainNames, chainText, laneOf } from './model/lane.js'
 import { buildModel, type Model } from './model/model.js'
+import { counted, short } from './model/words.js'
 import { pageScript } from './pageScript.js'
 import { readRecording } from './read/recording.js'
 
@@ -58,7 +61,8 @@ export async function runReport(options: ReportOptions): Promise<number> {
     await write(`${JSON.stringify(model.summary)}\n`)
     return EXIT.held
   }
-  const page = renderPage({ title: nameOf(options.input), model, script: await pageScript() })
+  const chains = await chainNames(model.summary.lanes)
+  const page = renderPage({ title: nameOf(options.input), model, chains, script: await pageScript() })
   await writeReport(options.out, page)
   await write(`${options.out}\n`)
   return EXIT.held
@@ -66,11 +70,35 @@ export async function runReport(options: ReportOptions): Promise<number> {
 
 async function modelOf(input: string): Promise<Model> {
   try {
-    return await buildModel(readRecording(createReadStream(input)))
+    const model = await buildModel(readRecording(createReadStream(input)))
+    if (model.book.eventCount === 0) throw new Error(emptyText(model))
+    return model
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`${nameOf(input)}: ${reason}`)
   }
+}
+
+function emptyText({ book, summary }: Model): string {
+  const { sessions, unknownEvents } = summary.recording
+  const [lane] = summary.lanes
+  if (unknownEvents > 0)
+    return `it has ${counted(unknownEvents, 'event')} of a newer version of txlane, and none that this version knows.`
+  if (sessions + book.torn === 0 && lane === undefined) return 'the file is empty.'
+  if (lane === undefined)
+    return 'the recording is empty: the recorder followed no sender. Call follow(sender) before the first send.'
+  const { chainId, address } = laneOf(lane)
+  return `the recording is empty: account ${short(address)} on ${chainText(chainId, new Map())} was followed, and emitted no event.`
+}
+
+async function chainNames(lanes: readonly string[]): Promise<ChainNames> {
+  const names = new Map<number, { name: string; explorer: string | undefined }>()
+  for (const id of new Set(lanes.map((lane) => laneOf(lane).chainId))) {
+    const chain = id === undefined ? undefined : await knownChain(id)
+    if (chain && id !== undefined)
+      names.set(id, { name: chain.name, explorer: chain.blockExplorers?.default.url })
+  }
+  return names
 }
 
 function nameOf(path: string): string {

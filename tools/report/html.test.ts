@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { REPORT_MARK, renderPage } from './html.js'
+import type { ChainNames } from './model/lane.js'
 import { buildModel } from './model/model.js'
 import { pack } from './pack.js'
 import { nonceOf, unpack } from './page/data.js'
@@ -10,6 +11,7 @@ import {
   HEADER,
   hashOf,
   itemsOf,
+  LANE,
   recordingOf,
   reported,
   START,
@@ -20,9 +22,9 @@ import {
 const EVIL = '</script><img src=x onerror="globalThis.hacked=1"><!--<script>'
 const SCRIPT = "console.log('</script>')"
 
-async function pageOf(text: string, title = 'run.jsonl') {
+async function pageOf(text: string, title = 'run.jsonl', chains: ChainNames = new Map()) {
   const model = await buildModel(await itemsOf(text, 65_536))
-  return renderPage({ title, model, script: SCRIPT })
+  return renderPage({ title, model, chains, script: SCRIPT })
 }
 
 const dataIn = (page: string) =>
@@ -47,7 +49,7 @@ describe('the page', () => {
     expect(page).not.toContain('<!--')
     const data = dataIn(page)
     expect(data.transactions[0]?.[0]).toBe(EVIL)
-    expect(data.lanes).toContain(EVIL)
+    expect(data.lanes.map(({ address }) => address)).toContain(EVIL)
   })
 
   test('allows only its own script, by hash, and loads no other resource', async () => {
@@ -66,17 +68,28 @@ describe('the page', () => {
     expect((await pageOf('')).slice(0, 512)).toContain(REPORT_MARK)
   })
 
-  test('reports an empty recording', async () => {
-    for (const text of ['', textOf([HEADER, CLOSED])]) {
-      const page = await pageOf(text)
-      expect(page).toContain('No event was recorded: the recorder followed no sender.')
-      expect(page).toContain('There is nothing to draw.')
-    }
+  test('without a transaction has no chart, and lists the faults', async () => {
+    const page = await pageOf(textOf([HEADER, reported(1, 'held', { reason: 'starved' }), CLOSED]))
+    expect(page).toContain('1 event from account 0x709979…79C8 on chain 31337, and no transaction.')
+    expect(page).not.toContain('id="nonces"')
+    expect(dataIn(page).groups).toMatchObject([{ kind: 'held', rows: 1 }])
   })
 
-  test('of 20,000 transactions is below 4 MB, with a script of 700 kB', async () => {
+  test('names the chain that viem knows, with its explorer, and gives each time its date and zone', async () => {
+    const base = new Map([[31_337, { name: 'Base', explorer: 'https://basescan.org' }]])
+    const page = await pageOf(textOf([HEADER, ...well(0, 1), CLOSED]), 'run.jsonl', base)
+    expect(page).toContain('from account 0x709979…79C8 on Base (chain 31337)')
+    expect(page).toMatch(
+      /from <time>2025-06-15 15:06:40 UTC<\/time> to <time>2025-06-15 15:06:49 UTC<\/time> \(9\.0 s\)/,
+    )
+    expect(dataIn(page).lanes).toEqual([
+      { address: LANE.slice(6), chain: 'Base (chain 31337)', explorer: 'https://basescan.org' },
+    ])
+  })
+
+  test('of 20,000 transactions is below 4 MB, with a script of 120 kB', async () => {
     const page = await pageOf(recordingOf(20_000))
-    expect(page.length + 700_000).toBeLessThan(4_000_000)
+    expect(page.length + 120_000).toBeLessThan(4_000_000)
     expect(dataIn(page).transactions).toHaveLength(20_000)
   })
 })
@@ -127,7 +140,7 @@ describe('the data of the page', () => {
 
   test('is bounded, prefers problems, and keeps figures for all transactions', async () => {
     const model = await buildModel(await itemsOf(recordingOf(1_000), 65_536))
-    const payload = pack(model, { transactionsMax: 100, problemsMax: 30 })
+    const payload = pack(model, new Map(), { transactionsMax: 100, problemsMax: 30 })
     const data = unpack(payload)
     expect(data.transactions).toHaveLength(100)
     expect(payload.transactionsInAll).toBe(1_000)

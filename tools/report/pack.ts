@@ -1,12 +1,14 @@
 import { type Entry, type History, nonceOf } from './model/history.js'
+import { type ChainNames, chainText, laneOf } from './model/lane.js'
 import type { Model } from './model/model.js'
 import { PROBLEMS, type Problem, type ProblemKind, type ProblemState } from './model/problem.js'
-import { errorText } from './model/words.js'
-import type { PackedProblem, PackedTransaction, Payload, PayloadFees } from './payload.js'
+import { errorText, waitText } from './model/words.js'
+import type { PackedProblem, PackedTransaction, Payload, PayloadFees, PayloadLane } from './payload.js'
 
 /** Limits that keep the page fast. Transactions with problems are kept before the others. */
 const TRANSACTIONS_MAX = 20_000
 const PROBLEMS_MAX = 3_000
+const UNFINISHED_MAX = 1_000
 
 export type Limits = { readonly transactionsMax: number; readonly problemsMax: number }
 
@@ -16,6 +18,7 @@ const STATES: readonly ProblemState[] = ['open', 'ended', 'reported', 'mended']
 /** Converts a model into the payload of its page. */
 export function pack(
   model: Model,
+  chains: ChainNames = new Map(),
   { transactionsMax, problemsMax }: Limits = {
     transactionsMax: TRANSACTIONS_MAX,
     problemsMax: PROBLEMS_MAX,
@@ -24,7 +27,9 @@ export function pack(
   const { book, problems, summary, latency, throughput } = model
   const startedAt = book.startedAt ?? 0
   const shown = chosenProblems(problems, problemsMax)
-  const histories = chosenHistories(book.histories, shown, transactionsMax)
+  const unfinished = model.unfinished.slice(0, UNFINISHED_MAX)
+  const named = [...unfinished, ...shown].flatMap(({ history }) => history ?? [])
+  const histories = chosenHistories(book.histories, named, transactionsMax)
   const place = new Map(histories.map((history, index) => [history, index]))
   const lanes = [...book.lanes.keys()]
   const names = createNumbers<string>()
@@ -41,7 +46,7 @@ export function pack(
   return {
     startedAt,
     endedAt: book.endedAt ?? startedAt,
-    lanes,
+    lanes: lanes.map((lane) => payloadLane(lane, chains)),
     events: names.all,
     outcomes: outcomes.all,
     kinds: KINDS.map((name) => ({ name, ...PROBLEMS[name] })),
@@ -51,10 +56,24 @@ export function pack(
     transactionsInAll: book.histories.length,
     problems: shown.map((problem) => packProblem(problem, startedAt, packer.lanes, place)),
     problemsInAll: problems.length,
+    unfinished: unfinished.flatMap(({ history, stage, since, why }) => {
+      const index = place.get(history)
+      return index === undefined ? [] : [[index, stage, since - startedAt, why] as const]
+    }),
+    unfinishedInAll: model.unfinished.length,
     groups: summary.problems,
     histogram: roundEdges(latency.histogram),
     spreads: latency.spreads,
     throughput: throughput ?? null,
+  }
+}
+
+function payloadLane(lane: string, chains: ChainNames): PayloadLane {
+  const { chainId, address } = laneOf(lane)
+  return {
+    address,
+    chain: chainText(chainId, chains),
+    explorer: chainId === undefined ? undefined : chains.get(chainId)?.explorer,
   }
 }
 
@@ -71,11 +90,11 @@ function chosenProblems(problems: readonly Problem[], max: number): readonly Pro
 
 function chosenHistories(
   histories: readonly History[],
-  problems: readonly Problem[],
+  preferred: readonly History[],
   max: number,
 ): readonly History[] {
   if (histories.length <= max) return histories
-  const named = new Set(problems.flatMap(({ history }) => history ?? []))
+  const named = new Set(preferred)
   const wrong = spread([...named], Math.floor(max / 2))
   const kept = new Set(wrong)
   const rest = spread(
@@ -131,8 +150,9 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
   return notes.length === 0 ? base : [...base, notes]
 }
 
-function noteOf({ event, error, hash }: Entry, { attempts }: History): string | undefined {
+function noteOf({ event, error, hash, waitingFor }: Entry, { attempts }: History): string | undefined {
   if (error !== undefined) return errorText(error)
+  if (waitingFor !== undefined) return `waits for ${waitText(waitingFor)}`
   if (event === 'foreign') return hash
   // The landed attempt, if the transaction has several.
   return event === 'sealed' && attempts.length > 1 ? hash : undefined

@@ -10,7 +10,7 @@ import type { Throughput } from './model/throughput.js'
 export type Payload = {
   readonly startedAt: number
   readonly endedAt: number
-  readonly lanes: readonly string[]
+  readonly lanes: readonly PayloadLane[]
   /** Names; entries below refer to them by index. */
   readonly events: readonly string[]
   readonly outcomes: readonly string[]
@@ -21,11 +21,23 @@ export type Payload = {
   readonly transactionsInAll: number
   readonly problems: readonly PackedProblem[]
   readonly problemsInAll: number
+  readonly unfinished: readonly PackedUnfinished[]
+  readonly unfinishedInAll: number
   readonly groups: readonly ProblemGroup[]
   readonly histogram: Histogram
   readonly spreads: Latency['spreads']
   readonly throughput: Throughput | null
 }
+
+export type PayloadLane = {
+  readonly address: string
+  /** `Base (chain 8453)`, or `chain 31337`. */
+  readonly chain: string
+  /** The URL of the chain's explorer, if viem knows one. */
+  readonly explorer: string | undefined
+}
+
+export type PackedUnfinished = readonly [transaction: number, stage: string, since: number, why: string]
 
 export type PayloadKind = { readonly name: string; readonly role: ProblemRole; readonly what: string }
 

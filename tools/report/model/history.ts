@@ -9,12 +9,21 @@ export type Entry = {
   readonly nonce: number | undefined
   readonly hash: string | undefined
   readonly error: RecordedError | undefined
+  readonly waitingFor: string | undefined
 }
 
 export type Attempt = RecordedAttempt & { readonly at: number }
 
-/** State of a transaction at the end of the recording. */
-export type Outcome = 'sealed' | 'reverted' | 'failed' | 'cancelled' | 'superseded' | 'unresolved' | 'open'
+/** State of a transaction at the end of the recording. `aborted`: it failed because the caller's signal aborted. */
+export type Outcome =
+  | 'sealed'
+  | 'reverted'
+  | 'failed'
+  | 'aborted'
+  | 'cancelled'
+  | 'superseded'
+  | 'unresolved'
+  | 'open'
 
 /** Events of one transaction, in the order of the recording. */
 export type History = {
@@ -32,21 +41,30 @@ export function createHistory(index: number, id: string, lane: string): History 
 }
 
 export function addTo(history: History, event: ReportEvent): void {
-  const { at, nonce, hash, error } = event
-  history.entries.push({ at, event: event.event, nonce, hash, error })
+  const { at, nonce, hash, error, waitingFor } = event
+  history.entries.push({ at, event: event.event, nonce, hash, error, waitingFor })
   for (const attempt of event.attempts ?? []) {
     if (!history.attempts.some((known) => known.hash === attempt.hash))
       history.attempts.push({ ...attempt, at })
   }
-  history.outcome = outcomeAfter(history.outcome, event.event)
+  history.outcome = outcomeAfter(history.outcome, isAborted(event) ? 'aborted' : event.event)
 }
 
-function outcomeAfter(before: Outcome, event: EventName): Outcome {
+/** Whether the transaction failed because the caller's signal aborted. */
+export function isAborted({ event, error }: Pick<ReportEvent, 'event' | 'error'>): boolean {
+  return event === 'failed' && error?.code === 'ABORTED'
+}
+
+/** Outcomes after which the caller may send the same id again. */
+const ENDED: ReadonlySet<string> = new Set(['failed', 'aborted', 'cancelled', 'superseded'])
+
+function outcomeAfter(before: Outcome, event: EventName | 'aborted'): Outcome {
   switch (event) {
     case 'sealed':
       return before === 'reverted' ? before : 'sealed'
     case 'reverted':
     case 'failed':
+    case 'aborted':
     case 'cancelled':
     case 'superseded':
     case 'unresolved':
@@ -55,6 +73,7 @@ function outcomeAfter(before: Outcome, event: EventName): Outcome {
       // The block left the chain, so the status is unknown again.
       return before === 'sealed' || before === 'reverted' ? 'open' : before
     case 'queued':
+      return before === 'unresolved' || ENDED.has(before) ? 'open' : before
     case 'accepted':
     case 'preconfirmed':
       // Emitted again after a restart, or after an operator resolved it.

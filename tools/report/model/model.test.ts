@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSED, HEADER, itemsOf, LANE, reported, START, textOf, well } from '../report.fixture.js'
 import { buildModel } from './model.js'
+import { PROBLEMS } from './problem.js'
+import { sentencesOf } from './summary.js'
 
 const modelOf = async (...lines: Parameters<typeof textOf>[0]) =>
   buildModel(await itemsOf(textOf([HEADER, ...lines, CLOSED])))
@@ -35,7 +37,7 @@ describe('the end of a problem', () => {
       'a foreign nonce without a transaction of the sender',
       'foreign',
       [reported(1, 'foreign', { nonce: 3 })],
-      ['reported: No transaction had this nonce'],
+      ['reported: No transaction of this sender had the nonce'],
     ],
     [
       'a gap that a no-op filled',
@@ -49,7 +51,12 @@ describe('the end of a problem', () => {
       [reported(1, 'gap', { nonce: 3 }), ...well(2, 3, 'late')],
       ['mended: Filled by transaction late +2001'],
     ],
-    ['a gap that stayed', 'gap', [reported(1, 'gap', { nonce: 3 })], ['open: Not filled by the end']],
+    [
+      'a gap that stayed',
+      'gap',
+      [reported(1, 'gap', { nonce: 3 })],
+      ['open: Not filled by the end of the recording'],
+    ],
     [
       'a no-op without a gap event',
       'gapFilled',
@@ -70,7 +77,7 @@ describe('the end of a problem', () => {
       'an unresolved transaction',
       'unresolved',
       [reported(0, 'queued', { id: 'a' }), reported(5, 'unresolved', { id: 'a', nonce: 1 })],
-      ['open: Still open at the end'],
+      ['open: Not finished by the end of the recording'],
     ],
     [
       'a stuck transaction that failed',
@@ -98,10 +105,10 @@ describe('the end of a problem', () => {
       'held',
       [
         reported(0, 'held', { reason: 'starved' }),
-        reported(1, 'held', { reason: 'paused' }),
+        reported(1, 'held', { reason: 'jump' }),
         reported(5, 'released', { reason: 'starved' }),
       ],
-      ['mended: Released +5', 'open: Not released by the end'],
+      ['mended: Released +5', 'open: Not released by the end of the recording'],
     ],
     [
       'endpoints, each by itself',
@@ -111,7 +118,7 @@ describe('the end of a problem', () => {
         reported(1, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 5 blocks' }),
         reported(3, 'endpoint', { endpoint: 'https://b', change: 'up' }),
       ],
-      ['open: Not back by the end', 'mended: It is used again +2'],
+      ['open: Not back by the end of the recording', 'mended: It is used again +2'],
     ],
     [
       'a lost lease',
@@ -143,7 +150,7 @@ describe('the end of a problem', () => {
       'The lane reserved no nonces: jump: latest counts 900, the lane 20',
       'An endpoint did not answer, or lagged: https://a: "502 Bad Gateway"',
       'An endpoint did not answer, or lagged: https://b: it lags by 4 blocks',
-      'It waits for an operator: funds',
+      'It waits for an operator: money on the account',
     ])
   })
 
@@ -157,10 +164,10 @@ describe('the end of a problem', () => {
 
   test('gaps of the recording itself are separate problems', async () => {
     const items = await itemsOf(textOf([HEADER, { at: START, event: 'dropped', count: 12 }, '{"cut', HEADER]))
-    const { problems, summary, sentences } = await buildModel(items)
+    const { problems, summary } = await buildModel(items)
     expect(problems.map(({ kind }) => kind).sort()).toEqual(['cutOff', 'cutOff', 'dropped', 'torn'])
-    expect(summary.recording).toMatchObject({ lives: 2, notClosed: 2, dropped: 12, tornLines: 1 })
-    expect(sentences.join(' ')).toContain('No event was recorded')
+    expect(summary.recording).toMatchObject({ sessions: 2, notClosed: 2, dropped: 12, tornLines: 1 })
+    expect(sentencesOf(summary).join(' ')).toContain('0 events from 0 lanes, and no transaction')
   })
 })
 
@@ -182,6 +189,7 @@ describe('the figures', () => {
       sealed: 2,
       reverted: 1,
       failed: 1,
+      aborted: 0,
       cancelled: 1,
       superseded: 1,
       unresolved: 1,
@@ -241,25 +249,108 @@ describe('the figures', () => {
 
 describe('the sentences at the top', () => {
   test('summarise the results', async () => {
-    const { sentences } = await modelOf(
+    const { summary } = await modelOf(
       ...well(0, 1),
       ...well(0, 2),
       reported(1, 'gap', { nonce: 0 }),
       reported(900, 'gapFilled', { nonce: 0 }),
       reported(2, 'failed', { id: 'x' }),
     )
-    expect(sentences).toEqual([
-      '3 transactions from 0x709979…79C8 on chain 31337, in 9.0 s.',
+    expect(sentencesOf(summary)).toEqual([
+      'The recording has 3 transactions from account 0x709979…79C8 on chain 31337, from 2025-06-15 15:06:40 UTC to 2025-06-15 15:06:49 UTC (9.0 s).',
       '2 were sealed, 1 failed.',
-      '1 gap found, and filled.',
-      '2 per second were accepted, at most 2.',
+      '1 nonce was empty below used ones, and was filled.',
+      'On average 2 per second were accepted, and at most 2 in one second.',
       'Half were accepted within 10 ms, preconfirmed within 200 ms, sealed within 2.0 s.',
     ])
   })
 
-  test('report an empty recording, and an incomplete one', async () => {
-    expect((await modelOf()).sentences).toEqual(['No event was recorded: the recorder followed no sender.'])
-    const cut = await buildModel(await itemsOf(textOf([HEADER, ...well(0, 1)])))
-    expect(cut.sentences.at(-1)).toBe('The recording is incomplete: it was not closed.')
+  test('report an incomplete recording', async () => {
+    const { summary } = await buildModel(await itemsOf(textOf([HEADER, ...well(0, 1)])))
+    expect(sentencesOf(summary).at(-1)).toBe('The recording is incomplete: the recorder was not closed.')
   })
+})
+
+describe('numbers of the sentences and of the tables agree', () => {
+  const rowsOf = ({ summary }: Awaited<ReturnType<typeof modelOf>>, kind: string) =>
+    summary.problems.find((group) => group.kind === kind)
+
+  test('if a reorg makes a transaction revert twice', async () => {
+    const model = await modelOf(
+      ...well(0, 1),
+      reported(2_100, 'reverted', { id: 'tx-1', nonce: 1 }),
+      reported(2_200, 'reorged', { id: 'tx-1', nonce: 1 }),
+      reported(2_300, 'sealed', { id: 'tx-1', nonce: 1 }),
+      reported(2_400, 'reverted', { id: 'tx-1', nonce: 1 }),
+    )
+    expect(model.summary.transactions.reverted).toBe(1)
+    expect(rowsOf(model, 'reverted')).toMatchObject({ rows: 1, times: 2, states: { ended: 1 } })
+  })
+
+  test('if a reorg makes a reverted transaction succeed', async () => {
+    const model = await modelOf(
+      ...well(0, 1),
+      reported(2_100, 'reverted', { id: 'tx-1', nonce: 1 }),
+      reported(2_200, 'reorged', { id: 'tx-1', nonce: 1 }),
+      reported(2_300, 'sealed', { id: 'tx-1', nonce: 1 }),
+    )
+    expect(model.summary.transactions).toMatchObject({ sealed: 1, reverted: 0 })
+    expect(rowsOf(model, 'reverted')).toMatchObject({ rows: 1, states: { ended: 0, mended: 1 } })
+    expect(model.problems.find(({ kind }) => kind === 'reverted')?.ended).toBe(
+      'That block left the chain, and it was sealed in another',
+    )
+  })
+
+  test('if an id that failed is sent again', async () => {
+    const model = await modelOf(reported(0, 'failed', { id: 'tx-1', ...failure('SIGNER') }), ...well(10, 1))
+    expect(model.summary.transactions).toMatchObject({ sent: 1, sealed: 1, failed: 0 })
+    expect(rowsOf(model, 'failed')).toMatchObject({ rows: 1, states: { ended: 0, mended: 1 } })
+  })
+
+  test('for every outcome: their sum is the number of transactions', async () => {
+    const { summary } = await modelOf(
+      ...well(0, 1),
+      ...['failed', 'cancelled', 'superseded', 'unresolved', 'queued'].map((event) =>
+        reported(1, event, { id: event }),
+      ),
+      reported(1, 'failed', { id: 'gone', ...failure('ABORTED') }),
+    )
+    const { sent, reverted, ...others } = summary.transactions
+    expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBe(sent)
+    expect(others).toMatchObject({ failed: 1, aborted: 1, open: 1 })
+  })
+})
+
+describe('a request of the caller is no fault', () => {
+  test.each([
+    ['a pause', 'paused', reported(1, 'held', { reason: 'paused' })],
+    ['an abort', 'aborted', reported(1, 'failed', { id: 'a', ...failure('ABORTED') })],
+    ['a cancel', 'cancelled', reported(1, 'cancelled', { id: 'a' })],
+    ['a replacement', 'replaced', reported(1, 'replaced', { id: 'a', nonce: 1 })],
+    ['a replaced transaction', 'superseded', reported(1, 'superseded', { id: 'a' })],
+  ] as const)('%s', async (_, kind, line) => {
+    const { problems } = await modelOf(line)
+    expect(problems.map((problem) => problem.kind)).toEqual([kind])
+    expect(PROBLEMS[kind].role).toBe('asked')
+  })
+})
+
+test('the most serious kinds are first, and kinds with an open case before all others', async () => {
+  const all = Array.from({ length: 30 }, (_, nonce) => [
+    ...well(0, nonce),
+    reported(50, 'rebroadcast', { id: `tx-${nonce}`, nonce }),
+  ])
+  const lines = [
+    ...all.flat(),
+    reported(30, 'reorged', { id: 'tx-2', nonce: 2 }),
+    reported(40, 'foreign', { id: 'tx-1', nonce: 1 }),
+    reported(60, 'endpoint', { endpoint: 'https://a', change: 'down' }),
+  ]
+  const { summary } = await modelOf(...lines.sort((a, b) => Number(a.at) - Number(b.at)))
+  expect(summary.problems.map(({ kind }) => kind)).toEqual([
+    'endpointDown',
+    'foreign',
+    'reorged',
+    'rebroadcast',
+  ])
 })

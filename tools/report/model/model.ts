@@ -3,17 +3,18 @@ import { type Book, createBook } from './book.js'
 import { type Latency, latencyOf } from './latency.js'
 import type { Problem } from './problem.js'
 import { problemsOf } from './problems.js'
-import { type Summary, sentencesOf, summaryOf } from './summary.js'
+import { type Summary, summaryOf } from './summary.js'
 import { type Throughput, throughputOf } from './throughput.js'
+import { type Unfinished, unfinishedOf } from './unfinished.js'
 
 /** All data of a report, before it is rendered. */
 export type Model = {
   readonly book: Book
   readonly problems: readonly Problem[]
+  readonly unfinished: readonly Unfinished[]
   readonly latency: Latency
   readonly throughput: Throughput | undefined
   readonly summary: Summary
-  readonly sentences: readonly string[]
 }
 
 export async function buildModel(items: AsyncIterable<Item> | Iterable<Item>): Promise<Model> {
@@ -28,5 +29,5 @@ export async function buildModel(items: AsyncIterable<Item> | Iterable<Item>): P
       ? undefined
       : throughputOf(book.histories, startedAt, endedAt)
   const summary = summaryOf(book, problems, latency, throughput)
-  return { book, problems, latency, throughput, summary, sentences: sentencesOf(summary) }
+  return { book, problems, unfinished: unfinishedOf(book, problems), latency, throughput, summary }
 }

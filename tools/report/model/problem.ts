@@ -8,6 +8,8 @@ export type ProblemKind =
       'queued' | 'signed' | 'accepted' | 'preconfirmed' | 'sealed' | 'released' | 'endpoint' | 'leaseGained'
     >
   | 'endpointDown'
+  | 'paused'
+  | 'aborted'
   | 'wrongChain'
   | 'dropped'
   | 'torn'
@@ -39,33 +41,41 @@ export type ProblemRole = 'fault' | 'repair' | 'asked'
 
 type Description = { readonly role: ProblemRole; readonly what: string }
 
-/** Description of each kind. */
+/** Description of each kind. Within a role, the most serious kind is first. */
 export const PROBLEMS: Readonly<Record<ProblemKind, Description>> = {
-  foreign: { role: 'fault', what: 'A foreign transaction used the nonce' },
-  displaced: { role: 'fault', what: 'A node has another transaction at the nonce' },
-  gap: { role: 'fault', what: 'A nonce below used ones was empty' },
-  gapFilled: { role: 'repair', what: 'A no-op used up the nonce' },
-  reorged: { role: 'fault', what: 'Its block left the chain' },
   deepReorg: { role: 'fault', what: 'A settled block left the chain' },
-  corrected: { role: 'fault', what: 'A wrong report about this nonce was corrected' },
-  rebound: { role: 'fault', what: 'It lost its nonce to foreign transactions more than once' },
   unresolved: { role: 'fault', what: 'It is unknown which transaction used the nonce' },
-  stuck: { role: 'fault', what: 'It is not included although blocks are made' },
-  feeCeiling: { role: 'fault', what: 'It reached its fee ceiling' },
-  rebroadcast: { role: 'repair', what: 'It was sent again' },
-  waiting: { role: 'fault', what: 'It waits for an operator' },
-  reordered: { role: 'fault', what: 'Its preparation was delayed: later transactions overtook it' },
-  replaced: { role: 'asked', what: 'The caller replaced it' },
-  reverted: { role: 'fault', what: 'It was executed and reverted' },
+  corrected: { role: 'fault', what: 'A wrong report about this nonce was corrected' },
   failed: { role: 'fault', what: 'It ended without being executed' },
-  cancelled: { role: 'asked', what: 'The caller cancelled it' },
-  superseded: { role: 'asked', what: 'Its replacement took the nonce' },
-  held: { role: 'fault', what: 'The lane reserved no nonces' },
-  endpointDown: { role: 'fault', what: 'An endpoint did not answer, or lagged' },
+  reverted: {
+    role: 'fault',
+    what: 'It was executed and reverted, as a receipt shows that a caller waited for',
+  },
   wrongChain: { role: 'fault', what: 'An endpoint showed another chain' },
+  stuck: {
+    role: 'fault',
+    what: 'Blocks passed without it: an endpoint had another transaction at its nonce',
+  },
+  feeCeiling: { role: 'fault', what: 'Blocks passed without it, and its fees may not rise further' },
+  gap: { role: 'fault', what: 'A nonce below used ones was empty' },
+  foreign: { role: 'fault', what: 'A foreign transaction used the nonce' },
+  rebound: { role: 'fault', what: 'It lost its nonce to foreign transactions more than once' },
+  waiting: { role: 'fault', what: 'It waits for an operator' },
+  held: { role: 'fault', what: 'The lane reserved no nonces' },
   leaseLost: { role: 'fault', what: 'Another process took the lane' },
+  displaced: { role: 'fault', what: 'An endpoint had another transaction at the nonce' },
+  reorged: { role: 'fault', what: 'Its block left the chain' },
   error: { role: 'fault', what: 'An error outside of any call' },
+  endpointDown: { role: 'fault', what: 'An endpoint did not answer, or lagged' },
   dropped: { role: 'fault', what: "Events are missing: the recorder's buffer was full" },
   torn: { role: 'fault', what: 'A line of the recording was cut off' },
   cutOff: { role: 'fault', what: 'The recording was not closed' },
+  reordered: { role: 'fault', what: 'Its preparation was delayed: later transactions overtook it' },
+  gapFilled: { role: 'repair', what: 'A no-op used up the nonce' },
+  rebroadcast: { role: 'repair', what: 'It was sent again' },
+  cancelled: { role: 'asked', what: 'The caller cancelled it' },
+  replaced: { role: 'asked', what: 'The caller replaced it' },
+  superseded: { role: 'asked', what: 'Its replacement took the nonce' },
+  aborted: { role: 'asked', what: "The caller's signal aborted it before it was sent" },
+  paused: { role: 'asked', what: 'The caller paused the lane' },
 }

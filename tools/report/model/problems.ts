@@ -1,8 +1,11 @@
+import { holdLift } from '../../../src/lane/reasons/sentence.js'
+import type { HoldReason } from '../../../src/types/lane.js'
 import type { ReportEvent } from '../read/event.js'
 import type { Book } from './book.js'
 import { type End, endOf, gapEnd } from './ends.js'
+import { isAborted } from './history.js'
 import { PROBLEMS, type Problem, type ProblemKind } from './problem.js'
-import { counted } from './words.js'
+import { counted, waitText } from './words.js'
 
 /** Finds all problems, repairs and cancellations with their ends, ordered by time. */
 export function problemsOf(book: Book): readonly Problem[] {
@@ -37,7 +40,8 @@ export function problemsOf(book: Book): readonly Problem[] {
   return [...found, ...ofTheRecording(book)].sort((a, b) => a.at - b.at)
 }
 
-function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
+function kindOf(report: ReportEvent): ProblemKind | undefined {
+  const { event, change, reason } = report
   switch (event) {
     case 'queued':
     case 'signed':
@@ -50,6 +54,10 @@ function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
     case 'endpoint':
       if (change === 'down' || change === 'failing') return 'endpointDown'
       return change === 'wrongChain' ? 'wrongChain' : undefined
+    case 'held':
+      return reason === 'paused' ? 'paused' : 'held'
+    case 'failed':
+      return isAborted(report) ? 'aborted' : 'failed'
     default:
       return event
   }
@@ -57,10 +65,25 @@ function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
 
 function repeatsAs(kind: ProblemKind, { lane, id, error }: ReportEvent): string | undefined {
   if (kind === 'error') return `${kind} ${lane} ${error?.code} ${error?.message}`
-  // A transaction that is stuck twice is one problem; two foreign nonces are two problems.
-  const once = ['rebroadcast', 'stuck', 'feeCeiling', 'unresolved', 'replaced'].includes(kind)
-  return once && id !== undefined ? `${kind} ${lane} ${id}` : undefined
+  return id !== undefined && ONCE.has(kind) ? `${kind} ${lane} ${id}` : undefined
 }
+
+/**
+ * Kinds with one row for each transaction: the rows of `reverted` then equal the transactions that reverted, also if a
+ * reorg made one revert twice. Two foreign nonces of a transaction are two rows.
+ */
+const ONCE: ReadonlySet<ProblemKind> = new Set<ProblemKind>([
+  'aborted',
+  'cancelled',
+  'failed',
+  'feeCeiling',
+  'rebroadcast',
+  'replaced',
+  'reverted',
+  'stuck',
+  'superseded',
+  'unresolved',
+])
 
 function begin(book: Book, kind: ProblemKind, event: ReportEvent): Problem {
   const { at, lane, nonce, id } = event
@@ -75,13 +98,20 @@ function begin(book: Book, kind: ProblemKind, event: ReportEvent): Problem {
 function whatOf(kind: ProblemKind, event: ReportEvent): string {
   const { reason, detail, endpoint, said, waitingFor, error } = event
   // The name of the endpoint, the reason or the error, followed by the detail.
-  const named = endpoint ?? reason ?? waitingFor ?? (kind === 'error' ? error?.message : undefined)
-  const more = endpoint === undefined ? detail : (reason ?? (said === undefined ? undefined : `"${said}"`))
+  if (kind === 'paused') return PROBLEMS[kind].what
+  const named =
+    endpoint ??
+    reason ??
+    (waitingFor && waitText(waitingFor)) ??
+    (kind === 'error' ? error?.message : undefined)
+  const held = kind === 'held' ? holdLift(reason as HoldReason, undefined) : undefined
+  const more =
+    endpoint === undefined ? (detail ?? held) : (reason ?? (said === undefined ? undefined : `"${said}"`))
   return [PROBLEMS[kind].what, named, more].filter((part) => part !== undefined).join(': ')
 }
 
 const BACK: ReadonlySet<string> = new Set(['up', 'reader', 'answering'])
-const LASTING: readonly ProblemKind[] = ['held', 'endpointDown', 'wrongChain']
+const LASTING: readonly ProblemKind[] = ['held', 'paused', 'endpointDown', 'wrongChain']
 
 function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent): string {
   return `${kind} ${lane} ${endpoint ?? reason}`
@@ -91,7 +121,7 @@ function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent):
 function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
   const isUp = event.event === 'endpoint' && BACK.has(event.change ?? '')
   if (event.event !== 'released' && !isUp) return
-  const kinds: readonly ProblemKind[] = isUp ? ['endpointDown', 'wrongChain'] : ['held']
+  const kinds: readonly ProblemKind[] = isUp ? ['endpointDown', 'wrongChain'] : ['held', 'paused']
   for (const kind of kinds) {
     const key = lastingKey(kind, event)
     const problem = lasting.get(key)
@@ -103,10 +133,21 @@ function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
   }
 }
 
+const LOST = {
+  dropped: 'These events are lost',
+  torn: 'The rest of the line is lost',
+  cutOff: 'Later events of this run may be missing',
+}
+
 /** Problems of the recording itself. */
 function ofTheRecording(book: Book): readonly Problem[] {
   const { lives, dropped, torn, startedAt = 0 } = book
-  const at = (kind: ProblemKind, time: number, times: number, what = PROBLEMS[kind].what): Problem => ({
+  const at = (
+    kind: 'dropped' | 'torn' | 'cutOff',
+    time: number,
+    times: number,
+    what = PROBLEMS[kind].what,
+  ): Problem => ({
     kind,
     at: time,
     times,
@@ -115,7 +156,7 @@ function ofTheRecording(book: Book): readonly Problem[] {
     history: undefined,
     what,
     state: 'reported',
-    ended: '',
+    ended: LOST[kind],
     endedAt: undefined,
   })
   return [

@@ -1,9 +1,10 @@
 import type { Book } from './book.js'
 import { isSealed, type Outcome } from './history.js'
+import { type ChainNames, chainText, laneOf } from './lane.js'
 import { LATENCY_STAGES, type Latency } from './latency.js'
-import type { Problem, ProblemKind, ProblemState } from './problem.js'
+import { PROBLEMS, type Problem, type ProblemKind, type ProblemState } from './problem.js'
 import type { Throughput } from './throughput.js'
-import { counted, duration, number, short } from './words.js'
+import { counted, duration, number, short, utc } from './words.js'
 
 /** Figures of a recording. `--json` prints this object. */
 export type Summary = {
@@ -18,7 +19,7 @@ export type Summary = {
   readonly acceptedPerSecond: Readonly<Record<'peak' | 'mean', number>>
   readonly problems: readonly ProblemGroup[]
   readonly recording: Readonly<
-    Record<'lives' | 'notClosed' | 'events' | 'dropped' | 'tornLines' | 'unknownEvents', number>
+    Record<'sessions' | 'notClosed' | 'events' | 'dropped' | 'tornLines' | 'unknownEvents', number>
   > & { readonly packages: readonly string[] }
 }
 
@@ -50,7 +51,7 @@ export function summaryOf(
     acceptedPerSecond: rates(throughput),
     problems: groupsOf(problems),
     recording: {
-      lives: book.lives.length,
+      sessions: book.lives.length,
       notClosed: book.lives.filter(({ closed }) => !closed).length,
       events: book.eventCount,
       dropped: book.dropped.reduce((sum, { count }) => sum + count, 0),
@@ -66,6 +67,7 @@ export function summaryOf(
       sealed: 0,
       reverted: 0,
       failed: 0,
+      aborted: 0,
       cancelled: 0,
       superseded: 0,
       unresolved: 0,
@@ -105,17 +107,25 @@ function groupsOf(problems: readonly Problem[]): readonly ProblemGroup[] {
     group.states[state]++
     groups.set(kind, group)
   }
-  return [...groups]
-    .map(([kind, group]) => ({ kind, ...group }))
-    .sort((a, b) => b.states.open - a.states.open || b.rows - a.rows)
+  return [...groups].map(([kind, group]) => ({ kind, ...group })).sort((a, b) => rankOf(a) - rankOf(b))
+}
+
+const KINDS = Object.keys(PROBLEMS)
+
+/** The most serious kind is first; a kind with an open case is more serious than all others. */
+function rankOf({ kind, states }: ProblemGroup): number {
+  return KINDS.indexOf(kind) - (states.open > 0 ? KINDS.length : 0)
 }
 
 /** The figures as sentences, for the top of the page. */
-export function sentencesOf(summary: Summary): readonly string[] {
+export function sentencesOf(summary: Summary, chains: ChainNames = new Map()): readonly string[] {
   const { transactions: all, lanes, recording } = summary
-  if (all.sent === 0) return [emptySentence(recording.events, lanes)]
+  const from = fromLanes(lanes, chains)
+  if (all.sent === 0) {
+    return [`The recording has ${counted(recording.events, 'event')} ${from}, and no transaction.`]
+  }
   return [
-    `${counted(all.sent, 'transaction')} ${fromLanes(lanes)}, in ${duration(summary.durationMs)}.`,
+    `The recording has ${counted(all.sent, 'transaction')} ${from}${timesOf(summary)}.`,
     `${outcomes(all)}.`,
     gapSentence(summary.gaps),
     rateSentence(summary),
@@ -124,26 +134,30 @@ export function sentencesOf(summary: Summary): readonly string[] {
   ].filter((sentence) => sentence !== '')
 }
 
-function emptySentence(events: number, lanes: readonly string[]): string {
-  const heard =
-    events === 0 ? 'No event was recorded' : `${counted(events, 'event')}, but none of a transaction`
-  return lanes.length === 0 ? `${heard}: the recorder followed no sender.` : `${heard} ${fromLanes(lanes)}.`
+function fromLanes(lanes: readonly string[], chains: ChainNames): string {
+  const [first] = lanes
+  if (first === undefined || lanes.length > 1) return `from ${counted(lanes.length, 'lane')}`
+  const { chainId, address } = laneOf(first)
+  return `from account ${short(address)} on ${chainText(chainId, chains)}`
 }
 
-function fromLanes(lanes: readonly string[]): string {
-  if (lanes.length !== 1) return `on ${lanes.length} lanes`
-  const [chainId = '', address = ''] = (lanes[0] ?? '').split(':')
-  return `from ${short(address)} on chain ${chainId}`
+function timesOf({ startedAt, endedAt, durationMs }: Summary): string {
+  if (startedAt === null || endedAt === null) return ''
+  return `, from ${utc(startedAt)} to ${utc(endedAt)} (${duration(durationMs)})`
 }
 
 function outcomes(all: Summary['transactions']): string {
   const reverted = all.reverted > 0 ? ` (${number(all.reverted)} of which reverted)` : ''
   const rest = [
     [all.failed, 'failed'],
+    [all.aborted, all.aborted === 1 ? 'was aborted by the caller' : 'were aborted by the caller'],
     [all.cancelled, all.cancelled === 1 ? 'was cancelled' : 'were cancelled'],
-    [all.superseded, all.superseded === 1 ? 'was superseded' : 'were superseded'],
+    [
+      all.superseded,
+      all.superseded === 1 ? 'was superseded by its replacement' : 'were superseded by their replacements',
+    ],
     [all.unresolved, all.unresolved === 1 ? 'is unresolved' : 'are unresolved'],
-    [all.open, all.open === 1 ? 'was still open at the end' : 'were still open at the end'],
+    [all.open, all.open === 1 ? 'was not finished by the end' : 'were not finished by the end'],
   ] as const
   const others = rest.flatMap(([count, what]) => (count > 0 ? [`${number(count)} ${what}`] : []))
   const failed = all.failed === 0 ? 'none failed' : []
@@ -153,13 +167,16 @@ function outcomes(all: Summary['transactions']): string {
 }
 
 function gapSentence({ found, open }: Summary['gaps']): string {
-  if (found === 0) return 'No gap was found.'
-  const end = open === 0 ? 'all filled' : `${number(open)} not filled by the end`
-  return `${counted(found, 'gap')} found, ${found === 1 && open === 0 ? 'and filled' : end}.`
+  if (found === 0) return 'No nonce was left empty.'
+  const end = open === 0 ? 'filled' : `${number(open)} of them not filled by the end`
+  const were = found === 1 ? 'nonce was empty below used ones' : 'nonces were empty below used ones'
+  return `${number(found)} ${were}, ${open === 0 ? (found === 1 ? 'and was filled' : 'and all were filled') : end}.`
 }
 
 function rateSentence({ acceptedPerSecond: { peak, mean } }: Summary): string {
-  return peak === 0 ? '' : `${number(mean)} per second were accepted, at most ${number(peak)}.`
+  return peak === 0
+    ? ''
+    : `On average ${number(mean)} per second were accepted, and at most ${number(peak)} in one second.`
 }
 
 function latencySentence(spreads: Latency['spreads']): string {
@@ -174,7 +191,7 @@ function missingSentence({ dropped, tornLines, notClosed }: Summary['recording']
   const parts = [
     ...(dropped > 0 ? [`${counted(dropped, 'event')} missing`] : []),
     ...(tornLines > 0 ? [`${counted(tornLines, 'line')} cut off`] : []),
-    ...(notClosed > 0 ? ['it was not closed'] : []),
+    ...(notClosed > 0 ? ['the recorder was not closed'] : []),
   ]
   return parts.length === 0 ? '' : `The recording is incomplete: ${parts.join(', ')}.`
 }

@@ -29,6 +29,11 @@ function pair(ms: number, large: number, largeName: string, small: number, small
   return rest === 0 ? first : `${first} ${rest} ${smallName}`
 }
 
+/** `2025-06-15 14:26:40 UTC`. */
+export function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
 /** An address or a hash, shortened to its ends. */
 export function short(hex: string): string {
   return hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-4)}` : hex
@@ -38,4 +43,27 @@ export function short(hex: string): string {
 export function errorText({ code, fate, message }: RecordedError): string {
   const label = [code, fate].filter((part) => part !== undefined).join(', ')
   return label === '' ? message : `${label}: ${message}`
+}
+
+/** The cause of a wait, by its kind. A newer version may have other kinds. */
+export function waitText(kind: string): string {
+  return WAITS[kind] ?? kind
+}
+
+const WAITS: Readonly<Record<string, string>> = {
+  estimate: 'its gas estimate',
+  condition: 'the transactions that it was sent after',
+  funds: 'money on the account',
+  order: 'a transaction that goes before it',
+  hold: 'the end of a hold of its lane',
+  fee: 'the gas price, or for a base fee that it can pay',
+  window: 'the transactions in flight',
+  group: 'its group',
+  signature: 'its signature',
+  journal: 'the store',
+  nonce: 'a lower nonce that is empty',
+  endpoint: 'an endpoint that accepts it',
+  block: 'the next block',
+  receipt: 'its receipt',
+  evidence: 'the transaction that used its nonce',
 }

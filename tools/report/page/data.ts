@@ -19,6 +19,14 @@ export type Transaction = {
   readonly attempts: readonly Attempt[]
 }
 
+/** A transaction without an end in the recording. */
+export type Unfinished = {
+  readonly transaction: Transaction
+  readonly stage: string
+  readonly since: number
+  readonly why: string
+}
+
 export type Problem = {
   readonly at: number
   readonly kind: PayloadKind
@@ -43,15 +51,22 @@ export type Data = Pick<
   | 'spreads'
   | 'throughput'
   | 'problemsInAll'
+  | 'transactionsInAll'
+  | 'unfinishedInAll'
 > & {
   readonly transactions: readonly Transaction[]
   readonly problems: readonly Problem[]
+  readonly unfinished: readonly Unfinished[]
 }
 
 export function unpack(payload: Payload): Data {
   const transactions = payload.transactions.map((packed, index) => unpackTransaction(payload, packed, index))
   const problems = payload.problems.map((packed) => unpackProblem(payload, packed, transactions))
-  return { ...payload, transactions, problems }
+  const unfinished = payload.unfinished.flatMap(([index, stage, since, why]) => {
+    const transaction = transactions[index]
+    return transaction === undefined ? [] : [{ transaction, stage, since: payload.startedAt + since, why }]
+  })
+  return { ...payload, transactions, problems, unfinished }
 }
 
 function unpackTransaction(

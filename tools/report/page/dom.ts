@@ -26,8 +26,28 @@ export function byId(id: string): HTMLElement | null {
   return document.getElementById(id)
 }
 
-export function button(label: string, className: string, onClick: () => void): HTMLButtonElement {
-  const made = element('button', { type: 'button', class: className }, label)
+export function button(
+  label: string,
+  className: string,
+  onClick: () => void,
+  attributes: Attributes = {},
+): HTMLButtonElement {
+  const made = element('button', { type: 'button', class: className, ...attributes }, label)
   made.addEventListener('click', onClick)
+  return made
+}
+
+/** A part that opens. Its content is made when it is opened first, because a table may have thousands of cells. */
+export function opening(
+  summary: readonly Child[],
+  make: () => Node,
+  attributes: Attributes = {},
+): HTMLElement {
+  const made = element('details', attributes, element('summary', {}, ...summary))
+  const fill = () => {
+    if (made.open && made.childElementCount === 1) made.append(make())
+  }
+  made.addEventListener('toggle', fill)
+  fill()
   return made
 }

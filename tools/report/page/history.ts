@@ -1,7 +1,10 @@
 import { duration, short } from '../model/words.js'
+import type { PayloadLane } from '../payload.js'
 import { type Attempt, type Data, type Entry, nonceOf, type Transaction } from './data.js'
 import { button, type Child, element } from './dom.js'
-import { after, clockTime, day } from './time.js'
+import { addressText, copyButton, hashText } from './names.js'
+import { type Column, table } from './table.js'
+import { after, time } from './time.js'
 
 const SKETCH_MAX = 12
 
@@ -25,7 +28,12 @@ export function historySketch(transaction: Transaction, data: Data): Node {
     'div',
     {},
     element('strong', {}, id),
-    element('div', {}, [nonceText(transaction), outcome, ...(hash ? [short(hash)] : [])].join(' · ')),
+    element(
+      'div',
+      {},
+      [nonceText(transaction), outcomeText(outcome), ...(hash ? [short(hash)] : [])].join(' · '),
+    ),
+    element('div', { class: 'count' }, `${time(started)} UTC`),
     element('table', {}, element('tbody', {}, ...rows)),
     more > 0 ? element('div', { class: 'count' }, `and ${more} more: click to show all`) : undefined,
   )
@@ -36,64 +44,86 @@ function nonceText(transaction: Transaction): string {
   return nonce === undefined ? 'no nonce' : `nonce ${nonce}`
 }
 
+/** The outcome as the page names it. */
+export function outcomeText(outcome: string): string {
+  return outcome === 'open' ? 'not finished' : outcome
+}
+
 /** Shows the complete history in its panel. */
-export function showHistory(place: HTMLElement, transaction: Transaction, data: Data): void {
-  const { id, entries, attempts, outcome, lane } = transaction
+export function showHistory(
+  place: HTMLElement,
+  transaction: Transaction,
+  data: Data,
+  closed: () => void,
+): void {
+  const { id, entries, attempts, outcome } = transaction
+  const lane = data.lanes[transaction.lane]
   const close = button('Close', '', () => {
     place.replaceChildren()
     place.parentElement?.classList.remove('open')
+    closed()
   })
   const last = entries.at(-1)?.at ?? data.startedAt
   const first = entries[0]?.at ?? data.startedAt
-  const lasted = `${nonceText(transaction)}, ${outcome}, ${duration(Math.max(0, last - first))} from first to last`
+  const lasted = `${nonceText(transaction)}, ${outcomeText(outcome)}, ${duration(Math.max(0, last - first))} from the first event to the last.`
+  const why = data.unfinished.find((one) => one.transaction === transaction)?.why
   place.replaceChildren(
     element('div', { class: 'top' }, element('h3', { tabindex: -1 }, id), close),
-    element('p', { class: 'hint' }, `${lasted}. ${laneText(data.lanes[lane])}`),
-    entriesTable(entries, first),
-    ...(attempts.length > 0 ? [attemptsTable(attempts, first)] : []),
+    element(
+      'p',
+      { class: 'hint' },
+      lasted[0]?.toUpperCase() ?? '',
+      lasted.slice(1),
+      ' ',
+      copyButton(id, 'id'),
+    ),
+    ...(why === undefined ? [] : [element('p', { class: 'state-open' }, why)]),
+    ...(lane === undefined ? [] : [element('p', { class: 'hint' }, addressText(lane), ` on ${lane.chain}`)]),
+    element('h4', {}, 'Events'),
+    entriesTable(entries, first, lane),
+    ...(attempts.length > 0
+      ? [element('h4', {}, 'Signed attempts'), attemptsTable(attempts, first, lane)]
+      : []),
   )
   place.parentElement?.classList.add('open')
 }
 
-function laneText(lane = ''): string {
-  const [chainId, address] = lane.split(':')
-  return `${address} on chain ${chainId}.`
+function entriesTable(entries: readonly Entry[], first: number, lane: PayloadLane | undefined): Node {
+  const columns: readonly Column<Entry>[] = [
+    { name: 'time, UTC', class: 'stamp', cell: ({ at }) => time(at) },
+    { name: 'after', class: 'number', cell: ({ at }) => after(at - first) },
+    { name: 'event', class: 'event', cell: ({ event }) => element('span', {}, dot(event), event) },
+    { name: 'nonce', class: 'number', cell: ({ nonce }) => nonce ?? '' },
+    ...(entries.some(({ note }) => note !== undefined)
+      ? [{ name: 'detail', class: 'name', cell: ({ note }: Entry) => noteOf(note, lane) }]
+      : []),
+  ]
+  return table({ caption: 'Events of the transaction', columns, rows: entries })
 }
 
-function entriesTable(entries: readonly Entry[], first: number): Node {
-  const rows = entries.map(({ at, event, nonce, note }) =>
-    element(
-      'tr',
-      {},
-      element('td', { class: 'time', title: day(at) }, clockTime(at)),
-      element('td', { class: 'number' }, after(at - first)),
-      element('th', { scope: 'row' }, dot(event), event),
-      element('td', { class: 'number' }, nonce ?? ''),
-      element('td', { class: 'name' }, noteOf(note)),
-    ),
-  )
-  return table('Events', ['time', 'after', 'event', 'nonce', ''], rows)
+function noteOf(note: string | undefined, lane: PayloadLane | undefined): Child {
+  return note?.startsWith('0x') ? hashText(note, lane) : note
 }
 
-function noteOf(note: string | undefined): Child {
-  return note?.startsWith('0x') ? element('code', { title: note }, short(note)) : note
-}
-
-function attemptsTable(attempts: readonly Attempt[], first: number): Node {
-  const rows = attempts.map(({ hash, fees, at }) =>
-    element(
-      'tr',
-      {},
-      element('td', { class: 'number' }, after(at - first)),
-      element('td', { class: 'name' }, element('code', {}, hash)),
-      element(
-        'td',
-        {},
-        ...fees.flatMap(([name, wei]) => [element('div', {}, `${feeName(name)} ${gwei(wei)}`)]),
-      ),
-    ),
-  )
-  return table('Attempts', ['after', 'hash', 'fees, gwei per gas'], rows)
+function attemptsTable(attempts: readonly Attempt[], first: number, lane: PayloadLane | undefined): Node {
+  return table<Attempt>({
+    caption: 'Signed attempts',
+    rows: attempts,
+    columns: [
+      { name: 'after', class: 'number', cell: ({ at }) => after(at - first) },
+      { name: 'hash', class: 'name', cell: ({ hash }) => hashText(hash, lane, hash) },
+      {
+        name: 'fees, gwei per gas',
+        class: '',
+        cell: ({ fees }) =>
+          element(
+            'span',
+            {},
+            ...fees.map(([name, wei]) => element('div', {}, `${feeName(name)} ${gwei(wei)}`)),
+          ),
+      },
+    ],
+  })
 }
 
 const FEE_NAMES: Readonly<Record<string, string>> = {
@@ -112,21 +142,6 @@ export function gwei(wei: string): string {
   const whole = digits.slice(0, -9)
   const rest = digits.slice(-9).replace(/0+$/, '')
   return rest === '' ? whole : `${whole}.${rest}`
-}
-
-function table(caption: string, names: readonly string[], rows: readonly Node[]): Node {
-  const head = element('tr', {}, ...names.map((name) => element('th', { scope: 'col' }, name)))
-  return element(
-    'div',
-    { class: 'scroll' },
-    element(
-      'table',
-      {},
-      element('caption', {}, caption),
-      element('thead', {}, head),
-      element('tbody', {}, ...rows),
-    ),
-  )
 }
 
 const COLOURED = new Set(['queued', 'signed', 'accepted', 'preconfirmed', 'sealed'])

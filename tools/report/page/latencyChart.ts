@@ -1,106 +1,170 @@
+import type uPlot from 'uplot'
 import { duration, number } from '../model/words.js'
-import { axis, baseOption, type Chart, createChart, legend, tooltip } from './charts.js'
 import type { Colours } from './colours.js'
 import type { Data } from './data.js'
-import { element } from './dom.js'
+import { element, opening } from './dom.js'
+import { legend } from './legend.js'
+import { COUNT_STEPS, countAxis, createPlot } from './plot.js'
+import { type Column, table } from './table.js'
+import { tipAlong } from './tipAlong.js'
 
 const STAGES = ['accepted', 'preconfirmed', 'sealed'] as const
+type Stage = (typeof STAGES)[number]
 
 /** The histogram: the bars of a bin stand side by side, and a line marks the median of each stage. */
 export function drawLatency(place: HTMLElement, data: Data): ((colours: Colours) => void) | undefined {
-  const { edgesMs } = data.histogram
+  const { edgesMs, counts } = data.histogram
   if (edgesMs.length === 0) {
     place.classList.remove('chart')
     place.append(element('p', { class: 'empty' }, 'No transaction has both a recorded send and a stage.'))
     return undefined
   }
-  const chart = createChart(place, `Latency histogram: ${medians(data)}`)
-  return (colours) => chart.setOption(optionOf(data, colours), { notMerge: true })
+  const bins = edgesMs.length - 1
+  const stages = STAGES.filter((stage) => data.spreads[stage])
+  const peak = Math.max(1, ...stages.flatMap((stage) => counts[stage]))
+  let shown: readonly Stage[] = stages
+  const { u, draw } = createPlot(place, {
+    name: `Latency histogram. ${medians(data)} The tables below have the numbers.`,
+    scales: { x: { time: false, range: [0, bins] }, y: { range: [0, peak * 1.05] } },
+    series: [{}, { show: true, paths: () => null, points: { show: false } }],
+    axes: [
+      {
+        label: 'Time from the send to the stage',
+        space: 64,
+        incrs: COUNT_STEPS,
+        values: (_, splits) => splits.map((edge) => duration(edgesMs[edge] ?? 0)),
+      },
+      { ...countAxis('Transactions'), incrs: COUNT_STEPS },
+    ],
+    data: [
+      [0, bins],
+      [null, null],
+    ],
+    paint: (plot, colours) => paintBars(plot, data, stages, shown, colours),
+    cursor: { drag: { x: false, y: false } },
+  })
+  tipAlong(u, (x) => binTip(data, Math.floor(x)))
+  place.before(
+    legend(
+      stages.map((name) => ({ name, mark: '■', colour: name })),
+      (hidden) => {
+        shown = stages.filter((stage) => !hidden.has(stage))
+        u.redraw(false)
+      },
+    ),
+  )
+  return draw
 }
 
-function medians({ spreads }: Data): string {
-  return STAGES.flatMap((stage) => {
-    const spread = spreads[stage]
-    return spread ? [`half ${stage} within ${duration(spread.p50)}`] : []
-  }).join(', ')
-}
-
-function optionOf({ histogram, spreads }: Data, colours: Colours): Parameters<Chart['setOption']>[0] {
-  const { edgesMs, counts } = histogram
-  const bins = edgesMs
-    .slice(0, -1)
-    .map((edge, bin) => `${duration(edge)} – ${duration(edgesMs[bin + 1] ?? edge)}`)
-  return {
-    ...baseOption(colours),
-    grid: { left: 8, right: 16, top: 34, bottom: 8, containLabel: true },
-    legend: legend(colours),
-    tooltip: { ...tooltip(colours), valueFormatter: (value: unknown) => number(Number(value)) },
-    xAxis: {
-      type: 'category',
-      data: bins,
-      ...axis(colours),
-      splitLine: { show: false },
-      axisLabel: {
-        color: colours('quiet'),
-        formatter: (bin: string) => bin.split(' – ')[0] ?? '',
-        hideOverlap: true,
-      },
-    },
-    yAxis: { type: 'value', minInterval: 1, ...axis(colours) },
-    series: STAGES.filter((stage) => spreads[stage]).map((stage) => ({
-      type: 'bar',
-      name: stage,
-      data: counts[stage],
-      barGap: 0,
-      barCategoryGap: '12%',
-      itemStyle: { color: colours(stage) },
-      markLine: {
-        silent: true,
-        symbol: 'none',
-        label: { show: false },
-        lineStyle: { color: colours(stage), type: 'dashed', width: 1.5 },
-        data: [{ xAxis: binOf(edgesMs, spreads[stage]?.p50 ?? 0) }],
-      },
-    })),
+function paintBars(
+  u: uPlot,
+  { histogram: { edgesMs, counts }, spreads }: Data,
+  stages: readonly Stage[],
+  shown: readonly Stage[],
+  colours: Colours,
+): void {
+  const { ctx } = u
+  const xOf = (bin: number) => u.valToPos(bin, 'x', true)
+  const base = u.valToPos(0, 'y', true)
+  // A quarter of a bin stays free between its neighbours.
+  const width = ((xOf(1) - xOf(0)) * 0.84) / stages.length
+  for (const [index, stage] of stages.entries()) {
+    if (!shown.includes(stage)) continue
+    ctx.fillStyle = colours(stage)
+    for (const [bin, count] of counts[stage].entries()) {
+      if (count === 0) continue
+      const top = u.valToPos(count, 'y', true)
+      const left = xOf(bin + 0.08) + index * width
+      ctx.fillRect(
+        Math.round(left),
+        top,
+        Math.max(1, Math.round(left + width) - Math.round(left)),
+        base - top,
+      )
+    }
+    const median = xOf(binOf(edgesMs, spreads[stage]?.p50 ?? 0))
+    ctx.strokeStyle = colours(stage)
+    ctx.lineWidth = 1.5 * devicePixelRatio
+    ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio])
+    ctx.beginPath()
+    ctx.moveTo(median, u.bbox.top)
+    ctx.lineTo(median, base)
+    ctx.stroke()
+    ctx.setLineDash([])
   }
 }
 
+/** The place of a time among the bins, whose widths grow. */
 function binOf(edgesMs: readonly number[], ms: number): number {
   const above = edgesMs.findIndex((edge) => edge > ms)
-  return Math.max(0, (above < 0 ? edgesMs.length - 1 : above) - 1)
+  const bin = Math.max(0, (above < 0 ? edgesMs.length - 1 : above) - 1)
+  const [low = 0, high = low] = [edgesMs[bin], edgesMs[bin + 1]]
+  return bin + (high > low ? Math.min(1, (ms - low) / (high - low)) : 0)
 }
 
-/** The same data as a table. */
-export function spreadTable({ spreads }: Data): Node | undefined {
+function binText({ histogram: { edgesMs } }: Data, bin: number): string {
+  return `${duration(edgesMs[bin] ?? 0)} to ${duration(edgesMs[bin + 1] ?? 0)}`
+}
+
+function binTip(data: Data, bin: number): Node | undefined {
+  if (data.histogram.edgesMs[bin + 1] === undefined) return undefined
+  const lines = STAGES.filter((stage) => data.spreads[stage]).map((stage) =>
+    element('div', {}, dot(stage), `${stage}: ${number(data.histogram.counts[stage][bin] ?? 0)}`),
+  )
+  return element('div', {}, element('strong', {}, binText(data, bin)), ...lines)
+}
+
+function medians({ spreads }: Data): string {
+  const parts = STAGES.flatMap((stage) => {
+    const spread = spreads[stage]
+    return spread ? [`${stage} within ${duration(spread.p50)}`] : []
+  })
+  return `Half were ${parts.join(', ')}.`
+}
+
+function dot(stage: string): Node {
+  return element('span', { class: 'dot', style: `background: var(--${stage})`, 'aria-hidden': 'true' })
+}
+
+/** The percentiles, and the bars as a table. */
+export function latencyTables(data: Data): readonly Node[] {
+  const { spreads, histogram } = data
   const rows = STAGES.flatMap((stage) => {
     const spread = spreads[stage]
-    if (spread === undefined) return []
-    const times = [spread.p50, spread.p90, spread.p99, spread.max].map((ms) =>
-      element('td', { class: 'number' }, duration(ms)),
-    )
-    const dot = element('span', { class: 'dot', style: `background: var(--${stage})`, 'aria-hidden': 'true' })
-    return [
-      element(
-        'tr',
-        {},
-        element('th', { scope: 'row' }, dot, stage),
-        element('td', { class: 'number' }, number(spread.count)),
-        ...times,
-      ),
-    ]
+    return spread === undefined ? [] : [{ stage, spread }]
   })
-  if (rows.length === 0) return undefined
-  const names = ['half within', '90 %', '99 %', 'all']
-  const head = element(
-    'tr',
-    {},
-    element('th', { scope: 'col' }, 'from send to'),
-    element('th', { scope: 'col', class: 'number' }, 'count'),
-    ...names.map((name) => element('th', { scope: 'col', class: 'number' }, name)),
+  if (rows.length === 0) return []
+  type Row = (typeof rows)[number]
+  const time = (name: string, key: 'p50' | 'p90' | 'p99' | 'max'): Column<Row> => ({
+    name,
+    class: key === 'p90' ? 'number wide' : 'number',
+    cell: ({ spread }) => duration(spread[key]),
+  })
+  const spread = table({
+    caption: 'Latency of each stage',
+    rows,
+    columns: [
+      { name: 'from send to', class: 'event', cell: ({ stage }) => element('span', {}, dot(stage), stage) },
+      { name: 'measured', class: 'number wide', cell: ({ spread: { count } }) => number(count) },
+      time('half within', 'p50'),
+      time('90 %', 'p90'),
+      time('99 %', 'p99'),
+      time('all', 'max'),
+    ],
+  })
+  const bars = opening(['The bars as a table'], () =>
+    table({
+      caption: 'Transactions in each bin',
+      rows: histogram.edgesMs.slice(0, -1).map((_, bin) => bin),
+      columns: [
+        { name: 'time from the send', class: '', cell: (bin) => binText(data, bin) },
+        ...rows.map(({ stage }) => ({
+          name: stage,
+          class: 'number',
+          cell: (bin: number) => number(histogram.counts[stage][bin] ?? 0),
+        })),
+      ],
+    }),
   )
-  return element(
-    'div',
-    { class: 'scroll' },
-    element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
-  )
+  return [spread, bars]
 }

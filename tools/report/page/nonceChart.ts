@@ -1,22 +1,26 @@
 import { number } from '../model/words.js'
-import { axis, baseOption, type Chart, createChart, legend } from './charts.js'
-import type { Colours } from './colours.js'
 import { type Data, nonceOf, type Problem, type Transaction } from './data.js'
-import { LEGEND, nonceSeries, rowsInView } from './nonceSeries.js'
+import { followKeys, KEYS } from './keys.js'
+import { legend } from './legend.js'
+import { LEGEND, paintNonces } from './noncePaint.js'
+import { rowsInView } from './nonceSeries.js'
+import {
+  busiestLane,
+  lifeOf,
+  type NonceChart,
+  nonceBounds,
+  noncesAround,
+  panned,
+  type Span,
+  spanAround,
+  wholeSpan,
+  zoomed,
+} from './nonceView.js'
+import { COUNT_STEPS, countAxis, createPlot, type Plot, timeAxis } from './plot.js'
 import { followPointer } from './pointer.js'
 
-export type NonceChart = {
-  draw(colours: Colours): void
-  showLane(lane: number): void
-}
-
-type Span = { readonly from: number; readonly to: number }
-
-// Below this width in pixels the legend takes two lines.
-const WIDE = 520
-
 /**
- * Nonces over time. Only the zoomed range is drawn, so that the chart is fast with any number of
+ * Nonces over time. Only the visible range is drawn, so that the chart is fast with any number of
  * transactions.
  */
 export function createNonceChart(
@@ -24,127 +28,127 @@ export function createNonceChart(
   data: Data,
   choose: (transaction: Transaction) => void,
 ): NonceChart {
-  const chart = createChart(place, labelOf(data))
+  const whole = wholeSpan(data)
   const marked = new Set(data.problems.flatMap(({ transaction }) => transaction ?? []))
   let lane = busiestLane(data)
+  let span = whole
+  /** The nonces around a transaction that was found; otherwise those of the visible time. */
+  let nonces: Span | undefined
+  let selected: Transaction | undefined
+  let hidden: ReadonlySet<string> = new Set()
   let rows: readonly Transaction[] = []
-  let colours: Colours | undefined
-  let span: Span = { from: data.startedAt, to: data.endedAt }
-  let isAsked = false
-  let isWide = place.clientWidth > WIDE
+  let problems: readonly Problem[] = []
 
-  function drawRows(): void {
-    isAsked = false
-    if (colours === undefined) return
+  const plot: Plot = createPlot(place, {
+    name: nameOf(data),
+    scales: {
+      x: { time: false, auto: false, min: span.from, max: span.to },
+      y: { auto: false, min: 0, max: 1 },
+    },
+    series: [{}, { paths: () => null, points: { show: false } }],
+    axes: [timeAxis(), { ...countAxis('Nonce'), incrs: COUNT_STEPS }],
+    data: [
+      [whole.from, whole.to],
+      [null, null],
+    ],
+    paint: (u, colours) => paintNonces(u, data, { rows, problems, selected, hidden }, colours),
+    cursor: { drag: { x: true, y: false, setScale: false, dist: 5 } },
+  })
+  const { u } = plot
+
+  function show(next: Span, nextNonces?: Span): void {
+    span = next
+    nonces = nextNonces
+    const isShown = (transaction: Transaction) => isWithin(transaction, span, nonces, data)
     const inView = data.transactions.filter(
-      (transaction) => transaction.lane === lane && isWithin(transaction, span, data.endedAt),
+      (transaction) => transaction.lane === lane && isShown(transaction),
     )
     rows = rowsInView(inView, marked)
-    const holds = ({ at }: Problem) => at >= span.from && at <= span.to
-    // The axis covers the nonces of the visible time: a short part of a long run would otherwise be a flat
-    // line.
-    chart.setOption({ yAxis: boundsOf(inView), series: nonceSeries(data, lane, rows, holds, colours) })
+    problems = data.problems.filter(
+      ({ at, endedAt, lane: of }) => (of === lane || of < 0) && at <= span.to && (endedAt ?? at) >= span.from,
+    )
+    // The axis covers the nonces of the visible time: a short part of a long run would otherwise be a flat line.
+    const bounds = nonces ?? nonceBounds(inView)
+    u.batch(() => {
+      u.setScale('x', { min: span.from, max: span.to })
+      u.setScale('y', { min: bounds.from, max: bounds.to })
+    })
+    u.redraw(false)
   }
 
-  function draw(next: Colours): void {
-    colours = next
-    chart.setOption(frame(data, span, isWide, colours), { notMerge: true })
-    drawRows()
-  }
-
-  chart.on('datazoom', () => {
-    if (!isAsked) requestAnimationFrame(drawRows)
-    isAsked = true
-    span = spanOf(chart) ?? span
-  })
-  new ResizeObserver(() => {
-    if (isWide === place.clientWidth > WIDE) return
-    isWide = !isWide
-    if (colours) draw(colours)
-  }).observe(place)
-  followPointer({ chart, place, data, rows: () => rows, choose })
-  return {
-    draw,
+  const chart: NonceChart = {
+    draw: plot.draw,
+    lane: () => lane,
     showLane(next) {
       lane = next
-      drawRows()
+      selected = undefined
+      show(whole)
     },
+    focus(transaction) {
+      lane = transaction.lane
+      selected = transaction
+      if (nonceOf(transaction) !== undefined) show(spanAround(transaction, data), noncesAround(transaction))
+    },
+    select(transaction) {
+      selected = transaction
+      u.redraw(false)
+    },
+    zoom: (factor) => show(zoomed(span, factor, (span.from + span.to) / 2, whole)),
+    pan: (share) => show(panned(span, share, whole), nonces),
+    showAll: () => show(whole),
   }
-}
-
-export function busiestLane({ transactions, lanes }: Data): number {
-  const counts = lanes.map(
-    (_, lane) => transactions.filter((transaction) => transaction.lane === lane).length,
+  dragAndWheel(plot, {
+    zoomAt: (factor, at) => show(zoomed(span, factor, at, whole)),
+    showSpan: (next) => show(next),
+    showAll: chart.showAll,
+  })
+  followPointer({ u, data, rows: () => rows, choose })
+  followKeys({ place, u, data, chart, rows: () => rows, selected: () => selected, choose })
+  place.before(
+    legend(LEGEND, (next) => {
+      hidden = next
+      u.redraw(false)
+    }),
   )
-  return Math.max(0, counts.indexOf(Math.max(...counts)))
+  show(whole)
+  return chart
 }
 
-function labelOf({ transactions }: Data): string {
-  return `Chart of ${number(transactions.length)} transactions: nonce over time, with the stages of each transaction. The tables below list the problems.`
+type Moves = {
+  readonly zoomAt: (factor: number, at: number) => void
+  readonly showSpan: (span: Span) => void
+  readonly showAll: () => void
 }
 
-function frame(data: Data, span: Span, isWide: boolean, colours: Colours): Parameters<Chart['setOption']>[0] {
-  const zoom = { xAxisIndex: 0, filterMode: 'none', startValue: span.from, endValue: span.to }
-  return {
-    ...baseOption(colours),
-    grid: { left: 8, right: 16, top: isWide ? 36 : 74, bottom: 46, containLabel: true },
-    legend: { ...legend(colours), data: LEGEND },
-    xAxis: { type: 'time', min: data.startedAt, max: data.endedAt, ...axis(colours) },
-    yAxis: {
-      type: 'value',
-      minInterval: 1,
-      ...axis(colours),
-      // The first and last labels are arbitrary numbers, too close to round ones.
-      axisLabel: { color: colours('quiet'), showMinLabel: false, showMaxLabel: false },
+/** A dragged range is shown, the wheel zooms with Ctrl, a double click shows all. */
+function dragAndWheel({ u }: Plot, { zoomAt, showSpan, showAll }: Moves): void {
+  u.hooks.setSelect = [
+    () => {
+      const { left, width } = u.select
+      if (width < 5) return
+      const [from, to] = [u.posToVal(left, 'x'), u.posToVal(left + width, 'x')]
+      u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+      showSpan({ from, to })
     },
-    dataZoom: [
-      // The wheel without a key scrolls the page.
-      { ...zoom, type: 'inside', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true },
-      { ...zoom, ...slider(colours) },
-    ],
+  ]
+  u.over.addEventListener('dblclick', showAll)
+  const onWheel = (event: WheelEvent) => {
+    // The wheel without a key scrolls the page.
+    if (!event.ctrlKey) return
+    event.preventDefault()
+    const at = u.posToVal(event.clientX - u.over.getBoundingClientRect().left, 'x')
+    zoomAt(event.deltaY < 0 ? 0.8 : 1.25, at)
   }
+  u.over.addEventListener('wheel', onWheel, { passive: false })
 }
 
-function slider(colours: Colours): Record<string, unknown> {
-  return {
-    type: 'slider',
-    height: 20,
-    bottom: 8,
-    showDetail: false,
-    showDataShadow: false,
-    brushSelect: false,
-    borderColor: colours('line'),
-    fillerColor: colours('zoom'),
-    handleStyle: { color: colours('raised'), borderColor: colours('quiet') },
-    moveHandleStyle: { color: colours('line') },
-    emphasis: {
-      handleStyle: { borderColor: colours('accent') },
-      moveHandleStyle: { color: colours('quiet') },
-    },
-  }
+function nameOf({ transactions }: Data): string {
+  return `Nonces over time of ${number(transactions.length)} transactions. ${KEYS} The table below lists the transactions.`
 }
 
-/** The visible time range. */
-function spanOf(chart: Chart): Span | undefined {
-  const [zoom] = (chart.getOption() as { dataZoom?: readonly Record<string, unknown>[] }).dataZoom ?? []
-  const [from, to] = [Number(zoom?.startValue), Number(zoom?.endValue)]
-  return Number.isFinite(from) && Number.isFinite(to) ? { from, to } : undefined
-}
-
-function boundsOf(transactions: readonly Transaction[]): { min: number; max: number } {
-  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const transaction of transactions) {
-    const nonce = nonceOf(transaction) ?? 0
-    min = Math.min(min, nonce)
-    max = Math.max(max, nonce)
-  }
-  return max < min ? { min: 0, max: 1 } : { min: min - 1, max: max + 1 }
-}
-
-function isWithin(transaction: Transaction, { from, to }: Span, endedAt: number): boolean {
-  const { entries, outcome } = transaction
-  const first = entries[0]?.at ?? 0
-  const isOpen = ['open', 'unresolved'].includes(outcome)
-  const last = isOpen ? endedAt : (entries.at(-1)?.at ?? first)
-  return nonceOf(transaction) !== undefined && first <= to && last >= from
+function isWithin(transaction: Transaction, span: Span, nonces: Span | undefined, data: Data): boolean {
+  const nonce = nonceOf(transaction)
+  if (nonce === undefined || (nonces && (nonce < nonces.from || nonce > nonces.to))) return false
+  const { from, to } = lifeOf(transaction, data)
+  return from <= span.to && to >= span.from
 }

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { START } from '../report.fixture.js'
 import type { Data, Transaction } from './data.js'
+import { findAll } from './find.js'
 import { gwei } from './history.js'
+import { explorerUrl } from './names.js'
 import { phasesOf, rowsInView } from './nonceSeries.js'
-import { after } from './time.js'
-import { find } from './tools.js'
+import { nonceBounds, panned, spanAround, wholeSpan, zoomed } from './nonceView.js'
+import { casesText } from './problemTables.js'
+import { after, time, timeMark, timeTitle } from './time.js'
 
 const END = START + 10_000
 
@@ -113,16 +116,116 @@ test('shows time differences in two parts, with their sign', () => {
   ])
 })
 
-test('finds a transaction by its id, its hash, its nonce or a part of its id', () => {
-  const [one, two] = [
-    { ...transaction([0, 'signed', 12]), id: '7' },
+function withNote(one: Transaction, note: string): Transaction {
+  return {
+    ...one,
+    entries: one.entries.map((entry) => (entry.event === 'foreign' ? { ...entry, note } : entry)),
+  }
+}
+
+describe('a search finds', () => {
+  const hash = `0xabcdef12${'0'.repeat(52)}9876`
+  const taken = `0x1111${'2'.repeat(60)}`
+  const [one, two, three] = [
+    { ...transaction([0, 'signed', 12]), id: '7', attempts: [{ hash, fees: [], at: START }] },
     { ...transaction([0, 'signed', 7]), id: 'Payment-2', attempts: [] },
+    {
+      ...withNote(transaction([0, 'signed', 33], [5, 'foreign', 33], [9, 'signed', 7]), taken),
+      id: 'Payment-3',
+      attempts: [],
+    },
   ]
-  const data = { transactions: [one, two] } as unknown as Data
-  expect(find(data, '7')).toBe(one)
-  expect(find(data, '0xab')).toBe(one)
-  expect(find(data, '12')).toBe(one)
-  expect(find(data, 'payment')).toBe(two)
-  expect(find(data, 'nowhere')).toBeUndefined()
-  expect(find(data, '')).toBeUndefined()
+  const found = (text: string) => findAll({ transactions: [one, two, three] }, text)
+
+  test.each([
+    ['an id before a nonce, and then every transaction with the nonce', '7', [one, two, three]],
+    ['a hash', hash.toUpperCase().replace('0X', '0x'), [one]],
+    ['the beginning of a hash', '0xabcdef', [one]],
+    ['a hash as the page shortens it', '0xabcdef…9876', [one]],
+    ['the hash of the transaction that took a nonce', taken, [three]],
+    ['a nonce', '12', [one]],
+    ['a nonce that the transaction had before', '33', [three]],
+    ['a part of an id, in any case, with spaces around it', ' payment ', [two, three]],
+    ['nothing for an unknown text', 'nowhere', []],
+    ['nothing for too few digits of a hash', '0xab', []],
+    ['nothing for no text', ' ', []],
+  ])('%s', (_, text, expected) => {
+    expect(found(text)).toEqual(expected)
+  })
+})
+
+describe('the visible time', () => {
+  const data = { startedAt: 1_000, endedAt: 11_000 } as Data
+  const whole = wholeSpan(data)
+
+  test('keeps the time under the pointer when it is zoomed', () => {
+    expect(zoomed(whole, 0.5, 6_000, whole)).toEqual({ from: 3_500, to: 8_500 })
+    expect(zoomed(whole, 0.5, 1_000, whole)).toEqual({ from: 1_000, to: 6_000 })
+  })
+
+  test('stays within the recording, and above a smallest length', () => {
+    expect(zoomed({ from: 2_000, to: 9_000 }, 5, 3_000, whole)).toEqual(whole)
+    expect(panned({ from: 2_000, to: 4_000 }, -9, whole)).toEqual({ from: 1_000, to: 3_000 })
+    expect(panned({ from: 2_000, to: 4_000 }, 9, whole)).toEqual({ from: 9_000, to: 11_000 })
+    const small = zoomed(whole, 1e-9, 6_000, whole)
+    expect(small.to - small.from).toBe(20)
+    const none = wholeSpan({ startedAt: 5, endedAt: 5 })
+    expect(none.to).toBeGreaterThan(none.from)
+  })
+
+  test('of a transaction has a margin on both sides', () => {
+    const shown = transaction([2_000, 'signed', 4], [4_000, 'sealed', 4])
+    const all = { startedAt: START, endedAt: START + 60_000 } as Data
+    expect(spanAround({ ...shown, outcome: 'sealed' }, all)).toEqual({
+      from: START + 1_500,
+      to: START + 4_500,
+    })
+    expect(spanAround({ ...shown, outcome: 'open' }, all).to).toBe(all.endedAt)
+  })
+
+  test('has the nonces that are in it', () => {
+    expect(nonceBounds([transaction([0, 'signed', 4]), transaction([0, 'signed', 9])])).toEqual({
+      from: 3,
+      to: 10,
+    })
+    expect(nonceBounds([])).toEqual({ from: 0, to: 1 })
+  })
+})
+
+test('times are in UTC, and an axis names their dates', () => {
+  expect(time(START)).toBe('2025-06-15 15:06:40.000')
+  expect([1, 1_000, 60_000, 86_400_000].map((step) => timeMark(START, step))).toEqual([
+    '15:06:40.000',
+    '15:06:40',
+    '15:06',
+    '2025-06-15',
+  ])
+  expect(timeTitle(START, END)).toBe('Time (UTC) on 2025-06-15')
+  expect(timeTitle(START, START + 86_400_000)).toBe('Time (UTC) on 2025-06-15 to 2025-06-16')
+})
+
+test('counts of cases are words, with the events if a case has several', () => {
+  const text = (
+    rows: number,
+    times: number,
+    states: Partial<Record<'open' | 'ended' | 'mended' | 'reported', number>>,
+  ) =>
+    casesText({
+      kind: 'foreign',
+      rows,
+      times,
+      states: { open: 0, ended: 0, mended: 0, reported: 0, ...states },
+    })
+  expect(text(1, 1, { open: 1 })).toBe('1 case, still open')
+  expect(text(2, 2, { mended: 2 })).toBe('2 cases, both repaired')
+  expect(text(942, 1_500, { mended: 942 })).toBe('942 cases in 1,500 events, all repaired')
+  expect(text(3, 3, { open: 1, mended: 2 })).toBe('3 cases: 1 still open, 2 repaired')
+})
+
+test('links go to the explorer of the chain, and only for hexadecimal text', () => {
+  const lane = { address: '0xAB', chain: 'Base (chain 8453)', explorer: 'https://basescan.org/' }
+  expect(explorerUrl(lane, 'tx', '0xab')).toBe('https://basescan.org/tx/0xab')
+  expect(explorerUrl(lane, 'address', '0xAB')).toBe('https://basescan.org/address/0xAB')
+  expect(explorerUrl(lane, 'tx', 'javascript:alert(1)')).toBeUndefined()
+  expect(explorerUrl({ ...lane, explorer: undefined }, 'tx', '0xab')).toBeUndefined()
 })
