@@ -58,7 +58,7 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
   const effects = createEvidenceEffects(context, parts)
   const { lane, endpointPool, limits } = context
   const { book } = lane
-  const tracker = endpointPool.tracker
+  const depthCount = createDepthCount(context, search)
 
   function take(verdict: EvidenceVerdict, nonce: number, head: number): boolean | Promise<boolean> {
     switch (verdict.kind) {
@@ -144,21 +144,33 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
 
   /** Row 26, once the count has passed the nonce in a block that is deep enough to prove an end. */
   async function passed(nonce: number): Promise<boolean> {
-    if (!(await isPassedAtDepth(nonce))) return false
+    if (!(await depthCount.hasPassed(nonce))) return false
     lane.apply(nonce, { type: 'passed' })
     return book.floor !== nonce
   }
+
+  return { take, takeHighest }
+}
+
+/** Shows whether the count has passed a nonce in a block that is deep enough to prove an end. */
+function createDepthCount(
+  context: Pick<EvidenceVerdictsContext, 'closing' | 'endpointPool' | 'lane' | 'limits' | 'lossDepth'>,
+  search: Pick<EvidenceSearch, 'noteCount' | 'passedAt'>,
+) {
+  const { endpointPool, lane, limits } = context
+  const { chainId, tracker } = endpointPool
+  const { address } = lane.key
 
   /**
    * The depth is relative to the current head, because a search takes time. If the endpoint has no state there
    * any more, the count at the present head is read, and counts once that block is deep enough.
    */
-  async function isPassedAtDepth(nonce: number): Promise<boolean> {
+  async function hasPassed(nonce: number): Promise<boolean> {
     const deep = settledUpTo(context, tracker.head?.number ?? -1)
     if (deep < 0) return false
     const known = search.passedAt(nonce)
     if (known !== undefined && known.number <= deep) return true
-    const call = countCall(lane.key.address, deep)
+    const call = countCall(address, deep)
     const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
     const count = readCount(reply)
     if (count === 'refused' && known === undefined) await readAtHead()
@@ -169,14 +181,13 @@ export function createEvidenceVerdicts(parts: EvidenceVerdictsParts): EvidenceVe
     const { number = -1 } = tracker.head ?? {}
     const hash = tracker.hashAt(number)
     if (hash === undefined) return
-    const { chainId, reader } = endpointPool
-    const { address } = lane.key
+    const { reader } = endpointPool
     const signal = context.closing
     const count = await readCountAtHead(reader.port, { address, to: number, hash, chainId, signal })
     if (count !== undefined && tracker.hashAt(number) === hash) search.noteCount(number, count)
   }
 
-  return { take, takeHighest }
+  return { hasPassed }
 }
 
 const createdIn = ({ number, hash }: BlockRef): string =>
