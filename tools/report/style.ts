@@ -111,10 +111,10 @@ details.kind > div { padding: 0 0 .8rem 1.6rem; }
   details.kind > summary { grid-template-columns: 1rem minmax(0, 1fr); } .what, .cases { grid-column: 2; }
   details.kind > div { padding-left: 0; } }
 @media print { :root:root:root { color-scheme: light; print-color-adjust: exact; ${LIGHT} } body { max-width: none; padding: 0; font-size: 10pt; }
-  #theme, .tools, .copy, #tip, .legend button[aria-pressed="false"], noscript, #all { display: none; }
+  #theme, .tools, .copy, p > button, #tip, .legend button[aria-pressed="false"], noscript, #all { display: none; }
   #nonces-title + .hint { display: none; }
   .uplot, .u-wrap { width: 100% !important; height: auto !important; } .chart, .chart.tall { height: auto; } .u-over, .u-under { display: none; }
   .uplot canvas { height: auto; } .scroll { overflow: visible; } th, td { padding-right: .5rem; }
   #history { max-height: none; } .split.open { grid-template-columns: minmax(0, 1fr); }
-  h2, summary, .legend, .hint { break-after: avoid; } #spreads { break-inside: avoid; } tr, .chart { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
+  h2, summary, .legend, .hint { break-after: avoid; } #spreads, .hint { break-inside: avoid; } tr, .chart { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
 `
