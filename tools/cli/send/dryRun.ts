@@ -11,7 +11,7 @@ export async function dryRun(errand: Errand): Promise<number> {
   const { options, connection, account, files, purse, at, payout } = errand
   const preview = await previewOf(connection.client, account.address, rowsOf(errand), await packsOf(errand))
   const made = await planMade(files)
-  await writePlan(files, options.file, { ...purse, madeAt: at, pack: options.pack }, payout.rows)
+  await writePlan(files, options.file, { ...purse, madeAt: at }, payout.rows)
   if (options.json) await write(json(jsonOf(errand, preview)))
   else {
     const other =

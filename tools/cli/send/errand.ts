@@ -57,7 +57,7 @@ export async function readErrand(
   const payout = await readPayout(options.file, reading, connection)
   const { rows } = payout
   const about = { chainId: connection.chain.id, account: account.address }
-  const purse = { ...about, plan: planHash(about, rows, options.pack) }
+  const purse = { ...about, plan: planHash(about, rows) }
   if (before) checkSame(before, journalOf(options.file, payout, purse, before.begunAt))
   else if (!options.again) await checkNotRenamed(options.file, purse, rows)
   if (!options.dryRun) await checkPlan(files, purse, rows, options.plan)

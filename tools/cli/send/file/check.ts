@@ -1,8 +1,9 @@
-import { type Address, type Hex, keccak256, zeroAddress } from 'viem'
+import { type Address, type Hex, zeroAddress } from 'viem'
 import { amountOf, noAmount, splitAmount } from './amounts.js'
 import { callOf, gasOf } from './calls.js'
 import type { Columns } from './columns.js'
 import { chainProblem, isNft } from './context.js'
+import { keccak } from './keccak.js'
 import { type Moneys, moneyNamed, type Named, unitAmong } from './money.js'
 import type { Decimal } from './numbers.js'
 import { type PayingChain, recipientOf } from './recipients/address.js'
@@ -83,7 +84,7 @@ const ID_BYTES = 8
 
 /** A hash of the content, plus its occurrence number: equal lines are separate payments, in any order. */
 function countedId({ to, value, data }: Row['request'], times: Map<string, number>): string {
-  const hash = keccak256(Buffer.from(`${to.toLowerCase()} ${value} ${data ?? '0x'}`), 'bytes')
+  const hash = keccak(Buffer.from(`${to.toLowerCase()} ${value} ${data ?? '0x'}`))
   const content = Buffer.from(hash.subarray(0, ID_BYTES)).toString('hex')
   const time = (times.get(content) ?? 0) + 1
   times.set(content, time)

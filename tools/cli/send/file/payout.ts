@@ -6,6 +6,7 @@ import { unitOf, unitsOf } from './amounts.js'
 import { type Checks, cellOf, checkRows } from './check.js'
 import { columnsOf } from './columns.js'
 import { hashDoubts, judgeTotals, payingTotal, repeatedDoubts, roundedDoubts, totalsRowOf } from './doubts.js'
+import { loadKeccak } from './keccak.js'
 import { moneysOf } from './money.js'
 import { decimalOf } from './notation.js'
 import type { Decimal } from './numbers.js'
@@ -55,7 +56,8 @@ export function payoutOf(
   options: FileOptions,
   chain: PayoutChain,
 ): Promise<Payout> {
-  return readTable(bytes, options.sheet)
+  return loadKeccak()
+    .then(() => readTable(bytes, options.sheet))
     .then((table) => read(table, name, options, chain))
     .catch((error: unknown) => {
       throw error instanceof Unreadable ? new Refusal(`${name} ${error.message}`) : error

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { type Address, type Hex, keccak256, stringToHex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { count } from '../../shared/output.js'
 import { Refusal } from '../../shared/program.js'
 import { exactAmount, moneyKey } from '../file/amountText.js'
+import { keccak } from '../file/keccak.js'
 import type { Money, Payout, Row } from '../file/rows.js'
 import { differencesOf, differenceText, type LineText } from './difference.js'
 import { jsonLines, replaceFile } from './writeFile.js'
@@ -128,7 +129,8 @@ export function lineText({ line, id, to, name, amount, money }: Row, content: He
 }
 
 function contentOf({ to, value, data }: Row['request']): Hex {
-  return keccak256(stringToHex(`${to} ${value} ${data ?? '0x'}`.toLowerCase()))
+  const text = `${to} ${value} ${data ?? '0x'}`.toLowerCase()
+  return `0x${Buffer.from(keccak(Buffer.from(text))).toString('hex')}`
 }
 
 /** Writes the journal, and syncs it to disk before any transaction is sent. */

@@ -14,7 +14,6 @@ export type Plan = Purse & {
   readonly plan: string
   readonly file: string
   readonly madeAt: string
-  readonly pack?: number | undefined
   readonly rows: readonly LineText[]
 }
 
@@ -22,12 +21,12 @@ export type Plan = Purse & {
 const HASH_DIGITS = 40
 
 /**
- * A hash of the chain, the account and every payment in its order: recipient, amount, token and call. Ids, notes
- * and the spelling of the file do not count. `pack`: the rows in one transaction.
+ * A hash of the chain, the account and every payment in its order: recipient, amount, token and call. Ids, notes,
+ * the spelling of the file and the number of rows in a transaction do not count.
  */
-export function planHash({ chainId, account }: Purse, rows: readonly Row[], pack?: number): string {
+export function planHash({ chainId, account }: Purse, rows: readonly Row[]): string {
   const all = createHash('sha256')
-  all.update(`txlane payout 1\n${chainId} ${account.toLowerCase()} ${pack ?? 1} ${rows.length}\n`)
+  all.update(`txlane payout 1\n${chainId} ${account.toLowerCase()} ${rows.length}\n`)
   for (const row of rows) all.update(`${paymentOf(row)} ${row.request.gas ?? ''}\n`)
   return all.digest('hex').slice(0, HASH_DIGITS)
 }
@@ -44,7 +43,7 @@ const planLine = (row: Row): LineText =>
 export function writePlan(
   files: JournalFiles,
   path: string,
-  about: Purse & Pick<Plan, 'plan' | 'madeAt' | 'pack'>,
+  about: Purse & Pick<Plan, 'plan' | 'madeAt'>,
   rows: readonly Row[],
 ): Promise<void> {
   const head = { version: 1, file: basename(path), ...about }
@@ -121,6 +120,6 @@ function orderText(was: readonly LineText[], rows: readonly Row[]): string {
   const at = rows.findIndex((row, index) => was[index]?.content !== planLine(row).content)
   const row = rows[at]
   return row === undefined
-    ? '  The gas limits, or the payments in one transaction, are others.'
+    ? '  The gas limits are others.'
     : `  The order is another one, from line ${row.line} on.`
 }

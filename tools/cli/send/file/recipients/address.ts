@@ -1,4 +1,5 @@
-import { type Address, keccak256 } from 'viem'
+import type { Address } from 'viem'
+import { keccak } from '../keccak.js'
 import { clean, shown } from '../words/cells.js'
 import { chainIdOf } from './chainPrefixes.js'
 
@@ -67,7 +68,7 @@ const TO_CAPITAL = 'A'.charCodeAt(0) - LETTERS_FROM
 // As checksumAddress of viem, in half of its time: this is most of the time of a large file.
 function checksummed(small: string): Address {
   const bytes = Buffer.from(small, 'latin1')
-  const hash = keccak256(bytes, 'bytes')
+  const hash = keccak(bytes)
   for (let index = 0; index < bytes.length; index++) {
     const nibble = ((hash[index >> 1] as number) >> (index % 2 === 0 ? 4 : 0)) & 0xf
     const code = bytes[index] as number
