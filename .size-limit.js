@@ -39,7 +39,7 @@ export default [
   ),
   subpath('txlane/devnet, viem excluded', '32.8 kB', ['node:*']),
   subpath('txlane/postgres, viem and pg excluded', '21 kB', ['pg']),
-  subpath('txlane/signer, viem and the addons excluded', '8.2 kB', ['secp256k1', 'keccak', 'tiny-secp256k1']),
+  subpath('txlane/signer, viem and the addons excluded', '8.3 kB', ['secp256k1', 'keccak', 'tiny-secp256k1']),
   subpath('txlane/sqlite, viem and libsql excluded', '17.2 kB', ['libsql', 'node:*']),
   subpath('txlane/ethers, viem and its peers excluded', '13.8 kB', ['ethers']),
   subpath('txlane/kms, viem and @noble/curves, which it brings, and the addons excluded', '15 kB', [
