@@ -24,7 +24,7 @@ export type PayoutLine = {
   readonly line: number
   readonly id: string
   readonly to: Address
-  /** The name in the file that was resolved to `to`. */
+  /** The person or the organisation that is paid, or the name in the file that was resolved to `to`. */
   readonly name?: string | undefined
   /** The free text of the line. */
   readonly note?: string | undefined

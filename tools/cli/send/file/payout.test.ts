@@ -184,7 +184,7 @@ test('the dry run shows how the file was understood', async () => {
   expect(understood).toEqual([
     ['format', 'CSV with semicolons, Windows-1252'],
     ['columns', 'to: “Wallet”, amount: “Betrag (ETH)” in ETH, note: “Memo”'],
-    ['not used', '“Team”'],
+    ['no effect', '“Team”'],
     ['lines left out', '1 with a comment, with an address in a comment: line 2'],
     ['decimal mark', 'comma'],
     ['first', `line 3: 1.5 ETH to ${ANNA}`],

@@ -35,7 +35,7 @@ export function understoodOf(
   return [
     ['format', format],
     ['columns', used.join(', ')],
-    ...(others.length === 0 ? [] : [['not used', others.map((name) => `“${name}”`).join(', ')] as const]),
+    ...(others.length === 0 ? [] : [['no effect', others.map((name) => `“${name}”`).join(', ')] as const]),
     ...(leftOut.length === 0 ? [] : [['lines left out', leftOut.join(', ')] as const]),
     ...(decimal === 'comma' ? [['decimal mark', 'comma'] as const] : []),
     ...(unit === undefined ? [] : [['numbers alone', `in ${unit}`] as const]),

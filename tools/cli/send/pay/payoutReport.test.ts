@@ -30,14 +30,14 @@ const row = (line: number, rest: Partial<Row>): Row => ({
   amount: 10n ** 18n,
   money: ETHER,
   request: { to: ANNA, value: 10n ** 18n },
-  cells: [`=${line}`, 'Zoë, "the first"'],
+  cells: [`=${line}`, 'Zoë, "the first"', ''],
   ...rest,
 })
 
 const ROWS = [
-  row(2, { name: 'anna.eth' }),
+  row(2, { name: 'anna.eth', cells: ['=2', 'Zoë, "the first"', 'Anna Müller'] }),
   row(3, { money: USDC, amount: 2_500_000n }),
-  row(4, { cells: ['4', ''] }),
+  row(4, { cells: ['4', '', 'Bob'] }),
   row(5, {}),
 ]
 
@@ -59,7 +59,7 @@ const RESULTS: readonly RowResult[] = [
 async function pay(results = RESULTS): Promise<string> {
   const path = join(folder, 'pay.csv')
   const files = filesOf(path)
-  const payout = { columns: ['ID', 'Memo'], rows: ROWS }
+  const payout = { columns: ['ID', 'Memo', 'Employee Name'], rows: ROWS }
   const about = { chainId: 8_453, account: ACCOUNT, plan: 'a'.repeat(40) } as const
   await writeJournal(files, journalOf(path, payout, about, BEGUN))
   await writeResults(files.results, payout.columns, results, {
@@ -79,7 +79,7 @@ const EXPECTED: PayoutReport = {
       line: 2,
       id: '=2',
       to: ANNA,
-      name: 'anna.eth',
+      name: 'Anna Müller (anna.eth)',
       note: 'Zoë, "the first"',
       amount: 10n ** 18n,
       money: { symbol: 'ETH', decimals: 18, token: undefined },
@@ -109,6 +109,7 @@ const EXPECTED: PayoutReport = {
       line: 4,
       id: '=4',
       to: ANNA,
+      name: 'Bob',
       amount: 10n ** 18n,
       money: { symbol: 'ETH', decimals: 18, token: undefined },
       status: 'failed',

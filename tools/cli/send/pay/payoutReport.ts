@@ -4,7 +4,7 @@ import { type Address, type Hash, parseUnits } from 'viem'
 import type { PayoutLine, PayoutReport } from '../../../report/payout/payout.js'
 import { knownChain } from '../../shared/chains.js'
 import { Refusal } from '../../shared/program.js'
-import { meaningOf } from '../file/words/header.js'
+import { isPersonColumn, meaningOf } from '../file/words/header.js'
 import {
   filesOf,
   JOURNAL_ENDING,
@@ -90,6 +90,7 @@ function lineReader(
   { columns, tokens }: JournalV2,
   symbol: string,
 ): (row: JournalRow, result: Result | undefined) => PayoutLine {
+  const personAt = columns.findIndex(isPersonColumn)
   const noteAt = columns.findIndex((name) => meaningOf(name)?.role === 'note')
   const native: Money = { symbol, decimals: 18, token: undefined }
   const moneys = new Map<Address | undefined, Money>([[undefined, native]])
@@ -98,12 +99,18 @@ function lineReader(
     line: row.line,
     id: row.id,
     to: row.to,
-    name: row.name,
+    name: nameOf(row, row.cells[personAt]),
     note: row.cells[noteAt] || undefined,
     amount: BigInt(row.amount),
     money: moneys.get(row.token) ?? native,
     ...resultOf(result),
   })
+}
+
+/** The person, the name that was resolved, or both. */
+function nameOf({ name }: JournalRow, person = ''): string | undefined {
+  if (person.trim() === '' || person === name) return name
+  return name === undefined ? person : `${person} (${name})`
 }
 
 /** A line without a result was not begun. */

@@ -121,6 +121,26 @@ export function meaningOf(name: string, symbols: ReadonlySet<string> = new Set()
   return { role: 'amount', ...(units.length > 0 && { unit: units.join(' ') }) }
 }
 
+const PERSON = new Set([
+  'name',
+  'names',
+  'full name',
+  'recipient name',
+  'receiver name',
+  'payee name',
+  'beneficiary name',
+  'employee',
+  'employee name',
+  'contractor',
+  'contributor',
+  'person',
+  'nom',
+  'nombre',
+])
+
+/** Whether the column names the person who is paid. It has no effect on the payment. */
+export const isPersonColumn = (name: string): boolean => PERSON.has(wordsOf(name).join(' ').toLowerCase())
+
 function unitTest(name: string, symbols: ReadonlySet<string>): (word: string) => boolean {
   const shouted = name === name.toUpperCase()
   const enclosed = new Set(/[([]\s*(?:in )?([^\s)\]]+)\s*[)\]]/.exec(name)?.slice(1, 2))
