@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { keccak } from '../keccak.js'
+import { keccak } from '../../../shared/keccak.js'
 import { clean, shown } from '../words/cells.js'
 import { chainIdOf } from './chainPrefixes.js'
 

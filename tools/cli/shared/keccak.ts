@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem'
-import { sharedEngine } from '../../../../src/signer/engine.js'
+import { sharedEngine } from '../../../src/signer/engine.js'
 
 let hash = (bytes: Uint8Array): Uint8Array => keccak256(bytes, 'bytes')
 
