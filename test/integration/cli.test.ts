@@ -259,8 +259,10 @@ test('a run that cannot continue reports the reason once, and txlane inspect --j
       if (err.includes('first: It waits for money')) resolve()
     }),
   )
-  // The reason is stored right after it was printed.
-  while ((await txlane(['inspect', poor, '--journal', path])).code !== 1);
+  // The reasons of both lines are stored after the first one was printed.
+  const look = ['inspect', poor, '--json', '--store', `${path}.txlane.db`]
+  const storedNow = async () => JSON.parse((await txlane(look)).out).stored
+  while ((await storedNow()).transactions.length < 2);
   child.kill('SIGKILL')
   await ended
   expect(err.match(/The account cannot pay the next transaction/g)).toHaveLength(1)
@@ -272,10 +274,7 @@ test('a run that cannot continue reports the reason once, and txlane inspect --j
   expect(seen.out).toMatch(
     /first \(queued\): It waits for money: it may cost \d+ wei, and the account has 0 wei/,
   )
-  const { stored } = JSON.parse(
-    (await txlane(['inspect', poor, '--json', '--store', `${path}.txlane.db`])).out,
-  )
-  expect(stored).toMatchObject({
+  expect(await storedNow()).toMatchObject({
     count: 2,
     transactions: [{ id: 'first', waitingFor: { for: 'funds' } }, {}],
   })
