@@ -26,7 +26,7 @@ const SHORT_NAMES: Readonly<Record<string, number>> = {
   blastmainnet: 81457,
   scr: 534352,
   sep: 11155111,
-  hoodi: 560048,
+  hoe: 560048,
   basesep: 84532,
   'arb-sep': 421614,
   opsep: 11155420,
