@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { isTxlaneError } from '../../../src/index.js'
+import { isTxlaneError, type TxlaneError } from '../../../src/index.js'
 import { accountKey } from '../../devnet/accounts.js'
 import { FAULT_PRESETS, type FaultPreset } from '../../devnet/faults/presets.js'
 import {
@@ -156,7 +156,7 @@ async function run(flags: DevnetFlags): Promise<number> {
     forkUrl: flags.fork,
   }
   const chain = await startDevnet(options).catch((error: unknown) => {
-    throw isTxlaneError(error) ? new Refusal(error.shortMessage) : error
+    throw isTxlaneError(error) ? new Refusal(reasonOf(error)) : error
   })
   const { mode, rules } = settingsOf(options)
   chain.faults.preset(flags.faults)
@@ -236,3 +236,7 @@ async function steer(chain: Devnet, key: string): Promise<string | undefined> {
 function say(text: string | undefined): void {
   if (text !== undefined) process.stderr.write(`${text}\n`)
 }
+
+/** With the remedy, for example how anvil is installed. */
+const reasonOf = ({ shortMessage, metaMessages = [] }: TxlaneError): string =>
+  [shortMessage, ...metaMessages].join('\n')
