@@ -228,10 +228,12 @@ export function acknowledge(
   const { segments } = sequence
   // The tallies start at the acknowledgement, so each nonce that it passes is removed from them, or added
   // back.
-  for (const segment of segments.between(before, to)) retally(sequence, segment, -1)
+  for (const segment of segments.between(before, to)) {
+    retally(sequence, segment, -1)
+    if (segment.nonce >= confirmedTo) noteCounted(sequence, segment)
+  }
   for (const segment of segments.between(to, before)) retally(sequence, segment, 1)
   sequence.acknowledgedTo = to
-  for (const segment of segments.between(Math.max(before, confirmedTo), to)) noteCounted(sequence, segment)
   sequence.latest = latest
   sequence.countedTo = countedTo
   sequence.frontier = to < before ? Math.min(sequence.frontier, to) : Math.max(sequence.frontier, to)
@@ -253,7 +255,7 @@ export function uncount(sequence: Sequence, from: number): void {
  * show which bytes are there.
  */
 export function noteCounted(sequence: Sequence, segment: Segment): void {
-  if (!segment.silent || segment.forced || segment.nonce >= sequence.acknowledgedTo) return
+  if (!segment.silent || segment.forced) return
   segment.silent = false
   sequence.counted.push({ nonce: segment.nonce, bytes: segment.bytes })
 }

@@ -57,7 +57,7 @@ function leaveUnanswered(state: DeliveryState, segment: Segment, answered: Answe
   const isCountable = state.traits.countsMempool === true && !segment.forced
   setState(state.sequence, segment, isCountable ? 'unanswered' : 'lost')
   segment.silent = true
-  noteCounted(state.sequence, segment)
+  if (segment.nonce < state.sequence.acknowledgedTo) noteCounted(state.sequence, segment)
 }
 
 function takeAnswers(

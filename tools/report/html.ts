@@ -6,6 +6,7 @@ import { sentencesOf } from './model/summary.js'
 import { counted, duration, number, utc } from './model/words.js'
 import { pack } from './pack.js'
 import type { Payload } from './payload.js'
+import { escapeHtml } from './payout/text.js'
 import { STYLE } from './style.js'
 
 /** Identifies a file as a report, which the command may overwrite. */
@@ -122,18 +123,6 @@ function footer({ book, summary }: Model): string {
     'All times are in UTC.',
   ]
   return escapeHtml(sentences.join(' '))
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
 
 /** JSON for a script element: no text in it can end the element or open a comment. */

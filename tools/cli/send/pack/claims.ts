@@ -2,6 +2,7 @@ import type { Sender, Tx } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
 import { type Attempt, attemptOf, lastAttempt } from '../pay/run.js'
 import type { Pin, Pins } from './pins.js'
+import { RANKS, type State, stateIn } from './ranks.js'
 
 /** A transaction of an earlier run, with the rows whose end it decides. */
 export type Followed =
@@ -19,11 +20,6 @@ export type Claims = {
 export function allFree(rows: readonly Row[]): Claims {
   return { followed: [], free: rows, attemptOf: ({ id }) => ({ id }) }
 }
-
-/** By rank: a transaction of a higher rank decides the end of its rows. `none` and `failed` never ran. */
-const RANKS = { none: 0, failed: 0, reverted: 1, cancelled: 2, live: 3 } as const
-
-type State = keyof typeof RANKS
 
 /**
  * Finds the transaction that each row belongs to, among the packs of the pins and the attempts to send the row
@@ -67,19 +63,6 @@ export async function readClaims(
 }
 
 async function stateOf(tx: Tx | undefined): Promise<State> {
-  switch (tx?.stage) {
-    case undefined:
-      return 'none'
-    case 'failed':
-      return 'failed'
-    case 'cancelled':
-    case 'superseded':
-      return 'cancelled'
-    case 'sealed':
-    case 'safe':
-    case 'finalized':
-      return (await tx?.wait('sealed'))?.status === 'reverted' ? 'reverted' : 'live'
-    default:
-      return 'live'
-  }
+  const isExecuted = tx?.stage === 'sealed' || tx?.stage === 'safe' || tx?.stage === 'finalized'
+  return stateIn(tx?.stage, isExecuted && (await tx.wait('sealed')).status === 'reverted')
 }

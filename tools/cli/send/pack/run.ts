@@ -1,5 +1,6 @@
 import type { Chain, Client, Transport } from 'viem'
 import type { ItemResult, Sender } from '../../../../src/index.js'
+import { feeShares } from '../../../report/payout/payout.js'
 import { count } from '../../shared/output.js'
 import { roundedUp } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
@@ -9,7 +10,6 @@ import { createApprovals } from './approvals.js'
 import { allFree, readClaims } from './claims.js'
 import type { Packing } from './packing.js'
 import { createSendings } from './sendings.js'
-import { shareOf } from './shares.js'
 import { createUnderWay, type Sending } from './underWay.js'
 
 /** A run that may have approved something. */
@@ -132,14 +132,12 @@ function resultsOf({ rows, shared }: Sending, result: ItemResult): readonly RowR
   if (!result.ok && result.error.code === 'ABORTED') return rows.map((row) => ({ row, status: 'open' }))
   const one = (row: Row): RowResult =>
     result.ok ? landedResult(row, result.tx, result.landed) : endedResult(row, result.error)
-  if (shared.length === 1) return rows.map(one)
-  return rows.map((row) => {
-    const whole = one(row)
-    const { feeWei } = whole
-    return {
-      ...whole,
-      sharedBy: shared.length,
-      ...(feeWei !== undefined && { feeWei: shareOf(feeWei, shared.indexOf(row), shared.length) }),
-    }
+  const results = rows.map(one)
+  if (shared.length === 1) return results
+  const feeWei = results[0]?.feeWei
+  const shares = feeWei === undefined ? [] : feeShares(feeWei, shared.length)
+  return results.map((whole) => {
+    const share = shares[shared.indexOf(whole.row)]
+    return { ...whole, sharedBy: shared.length, ...(share !== undefined && { feeWei: share }) }
   })
 }

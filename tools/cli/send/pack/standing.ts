@@ -1,6 +1,7 @@
 import type { Row } from '../file/rows.js'
 import { lastAttempt, type Stored } from '../pay/standing.js'
 import type { Pins } from './pins.js'
+import { RANKS, stateIn } from './ranks.js'
 
 /**
  * The stored transaction that decides the end of a row: the last attempt to send it alone, or a pack that has it.
@@ -26,8 +27,4 @@ export function packedAttempt(
   }
 }
 
-function rankOf({ stage, status }: Stored): number {
-  if (stage === 'failed') return 0
-  if (status === 'reverted') return 1
-  return stage === 'cancelled' || stage === 'superseded' ? 2 : 3
-}
+const rankOf = ({ stage, status }: Stored): number => RANKS[stateIn(stage, status === 'reverted')]

@@ -1,7 +1,7 @@
 import { encodeFunctionData, erc20Abi, pad, toHex } from 'viem'
 import { expect, test } from 'vitest'
+import { feeShares } from '../../../report/payout/payout.js'
 import type { Money, Row } from '../file/rows.js'
-import { shareOf } from './shares.js'
 import { packableBy, unitsOf } from './units.js'
 
 const ETH: Money = { kind: 'native', symbol: 'ETH' }
@@ -55,5 +55,5 @@ test.each([
   [2n, 4, [1n, 1n, 0n, 0n]],
   [9n, 3, [3n, 3n, 3n]],
 ] as const)('a fee of %i is divided among %i lines without a rest', (fee, count, shares) => {
-  expect(Array.from({ length: count }, (_, index) => shareOf(fee, index, count))).toEqual(shares)
+  expect(feeShares(fee, count)).toEqual(shares)
 })
