@@ -1,6 +1,7 @@
-import { type Hex, hexToBytes, keccak256, type TransactionSerializable } from 'viem'
+import { type Hex, hexToBytes, type TransactionSerializable } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { TxlaneError } from '../errors/base.js'
+import { hashOf } from '../platform/hash.js'
 import type { EnvelopeSigner } from '../types/index.js'
 import { parse, type SigningEngine, sharedEngine } from './engine.js'
 import {
@@ -88,7 +89,7 @@ export function nativeAccountWith(
     engine = await engineOf()
     if (engine === undefined) {
       const raw = await plain.signTransaction(transaction, serializer && { serializer })
-      return { raw, hash: keccak256(raw) }
+      return { raw, hash: hashOf(raw) }
     }
     const signed = signPlain(engine, transaction, serializer)
     if (signed !== undefined) return signed

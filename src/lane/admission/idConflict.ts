@@ -1,5 +1,6 @@
-import { type Hash, keccak256, stringToHex } from 'viem'
+import { type Hash, stringToBytes } from 'viem'
 import type { TxlaneError } from '../../errors/base.js'
+import { hashOf } from '../../platform/hash.js'
 import type { TxRequest } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import { fateOf, type Transaction } from '../transaction/transaction.js'
@@ -16,7 +17,7 @@ export const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
  */
 export function fingerprintOf(from: string, request: TxRequest): Hash {
   const { to, data, value, accessList, authorize } = wantedBy(request)
-  return keccak256(stringToHex(textOf([from, to, data, value, accessList, authorize])))
+  return hashOf(stringToBytes(textOf([from, to, data, value, accessList, authorize])))
 }
 
 type Known = Pick<StoredTransaction, 'fingerprint' | 'private' | 'request' | 'lane'>

@@ -4,7 +4,6 @@ import {
   type Hash,
   type Hex,
   isAddressEqual,
-  keccak256,
   type LocalAccount,
   parseTransaction,
   recoverTransactionAddress,
@@ -14,6 +13,7 @@ import {
 import { TxlaneError } from '../../errors/base.js'
 import { AccountFailure } from '../../errors/redactError.js'
 import type { Fees } from '../../ledger/fees.js'
+import { hashOf } from '../../platform/hash.js'
 import type { EnvelopeSigner, TxRequest } from '../../types/index.js'
 
 type Signed = { readonly raw: Hex; readonly hash: Hash }
@@ -103,7 +103,7 @@ async function signWith(
       fate: 'notExecuted',
     })
   }
-  return { raw, hash: keccak256(raw) }
+  return { raw, hash: hashOf(raw) }
 }
 
 function ourFields(

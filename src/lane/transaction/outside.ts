@@ -2,7 +2,6 @@ import {
   type Address,
   type Hash,
   type Hex,
-  keccak256,
   parseTransaction,
   recoverTransactionAddress,
   type TransactionSerialized,
@@ -10,6 +9,7 @@ import {
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { Fees } from '../../ledger/fees.js'
+import { hashOf } from '../../platform/hash.js'
 import type { TxRequest } from '../../types/index.js'
 import type { LaneKey } from '../../types/store.js'
 import { outsideId } from '../../validate/stageOrder.js'
@@ -64,7 +64,7 @@ export async function readEnvelope(argument: string, raw: unknown, lane: LaneKey
   if (signer.toLowerCase() !== lane.address)
     throw invalid(argument, signer, `bytes signed by the lane's account ${lane.address}`)
   const request = { to, value, ...(data === undefined ? {} : { data }) } as TxRequest
-  return { raw: serialized, hash: keccak256(serialized), nonce, gas, fees: feesOf(parsed), request }
+  return { raw: serialized, hash: hashOf(serialized), nonce, gas, fees: feesOf(parsed), request }
 }
 
 function parse(argument: string, serialized: Hex): Parsed {
