@@ -5,6 +5,7 @@ import { type NonceGeometry, SEQUENCE } from '../allocator/geometry.js'
 import { createJournal, type Journal, type JournalBook } from '../allocator/journal.js'
 import { createJournalWaits } from '../allocator/journalWaits.js'
 import type { NonceSource } from '../allocator/sources.js'
+import { IDLE_FOLLOWER } from '../chain/blocks/follower.js'
 import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Environment } from '../chain/environment.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
@@ -205,7 +206,6 @@ function follow(
   const reader = () => endpointPool.reader
   const { createReads } = source.geometry ?? SEQUENCE
   const reads = createReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs }, counter)
-  const nothing = () => {}
   let readAtMs = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined
   let request: NonceRequest<unknown> | undefined
@@ -223,10 +223,9 @@ function follow(
   }
 
   const unfollow = tracker.follow({
+    ...IDLE_FOLLOWER,
     address: source.counter.address,
     pace: counter.pace,
-    tags: () => 'never',
-    wantsBalance: () => false,
     reads() {
       request = reads.request()
       replies = []
@@ -246,13 +245,6 @@ function follow(
         failed(error)
       }
     },
-    sealed: async () => {},
-    preconfirmed: nothing,
-    observed: nothing,
-    counts: nothing,
-    balance: nothing,
-    unreachable: nothing,
-    broken: nothing,
   })
 
   function look(withCode?: boolean): Promise<void> {

@@ -74,6 +74,26 @@ describe('nativeAccount', () => {
     expect(account.signEnvelope(sample)).not.toBeInstanceOf(Promise)
   })
 
+  test('tries the quick form of a transaction once, before and after its engine is loaded', async () => {
+    const account = nativeAccount(KEY)
+    let count = 0
+    const { maxFeePerGas: gasPrice, maxPriorityFeePerGas: _, ...fields } = sample
+    const transaction = {
+      ...fields,
+      gasPrice,
+      get type() {
+        count++
+        return 'legacy'
+      },
+    } as TransactionSerializable
+    const readsOfOne = async () => {
+      count = 0
+      return { signed: await account.signEnvelope(transaction), count }
+    }
+    const first = await readsOfOne()
+    expect(await readsOfOne()).toEqual(first)
+  })
+
   test('signs like the chain if the chain has its own serializer', async () => {
     const takesMoreGas = (transaction: TransactionSerializable, signature?: Signature) =>
       serializeTransaction({ ...transaction, gas: 42_000n } as TransactionSerializable, signature)

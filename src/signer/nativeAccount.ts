@@ -65,38 +65,41 @@ export function nativeAccountWith(
     () => {},
   )
 
-  /** Nearly every transaction is signed at once, without a promise, because bursts sign thousands. */
   function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
-    const signed = engine && signPlain(engine, transaction, serializer)
-    return signed ?? signAny(transaction, serializer)
+    return engine ? signWith(engine, transaction, serializer) : signOnceLoaded(transaction, serializer)
   }
 
-  function signPlain(
-    { sign, keccak }: SigningEngine,
-    transaction: TransactionSerializable,
-    serializer: Serializer | undefined,
-  ): Signed | undefined {
-    const unsigned = plainUnsigned(transaction, serializer)
-    // The transaction is serialised once, and hashed once for the signature.
-    const bytes = unsigned && appendSignature(unsigned, sign(keccak(unsigned), key), transaction.chainId)
-    return bytes && { raw: hexOf(bytes), hash: hexOf(keccak(bytes)) }
-  }
-
-  async function signAny(
+  async function signOnceLoaded(
     transaction: TransactionSerializable,
     serializer: Serializer | undefined,
   ): Promise<Signed> {
     engine = await engineOf()
-    if (engine === undefined) {
-      const raw = await plain.signTransaction(transaction, serializer && { serializer })
-      return { raw, hash: hashOf(raw) }
-    }
-    const signed = signPlain(engine, transaction, serializer)
-    if (signed !== undefined) return signed
+    if (engine !== undefined) return signWith(engine, transaction, serializer)
+    const raw = await plain.signTransaction(transaction, serializer && { serializer })
+    return { raw, hash: hashOf(raw) }
+  }
+
+  /** Nearly every transaction is signed at once, without a promise, because bursts sign thousands. */
+  function signWith(
+    { sign, keccak }: SigningEngine,
+    transaction: TransactionSerializable,
+    serializer: Serializer | undefined,
+  ): Signed | Promise<Signed> {
+    const unsigned = plainUnsigned(transaction, serializer)
+    // The transaction is serialised once, and hashed once for the signature.
+    const bytes = unsigned && appendSignature(unsigned, sign(keccak(unsigned), key), transaction.chainId)
+    if (bytes === undefined) return signAny({ sign, keccak }, transaction, serializer)
+    return { raw: hexOf(bytes), hash: hexOf(keccak(bytes)) }
+  }
+
+  async function signAny(
+    { sign, keccak }: Pick<SigningEngine, 'sign' | 'keccak'>,
+    transaction: TransactionSerializable,
+    serializer: Serializer | undefined,
+  ): Promise<Signed> {
     const unsigned = await unsignedEnvelope(transaction, serializer)
-    const signature = engine.sign(engine.keccak(unsigned), key)
-    const bytes = await signedEnvelope(unsigned, signature, { transaction, serializer })
-    return { raw: hexOf(bytes), hash: hexOf(engine.keccak(bytes)) }
+    const bytes = await signedEnvelope(unsigned, sign(keccak(unsigned), key), { transaction, serializer })
+    return { raw: hexOf(bytes), hash: hexOf(keccak(bytes)) }
   }
 
   return localAccountOf({

@@ -3,7 +3,7 @@ import { rawBlock } from '../../../test/contract/stubPort.js'
 import { createVirtualClock, type VirtualClock } from '../../../test/sim/virtualClock.js'
 import type { NotificationListener, Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import { createTracker } from './blockPoller.js'
-import type { Follower, Pace } from './follower.js'
+import { type Follower, IDLE_FOLLOWER, type Pace } from './follower.js'
 
 const PERIOD_MS = 200
 const TRIP_MS = 2
@@ -131,21 +131,12 @@ export function openChain(faults: Faults) {
     timeoutMs: 1_000,
     horizon: 64,
   })
-  const nothing = () => {}
   const follower: Follower = {
+    ...IDLE_FOLLOWER,
     address: '0x00000000000000000000000000000000000000aa',
     pace: () => switches.pace,
-    tags: () => 'never',
-    wantsBalance: () => false,
-    isPassedOver: () => false,
     left: ({ hash }) => void left.push(hash),
     sealed: async ({ hash }) => void seen.set(hash, clock.now()),
-    preconfirmed: nothing,
-    observed: nothing,
-    counts: nothing,
-    balance: nothing,
-    ticked: async () => {},
-    unreachable: nothing,
     broken(error) {
       throw error
     },

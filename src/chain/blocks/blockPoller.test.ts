@@ -4,7 +4,7 @@ import { createStubPort, rawBlock } from '../../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import type { Port } from '../../rpc/port.js'
 import { createTracker } from './blockPoller.js'
-import type { Follower } from './follower.js'
+import { type Follower, IDLE_FOLLOWER } from './follower.js'
 
 type Options = Parameters<typeof createTracker>[0]
 
@@ -123,22 +123,13 @@ test('blocks that left are reported before blocks that came, from the tip downwa
   const clock = createVirtualClock()
   const tracker = openTracker({ port, clock })
   const reported: string[] = []
-  const nothing = () => {}
   tracker.follow({
+    ...IDLE_FOLLOWER,
     address: '0x00000000000000000000000000000000000000aa',
     pace: () => 'cadence',
-    tags: () => 'never',
-    wantsBalance: () => false,
     reads: () => [],
     left: ({ number }) => reported.push(`left ${number}`),
     sealed: async ({ number }) => void reported.push(`sealed ${number}`),
-    preconfirmed: nothing,
-    observed: nothing,
-    counts: nothing,
-    balance: nothing,
-    ticked: async () => {},
-    unreachable: nothing,
-    broken: nothing,
   })
   for (head of [2, 3, 4]) {
     void tracker.nextTick()
@@ -207,22 +198,14 @@ test.each([1, 2, 5, 100, 1_000_000])(
     })
     const reported: string[] = []
     const looks: boolean[] = []
-    const nothing = () => {}
     const follower: Follower = {
+      ...IDLE_FOLLOWER,
       address: '0x00000000000000000000000000000000000000aa',
       pace: () => 'cadence',
-      tags: () => 'never',
-      wantsBalance: () => false,
       reads: () => [],
-      left: nothing,
       sealed: async (_, hashes) => void (hashes.length > 0 && reported.push('sealed')),
       preconfirmed: () => reported.push('preconfirmed'),
-      observed: nothing,
-      counts: nothing,
-      balance: nothing,
       ticked: async (_, { hasPending }) => void looks.push(hasPending),
-      unreachable: nothing,
-      broken: nothing,
     }
     tracker.follow(follower)
     tracker.watch(own, follower)

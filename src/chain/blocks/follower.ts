@@ -98,6 +98,22 @@ export type Follower = {
   broken(error: unknown): void
 }
 
+/** A follower that never polls, needs nothing and ignores every observation. Others replace what they need of it. */
+export const IDLE_FOLLOWER: Omit<Follower, 'address'> = {
+  pace: () => 'idle',
+  tags: () => 'never',
+  wantsBalance: () => false,
+  async sealed() {},
+  left() {},
+  preconfirmed() {},
+  observed() {},
+  counts() {},
+  balance() {},
+  async ticked() {},
+  unreachable() {},
+  broken() {},
+}
+
 /** The followers of a tracker, and the hashes that they watch. */
 export type FollowerSet = {
   readonly all: ReadonlySet<Follower>

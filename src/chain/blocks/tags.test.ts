@@ -4,7 +4,7 @@ import { createStubPort, rawBlock, type StubAnswer } from '../../../test/contrac
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import type { RpcCall } from '../../rpc/port.js'
 import { createTracker } from './blockPoller.js'
-import type { Follower } from './follower.js'
+import { type Follower, IDLE_FOLLOWER } from './follower.js'
 import type { TagsWanted } from './tags.js'
 
 const ADDRESS = pad('0x1', { size: 20 })
@@ -22,18 +22,10 @@ const [OURS, OTHER] = [1, 2]
 const absent: StubAnswer = { failure: { kind: 'rpc', code: -32000, message: 'finalized block not found' } }
 
 const follower: Follower = {
+  ...IDLE_FOLLOWER,
   address: ADDRESS,
   pace: () => 'cadence',
   tags: () => 'now',
-  wantsBalance: () => false,
-  async sealed() {},
-  left() {},
-  preconfirmed() {},
-  observed() {},
-  counts() {},
-  balance() {},
-  async ticked() {},
-  unreachable() {},
   broken: (error) => {
     throw error
   },
