@@ -250,9 +250,9 @@ describe('a profile', () => {
       countedInBlock,
       { kind: 'methodAnswered', method: 'eth_getBlockReceipts' },
       { kind: 'batchRefused', size: 10 },
-      { kind: 'cadence', cadenceMs: 200 },
+      { kind: 'client', version: 'reth/v1' },
     ]
-    expect(seen(all, given)).toMatchObject({ ...given, cadenceMs: 200 })
+    expect(seen(all, given)).toMatchObject({ ...given, client: 'reth/v1' })
   })
 
   test('notifies listeners of each change once, and of nothing else, until they are removed', () => {

@@ -50,8 +50,6 @@ export type EndpointProfile = {
   readonly sendSync: boolean | 'withoutTimeout' | undefined
   /** The endpoint supports `eth_simulateV1`. */
   readonly simulateV1: boolean | undefined
-  /** Milliseconds between two refreshes of the pending block. */
-  readonly cadenceMs: number | undefined
   /**
    * One sequencer orders all transactions of this chain, so that it has no public pool. Declared by the
    * definition of the chain, never probed.
@@ -84,7 +82,6 @@ const UNKNOWN: EndpointProfile = {
   client: undefined,
   sendSync: undefined,
   simulateV1: undefined,
-  cadenceMs: undefined,
   singleSequencer: undefined,
 }
 

@@ -55,7 +55,6 @@ export type ProfileObservation =
    * same batch, before it, and was accepted.
    */
   | { readonly kind: 'gapRefused'; readonly overtook: boolean }
-  | { readonly kind: 'cadence'; readonly cadenceMs: number }
   /** The answer to `web3_clientVersion`. */
   | { readonly kind: 'client'; readonly version: string }
   /** The results of a delivery, reported at its end. */
@@ -177,8 +176,6 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
       return batchSeen(state, observation)
     case 'gapRefused':
       return gapRefused(state, observation.overtook)
-    case 'cadence':
-      return set({ cadenceMs: observation.cadenceMs })
     case 'client':
       return set(clientPart(profile, observation.version))
     case 'delivered':

@@ -138,9 +138,12 @@ export type SendOptions = {
   deploys?: Address | undefined
   /**
    * As `deploys`, but for a storage value that this transaction sets. If both options are given, both must be
-   * present.
+   * present. `getter` is the calldata of a view function of the contract that returns the 32 bytes of the slot. It
+   * is called where the endpoint does not show storage at `pending` (`pendingState` in its profile); Base's
+   * flashblocks RPC shows pre-confirmed storage in no other way. @default no getter: an override of code reads the
+   * slot
    */
-  effect?: { address: Address; slot: Hex; value: Hex } | undefined
+  effect?: { address: Address; slot: Hex; value: Hex; getter?: Hex | undefined } | undefined
   /**
    * For pools: transactions with the same value go to the same account, in every process, as long as that
    * account can pay and is not paused. A sender has only one account, so the option has no effect there.

@@ -1,3 +1,4 @@
+import { pad } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { createSenderIn } from '../api/sender/sender.js'
 import { ACCOUNT, openLane, type SimLane, transfer } from '../api/sender/simLane.fixture.js'
@@ -115,6 +116,7 @@ const CASES: readonly Case[] = [
   option('effect', {}, 'options.effect.address'),
   option('effect', { address: TO, slot: 'x', value: '0x' }, 'options.effect.slot'),
   option('effect', { address: TO, slot: '0x0', value: '0x1' }, 'options.effect.value'),
+  option('effect', { address: TO, slot: '0x0', value: pad('0x1'), getter: '0x1' }, 'options.effect.getter'),
   ...[null, 5].map((value) =>
     call(`writeContract(${show(value)})`, 'parameters', (s) => s.writeContract?.(value)),
   ),

@@ -2,6 +2,7 @@ import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
+import { checkGetter } from '../rpc/methods/arguments.js'
 import type { CancelOptions, SendOptions, TxRequest, WaitOptions, WaitStage } from '../types/index.js'
 import { type GasBlock, leastGas, mostGas } from './gasBounds.js'
 import { CANCEL_OPTIONS, checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
@@ -240,12 +241,13 @@ function checkAfter(after: unknown): void {
 
 function checkEffect(effect: unknown): void {
   if (effect === undefined) return
-  const { address: at, slot, value } = object('options.effect', effect)
+  const { address: at, slot, value, getter } = object('options.effect', effect)
   address('options.effect.address', at)
   if (typeof slot !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(slot))
     throw invalid('options.effect.slot', slot, 'a storage position')
   if (typeof value !== 'string' || !HASH.test(value))
     throw invalid('options.effect.value', value, '32 bytes of hex')
+  checkGetter(getter, 'options.effect.getter')
 }
 
 function checkId(id: unknown): void {

@@ -36,6 +36,20 @@ describe('a pending block', () => {
     expect(full.map(({ hash }) => hash)).toEqual(block.transactions)
   })
 
+  test.each([
+    ['number', 'a bigint'],
+    ['hash', 'answered'],
+    ['gasUsed', 'a bigint'],
+    ['transactions', 'answered'],
+    ['blobGasUsed', 'a bigint'],
+  ] as const)('of anvil has the field %s of the block built so far as %s', async (field, form) => {
+    const raw = read<Recording>('anvil').pending.hashes as Raw
+    expect(raw[field]).not.toBe('0x0')
+    expect((await blockOf(raw, 'pending'))[field]).toEqual(
+      form === 'answered' ? raw[field] : BigInt(raw[field] as string),
+    )
+  })
+
   test('of Hardhat has no number, and its transactions have no place', async () => {
     const raw = read<Recording>('hardhat').pending
     const block = await fullOf(raw.full, 'pending')
@@ -121,6 +135,11 @@ describe('a deposit of the OP stack', () => {
       daFootprintGasScalar: '0x94',
     })
   })
+})
+
+test('an unknown block is null, and so are its receipts', async () => {
+  expect(await blockOf(null)).toBeNull()
+  expect(await receiptsOf(null)).toBeNull()
 })
 
 describe('milliseconds since the epoch', () => {

@@ -137,7 +137,7 @@ export async function openEndpointPool(options: {
     clock,
     chainId: client.chain.id,
     client: () => reader().profile.current().client,
-    cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
+    cadenceMs: () => limits.pollIntervalMs,
     pending: () => pendingReads(reader().profile, tracker),
     onPendingBlock: (block, latest, head) =>
       reader().profile.observe(

@@ -15,6 +15,9 @@ import type { TxRequest } from '../../types/index.js'
 const CONTRACT = programRequest({ kind: 'call', marker: 1 }).to as Hex
 const ONE: Hex = `0x${'0'.repeat(63)}1`
 
+/** A view function of the contract that returns that slot. */
+const GETTER: Hex = '0x35567e1a'
+
 const withGas = (program: Program) => ({ ...programRequest(program), gas: 100_000n }) as TxRequest
 const call = (marker: number) => withGas({ kind: 'call', marker })
 const needing = (marker: number, needs: number) => withGas({ kind: 'dependent', marker, needs })
@@ -253,6 +256,27 @@ describe('the predecessor declares deploys and effect', () => {
     expect(first.stage).toBe('accepted')
     expect(await lane.settle(second.wait())).toMatchObject({ status: 'success' })
     expect(lane.executed()).toEqual([90, 1, 2])
+  })
+
+  test('an effect is seen through its getter where an override hides the pending state, as Base’s flashblocks RPC does', async () => {
+    await using lane = await openWarm()
+    await lane.blocks(1)
+    const before = sealedNow(lane)
+    const isShown = () => (lane.chain.view().pending?.executed.length ?? 0) > 0
+    lane.script = ({ method, params }) => {
+      if (method === 'eth_getBlockByNumber' && params[0] === 'pending') return NOTHING
+      if (method === 'eth_getStorageAt' && params[2] === 'pending') return { ok: true, result: pad('0x00') }
+      if (method !== 'eth_call') return undefined
+      const [{ data }, , override] = params as [{ data?: string }, unknown, unknown]
+      if (data === GETTER) return { ok: true, result: isShown() ? ONE : pad('0x00') }
+      if (override === undefined) return undefined
+      return { ok: true, result: `${pad('0x74786c616e65')}${pad('0x00').slice(2)}` }
+    }
+    const effect = { ...effectOf(1), getter: GETTER }
+    const first = await lane.settle(lane.sender.send(call(1), { effect }))
+    const second = await lane.settle(lane.sender.send(needing(2, 1), { after: [first] }))
+    expect(sealedNow(lane)).toBe(before)
+    expect(await lane.settle(second.wait())).toMatchObject({ status: 'success' })
   })
 
   test('an effect is seen through eth_call where a plain read at pending answers as for latest', async () => {

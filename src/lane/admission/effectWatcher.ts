@@ -38,7 +38,7 @@ export function createEffectWatcher(context: {
   const watched = new Map<Transaction, Set<() => void>>()
   let looking = false
   const pauses = createPauses({
-    paceMs: () => endpointPool.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    paceMs: () => limits.pollIntervalMs,
     maxMs: LOOK_MS_MAX,
   })
 
@@ -46,7 +46,7 @@ export function createEffectWatcher(context: {
     const { port, profile } = endpointPool.reader
     const places = [
       ...(deploys === undefined ? [] : [{ address: deploys }]),
-      ...(effect === undefined ? [] : [{ address: effect.address, slot: encodeSlot(effect.slot) }]),
+      ...(effect === undefined ? [] : [{ ...effect, slot: encodeSlot(effect.slot) }]),
     ]
     const values = await readPendingState(port, profile, places, { timeoutMs, compares: true })
     const isDeployed = deploys === undefined || values[0] !== '0x'

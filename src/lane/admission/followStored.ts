@@ -62,7 +62,7 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
   const unwatch = store.watch(first.lane, () => subscription.pollNow())
 
   const pauses = createPauses({
-    paceMs: () => endpointPool.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    paceMs: () => limits.pollIntervalMs,
     maxMs: PENDING_LOOK_MS_MAX,
   })
   let asked: Hash | undefined

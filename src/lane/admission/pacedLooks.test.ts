@@ -10,7 +10,7 @@ import { followStored } from './followStored.js'
 
 const lane = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
 const hashOf = (digit: string): Hash => `0x${digit.repeat(64)}`
-const PRECONFIRMS = { profile: { current: () => ({ pending: 'preconfirmed', cadenceMs: 200 }) } }
+const PRECONFIRMS = { profile: { current: () => ({ pending: 'preconfirmed' }) } }
 const limits = { pollIntervalMs: 200, readTimeoutMs: 5_000 }
 
 /** Number of the times in the given span. */

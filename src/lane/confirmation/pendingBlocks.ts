@@ -113,7 +113,7 @@ export function createRefreshes(
   // A block was sealed since the last tick.
   let isSealed = false
   const profile = () => endpointPool.reader.profile.current()
-  const watch = createRefreshWatch(clock, () => profile().cadenceMs ?? limits.pollIntervalMs)
+  const watch = createRefreshWatch(clock, () => limits.pollIntervalMs)
 
   return {
     sealed(): void {

@@ -21,6 +21,13 @@ export function encodeSlot(slot: unknown, argument = 'slot'): Hex {
   throw invalid(argument, slot, 'a storage position (hex of up to 32 bytes, or a number)')
 }
 
+/** @throws `INVALID` if the value is neither undefined nor calldata */
+export function checkGetter(getter: unknown, argument = 'getter'): Hex | undefined {
+  if (getter === undefined || (typeof getter === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(getter)))
+    return getter as Hex | undefined
+  throw invalid(argument, getter, 'the calldata of a view function, as hex')
+}
+
 /** @throws `INVALID` if the value is not a positive, finite number of milliseconds */
 export function checkMs(value: number, argument: string): number {
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value

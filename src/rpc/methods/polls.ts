@@ -14,7 +14,7 @@ import {
 } from '../codec.js'
 import { aborted, rpcError, waitTimeout } from '../errors.js'
 import { call } from '../port.js'
-import { checkMs, encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
+import { checkGetter, checkMs, encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
 import { type Block, decodeBlock } from './getBlockByNumber.js'
 import { firstAnswer, formattersOf, type ReadSource, readPorts } from './source.js'
 import { readPlace } from './state.js'
@@ -62,7 +62,7 @@ export async function waitForStorage(source: ReadSource, parameters: WaitForStor
   const slot = encodeSlot(parameters.slot)
   const block = tagOf(parameters)
   const isWanted = wantedOf(parameters.value)
-  const getter = getterOf(parameters)
+  const getter = checkGetter(parameters.getter)
   return waitFor(`storage slot ${slot} of ${address}`, parameters, async (signal) => {
     const value = await readPlace(source, { address, slot, getter }, block, { signal, compares: true })
     return isWanted(value) ? value : undefined
@@ -71,12 +71,6 @@ export async function waitForStorage(source: ReadSource, parameters: WaitForStor
 
 function tagOf({ block = 'pending' }: WaitForOptions): BlockSelectorTag {
   return encodeBlock(block) as BlockSelectorTag
-}
-
-function getterOf({ getter }: WaitForStorageParameters): Hex | undefined {
-  if (getter === undefined || (typeof getter === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(getter)))
-    return getter
-  throw invalid('getter', getter, 'the calldata of a view function, as hex')
 }
 
 function wantedOf(value: WaitForStorageParameters['value']): (value: Hex) => boolean {

@@ -119,20 +119,29 @@ export const profileWords: {
   client: ({ client }) => client,
   pending: ({ pending }) => PENDING[pending],
   pendingState: ({ pendingState }) => isServed('state at pending', pendingState),
-  batch: ({ batch: { usable, sizeMax } }) =>
-    `It accepts ${usable ? `batches${sizeMax === undefined ? '' : ` of up to ${sizeMax} calls`}` : 'no batches'}`,
+  batch: ({ batch: { usable, sizeMax } }) => {
+    if (usable === undefined) return undefined
+    return `It accepts ${usable ? `batches${sizeMax === undefined ? '' : ` of up to ${count(sizeMax, 'call')}`}` : 'no batches'}`
+  },
   blockReceipts: ({ blockReceipts }) => isServed('block receipts', blockReceipts),
   simulateV1: ({ simulateV1 }) => isServed('eth_simulateV1', simulateV1),
   sendSync: ({ sendSync }) =>
-    isServed('eth_sendRawTransactionSync', sendSync === undefined ? undefined : sendSync !== false),
-  cadenceMs: ({ cadenceMs }) =>
-    cadenceMs === undefined ? undefined : `It pre-confirms every ${cadenceMs} ms`,
+    isServed(
+      `eth_sendRawTransactionSync${sendSync === 'withoutTimeout' ? ', without a timeout of the caller' : ''}`,
+      sendSync && true,
+    ),
   gapBudget: ({ gapBudget }) =>
     gapBudget === undefined ? undefined : `It keeps ${count(gapBudget, 'transaction')} above a missing nonce`,
   batchInOrder: ({ batchInOrder }) =>
     batchInOrder === undefined ? undefined : `It runs a batch ${batchInOrder ? 'in order' : 'in any order'}`,
-  delivery: ({ delivery: { window } }) =>
-    window === undefined ? undefined : `It takes ${count(window, 'unacknowledged nonce')}`,
+  delivery: ({ delivery: { window, pool, batch } }) => {
+    const takes = [
+      window === undefined ? [] : `${count(window, 'nonce')} without an answer`,
+      pool === undefined ? [] : `${count(pool, 'nonce')} without a block`,
+      batch === undefined ? [] : `${count(batch, 'call')} in one request of transactions`,
+    ].flat()
+    return takes.length === 0 ? undefined : `It takes ${takes.join(', ')}`
+  },
   singleSequencer: ({ singleSequencer }) => (singleSequencer ? 'The chain has one sequencer' : undefined),
 }
 

@@ -21,6 +21,7 @@ import {
   type ProfileWatch,
   setProfile,
 } from '../../../src/rpc/profile.js'
+import { probeSendSync } from '../../../src/rpc/sendSync.js'
 import { createHttpPort } from '../../../src/rpc/transports/http.js'
 import type { Connection } from '../shared/connect.js'
 import { type Missing, missingIn, NOTHING_MISSING } from '../shared/missing.js'
@@ -86,6 +87,8 @@ export async function lookAt({ client, name }: Connection, url: string, address:
   }
 }
 
+const PROBE_MS = 10_000
+
 /** What one endpoint shows of its behaviour without a transaction. */
 async function probeAll(port: Port, profile: ProfileWatch): Promise<void> {
   setProfile(port, profile)
@@ -93,6 +96,9 @@ async function probeAll(port: Port, profile: ProfileWatch): Promise<void> {
   await Promise.all([
     probeTraits(port, profile, latest.number).catch(() => {}),
     probeMethods(port, profile, latest.number),
+    probeSendSync(port, PROBE_MS).then((usable) => {
+      if (usable !== undefined) profile.observe({ kind: 'sendSync', usable })
+    }),
   ])
 }
 

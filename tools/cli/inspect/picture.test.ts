@@ -66,11 +66,10 @@ test('has a sentence for each known field of the endpoint profile, and none for 
     batch: { usable: true, sizeMax: 100 },
     gapBudget: 64,
     batchInOrder: true,
-    delivery: { window: 1_000, pool: undefined, batch: undefined },
+    delivery: { window: 1_000, pool: 5_000, batch: 500 },
     client: 'Geth/v1.17.10',
     sendSync: true,
     simulateV1: false,
-    cadenceMs: 200,
     singleSequencer: true,
   }
   expect(Object.values(profileWords).map((word) => word(known))).toEqual([
@@ -81,15 +80,15 @@ test('has a sentence for each known field of the endpoint profile, and none for 
     'It does not serve block receipts',
     'It does not serve eth_simulateV1',
     'It serves eth_sendRawTransactionSync',
-    'It pre-confirms every 200 ms',
     'It keeps 64 transactions above a missing nonce',
     'It runs a batch in order',
-    'It takes 1,000 unacknowledged nonces',
+    'It takes 1,000 nonces without an answer, 5,000 nonces without a block, 500 calls in one request of transactions',
     'The chain has one sequencer',
   ])
+  const anvil = profileWords.sendSync({ ...known, sendSync: 'withoutTimeout' })
+  expect(anvil).toBe('It serves eth_sendRawTransactionSync, without a timeout of the caller')
   const unknown = createProfile().current()
   expect(Object.values(profileWords).flatMap((word) => word(unknown) ?? [])).toEqual([
     'The first transaction will show whether its count at pending includes the pool',
-    'It accepts no batches',
   ])
 })
