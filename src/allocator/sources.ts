@@ -16,6 +16,10 @@ export type NonceSource<nonce extends number | bigint = number> = {
   readonly kind: 'account' | 'storage' | 'entryPoint' | 'safe' | 'forwarder'
   /** The counter's place in a contract's storage; undefined for the account's own transaction count. */
   readonly counter: { readonly address: Address; readonly slot: Hex } | undefined
+  /** The account whose nonces these are: the sender of user operations, the signer of meta-transactions. */
+  readonly account?: Address | undefined
+  /** The key of the sequence in an EntryPoint. */
+  readonly key?: bigint | undefined
   /** Decodes the count from the stored word. */
   readonly decode: (word: Hex) => bigint
   /** Getters to verify the slot before it is trusted: the first one that the contract answers is used. */
@@ -100,6 +104,8 @@ export function entryPointNonce(options: {
   return {
     kind: 'entryPoint',
     counter: { address: entryPoint, slot },
+    account: sender,
+    key,
     decode: hexToBigInt,
     // getNonce(address,uint192): the whole nonce; the sequence is its lower 64 bits.
     getters: [{ data: asking('0x35567e1a', sender, key), decode: (word) => hexToBigInt(word) & UINT64_MAX }],
@@ -133,6 +139,7 @@ export function forwarderNonce(options: {
   return {
     ...storageNonce({ address: options.forwarder, slot }),
     kind: 'forwarder',
+    account: from,
     // nonces(address) of 5.x, getNonce(address) of 4.x.
     getters: ['0x7ecebe00', '0x2d0335ab'].map((selector) => ({
       data: asking(selector as Hex, from),

@@ -4,7 +4,7 @@ import { defaultStore, type Environment, identityOf } from '../chain/environment
 import type { Clock } from '../platform/clock.js'
 import { raceAbort } from '../platform/onAbort.js'
 import { type Held, hold } from '../platform/registry.js'
-import { chainName, type LaneKey, type Lease, type Store } from '../types/store.js'
+import { type CounterPlace, chainName, type LaneKey, type Lease, type Store } from '../types/store.js'
 import {
   type ContractSource,
   type CounterTerm,
@@ -112,6 +112,9 @@ function createCounterLane({
     stops = [stopRenewing]
     // Only another process can use a counter that is given back, and it needs a store that outlives this process.
     if (!store.durable) return
+    // The store knows a lane by a hash of contract and slot. Calls that need the store notice its failure.
+    const report = { holds: [], counter: placeOf(source) }
+    store.report([{ lease, report }]).catch(() => {})
     const work = {
       isIdle: () => counter.pace() === 'idle',
       isFollowing: () => counter.pace() !== 'idle',
@@ -177,6 +180,10 @@ function createCounterLane({
       await held.release(() => endpointPool.stop())
     },
   }
+}
+
+function placeOf({ kind, counter, account, key }: ContractSource): CounterPlace {
+  return { kind, contract: counter.address, slot: counter.slot, account, key }
 }
 
 /** A store that fails delays the end of the lane no longer than a sender's. */

@@ -1,6 +1,6 @@
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { systemClock } from '../platform/clock.js'
-import { type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
+import { chainName, type Lease, laneName, type Store, type StoredTransaction } from '../types/store.js'
 import { hasEnded, UNSEALED } from './ended.js'
 import { isHeld, isOwner, takeLease } from './leaseTime.js'
 import { createMemoryOutboxes } from './memoryOutbox.js'
@@ -46,7 +46,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-type LeaseVerb = 'acquire' | 'renew' | 'release' | 'report' | 'reports' | 'unfinished'
+type LeaseVerb = 'acquire' | 'renew' | 'release' | 'report' | 'reports' | 'unfinished' | 'counters'
 
 function leaseVerbs(lanes: MemoryLanes, now: () => number): Pick<Store, LeaseVerb> {
   return {
@@ -84,6 +84,17 @@ function leaseVerbs(lanes: MemoryLanes, now: () => number): Pick<Store, LeaseVer
         return [
           { lane, isHeld: isHeld(state, now()), report: report?.epoch === epoch ? report.of : undefined },
         ]
+      })
+    },
+    async counters(chain) {
+      return [...lanes.all()].flatMap((state) => {
+        const { key, report, cursor, slots } = state
+        const { counter } = report?.of ?? {}
+        if (counter === undefined || chainName(key) !== chainName(chain)) return []
+        const lease = isHeld(state, now())
+          ? { holder: state.holder, leaseMs: state.untilMs - now() }
+          : { holder: undefined, leaseMs: undefined }
+        return { lane: key, counter, ...lease, cursor, slots: [...slots.values()] }
       })
     },
     async unfinished(chain) {

@@ -241,6 +241,35 @@ export type LaneReport = {
    * default.
    */
   readonly options?: Readonly<Record<string, string>> | undefined
+  /** The counter whose nonces the lane assigns, if it is one of a contract. */
+  readonly counter?: CounterPlace | undefined
+}
+
+/** A counter in the storage of a contract. */
+export type CounterPlace = {
+  /** The kind of nonce: `storage`, `entryPoint`, `safe` or `forwarder`. */
+  readonly kind: string
+  readonly contract: Address
+  /** The storage slot of the count. */
+  readonly slot: Hex
+  /** As in `NonceSource`. */
+  readonly account?: Address | undefined
+  /** As in `NonceSource`. */
+  readonly key?: bigint | undefined
+}
+
+/** The lane of a counter in a contract, at its last write. */
+export type StoredCounter = {
+  readonly lane: LaneKey
+  readonly counter: CounterPlace
+  /** The process that owns the lease; undefined if none does, or the lease has expired. */
+  readonly holder: string | undefined
+  /** Milliseconds until that lease ends, unless it is renewed. */
+  readonly leaseMs: number | undefined
+  /** The highest cursor ever written: the next count. Undefined for a lane that has written nothing. */
+  readonly cursor: number | undefined
+  /** The counts that are handed out or used and not final, lowest first. */
+  readonly slots: readonly Slot[]
 }
 
 export type ReportedLane = {
@@ -318,6 +347,11 @@ export type Store = OutboxVerbs & {
   reports(lanes: readonly LaneKey[]): Promise<readonly ReportedLane[]>
   /** The lanes of the chain with transactions that are queued or in flight. */
   unfinished(chain: ChainKey): Promise<readonly UnfinishedLane[]>
+  /**
+   * The counters in contracts of this chain, of any epoch: a lane whose owner ever reported its counter. Without the
+   * lease, so they are out of date as soon as they are read.
+   */
+  counters(chain: ChainKey): Promise<readonly StoredCounter[]>
   /**
    * The state of the lane at its last write. Read only by its owner.
    *

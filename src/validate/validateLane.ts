@@ -130,6 +130,7 @@ const STORE_VERBS: Record<Exclude<keyof Store, 'kind' | 'durable'>, true> = {
   report: true,
   reports: true,
   unfinished: true,
+  counters: true,
   load: true,
   write: true,
   enqueue: true,

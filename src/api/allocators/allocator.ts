@@ -51,11 +51,20 @@ export type CounterSnapshot = {
   address: Address
   /** The storage slot of the count. */
   slot: Hex
+  /** The account whose nonces these are: the sender of user operations, the signer of meta-transactions. */
+  account: Address | undefined
+  /** The key of the sequence in an EntryPoint. */
+  key: bigint | undefined
   /**
    * True if the store outlives the process: committed nonces stay taken after a restart and in other processes. False for
    * a memory store.
    */
   durable: boolean
+  /**
+   * True if this process owns the lease and assigns the nonces. Otherwise another process may do so, and the counts are
+   * those of the last time.
+   */
+  holder: boolean
   /** The value of the counter in the newest sealed block. */
   floor: bigint
   /** The next count to hand out when there is no hole. */

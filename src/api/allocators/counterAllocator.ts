@@ -151,7 +151,9 @@ function snapshotOf(source: ContractSource, lane: CounterLane): CounterSnapshot 
     nonce: BigInt(source.nonceOf(count)),
     payloads: attempts.map(({ raw }) => raw),
   }))
-  return { chainId, kind: source.kind, ...source.counter, durable, ...counter.state, outstanding }
+  const { kind, account, key } = source
+  const holder = lane.term?.ended === undefined
+  return { chainId, kind, ...source.counter, account, key, durable, holder, ...counter.state, outstanding }
 }
 
 function readPayload(payload: unknown): Hex {

@@ -1,9 +1,17 @@
-import type { LaneReport, StoredTransaction } from '../../types/store.js'
+import { live } from '../../ledger/slotWith.js'
+import type { CounterPlace, LaneReport, StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { transactionIn } from './samples.js'
 import { type Case, LONG_MS } from './world.js'
 
 const STARVED: LaneReport = { holds: ['starved'], room: -3, load: 7, owedWei: 2n ** 70n }
+const COUNTER: CounterPlace = {
+  kind: 'entryPoint',
+  contract: `0x${'e'.repeat(40)}`,
+  slot: `0x${'5'.repeat(64)}`,
+  account: `0x${'a'.repeat(40)}`,
+  key: 2n ** 191n,
+}
 const FREE: LaneReport = { holds: [], room: 64, load: 0, owedWei: 0n }
 
 export const reports: readonly Case[] = [
@@ -67,6 +75,34 @@ export const reports: readonly Case[] = [
       ])
       equal((await other.reports([lane]))[0]?.report, { holds: [] }, 'a report without the fields for pools')
       equal((await other.reports([second]))[0]?.report, STARVED, 'the second of two reports at once')
+    },
+  },
+  {
+    name: 'a counter in a contract is listed with its slots, its cursor and its owner, after the owner has gone too',
+    async run({ store, other, lane, newLane, take, write }) {
+      equal(await store.counters(lane), [], 'the counters of an unused chain')
+      const account = await take({ ...lane, address: newLane().address })
+      const lease = await take()
+      const elsewhere = await take(newLane())
+      await store.report([
+        { lease: account, report: FREE },
+        { lease, report: { holds: [], counter: COUNTER } },
+        { lease: elsewhere, report: { holds: [], counter: COUNTER } },
+      ])
+      const one = { lane, counter: COUNTER, cursor: undefined, slots: [] }
+      for (const by of [store, other]) {
+        const [{ leaseMs = 0, ...rest } = {}, ...more] = await by.counters(lane)
+        equal(rest, { ...one, holder: lease.holder }, 'a counter without records')
+        ok(leaseMs > 0 && leaseMs <= LONG_MS, 'the lease of its owner does not end within its length')
+        equal(more, [], 'the lanes of accounts and of other chains')
+      }
+      const slots = [6, 7].map((nonce) => live(nonce, 0))
+      await write(lease, { slots, cursor: 8 })
+      await store.release(lease)
+      const left = { ...one, holder: undefined, leaseMs: undefined, cursor: 8, slots }
+      equal(await other.counters(lane), [left], 'a counter that was given back')
+      const { holder } = await take()
+      equal((await other.counters(lane))[0]?.holder, holder, 'its next owner, which has made no report')
     },
   },
   {

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
-import type { LaneArrivals, Store } from '../../types/store.js'
-import { decodeCommand } from '../codec.js'
+import type { Slot } from '../../ledger/slot.js'
+import type { ChainKey, LaneArrivals, Store, StoredCounter } from '../../types/store.js'
+import { decodeCommand, decodeReport, decodeSlot } from '../codec.js'
 import { UNSEALED } from '../ended.js'
 import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'
 import { type Context, isHeld, nameOf, transactionOf } from './context.js'
@@ -11,7 +12,7 @@ import { laneNamed } from './leases.js'
 export function readVerbs({
   database,
   schema,
-}: Context): Pick<Store, 'arrivals' | 'changes' | 'find' | 'list' | 'unfinished'> {
+}: Context): Pick<Store, 'arrivals' | 'changes' | 'find' | 'list' | 'unfinished' | 'counters'> {
   const sql = readStatements(schema)
   return {
     async arrivals(lane, after, limit) {
@@ -37,6 +38,10 @@ export function readVerbs({
         isHeld: is_held === true,
       }))
     },
+    async counters(chain) {
+      const { chainId, genesisHash } = chain
+      return countersOf(chain, await database.read({ text: sql.counters, values: [chainId, genesisHash] }))
+    },
     async find(chain, by) {
       const [text, key] = 'id' in by ? [sql.byId, by.id] : [sql.byHash, by.hash]
       const [row] = await database.read({ text, values: [chain.chainId, chain.genesisHash, key] })
@@ -58,6 +63,26 @@ export function readVerbs({
       return listPage(await database.read(statement), limit, { place: placeOf, transaction: transactionOf })
     },
   }
+}
+
+/** One row for each slot, or one without a slot. */
+function countersOf({ chainId, genesisHash }: ChainKey, rows: readonly Row[]): readonly StoredCounter[] {
+  const counters = new Map<unknown, StoredCounter & { readonly slots: Slot[] }>()
+  for (const { address, report, holder, lease_ms, cursor, body } of rows) {
+    const { counter } = decodeReport(String(report))
+    if (counter === undefined) continue
+    const one = counters.get(address) ?? {
+      lane: { chainId, genesisHash, address: address as Address },
+      counter,
+      holder: holder === null ? undefined : String(holder),
+      leaseMs: lease_ms === null ? undefined : Number(lease_ms),
+      cursor: cursor === null ? undefined : Number(cursor),
+      slots: [],
+    }
+    if (body !== null) one.slots.push(decodeSlot(String(body)))
+    counters.set(address, one)
+  }
+  return [...counters.values()]
 }
 
 function placeOf(row: Row): ListPlace {
@@ -100,6 +125,14 @@ const readStatements = (schema: string) => ({
     FROM ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
     JOIN ${schema}.transactions t ON t.lane = l.lane AND t.ended_at IS NULL AND t.stage = ANY ($3::text[])
     WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text GROUP BY l.lane`,
+
+  counters: `
+    SELECT l.address, l.report, l.cursor, s.body, CASE WHEN ${isHeld('l')} THEN l.holder END AS holder,
+      CASE WHEN ${isHeld('l')} THEN extract(epoch FROM l.expires_at - clock_timestamp()) * 1000 END AS lease_ms
+    FROM ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
+    LEFT JOIN ${schema}.slots s ON s.lane = l.lane
+    WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.report LIKE '%"counter":%'
+    ORDER BY l.lane, s.nonce`,
 
   arrived: `
     (SELECT 'transaction' AS kind, t.sequence, t.id, t.body

@@ -7,11 +7,12 @@ import type {
   LaneState,
   Lease,
   ListOptions,
+  StoredCounter,
   StoredPage,
   StoredTransaction,
   UnfinishedLane,
 } from '../../types/store.js'
-import { decodeCommand, decodeSlot, decodeTransaction } from '../codec.js'
+import { decodeCommand, decodeReport, decodeSlot, decodeTransaction } from '../codec.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type { Prepared } from './connection.js'
 import { idOf, type Keys, type LaneRow, textOf } from './keys.js'
@@ -85,6 +86,33 @@ export function unfinished(prepared: Prepared, keys: Keys, chain: ChainKey): rea
     transactions,
     isHeld: isHeld === 1,
   }))
+}
+
+type CounterRow = {
+  readonly lane: number
+  readonly address: Address
+  readonly cursor: number | null
+  readonly report: string
+  readonly holder: string | null
+  readonly leaseMs: number | null
+}
+
+export function counters(prepared: Prepared, keys: Keys, chain: ChainKey): readonly StoredCounter[] {
+  const { chainId, genesisHash } = chain
+  const key = keys.findChain(prepared, chain)
+  if (key === undefined) return []
+  return (prepared.counters.all(key) as CounterRow[]).flatMap((row) => {
+    const { counter } = decodeReport(row.report)
+    if (counter === undefined) return []
+    return {
+      lane: { chainId, genesisHash, address: row.address },
+      counter,
+      holder: row.holder ?? undefined,
+      leaseMs: row.leaseMs ?? undefined,
+      cursor: row.cursor ?? undefined,
+      slots: (prepared.slots.all(row.lane) as Body[]).map(({ body }) => decodeSlot(body)),
+    }
+  })
 }
 
 type ListRow = Body & ListPlace

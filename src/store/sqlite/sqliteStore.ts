@@ -7,7 +7,7 @@ import { createConnection, type Prepared } from './connection.js'
 import { createKeys } from './keys.js'
 import { acquire, chains, putReports, release, renew, reportsOf } from './leases.js'
 import { outboxVerbs } from './outbox.js'
-import { arrivals, changes, find, list, load, unfinished } from './reads.js'
+import { arrivals, changes, counters, find, list, load, unfinished } from './reads.js'
 import { createWatchers } from './watchers.js'
 import { enqueue, postCommand, restart, write } from './writes.js'
 
@@ -64,6 +64,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     },
     reports: (lanes) => connection.read((sql) => reportsOf(sql, keys, lanes)),
     unfinished: (chain) => connection.read((sql) => unfinished(sql, keys, chain)),
+    counters: (chain) => connection.read((sql) => counters(sql, keys, chain)),
     load: (lease) => connection.read((sql) => load(sql, keys, lease)),
     async write(lease, change) {
       await connection.write((sql) => {

@@ -44,6 +44,9 @@ export const SQL = {
   unfinished: `SELECT lane.address, count(*) AS transactions, ${IS_HELD} AS isHeld
     FROM lane JOIN tx ON tx.lane = lane.key AND tx.ended_ms IS NULL
     WHERE lane.chain = ?1 AND tx.stage IN (${UNSEALED.map((stage) => `'${stage}'`).join(', ')}) GROUP BY lane.key`,
+  counters: `SELECT key AS lane, address, cursor, report, CASE WHEN ${IS_HELD} THEN holder END AS holder,
+      CASE WHEN ${IS_HELD} THEN until_ms - ${NOW_MS} END AS leaseMs
+    FROM lane WHERE chain = ? AND report LIKE '%"counter":%' ORDER BY key`,
   placed: 'UPDATE lane SET sequence = ?, revision = ? WHERE key = ?',
   wrote: 'UPDATE lane SET cursor = max(coalesce(cursor, 0), ?), revision = ? WHERE key = ?',
 

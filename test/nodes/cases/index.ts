@@ -4,6 +4,7 @@ import { foreign } from './foreign.js'
 import type { NodeCase } from './nodeCase.js'
 import { packs } from './packs.js'
 import { payouts } from './payouts.js'
+import { pendingState } from './pendingState.js'
 import { cancel, replace, speedUp } from './pooled.js'
 import { poolModel } from './poolModel.js'
 import { presets } from './presets.js'
@@ -22,6 +23,7 @@ export const cases: readonly NodeCase[] = [
   payouts,
   packs,
   reads,
+  pendingState,
   ...refusedCases,
   cancel,
   replace,

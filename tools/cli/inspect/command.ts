@@ -1,21 +1,23 @@
 import { Command } from 'commander'
 import { type Address, formatEther, isAddress } from 'viem'
 import type { EndpointProfile } from '../../../src/rpc/profile.js'
+import type { Store } from '../../../src/types/store.js'
 import { filesOf } from '../send/pay/journal.js'
 import { badOption, readCommandLine } from '../shared/commandLine.js'
-import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
+import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { missingText } from '../shared/missing.js'
 import { type Colors, colors, count, json, lengthOf, pairs, widthOf, wrapped } from '../shared/output.js'
 import { answer, EXIT, type Parsed, write } from '../shared/program.js'
+import { readStore, type StorePlace, storeName } from '../shared/readStore.js'
 import { type Look, lookAt } from './look.js'
+import { countersText, storedCounters } from './storedCounters.js'
 import { needsPerson, storedReasons, storedText } from './storedReasons.js'
 
 type Options = {
   readonly address: Address
   readonly url: string
   readonly json: boolean
-  /** Path of a `sqliteStore` file. */
-  readonly store: string | undefined
+  readonly store: StorePlace | undefined
 }
 type Flags = RpcFlags & { readonly json: boolean; readonly journal?: string; readonly store?: string }
 type Environment = Readonly<Record<string, string | undefined>>
@@ -36,7 +38,10 @@ function parse(argv: readonly string[], environment: Environment): Parsed<Option
     .argument('<address>')
   rpcFlag(command)
     .option('--journal <file>', 'also show why lines of this file of txlane send wait')
-    .option('--store <path>', 'also show why transactions in this SQLite store wait')
+    .option(
+      '--store <place>',
+      'also show why transactions in this SQLite file or PostgreSQL database wait, and its nonces of contracts',
+    )
     .option('--json', 'one JSON object on standard output', false)
   return readCommandLine(command, argv, (flags: Flags, [address = '']) => {
     const { json, journal, store } = flags
@@ -51,14 +56,24 @@ async function run({ address, url, json: asJson, store }: Options): Promise<numb
   const connection = await connect(url)
   const [look, stored] = await Promise.all([
     lookAt(connection, url, address),
-    store === undefined ? undefined : storedReasons(connection, store, address),
+    store === undefined ? undefined : readStore(store, (each) => storedIn(each, store, connection, address)),
   ])
   if (asJson) await write(json({ ...look, stored }))
-  else
-    await write(`${render(look, connection.chain.nativeCurrency.symbol)}${stored ? storedText(stored) : ''}`)
+  else {
+    const kept = stored === undefined ? '' : storedText(stored) + countersText(stored.store, stored.counters)
+    await write(`${render(look, connection.chain.nativeCurrency.symbol)}${kept}`)
+  }
   const stands =
     look.holes.length > 0 || look.stuck !== undefined || (stored !== undefined && needsPerson(stored))
   return stands ? EXIT.failed : EXIT.held
+}
+
+async function storedIn(store: Store, place: StorePlace, connection: Connection, address: Address) {
+  const [reasons, counters] = await Promise.all([
+    storedReasons(store, { connection, address, name: storeName(place) }),
+    storedCounters(store, connection),
+  ])
+  return { ...reasons, counters }
 }
 
 function render(look: Look, symbol: string): string {

@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs'
 import type { Address, Hash } from 'viem'
 import { fromStored } from '../../../src/lane/transaction/stored.js'
 import { storedReason, summaryOf } from '../../../src/lane/transaction/waitingFor.js'
-import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import type { HoldReason, LaneSnapshot, Stage, WaitReason } from '../../../src/types/index.js'
-import type { StoredTransaction } from '../../../src/types/store.js'
+import type { Store, StoredTransaction } from '../../../src/types/store.js'
 import type { Connection } from '../shared/connect.js'
 import { wrapped } from '../shared/output.js'
-import { Refusal } from '../shared/program.js'
 import { storedTransactions } from '../shared/storedTransactions.js'
 
 /** Why transactions of one account have not progressed, from the reasons that the sending process stored. */
@@ -33,22 +30,14 @@ type StoredReason = {
 const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
 const SHOWN_MAX = 8
 
-/** @throws Refusal if the file does not exist: opening a store would create it */
 export async function storedReasons(
-  connection: Connection,
-  path: string,
-  address: Address,
+  store: Store,
+  { connection, address, name }: { connection: Connection; address: Address; name: string },
 ): Promise<StoredReasons> {
-  if (!existsSync(path)) throw new Refusal(`There is no store at ${path}.`)
-  const store = sqliteStore({ path })
-  try {
-    const unsealed: StoredTransaction[] = []
-    for (const stage of UNSEALED)
-      for await (const one of storedTransactions(store, connection, address, stage)) unsealed.push(one)
-    return reasonsIn(path, unsealed)
-  } finally {
-    await store.close()
-  }
+  const unsealed: StoredTransaction[] = []
+  for (const stage of UNSEALED)
+    for await (const one of storedTransactions(store, connection, address, stage)) unsealed.push(one)
+  return reasonsIn(name, unsealed)
 }
 
 export function reasonsIn(store: string, stored: readonly StoredTransaction[]): StoredReasons {

@@ -1,7 +1,7 @@
 import { type Address, toHex } from 'viem'
 import { NO_GENESIS } from '../../../src/chain/endpoints/chainOf.js'
 import type { Stage } from '../../../src/types/index.js'
-import type { LaneKey, Store, StoredTransaction } from '../../../src/types/store.js'
+import type { ChainKey, LaneKey, Store, StoredTransaction } from '../../../src/types/store.js'
 import type { Connection } from './connect.js'
 
 const PAGE = 500
@@ -13,7 +13,9 @@ export async function* storedTransactions(
   address: Address,
   stage?: Stage,
 ): AsyncGenerator<StoredTransaction> {
-  for (const key of await keysOf(connection, address)) {
+  const lower = address.toLowerCase() as Address
+  for (const chain of await chainsOf(connection)) {
+    const key: LaneKey = { ...chain, address: lower }
     let cursor: string | undefined
     do {
       const page = await store.list([key], { stage, limit: PAGE, cursor })
@@ -23,12 +25,11 @@ export async function* storedTransactions(
   }
 }
 
-/** The possible keys of the lane. The store is only queried, so that it does not create a lane. */
-async function keysOf({ client, chain }: Connection, address: Address): Promise<readonly LaneKey[]> {
+/** The possible keys of the chain. The store is only queried, so that it does not create a lane. */
+export async function chainsOf({ client, chain }: Connection): Promise<readonly ChainKey[]> {
   const first = await client
     .request({ method: 'eth_getBlockByNumber', params: [toHex(0), false] })
     .catch(() => null)
   const names = first?.hash ? [first.hash, NO_GENESIS] : [NO_GENESIS]
-  const lower = address.toLowerCase() as Address
-  return names.map((genesisHash) => ({ chainId: chain.id, genesisHash, address: lower }))
+  return names.map((genesisHash) => ({ chainId: chain.id, genesisHash }))
 }
