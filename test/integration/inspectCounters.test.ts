@@ -45,7 +45,13 @@ const PLACES: readonly [string, () => { place: string; store: Store }][] = [
     'SQLite',
     () => ({ place: join(folder, 'lanes.db'), store: sqliteStore({ path: join(folder, 'lanes.db') }) }),
   ],
-  ['PostgreSQL', () => ({ place: postgres.connectionString, store: postgresStore(postgres) })],
+  [
+    'PostgreSQL',
+    () => ({
+      place: postgres.connectionString,
+      store: postgresStore({ connectionString: postgres.connectionString }),
+    }),
+  ],
 ]
 
 test.each(PLACES)('txlane inspect lists the nonces of contracts in a store of %s', async (_, open) => {
@@ -64,9 +70,7 @@ test.each(PLACES)('txlane inspect lists the nonces of contracts in a store of %s
         nextNonce: '2',
         outstanding: [
           { nonce: '0', state: 'committed', payloads: [keccak256('0x1234')] },
-          ...(held.counters[0].outstanding.length > 1
-            ? [{ nonce: '1', state: 'reserved', payloads: [] }]
-            : []),
+          { nonce: '1', state: 'reserved', payloads: [] },
         ],
         holder: expect.any(String),
         leaseMs: expect.any(Number),
@@ -92,7 +96,7 @@ test('txlane inspect creates no schema in a database without a store, and shows 
     const { code, out, err } = await inspect(place)
     expect(code).toBe(3)
     expect(err).toMatch(
-      /There is no store at postgres:\/\/127|The database at postgres:\/\/127.* does not answer/,
+      /^The database at postgres:\/\/127\S+ (has no schema txlane|does not answer \(28P01\))/,
     )
     expect(`${out}${err}`).not.toContain(PASSWORD)
   }

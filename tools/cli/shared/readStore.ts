@@ -33,9 +33,9 @@ async function readDatabase<t>(url: string, use: (store: Store) => Promise<t>): 
   try {
     const name = storeName(url)
     const hasStore = await hasSchema(pool).catch((cause: unknown) => {
-      throw new Refusal(`The database at ${name} does not answer: ${reasonOf(cause)}.`)
+      throw new Refusal(`The database at ${name} does not answer (${reasonOf(cause)}).`)
     })
-    if (!hasStore) throw new Refusal(`There is no store at ${name}: its database has no schema ${SCHEMA}.`)
+    if (!hasStore) throw new Refusal(`The database at ${name} has no schema ${SCHEMA}, so there is no store.`)
     return await closing(postgresStore({ pool, schema: SCHEMA }), use)
   } finally {
     await pool.end()
