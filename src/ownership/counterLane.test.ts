@@ -203,6 +203,34 @@ describe('the counter of a contract, in a store that outlives its processes', ()
     expect(new Set([CONTRACT, counterLaneAddress(own), counterLaneAddress(other)]).size).toBe(3)
   })
 
+  test('the store lists the counter to every process: contract, nonces, owner and lease', async () => {
+    await using world = await openWorld()
+    const { lane, shared } = world
+    const [first, second] = [world.start(), world.start()]
+    const owner = world.allocatorOf(first)
+    await world.commit(owner, '0x01')
+    const chain = { chainId: lane.parameters.client.chain.id, genesisHash: lane.chain.canonical[0]!.hash }
+    const [held, ...others] = await shared.counters(chain)
+    expect(others).toEqual([])
+    expect(held).toMatchObject({
+      counter: { kind: 'storage', contract: CONTRACT, slot: source.counter?.slot },
+      cursor: 41,
+      slots: [{ nonce: 40, state: 'live' }],
+      holder: expect.any(String),
+    })
+    expect(held?.leaseMs).toBeGreaterThan(0)
+    expect(owner.snapshot()).toMatchObject({ holder: true })
+    await lane.settle(owner.close())
+    expect((await shared.counters(chain))[0]).toMatchObject({
+      holder: undefined,
+      leaseMs: undefined,
+      cursor: 41,
+    })
+    const next = world.allocatorOf(second)
+    await lane.settle(next.ready())
+    expect((await shared.counters(chain))[0]?.holder).not.toBe(held?.holder)
+  })
+
   test('with SQLite, a later process knows the payloads of an earlier one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'txlane-counter-'))
     await using world = await openWorld()
