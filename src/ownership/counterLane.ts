@@ -4,7 +4,8 @@ import { defaultStore, type Environment, identityOf } from '../chain/environment
 import type { Clock } from '../platform/clock.js'
 import { raceAbort } from '../platform/onAbort.js'
 import { type Held, hold } from '../platform/registry.js'
-import { type CounterPlace, chainName, type LaneKey, type Lease, type Store } from '../types/store.js'
+import type { CounterPlace } from '../types/laneReports.js'
+import { chainName, type LaneKey, type Lease, type Store } from '../types/store.js'
 import {
   type ContractSource,
   type CounterTerm,

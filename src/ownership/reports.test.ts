@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
 import { createShared, type Environment } from '../chain/environment.js'
 import { memoryStore } from '../store/memory.js'
-import type { LaneKey, LaneReport, Lease, Store } from '../types/store.js'
+import type { LaneReport } from '../types/laneReports.js'
+import type { LaneKey, Lease, Store } from '../types/store.js'
 import { reportsOf } from './reports.js'
 
 const laneOn = (chainId: number, genesis = '1'): LaneKey => ({

@@ -1,6 +1,7 @@
 import type { Environment } from '../chain/environment.js'
 import type { CancelTimer, Clock } from '../platform/clock.js'
-import { chainName, type LaneKey, type LaneReport, type Lease, laneName, type Store } from '../types/store.js'
+import type { LaneReport } from '../types/laneReports.js'
+import { chainName, type LaneKey, type Lease, laneName, type Store } from '../types/store.js'
 
 /**
  * The reports of owners about their lanes, through the store. There is one object for each store, so that one write and one

@@ -1,7 +1,8 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
+import type { LaneReport } from '../types/laneReports.js'
 import type { StoredDelivery } from '../types/outbox.js'
-import type { LaneCommand, LaneKey, LaneReport, StoredTransaction } from '../types/store.js'
+import type { LaneCommand, LaneKey, StoredTransaction } from '../types/store.js'
 
 type Kind = 'slot' | 'transaction' | 'command' | 'report' | 'delivery'
 

@@ -1,13 +1,13 @@
 import type { Hash } from 'viem'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
+import type { LaneReport } from '../types/laneReports.js'
 import {
   type ChainKey,
   chainName,
   type Enqueued,
   type LaneCommand,
   type LaneKey,
-  type LaneReport,
   type Lease,
   laneName,
   type StoredTransaction,

@@ -1,5 +1,6 @@
 import { live } from '../../ledger/slotWith.js'
-import type { CounterPlace, LaneReport, StoredTransaction } from '../../types/store.js'
+import type { CounterPlace, LaneReport } from '../../types/laneReports.js'
+import type { StoredTransaction } from '../../types/store.js'
 import { equal, ok } from './check.js'
 import { transactionIn } from './samples.js'
 import { type Case, LONG_MS } from './world.js'

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { Slot } from '../../ledger/slot.js'
-import type { ChainKey, LaneArrivals, Store, StoredCounter } from '../../types/store.js'
+import type { StoredCounter } from '../../types/laneReports.js'
+import type { ChainKey, LaneArrivals, Store } from '../../types/store.js'
 import { decodeCommand, decodeReport, decodeSlot } from '../codec.js'
 import { UNSEALED } from '../ended.js'
 import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'

@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
-import type { LaneKey, Lease, ReportedLane, Store } from '../../types/store.js'
+import type { ReportedLane } from '../../types/laneReports.js'
+import type { LaneKey, Lease, Store } from '../../types/store.js'
 import { decodeReport, encodeBody } from '../codec.js'
 import { laneLost } from '../leaseLost.js'
 import type { Prepared } from './connection.js'

@@ -1,4 +1,5 @@
 import type { Address, Hash } from 'viem'
+import type { StoredCounter } from '../../types/laneReports.js'
 import type {
   ChainKey,
   LaneArrivals,
@@ -7,7 +8,6 @@ import type {
   LaneState,
   Lease,
   ListOptions,
-  StoredCounter,
   StoredPage,
   StoredTransaction,
   UnfinishedLane,

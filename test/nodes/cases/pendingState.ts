@@ -38,7 +38,10 @@ export const pendingState: NodeCase = {
         await waitForStorage(port, { address, slot: 0, value: SEVEN, timeoutMs: TIMEOUT_MS }),
       ]
       const { pendingState: learned } = profileOf(port).current()
-      const [pending, latest] = [await stateAt(port, address, 'pending'), await stateAt(port, address, 'latest')]
+      const [pending, latest] = [
+        await stateAt(port, address, 'pending'),
+        await stateAt(port, address, 'latest'),
+      ]
       const isRight = `${waited} ${pending}` === `${CODE},${SEVEN} ${CODE},${SEVEN}` && learned === false
       return {
         ok: isRight && latest[0] === '0x' && BigInt(latest[1]) === 0n,

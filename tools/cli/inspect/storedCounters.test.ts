@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { live } from '../../../src/ledger/slotWith.js'
-import type { StoredCounter } from '../../../src/types/store.js'
+import type { StoredCounter } from '../../../src/types/laneReports.js'
 import { json, lengthOf } from '../shared/output.js'
 import { countersText, lookOf } from './storedCounters.js'
 

@@ -1,6 +1,7 @@
 import type { Address, Hash, Hex } from 'viem'
 import type { Slot } from '../../../src/ledger/slot.js'
-import type { Store, StoredCounter } from '../../../src/types/store.js'
+import type { StoredCounter } from '../../../src/types/laneReports.js'
+import type { Store } from '../../../src/types/store.js'
 import type { Connection } from '../shared/connect.js'
 import { count, pairs, widthOf } from '../shared/output.js'
 import { chainsOf } from '../shared/storedTransactions.js'
