@@ -177,6 +177,15 @@ test('withdrawals have the fields of EIP-4895 as viem types them', async () => {
 
 describe('a field with a malformed value is an error that names it:', () => {
   const good = optimism.block
+
+  test.each(Object.keys(good))('%s of a block', async (field) => {
+    await expect(fullOf({ ...good, [field]: 5 })).rejects.toMatchObject({
+      failure: 'malformed',
+      method: 'eth_getBlockByNumber',
+      message: expect.stringContaining(field),
+    })
+  })
+
   test.each([
     ['withdrawals', { withdrawals: [{ index: 'x' }] }],
     ['withdrawals', { withdrawals: [5] }],
