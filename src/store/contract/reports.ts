@@ -80,7 +80,7 @@ export const reports: readonly Case[] = [
   },
   {
     name: 'a counter in a contract is listed with its slots, its cursor and its owner, after the owner has gone too',
-    async run({ store, other, lane, newLane, take, write }) {
+    async run({ store, other, lane, newLane, take, write, elapse }) {
       equal(await store.counters(lane), [], 'the counters of an unused chain')
       const account = await take({ ...lane, address: newLane().address })
       const lease = await take()
@@ -102,8 +102,11 @@ export const reports: readonly Case[] = [
       await store.release(lease)
       const left = { ...one, holder: undefined, leaseMs: undefined, cursor: 8, slots }
       equal(await other.counters(lane), [left], 'a counter that was given back')
-      const { holder } = await take()
-      equal((await other.counters(lane))[0]?.holder, holder, 'its next owner, which has made no report')
+      const next = await take()
+      equal((await other.counters(lane))[0]?.holder, next.holder, 'its next owner, which has made no report')
+      await store.renew(next.holder, 1)
+      await elapse(20)
+      equal(await other.counters(lane), [left], 'a counter whose lease has expired')
     },
   },
   {
