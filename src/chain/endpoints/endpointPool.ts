@@ -134,6 +134,7 @@ export async function openEndpointPool(options: {
   const tracker = createTracker({
     port: () => reader().port,
     announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
+    headSubscriptions: environment.shared.headSubscriptions,
     clock,
     chainId: client.chain.id,
     client: () => reader().profile.current().client,
