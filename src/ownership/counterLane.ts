@@ -113,7 +113,7 @@ function createCounterLane({
     // Only another process can use a counter that is given back, and it needs a store that outlives this process.
     if (!store.durable) return
     const work = {
-      isIdle: () => counter.pace() === 'idle',
+      isIdle: () => next.isIdle,
       isFollowing: () => counter.pace() !== 'idle',
       flushed,
     }
