@@ -207,17 +207,6 @@ test('is settled once no count is out, and the uses are in blocks of that depth'
   expect([counter.isSettled(9), counter.isSettled(10)]).toEqual([false, true])
 })
 
-test('continues in another process with the blocks of its uses', () => {
-  const first = setUp()
-  first.counter.reserve(1)
-  first.counter.commit(5n, PAYLOAD)
-  first.read(6n, 6n, 10)
-  const { counter, read, tags } = setUp({ stored: recordsOf(first.counter), at: 6n, holder: 'another' })
-  tags.finalized = 10
-  read(6n, 6n, 100)
-  expect(counter.pace()).toBe('idle')
-})
-
 test('reports a silent count again and again, and keeps it taken', async () => {
   const { clock, counter, news } = setUp()
   counter.reserve(2)

@@ -15,6 +15,8 @@ type Faults = {
   readonly fails?: boolean
 }
 
+type Own = ReadonlySet<NotificationListener>
+
 type Connection = {
   readonly port: Port
   /** The client closes its socket: every later call fails. */
@@ -63,7 +65,7 @@ function createNode(clock: VirtualClock, { announces, fails = false }: Faults) {
   }
 
   /** `own`: the listeners of the connection. */
-  function answer({ method, params }: RpcCall, own: ReadonlySet<NotificationListener>): RpcReply {
+  function answer({ method, params }: RpcCall, own: Own): RpcReply {
     if (method === 'eth_subscribe') {
       if (switches.refuses) return { ok: false, failure: { kind: 'rpc', code: -32_601, message: 'no' } }
       const id = `0x${++subscriptions}`
@@ -109,10 +111,7 @@ function createNode(clock: VirtualClock, { announces, fails = false }: Faults) {
     }
   }
 
-  async function batch(
-    all: readonly RpcCall[],
-    own: ReadonlySet<NotificationListener>,
-  ): Promise<readonly RpcReply[]> {
+  async function batch(all: readonly RpcCall[], own: Own): Promise<readonly RpcReply[]> {
     const pause = () => new Promise<void>((resolve) => clock.setTimer(resolve, TRIP_MS))
     for (const { method } of all) calls.push({ method, atMs: clock.now() })
     await pause()

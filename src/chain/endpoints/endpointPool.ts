@@ -127,8 +127,14 @@ export async function openEndpointPool(options: {
   const { chain } = client
   const prober = createProber({ endpoints, chain, limits, clock, closing, answered, isRead })
   await prober.first()
-  const trackerNow = () => tracker
-  const selector = createEndpointSelector({ endpoints, tracker: trackerNow, prober, clock, limits, report })
+  const selector = createEndpointSelector({
+    endpoints,
+    tracker: () => tracker,
+    prober,
+    clock,
+    limits,
+    report,
+  })
   if (selector === undefined) throw noReader(endpoints)
   const reader = () => selector.current
   const tracker = createTracker({

@@ -46,9 +46,10 @@ test('a record that was read again takes the place of what was written off', () 
   expect(index.size).toBe(0)
 })
 
-/** One transaction in each of the blocks, none of which is settled. `asked`: the nonces that were looked at. */
+/** One transaction in each of the blocks, none of which is settled. `advance` returns the nonces that it looks at. */
 function openChain(blocks: number) {
   const done: number[] = []
+  const looked = new Set<number>()
   const index = createFinalityIndex({
     done: ({ nonce }) => void done.push(nonce ?? -1),
     doneInStore: () => {},
@@ -60,14 +61,23 @@ function openChain(blocks: number) {
     const transaction = fromStored({ id: `${number}`, stage: 'sealed', nonce: number, block } as never)
     transaction.isBlockWalked = true
     index.add(transaction)
+    Object.defineProperty(transaction, 'stage', {
+      get() {
+        looked.add(number)
+        return transaction.record.stage
+      },
+    })
   }
   const doubted = new Set<number>()
   const advance = (safe: number, final: number) => {
-    const asked: number[] = []
-    const stands = (nonce: number) => asked.push(nonce) > 0 && !doubted.has(nonce)
+    looked.clear()
+    const stands = (nonce: number) => {
+      looked.add(nonce)
+      return !doubted.has(nonce)
+    }
     index.advance(safe, final, stands, { wallNow: () => 0 })
     index.writeOff(final, stands)
-    return asked
+    return [...looked]
   }
   return { advance, done, doubted }
 }
