@@ -124,17 +124,10 @@ export async function openEndpointPool(options: {
     if (isRead(endpoint)) tracker.onReaderChanged()
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
-  const { chain } = client
-  const prober = createProber({ endpoints, chain, limits, clock, closing, answered, isRead })
+  const prober = createProber({ endpoints, chain: client.chain, limits, clock, closing, answered, isRead })
   await prober.first()
-  const selector = createEndpointSelector({
-    endpoints,
-    tracker: () => tracker,
-    prober,
-    clock,
-    limits,
-    report,
-  })
+  const trackerNow = () => tracker
+  const selector = createEndpointSelector({ endpoints, tracker: trackerNow, prober, clock, limits, report })
   if (selector === undefined) throw noReader(endpoints)
   const reader = () => selector.current
   const tracker = createTracker({
