@@ -1,10 +1,16 @@
 import { type Address, concat, type Hex, keccak256, slice, stringToHex } from 'viem'
-import type { Attempt, Slot } from '../ledger/slot.js'
+import type { Attempt, BlockRef, Slot } from '../ledger/slot.js'
 import { live } from '../ledger/slotWith.js'
 import { type CountSlot, OPEN } from './countPool.js'
 
 /** The state of one count as the store keeps it. */
-export type CountRecord = { readonly count: bigint; readonly slot: CountSlot; readonly isUsed: boolean }
+export type CountRecord = {
+  readonly count: bigint
+  readonly slot: CountSlot
+  readonly isUsed: boolean
+  /** Of a used count: the newest block when it was seen to be used, if that is known. */
+  readonly at?: BlockRef | undefined
+}
 
 /** Stores keep the numbers of slots as JavaScript numbers. */
 export const COUNT_MAX = BigInt(Number.MAX_SAFE_INTEGER)
@@ -39,7 +45,7 @@ export function payloadAttempt(payload: Hex, epoch: number): Attempt {
 }
 
 /** `holder`: this process, whose reservations end with it. */
-export function recordOf({ count, slot, isUsed }: CountRecord, holder: string): Slot {
+export function recordOf({ count, slot, isUsed, at }: CountRecord, holder: string): Slot {
   const nonce = Number(count)
   const { state, attempts } = slot
   if (state === 'open') return { state: 'reserved', nonce, attempts, claim: holder, token: 0, committing: 0 }
@@ -52,7 +58,7 @@ export function recordOf({ count, slot, isUsed }: CountRecord, holder: string): 
     claims: [],
     end,
     by: { kind: 'unproven' },
-    at: undefined,
+    at,
     settledBefore: false,
     settled: false,
     committing: 0,
@@ -66,7 +72,8 @@ function readRecord(stored: Slot, holder: string): CountRecord | undefined {
   if (state === 'reserved') return stored.claim === holder ? { count, slot: OPEN, isUsed: false } : undefined
   if (state !== 'live' && state !== 'used') return undefined
   const isFilling = stored.end === 'void'
-  return { count, slot: { state: isFilling ? 'filling' : 'live', attempts }, isUsed: state === 'used' }
+  const at = stored.state === 'used' ? stored.at : undefined
+  return { count, slot: { state: isFilling ? 'filling' : 'live', attempts }, isUsed: state === 'used', at }
 }
 
 /** Records, lowest first, and the counts that only reservations of other processes had. */

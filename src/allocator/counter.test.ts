@@ -1,10 +1,11 @@
+import { pad, toHex } from 'viem'
 import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
 import type { Slot } from '../ledger/slot.js'
 import { createCounter } from './counter.js'
 import { payloadAttempt } from './countRecords.js'
 
-const LIMITS = { reservationTtlMs: 1_000, gapFillAfterMs: 100, windowMax: 100, reorgHorizon: 4 }
+const LIMITS = { reservationTtlMs: 1_000, gapFillAfterMs: 100, windowMax: 100 }
 const PAYLOAD = payloadAttempt('0x12', 1)
 
 type Options = { at?: bigint; windowMax?: number; fills?: boolean; stored?: readonly Slot[]; holder?: string }
@@ -13,8 +14,10 @@ function setUp(options: Options = {}) {
   const clock = createVirtualClock()
   const reported: string[] = []
   const filled: bigint[] = []
+  const tags = { finalized: -1 }
   const counter = createCounter({
     clock,
+    finalTo: () => tags.finalized,
     limits: { ...LIMITS, windowMax: options.windowMax ?? LIMITS.windowMax },
     report: (event, count) => void reported.push(`${event} ${count}`),
     fill(count) {
@@ -26,12 +29,14 @@ function setUp(options: Options = {}) {
   })
   if (options.stored) counter.restore(options.stored)
   const read = (latest: bigint, pending = latest, head = 1, fell = false) =>
-    counter.take({ latest, pending }, head, fell)
+    counter.take({ latest, pending }, blockAt(head), fell)
   read(options.at ?? 5n)
   /** The events since the last call. */
   const news = () => reported.splice(0)
-  return { clock, counter, read, news, filled }
+  return { clock, counter, read, news, filled, tags }
 }
+
+const blockAt = (number: number) => ({ number, hash: pad(toHex(number), { size: 32 }) })
 
 test('hands out consecutive counts, starting at the counter including its pre-confirmed value', () => {
   const { counter, read } = setUp()
@@ -165,15 +170,41 @@ test('keeps a withdrawn pre-confirmed count of others, and reports it as a gap i
   expect(news()).toEqual(['gap 5', 'gap 6', 'gap 7'])
 })
 
-test('stops following a use beyond the horizon', () => {
-  const { counter, read } = setUp()
+test('follows a use until its block is final, however many blocks come', () => {
+  const { counter, read, tags } = setUp()
   counter.reserve(1)
   counter.commit(5n, PAYLOAD)
   read(6n, 6n, 10)
+  tags.finalized = 9
+  read(6n, 6n, 100_000)
+  expect(counter.pace()).toBe('block')
+  tags.finalized = 10
+  read(6n, 6n, 100_000)
+  expect(counter.pace()).toBe('idle')
+})
+
+test('follows a use anew after a reorg, which may have moved it to a later block', () => {
+  const { counter, read, tags } = setUp()
+  counter.reserve(1)
+  counter.commit(5n, PAYLOAD)
+  read(6n, 6n, 10)
+  read(6n, 6n, 12, true)
+  tags.finalized = 11
   read(6n, 6n, 13)
   expect(counter.pace()).toBe('block')
-  read(6n, 6n, 14)
+  tags.finalized = 12
+  read(6n, 6n, 13)
   expect(counter.pace()).toBe('idle')
+})
+
+test('is settled once no count is out, and the uses are in blocks of that depth', () => {
+  const { counter, read } = setUp()
+  expect(counter.isSettled(-1)).toBe(true)
+  counter.reserve(1)
+  expect(counter.isSettled(100)).toBe(false)
+  counter.commit(5n, PAYLOAD)
+  read(6n, 6n, 10)
+  expect([counter.isSettled(9), counter.isSettled(10)]).toEqual([false, true])
 })
 
 test('reports a silent count again and again, and keeps it taken', async () => {
@@ -326,14 +357,15 @@ test('takes a use back that left the chain while no process followed the counter
   expect(second.counter.state).toEqual({ floor: 6n, cursor: 7n, holes: [], inFlight: 1 })
 })
 
-test('has no record left of counts beyond the horizon, and of reservations of processes that are gone', () => {
-  const { counter, read } = setUp()
+test('has no record left of counts in final blocks, and of reservations of processes that are gone', () => {
+  const { counter, read, tags } = setUp()
   counter.reserve(3)
   counter.commit(5n, PAYLOAD)
   counter.commit(6n, PAYLOAD)
   read(7n, 7n, 10)
   const used = recordsOf(counter)
   expect(used.map(({ nonce, state }) => `${nonce} ${state}`)).toEqual(['5 used', '6 used', '7 reserved'])
+  tags.finalized = 10
   read(7n, 7n, 14)
   const rest = recordsOf(counter, used)
   expect(rest.map(({ nonce }) => nonce)).toEqual([7])

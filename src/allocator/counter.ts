@@ -1,4 +1,4 @@
-import { type Attempt, type Slot, withNewest } from '../ledger/slot.js'
+import { type Attempt, type BlockRef, type Slot, withNewest } from '../ledger/slot.js'
 import type { Clock } from '../platform/clock.js'
 import { createCounterPosition } from './counterPosition.js'
 import type { CounterReading } from './counterReads.js'
@@ -17,7 +17,7 @@ export type NonceBook<reading> = {
    * Applies a reading and the newest block at that time, if it is known. `fell`: a block has left the chain, so
    * the counter may be lower.
    */
-  take(reading: reading, head: number | undefined, fell?: boolean): void
+  take(reading: reading, head: BlockRef | undefined, fell?: boolean): void
   /** Whether this many more counts may be out. */
   hasRoom(amount: number): boolean
   /** Hands out the lowest free counts. */
@@ -47,6 +47,8 @@ export type NonceBook<reading> = {
   takeChanged(): readonly Slot[]
   /** Some records have changed since the last call of `takeChanged`. */
   readonly hasChanged: boolean
+  /** No count is out, and blocks up to this one have used all that were. */
+  isSettled(upTo: number): boolean
   /** How often to poll: counts are out, or a reorg may bring some back, or neither. */
   pace(): 'cadence' | 'block' | 'idle'
   stop(): void
@@ -76,8 +78,9 @@ export type CounterOptions = {
     readonly gapFillAfterMs: number
     /** The maximum number of counts that are out. */
     readonly windowMax: number
-    readonly reorgHorizon: number
   }
+  /** The highest block that no reorg takes back; -1 while none is known. A record stays until its block is final. */
+  readonly finalTo: () => number
   readonly report: (event: CounterEvent, count: bigint) => void
   /** Asks the filler to use up a count, once that is stored. Returns false if there is no filler. */
   readonly fill: (count: bigint) => boolean
@@ -168,6 +171,7 @@ export function createCounter(options: CounterOptions): Counter {
     get hasChanged() {
       return changed.size > 0
     },
+    isSettled: (upTo) => out() === 0 && position.usedTo <= upTo,
     pace: () => (out() > 0 ? 'cadence' : pool.slots.size + position.used > 0 ? 'block' : 'idle'),
     stop: pool.stop,
   }

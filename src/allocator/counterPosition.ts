@@ -1,4 +1,4 @@
-import type { Slot } from '../ledger/slot.js'
+import type { BlockRef, Slot } from '../ledger/slot.js'
 import type { CounterEvent, CounterOptions } from './counter.js'
 import type { CounterReading } from './counterReads.js'
 import { type CountPool, type CountSlot, OPEN } from './countPool.js'
@@ -9,7 +9,7 @@ type Changes = [event: CounterEvent, count: bigint][]
 /** Where a counter stands on the chain, and the uses that a reorg may take back. */
 export type CounterPosition = {
   /** Applies a reading to the pool. Returns the events, in order. */
-  take(reading: CounterReading, head: number | undefined, fell: boolean | undefined): Changes
+  take(reading: CounterReading, head: BlockRef | undefined, fell: boolean | undefined): Changes
   /** The counter in the newest sealed block; undefined before the first reading. */
   readonly floor: bigint | undefined
   /** Like `floor`, including the pre-confirmed value. */
@@ -18,19 +18,21 @@ export type CounterPosition = {
   readonly coveredAtMs: number
   /** The number of uses that a reorg may take back. */
   readonly used: number
+  /** The highest block of such a use; infinite while it is not known, -1 without one. */
+  readonly usedTo: number
   restore(slots: readonly Slot[]): void
   record(count: bigint): Slot
 }
 
 export function createCounterPosition(
-  options: Pick<CounterOptions, 'clock' | 'limits' | 'holder'> & {
+  options: Pick<CounterOptions, 'clock' | 'limits' | 'holder' | 'finalTo'> & {
     readonly pool: CountPool
     readonly changed: (count: bigint) => void
   },
 ): CounterPosition {
   const { clock, limits, holder, pool, changed } = options
   const { windowMax } = limits
-  const uses = createUses(limits.reorgHorizon, changed)
+  const uses = createUses(changed)
   /** The records of the store until the first reading, which shows where the counter is. */
   let restored: readonly Slot[] | undefined
   let seeded = false
@@ -40,7 +42,7 @@ export function createCounterPosition(
   /** The last reading: a value beyond the cursor must be read twice. */
   let last = 0n
 
-  function take(reading: CounterReading, head: number | undefined, fell = false): Changes {
+  function take(reading: CounterReading, head: BlockRef | undefined, fell = false): Changes {
     const isFirst = restored !== undefined
     if (restored !== undefined) restoreAt(reading.latest, restored)
     restored = undefined
@@ -58,11 +60,12 @@ export function createCounterPosition(
     else latest = floor
     cover(shown > latest && shown - latest <= BigInt(windowMax) ? shown : latest)
     seeded = true
-    uses.prune(head)
+    if (head !== undefined) uses.shownAt(head, fell)
+    uses.prune(options.finalTo())
     return changes
   }
 
-  function pass(to: bigint, head: number | undefined, changes: Changes | undefined): void {
+  function pass(to: bigint, head: BlockRef | undefined, changes: Changes | undefined): void {
     // However far other users have moved the counter, events are limited to counts that could have been
     // handed out.
     const end = least(to, pool.cursor + BigInt(windowMax))
@@ -97,7 +100,7 @@ export function createCounterPosition(
     const use = uses.get(count)
     // After a restart nothing depends on a reservation whose nonce another payload used.
     if (use === undefined || use.state === 'open') return freedRecord(count)
-    return recordOf({ count, slot: use, isUsed: true }, holder)
+    return recordOf({ count, slot: use, isUsed: true, at: uses.at(count) }, holder)
   }
 
   /** The counts below the lowest record are free, unless the chain shows that they are used. */
@@ -108,9 +111,9 @@ export function createCounterPosition(
     if (lowest === undefined) return
     const furthest = lowest.count - BigInt(windowMax)
     floor = least(latest < furthest ? furthest : latest, lowest.count)
-    for (const { count, slot, isUsed } of records) {
+    for (const { count, slot, isUsed, at } of records) {
       if (!isUsed) continue
-      uses.add(count, slot, undefined)
+      uses.add(count, slot, at)
       floor = count + 1n
     }
     covered = floor
@@ -132,6 +135,9 @@ export function createCounterPosition(
     get used() {
       return uses.size
     },
+    get usedTo() {
+      return uses.upTo
+    },
     restore(slots) {
       restored = slots
     },
@@ -140,15 +146,23 @@ export function createCounterPosition(
 }
 
 /** Counts that were taken and then used in a block that may still leave the chain. */
-function createUses(reorgHorizon: number, changed: (count: bigint) => void) {
-  /** With the newest block at the time of the use. */
-  const used = new Map<bigint, { readonly slot: CountSlot; head: number | undefined }>()
+function createUses(changed: (count: bigint) => void) {
+  // `at`: the newest block at the time of the use, which is in this block or below. Counts are used in order.
+  const used = new Map<bigint, { readonly slot: CountSlot; at: BlockRef | undefined }>()
+  let upTo = -1
   return {
     get size() {
       return used.size
     },
+    get upTo() {
+      return used.size === 0 ? -1 : upTo
+    },
     get: (count: bigint) => used.get(count)?.slot,
-    add: (count: bigint, slot: CountSlot, head: number | undefined) => void used.set(count, { slot, head }),
+    at: (count: bigint) => used.get(count)?.at,
+    add(count: bigint, slot: CountSlot, at: BlockRef | undefined): void {
+      upTo = Math.max(used.size === 0 ? -1 : upTo, at?.number ?? Number.POSITIVE_INFINITY)
+      used.set(count, { slot, at })
+    },
     /** The uses from this count on did not happen. */
     takeBack(from: bigint): readonly (readonly [bigint, CountSlot])[] {
       const back = [...used]
@@ -157,13 +171,20 @@ function createUses(reorgHorizon: number, changed: (count: bigint) => void) {
       for (const [count] of back) used.delete(count)
       return back
     },
-    /** Forgets the uses that no reorg can take back. */
-    prune(head: number | undefined): void {
-      if (head === undefined) return
+    /** The chain up to this block shows the uses. `anew`: a block has left, so they may have moved to others. */
+    shownAt(head: BlockRef, anew: boolean): void {
+      if (!anew && Number.isFinite(upTo)) return
+      upTo = head.number
       for (const [count, use] of used) {
-        // The use may have been seen by an earlier process, or before the first block.
-        use.head ??= head
-        if (head - use.head < reorgHorizon) break
+        if (!anew && use.at !== undefined) continue
+        use.at = head
+        changed(count)
+      }
+    },
+    /** Forgets the uses that no reorg can take back. */
+    prune(finalTo: number): void {
+      for (const [count, { at }] of used) {
+        if (at === undefined || at.number > finalTo) break
         used.delete(count)
         changed(count)
       }

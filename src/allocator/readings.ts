@@ -31,10 +31,17 @@ export function createAgreement(): (reading: CountReading) => boolean {
   let first: CountReading | undefined
   return (reading) => {
     if (first?.latest !== reading.latest || first.pending !== reading.pending) first = reading
-    const sinceMs = reading.atMs - first.atMs
-    if (reading.pending > reading.latest) return sinceMs >= AHEAD_MS
-    return sinceMs >= (reading.head === first.head ? AGREE_MS : CONFIRM_MS)
+    if (reading.pending > reading.latest) return reading.atMs - first.atMs >= AHEAD_MS
+    return confirms(first, reading)
   }
+}
+
+/** Whether a reading is so far from an equal one that the two tell more than one. */
+export function confirms(
+  first: Pick<CountReading, 'head' | 'atMs'>,
+  { head, atMs }: Pick<CountReading, 'head' | 'atMs'>,
+): boolean {
+  return atMs - first.atMs >= (head === first.head ? AGREE_MS : CONFIRM_MS)
 }
 
 /** The range of the `pending` counts of some period: each was at least `min`, and at most `max`. */

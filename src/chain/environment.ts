@@ -55,6 +55,8 @@ export type Shared = {
   readonly endpointPools: Map<string, unknown>
   /** Request budgets, by URL and limits. */
   readonly gates: Map<string, unknown>
+  /** Subscriptions to heads, by URL. */
+  readonly headSubscriptions: Map<string, unknown>
   /** The profiles that deliveries have learned of endpoints, by URL: the newest ones. */
   readonly deliveries: Map<string, unknown>
   /** A number for each store, transport or client, which have no names. */
@@ -67,13 +69,14 @@ export type Shared = {
 }
 
 // The version is part of the symbol: copies of the package share lanes only if they have the same types of lanes.
-const SHARED = Symbol.for('txlane.shared.v4')
+const SHARED = Symbol.for('txlane.shared.v5')
 
 export function createShared(): Shared {
   return {
     lanes: new Map(),
     endpointPools: new Map(),
     gates: new Map(),
+    headSubscriptions: new Map(),
     deliveries: new Map(),
     identities: new WeakMap(),
     identitiesMade: 0,

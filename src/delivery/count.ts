@@ -1,6 +1,6 @@
 import { lose, noteAcknowledged, quietMsOf } from './retransmit.js'
 import { acknowledge, frontierOf, type Segment } from './sequence.js'
-import { countOpen, type DeliveryState, headOf, isByCount, isUnproven, openRequests } from './state.js'
+import { countOpen, type DeliveryState, headOf, isByCount, openRequests, unprovenFromMs } from './state.js'
 
 /** A `pending` count of the endpoint, requested for any purpose. */
 export type CountReading = {
@@ -142,8 +142,8 @@ export function countDueAt(state: DeliveryState): number | undefined {
  */
 function proofDueAt(state: DeliveryState): number {
   if (!isByCount(state)) return NEVER
-  if (isUnproven(state) && countOpen(state) === 0) return AT_ONCE
-  return Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)
+  const quietAtMs = Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)
+  return countOpen(state) === 0 ? Math.min(quietAtMs, unprovenFromMs(state)) : quietAtMs
 }
 
 /**

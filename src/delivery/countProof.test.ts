@@ -152,3 +152,37 @@ describe('a count that lacks a nonce', () => {
     expect(lane.next()).toEqual({ do: 'count' })
   })
 })
+
+describe('a count that acknowledges nonces which blocks lack', () => {
+  it.each([
+    { blockMs: 200, askedMs: 2_000 },
+    { blockMs: 2_000, askedMs: 4_000 },
+    { blockMs: 12_000, askedMs: 24_000 },
+  ])('is in doubt after two blocks and 2 s, on blocks of $blockMs ms', ({ blockMs, askedMs }) => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 2)
+    lane.taken(lane.sends(), 2)
+    let nowMs = 0
+    while (lane.next().do !== 'count') {
+      nowMs += blockMs
+      lane.at(nowMs)
+      lane.refresh(0, 0, true)
+    }
+    expect(nowMs).toBe(askedMs)
+  })
+
+  it('is no longer believed by then, if the count shows no pool', () => {
+    for (const blockMs of [200, 2_000, 12_000]) {
+      const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
+      lane.offer(0, 2)
+      lane.taken(lane.sends(), 2)
+      let nowMs = 0
+      while (lane.delivery.status.acknowledgedTo > 0) {
+        nowMs += blockMs
+        lane.at(nowMs)
+        lane.refresh(0, 0, true)
+      }
+      expect(nowMs).toBe(Math.max(2_000, 2 * blockMs))
+    }
+  })
+})

@@ -136,7 +136,7 @@ export type PoolBound = {
    * A sealed block came. `bound`: the bound held nonces back. `batch`: calls in one request, which is the
    * step of growth.
    */
-  sealed(bound: boolean, batch: number): void
+  sealed(bound: boolean, batch: number, atMs: number): void
 }
 
 /** Below geth's 5,120, with room for the transactions of other accounts. */
@@ -146,17 +146,22 @@ const POOL_START = 4_000
  * at once.
  */
 const STEP_UNKNOWN_MAX = 64
-/** Sealed blocks until a failed size is tried again. The number doubles after each failure. */
+/** The time until a failed size is tried again. It doubles after each failure, however fast the blocks are. */
+const TRIAL_MS = 8_000
+const TRIAL_MS_MAX = 128_000
+/** Blocks that the bound limits before the next step: they show whether the pool holds the last one. */
 const TRIAL_BLOCKS = 4
-const TRIAL_BLOCKS_MAX = 64
 
 export function createPoolBound(start = POOL_START): PoolBound {
   let size = Math.max(1, start)
   // The smallest size that is known to fail.
   let failed = Number.POSITIVE_INFINITY
   let proven = size
-  let trialBlocks = TRIAL_BLOCKS
+  let trialMs = TRIAL_MS
   let blocksLeft = TRIAL_BLOCKS
+  // The newest block, and the one after which the size failed or was tried.
+  let blockAtMs: number | undefined
+  let sinceMs: number | undefined
   // True while a size that had failed is being tried again.
   let isTrial = false
   let losses = 0
@@ -167,17 +172,22 @@ export function createPoolBound(start = POOL_START): PoolBound {
     losses++
     before = { size, failed, proven }
     // A repetition of the same failure is not a failed trial.
-    if (isTrial) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
+    if (isTrial) trialMs = Math.min(2 * trialMs, TRIAL_MS_MAX)
     isTrial = false
     failed = failedAt
-    blocksLeft = trialBlocks
+    waitAnew()
     size = Math.max(1, Math.floor(next))
     proven = Math.min(proven, size)
   }
 
-  function tryMore(): void {
-    if (--blocksLeft > 0) return
-    blocksLeft = trialBlocks
+  function waitAnew(): void {
+    blocksLeft = TRIAL_BLOCKS
+    sinceMs = blockAtMs
+  }
+
+  function tryMore(atMs: number): void {
+    if (--blocksLeft > 0 || atMs - (sinceMs ?? atMs) < trialMs) return
+    waitAnew()
     isTrial = true
     size += Math.min(Math.ceil(size / 2), STEP_UNKNOWN_MAX)
     failed = Math.max(failed, size)
@@ -198,7 +208,7 @@ export function createPoolBound(start = POOL_START): PoolBound {
       if (held < failed) return
       failed = Number.POSITIVE_INFINITY
       isTrial = false
-      trialBlocks = TRIAL_BLOCKS
+      trialMs = TRIAL_MS
     },
     get losses() {
       return losses
@@ -210,12 +220,14 @@ export function createPoolBound(start = POOL_START): PoolBound {
       proven = Math.max(proven, before.proven)
       before = undefined
     },
-    sealed(bound, batch) {
+    sealed(bound, batch, atMs) {
+      blockAtMs = atMs
+      sinceMs ??= atMs
       if (!bound) return
       if (size + 1 < failed) {
         const step = failed === Number.POSITIVE_INFINITY ? Math.min(batch, STEP_UNKNOWN_MAX) : batch
         size = Math.min(size + step, failed - 1)
-      } else tryMore()
+      } else tryMore(atMs)
     },
   }
 }

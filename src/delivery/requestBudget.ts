@@ -277,6 +277,7 @@ type RequestTurns = {
   block(nowMs: number): void
 }
 
+/** One guaranteed request among so many polls: a share of them, and no time. */
 const RARE_BLOCKS = 10
 /** The assumed time between two blocks until two have been seen. Several blocks of one poll count as one. */
 const BLOCK_MS = 2_000

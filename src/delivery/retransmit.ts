@@ -1,5 +1,5 @@
 import { acknowledge, type Segment, setMissing, setState, uncount } from './sequence.js'
-import { type DeliveryState, gapBudgetOf, headOf, isCounting, isUnproven } from './state.js'
+import { type DeliveryState, gapBudgetOf, headOf, isCounting, unprovenFromMs } from './state.js'
 
 /**
  * How a nonce was found missing: by the `pending` count, by the endpoint's own answer, or by refreshes
@@ -204,7 +204,7 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   state.refreshedAtMs = atMs
   if (sealed) {
     state.sealed++
-    pool.sealed(state.isPoolBound, batch.size)
+    pool.sealed(state.isPoolBound, batch.size, atMs)
     state.isPoolBound = false
     // A block may have fixed the reason of the failure: it may have brought funds, or the endpoint may work
     // again.
@@ -212,7 +212,7 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   }
   takeConfirmation(state, refresh)
   // No other count is requested from such an endpoint.
-  if (state.traits.countsMempool !== true && isUnproven(state))
+  if (state.traits.countsMempool !== true && unprovenFromMs(state) <= atMs)
     uncount(state.sequence, state.sequence.confirmedTo)
   const head = headOf(state)
   if (head === undefined) return true

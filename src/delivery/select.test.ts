@@ -127,7 +127,7 @@ describe('nonces that the endpoint lacks', () => {
     lane.offer(0, answers.length)
     lane.end(lane.sends().request, { end: 'answers', answers })
     for (let block = 1; block <= 4; block++) {
-      lane.at(block * 1_000)
+      lane.at(block * 3_000)
       expect(lane.next().do).not.toBe('send')
       lane.refresh(0, 0, true)
     }

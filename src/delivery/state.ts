@@ -237,11 +237,15 @@ export function isByCount({ sequence }: DeliveryState): boolean {
 
 /** Blocks since a count: one of them may have been built before the acknowledged nonces arrived. */
 const UNPROVEN_BLOCKS = 2
+/** Fast blocks leave out transactions that their builder has only for a moment. */
+const UNPROVEN_MS = 2_000
 
 /**
- * Some of the nonces that the newest count acknowledged are in none of the blocks since. The count may have
- * been too high, or the pool dropped them.
+ * The time from which the newest count is in doubt, because blocks since lack some of the nonces that it
+ * acknowledged: it may have been too high, or the pool dropped them. Infinite while it is not in doubt.
  */
-export function isUnproven(state: DeliveryState): boolean {
-  return isByCount(state) && state.sealed - state.count.readSealed >= UNPROVEN_BLOCKS
+export function unprovenFromMs(state: DeliveryState): number {
+  const blocks = state.sealed - state.count.readSealed
+  const isInDoubt = isByCount(state) && blocks >= UNPROVEN_BLOCKS
+  return isInDoubt ? state.count.readAtMs + UNPROVEN_MS : Number.POSITIVE_INFINITY
 }

@@ -7,6 +7,7 @@ import { counterLaneAddress } from '../allocator/countRecords.js'
 import { storageNonce } from '../allocator/sources.js'
 import { createNonceAllocatorIn, type NonceAllocator } from '../api/allocators/allocator.js'
 import { openProcesses, type Process } from '../api/sender/processes.fixture.js'
+import type { SimLaneOptions } from '../api/sender/simLane.fixture.js'
 import { sqliteStore } from '../store/sqlite/index.js'
 import type { Store } from '../types/store.js'
 
@@ -18,8 +19,8 @@ const source = storageNonce({ address: CONTRACT, slot: 5n })
 type Filler = (gap: { nonce: bigint }) => Promise<unknown>
 
 /** Processes that assign the nonces of one contract, whose counter the test moves. */
-async function openWorld() {
-  const world = await openProcesses()
+async function openWorld(options: SimLaneOptions = {}) {
+  const world = await openProcesses(options)
   const { lane } = world
   const contract = { count: 40n }
   const opened: NonceAllocator<bigint>[] = []
@@ -165,6 +166,62 @@ describe('the counter of a contract, in a store that outlives its processes', ()
     expect(await world.commit(other, '0x02')).toBe(41n)
     await lane.settle(other.close())
     expect(await world.commit(owner, '0x03')).toBe(42n)
+  })
+
+  describe('with finality 300 blocks away', () => {
+    const FINAL_BLOCKS = 300
+    const FAR_MS = 3_000_000
+
+    /** Commits a nonce, lets a block use it, and runs the chain for so many more blocks. */
+    async function usedAgo(blocks: number) {
+      const world = await openWorld({ chain: { rules: 'geth', safeDepth: 60, finalizedDepth: FINAL_BLOCKS } })
+      const { lane, contract } = world
+      const allocator = world.allocatorOf(world.start())
+      // The first block is final from the beginning.
+      await lane.blocks(3)
+      await world.commit(allocator, '0x01')
+      contract.count = 41n
+      await lane.until(() => allocator.reported.includes('used 40'))
+      const used = lane.chain.head.number
+      await lane.until(() => lane.chain.head.number >= used + blocks, FAR_MS)
+      /** The use leaves the chain, as far as `other` sees it. */
+      const fall = async (other: typeof allocator) => {
+        await lane.settle(other.ready())
+        const reservation = await lane.settle(other.reserve())
+        await lane.blocks(2)
+        contract.count = 40n
+        lane.chain.reorg({ depth: 2 })
+        await lane.blocks(4)
+        return reservation.nonce
+      }
+      return { world, allocator, fall, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+    }
+
+    test('a record stays as long as the tag has not passed its block, and the use can be taken back', async () => {
+      await using ago = await usedAgo(FINAL_BLOCKS - 40)
+      expect(await ago.fall(ago.allocator)).toBe(41n)
+      expect(ago.allocator.reported).toEqual(['used 40', 'reorged 40'])
+    })
+
+    test('a process without counts in flight gives the counter back before, with the record', async () => {
+      await using ago = await usedAgo(FINAL_BLOCKS - 40)
+      const other = ago.world.allocatorOf(ago.world.start())
+      expect(await ago.fall(other)).toBe(41n)
+      expect(other.reported).toEqual(['reorged 40'])
+      expect(other.snapshot().outstanding).toEqual([{ nonce: 40n, payloads: ['0x01'] }])
+    })
+
+    test('the record is deleted once the tag has passed its block', async () => {
+      await using ago = await usedAgo(FINAL_BLOCKS - 40)
+      const { lane } = ago.world
+      // A later owner knows the block of the use, and the tag passes it under this owner.
+      const other = ago.world.allocatorOf(ago.world.start())
+      await ago.world.commit(other, '0x02')
+      const from = lane.chain.head.number
+      await lane.until(() => lane.chain.head.number >= from + 60, FAR_MS)
+      await ago.fall(other)
+      expect(other.reported).not.toContain('reorged 40')
+    })
   })
 
   test('the filler is called for a nonce once the store has the record that it may be used', async () => {

@@ -117,7 +117,7 @@ function createCounterLane({
     const report = { holds: [], counter: placeOf(source) }
     store.report([{ lease, report }]).catch(() => {})
     const work = {
-      isIdle: () => counter.pace() === 'idle',
+      isIdle: () => next.isIdle,
       isFollowing: () => counter.pace() !== 'idle',
       flushed,
     }

@@ -6,15 +6,18 @@ import { createJournal, type Journal, type JournalBook } from '../allocator/jour
 import { createJournalWaits } from '../allocator/journalWaits.js'
 import type { NonceSource } from '../allocator/sources.js'
 import { IDLE_FOLLOWER } from '../chain/blocks/follower.js'
+import type { TagsWanted } from '../chain/blocks/tags.js'
 import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Environment } from '../chain/environment.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import { createHorizon, type Horizon, settledUpTo } from '../lane/confirmation/depths.js'
 import { transition } from '../ledger/transition.js'
 import { createRepeats, kindOfError, type Repeats } from '../platform/repeats.js'
 import { reportError } from '../platform/reportError.js'
 import type { RpcReply } from '../rpc/port.js'
 import type { Lease, Store } from '../types/store.js'
 import type { OpenOptions } from './open.js'
+import { defaultLossDepth } from './recoverLane.js'
 
 /** A nonce source whose counter is in a contract. */
 export type ContractSource = NonceSource<number | bigint> & {
@@ -43,6 +46,8 @@ export type CounterTerm = {
    * @throws `LEASE_LOST` or `CLOSED` if the term ends before that
    */
   written(): Promise<void>
+  /** No count is out, and those that were used are in blocks at `lossDepth`. */
+  readonly isIdle: boolean
   /** Resolves when nothing is left to write. */
   flushed(): Promise<void>
   /** Reads the counter if the last reading may be old, once for all concurrent callers. */
@@ -104,6 +109,7 @@ export function counterErrors(
 function createTerm(parts: CounterTermParts): CounterTerm {
   const { options, source, environment, lease, users } = parts
   const { clock } = environment
+  const depths = depthsOf(parts)
   const filling = new Set<bigint>()
   const errors = counterErrors(users, environment)
   const { createBook } = source.geometry ?? SEQUENCE
@@ -114,12 +120,13 @@ function createTerm(parts: CounterTermParts): CounterTerm {
     report(event, count) {
       for (const user of users) user.emit(event, count)
     },
+    finalTo: depths.final,
     fill,
     touched: () => journal.touch(),
   })
   const journal = createCounterJournal(parts, counter, (error) => reportError({ errors }, error))
   const waits = createJournalWaits(journal)
-  const following = follow(parts, counter, (error) => reportError({ errors }, error))
+  const following = follow(parts, counter, depths, (error) => reportError({ errors }, error))
   let ended: TxlaneError | undefined
 
   /** The record precedes the filler, whose payload may be public from then on (P6). */
@@ -147,6 +154,9 @@ function createTerm(parts: CounterTermParts): CounterTerm {
       return ended
     },
     written,
+    get isIdle() {
+      return counter.isSettled(depths.settled())
+    },
     flushed: () => (counter.hasChanged && ended === undefined ? written() : journal.flushed()),
     ...following,
     end(code) {
@@ -157,6 +167,29 @@ function createTerm(parts: CounterTermParts): CounterTerm {
       waits.stop((mayBeStored) => (mayBeStored ? endedError(code, true) : (ended as TxlaneError)))
       errors.stop()
     },
+  }
+}
+
+/** The blocks whose uses of counts no reorg takes back, as those of an account lane. */
+type Depths = {
+  /** The highest block at `lossDepth`. */
+  settled(): number
+  /** The highest final block. */
+  final(): number
+  readonly horizon: Horizon
+  /** The tags that these blocks depend on. `lossDepth` may be the tag `safe`. */
+  tags(isSettled: boolean): TagsWanted
+}
+
+function depthsOf({ options, endpointPool }: CounterTermParts): Depths {
+  const { finality, lossDepth = defaultLossDepth(options.client.chain) } = options
+  const horizon = createHorizon({ endpointPool, finality })
+  const head = () => endpointPool.tracker.head?.number ?? -1
+  return {
+    settled: () => settledUpTo({ endpointPool, lossDepth }, head()),
+    final: () => horizon.upTo(head()),
+    horizon,
+    tags: (isSettled) => (lossDepth === 'safe' && !isSettled ? 'now' : 'sometime'),
   }
 }
 
@@ -198,6 +231,7 @@ function createCounterJournal(
 function follow(
   { options, source, environment, endpointPool }: CounterTermParts,
   counter: NonceBook<unknown>,
+  depths: Depths,
   failed: (error: unknown) => void,
 ): Pick<CounterTerm, 'refresh' | 'look' | 'wake'> & { stop(): void } {
   const { limits } = options
@@ -216,7 +250,7 @@ function follow(
   function take(replies: readonly RpcReply[], { read }: NonceRequest<unknown>, fell?: boolean): boolean {
     const reading = read(replies)
     if (!reading) return false
-    counter.take(reading, tracker.head?.number, fell)
+    counter.take(reading, tracker.head, fell)
     readAtMs = clock.now()
     broken = false
     return true
@@ -226,13 +260,15 @@ function follow(
     ...IDLE_FOLLOWER,
     address: source.counter.address,
     pace: counter.pace,
+    tags: () => (counter.pace() === 'idle' ? 'never' : depths.tags(counter.isSettled(depths.settled()))),
     reads() {
       request = reads.request()
       replies = []
       return request.calls.map((call) => ({ call, take: (reply) => void replies.push(reply) }))
     },
-    left() {
+    left(block) {
       fell = true
+      depths.horizon.left(block)
     },
     async ticked() {
       if (!request || replies.length < request.calls.length) return
@@ -245,6 +281,7 @@ function follow(
         failed(error)
       }
     },
+    sealed: async (block) => depths.horizon.joined(block),
   })
 
   function look(withCode?: boolean): Promise<void> {

@@ -75,11 +75,8 @@ export type Port = {
   readonly name: string
   readonly kind: 'http' | 'webSocket' | 'custom'
   batch(calls: readonly RpcCall[], options?: BatchOptions): Promise<readonly RpcReply[]>
-  /**
-   * Calls the listener with what the endpoint sends on its own: the notifications of `eth_subscribe`. Returns a
-   * function that removes the listener. Undefined if the transport receives answers only.
-   */
-  readonly notifications?: ((listener: NotificationListener) => () => void) | undefined
+  /** Undefined if the transport receives answers only. */
+  readonly notifications?: Notifications | undefined
   /**
    * Counters since the creation of the port: `requests` are round trips (HTTP posts or frames), `calls`
    * JSON-RPC calls.
@@ -87,6 +84,17 @@ export type Port = {
   readonly stats: { readonly requests: number; readonly calls: number }
   /** Closes the connections. Later calls get `aborted`. */
   close(): void
+}
+
+/** What an endpoint sends on its own: the notifications of `eth_subscribe`. */
+export type Notifications = {
+  /** Returns a function that removes the listener. */
+  listen(listener: NotificationListener): () => void
+  /**
+   * The URL of the connection, undefined before the first one. Ports with the same URL reach the same endpoint.
+   * It may contain secrets.
+   */
+  readonly url: string | undefined
 }
 
 export type NotificationListener = {

@@ -85,7 +85,8 @@ export type LaneOptions<chain extends Chain> = {
   /**
    * The depth at which a block proves the end of a transaction: `child` (one child block, for chains with a
    * single sequencer, and at least 2 s since this process first saw the block), `safe`, or a number of
-   * blocks. @default 'child' on OP-stack chains, else 'safe'; 12 blocks if the endpoint has no `safe` tag
+   * blocks. @default 'child' on OP-stack chains, else 'safe'; 12 blocks, or 24 s of faster blocks, if the
+   * endpoint has no `safe` tag
    */
   lossDepth?: 'child' | 'safe' | number | undefined
   /**

@@ -1,7 +1,8 @@
+import { inspect } from 'node:util'
 import { createClient, defineChain, fallback, type Hex, http, type Transport, toHex, webSocket } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { createSender, memoryStore, type Sender } from '../../src/index.js'
+import { createSender, type Logger, memoryStore, type Sender } from '../../src/index.js'
 import { findAnvil, startAnvil } from '../../tools/devnet/anvilProcess.js'
 import { createPlainRpc, type PlainRpc } from '../demo/plainRpc.js'
 import { gethCommand } from '../nodes/find/geth.js'
@@ -43,6 +44,7 @@ const NODES = [
 const SUBSCRIBE = 'eth_subscribe'
 const POLL = 'eth_getBlockByNumber'
 const ETHER = 10n ** 18n
+const SECRET = 'a1b2c3d4e5f6'
 const LOOKS = 400
 const LOOK_MS = 25
 
@@ -58,9 +60,7 @@ describe.each(NODES)('the heads of $name', ({ isThere, periodMs, start }) => {
     chainId = Number((await node.rpc.call('eth_chainId')) as Hex)
   })
   afterAll(async () => {
-    // The socket of all senders: viem keeps one for each URL, and connects again for as long as it is open.
-    const client = await webSocket(proxy.url)({}).value?.getRpcClient()
-    client?.close()
+    await closeSocket(webSocket(proxy.url))
     await proxy[Symbol.asyncDispose]()
     await node[Symbol.asyncDispose]()
   })
@@ -74,13 +74,16 @@ describe.each(NODES)('the heads of $name', ({ isThere, periodMs, start }) => {
     })
   }
 
-  async function open(client: ReturnType<typeof clientOf>): Promise<Sender & AsyncDisposable> {
+  async function open(
+    client: ReturnType<typeof clientOf>,
+    logger?: Logger,
+  ): Promise<Sender & AsyncDisposable> {
     const account = privateKeyToAccount(generatePrivateKey())
     const [from] = (await node.rpc.call('eth_accounts')) as Hex[]
     const value = toHex(ETHER)
     const paid = await node.rpc.call('eth_sendTransaction', { from, to: account.address, value })
     await until(() => hasReceipt(node.rpc, paid as Hex))
-    const sender = createSender({ client, account, store: memoryStore() })
+    const sender = createSender({ client, account, store: memoryStore(), logger })
     return Object.assign(sender, { [Symbol.asyncDispose]: () => sender.close() })
   }
 
@@ -143,6 +146,35 @@ describe.each(NODES)('the heads of $name', ({ isThere, periodMs, start }) => {
     expect(await nonceOf(sender)).toBe(55)
   })
 
+  test('arrive over one subscription for two sockets, and over the other one when its socket closes', async () => {
+    const url = `${proxy.url}/?key=${SECRET}`
+    // viem has one socket for transports with the same options.
+    const [first, second] = [webSocket(url), webSocket(url, { keepAlive: false })]
+    await using _ = {
+      async [Symbol.asyncDispose]() {
+        await Promise.all([first, second].map(closeSocket))
+      },
+    }
+    const lines: string[] = []
+    const write = (...line: unknown[]) => void lines.push(inspect(line, { depth: 9 }))
+    const logger = { debug: write, info: write, warn: write, error: write }
+    const before = proxy.sockets
+    await using one = await open(clientOf(first), logger)
+    await using other = await open(clientOf(second), logger)
+    proxy.take()
+    await chainOfTransfers(one, 2)
+    await chainOfTransfers(other, 2)
+    expect(proxy.sockets - before).toBe(2)
+    expect(proxy.take()[SUBSCRIBE]).toBe(1)
+    await closeSocket(first)
+    await chainOfTransfers(other, 4)
+    expect(proxy.take()[SUBSCRIBE]).toBe(1)
+    await chainOfTransfers(one, 2)
+    expect(await Promise.all([one, other].map(nonceOf))).toEqual([4, 6])
+    write(one.snapshot(), other.snapshot())
+    expect(lines.join()).not.toContain(SECRET)
+  })
+
   test('are not announced to a sender that is closed', async () => {
     const sender = await open(clientOf(webSocket(proxy.url)))
     await chainOfTransfers(sender, 1)
@@ -151,6 +183,12 @@ describe.each(NODES)('the heads of $name', ({ isThere, periodMs, start }) => {
     await until(async () => (proxy.take().eth_unsubscribe ?? 0) > 0)
   })
 })
+
+/** The socket of all transports like this one: viem keeps it, and connects again for as long as it is open. */
+async function closeSocket(transport: ReturnType<typeof webSocket>): Promise<void> {
+  const client = await transport({}).value?.getRpcClient()
+  client?.close()
+}
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++, await pause(LOOK_MS)) if (await holds()) return

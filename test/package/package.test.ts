@@ -204,7 +204,7 @@ import { createRequire } from 'node:module'
 import { createSender, isTxlaneError } from 'txlane'
 import { startDevnet } from 'txlane/devnet'
 const copy = createRequire(import.meta.url)('txlane')
-const registry = () => globalThis[Symbol.for('txlane.shared.v4')]
+const registry = () => globalThis[Symbol.for('txlane.shared.v5')]
 const devnet = await startDevnet({ blockTimeMs: 200, flashblockMs: 100 })
 try {
   const options = { client: devnet.client(), lossDepth: 'child', coldStart: 'immediate' }

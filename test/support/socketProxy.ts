@@ -8,6 +8,8 @@ export type SocketProxy = AsyncDisposable & {
   take(): Readonly<Record<string, number>>
   /** The proxy withholds the notifications of subscriptions. */
   silent: boolean
+  /** The connections that are open now. */
+  readonly sockets: number
   /** Closes all connections. */
   drop(): void
 }
@@ -19,7 +21,12 @@ export async function startSocketProxy(nodeUrl: string): Promise<SocketProxy> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')
   let counts: Record<string, number> = {}
-  const proxy = { silent: false }
+  const proxy = {
+    silent: false,
+    get sockets() {
+      return server.clients.size
+    },
+  }
 
   server.on('connection', (client) => {
     const upstream = new WebSocket(nodeUrl.replace(/^http/, 'ws'))

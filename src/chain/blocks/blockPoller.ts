@@ -82,6 +82,8 @@ export type TrackerOptions = ChainReaderOptions &
     readonly cadenceMs: () => number
     /** The endpoint that announces new blocks; undefined if none can. */
     readonly announcer?: () => Port | undefined
+    /** The subscriptions to heads in this process, by URL. @default those of this poller alone */
+    readonly headSubscriptions?: Map<string, unknown>
   }
 
 /** Announcements that follow each other more closely than this part of the cadence are polled for together. */
@@ -95,6 +97,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const feed = createHeadFeed({
     clock,
     announcer: options.announcer ?? options.port,
+    subscriptions: options.headSubscriptions ?? new Map(),
     hashAt: chain.hashAt,
     tip: () => chain.tip,
     onChange: () => loop.plan(),

@@ -1,11 +1,12 @@
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { decodeHash, decodeNumber, decodeObject } from '../../rpc/codec.js'
-import type { NotificationListener, Port } from '../../rpc/port.js'
+import type { Port } from '../../rpc/port.js'
+import { type HeadSubscription, joinHeads } from './headSubscription.js'
 
 /**
  * The heads that an endpoint announces (`eth_subscribe`, `newHeads`). An announcement only says when to poll:
- * its contents are never evidence. One subscription serves all lanes that share the poller.
+ * its contents are never evidence. One subscription serves all lanes of the process on the same URL.
  */
 export type HeadFeed = {
   /** Whether a follower waits for blocks. Subscribes with the first one. */
@@ -31,6 +32,8 @@ export type HeadFeedOptions = {
   readonly clock: Clock
   /** The endpoint that announces heads; undefined if none can. */
   readonly announcer: () => Port | undefined
+  /** The subscriptions of the process. */
+  readonly subscriptions: Map<string, unknown>
   /** The hash of the walked block of this number. */
   readonly hashAt: (number: number) => string | undefined
   readonly tip: () => BlockRef | undefined
@@ -51,15 +54,12 @@ const LOOKS_MAX = 4
 const LOOK_MS = 20
 /** A subscription that no lane has needed for this time is ended at its next announcement. */
 const IDLE_MS = 60_000
-const LEAVE_MS = 1_000
-/** Announcements that arrive before the answer to `eth_subscribe`, which has their id. */
-const EARLY_MAX = 8
 
 type Announced = BlockRef & { looks: number; lookedMs: number }
 
 export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
-  const { clock, announcer, timeoutMs } = options
-  let current: Subscription | undefined
+  const { clock, announcer, subscriptions, timeoutMs } = options
+  let current: HeadSubscription | undefined
   let announced: Announced | undefined
   // The highest block that was announced by the current subscription.
   let newest: { readonly number: number; readonly atMs: number } | undefined
@@ -99,8 +99,14 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
     await former?.end()
   }
 
+  /** The subscription goes on over the connection of this feed, or of another one. */
+  function moved(): void {
+    heardMs = clock.now()
+    options.onChange()
+  }
+
   /** The subscription is gone, silent or refused. The next one follows after a pause. */
-  function lost(isRefused = false): void {
+  function lost(isRefused: boolean): void {
     void end()
     againMs = clock.now() + (isRefused ? AGAIN_MS_MAX : Math.min(AGAIN_MS_MAX, AGAIN_MS * 2 ** failures++))
     options.onChange()
@@ -112,7 +118,7 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
     void end()
     if (port?.notifications === undefined || clock.now() < againMs) return
     heardMs = clock.now()
-    current = subscribe(port, timeoutMs, { heard, lost })
+    current = joinHeads(subscriptions, { port, timeoutMs, heard, moved, lost })
   }
 
   return {
@@ -139,7 +145,8 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
         if (!isNews(announced) || announced.looks >= LOOKS_MAX) announced = undefined
       }
       const isSilent = periodMs !== undefined && clock.now() - heardMs > SILENT_PERIODS * periodMs
-      if (current?.isLive && isSilent && newHead !== undefined && newHead > (newest?.number ?? -1)) lost()
+      if (current?.isLive && isSilent && newHead !== undefined && newHead > (newest?.number ?? -1))
+        current.silent()
     },
     elsewhere() {
       failures = 0
@@ -150,74 +157,6 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
       stopped = true
       return end()
     },
-  }
-}
-
-type Subscription = {
-  readonly port: Port
-  /** The endpoint has accepted it. */
-  readonly isLive: boolean
-  end(): Promise<void>
-}
-
-/** Subscribes to the heads of an endpoint. `lost` is called at most once. */
-function subscribe(
-  port: Port,
-  timeoutMs: number,
-  on: { heard(result: unknown): void; lost(isRefused: boolean): void },
-): Subscription {
-  let id: string | undefined
-  let ended = false
-  let early: (readonly [string, unknown])[] = []
-  const listener: NotificationListener = {
-    notified(subscription, result) {
-      if (subscription === id) on.heard(result)
-      else if (id === undefined) early = [...early, [subscription, result] as const].slice(-EARLY_MAX)
-    },
-    closed: () => lost(),
-  }
-  const off = port.notifications?.(listener)
-  void open()
-
-  async function open(): Promise<void> {
-    const [reply] = await port.batch([{ method: 'eth_subscribe', params: ['newHeads'] }], {
-      priority: 'poll',
-      timeoutMs,
-    })
-    const given = reply?.ok && typeof reply.result === 'string' ? reply.result : undefined
-    if (given === undefined) return lost(reply?.ok === false && reply.failure.kind === 'rpc')
-    if (ended) return leave(given)
-    id = given
-    for (const [subscription, result] of early) listener.notified(subscription, result)
-    early = []
-  }
-
-  async function leave(subscription: string): Promise<void> {
-    const call = { method: 'eth_unsubscribe', params: [subscription] }
-    await port.batch([call], { priority: 'poll', timeoutMs: LEAVE_MS })
-  }
-
-  function lost(isRefused = false): void {
-    if (ended) return
-    // Without a connection there is no subscription to end.
-    id = undefined
-    void end()
-    on.lost(isRefused)
-  }
-
-  async function end(): Promise<void> {
-    if (ended) return
-    ended = true
-    off?.()
-    if (id !== undefined) await leave(id)
-  }
-
-  return {
-    port,
-    get isLive() {
-      return id !== undefined && !ended
-    },
-    end,
   }
 }
 

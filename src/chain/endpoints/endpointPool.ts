@@ -124,8 +124,7 @@ export async function openEndpointPool(options: {
     if (isRead(endpoint)) tracker.onReaderChanged()
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
-  const { chain } = client
-  const prober = createProber({ endpoints, chain, limits, clock, closing, answered, isRead })
+  const prober = createProber({ endpoints, chain: client.chain, limits, clock, closing, answered, isRead })
   await prober.first()
   const trackerNow = () => tracker
   const selector = createEndpointSelector({ endpoints, tracker: trackerNow, prober, clock, limits, report })
@@ -134,6 +133,7 @@ export async function openEndpointPool(options: {
   const tracker = createTracker({
     port: () => reader().port,
     announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
+    headSubscriptions: environment.shared.headSubscriptions,
     clock,
     chainId: client.chain.id,
     client: () => reader().profile.current().client,

@@ -8,11 +8,15 @@ type Tags = Partial<Record<'safe' | 'finalized', number | 'absent'>>
 function contextWith(
   lossDepth: 'child' | 'safe' | number,
   tags: Tags = {},
-  { isAtRest = false, stoodUpTo = NOW_STANDING } = {},
+  {
+    isAtRest = false,
+    stoodUpTo = NOW_STANDING,
+    blockMs,
+  }: { isAtRest?: boolean; stoodUpTo?: number; blockMs?: number } = {},
 ) {
   return {
     lossDepth,
-    endpointPool: { tracker: { tag: (tag: keyof Tags) => tags[tag], isAtRest, stoodUpTo } },
+    endpointPool: { tracker: { tag: (tag: keyof Tags) => tags[tag], isAtRest, stoodUpTo, blockMs } },
   }
 }
 
@@ -45,6 +49,14 @@ test("'safe': the tag decides; 12 blocks if the tag does not exist; nothing whil
   expect(settledUpTo(contextWith('safe', { safe: 4 }), 10)).toBe(4)
   expect(settledUpTo(contextWith('safe', { safe: 'absent' }), 20)).toBe(8)
   expect(settledUpTo(contextWith('safe'), 20)).toBe(-1)
+})
+
+test.each([
+  { blockMs: 200, depth: 120 },
+  { blockMs: 2_000, depth: 12 },
+  { blockMs: 12_000, depth: 12 },
+])("'safe' without the tag: 12 blocks, and 24 s of blocks of $blockMs ms", ({ blockMs, depth }) => {
+  expect(settledUpTo(contextWith('safe', { safe: 'absent' }, { blockMs }), 1_000)).toBe(1_000 - depth)
 })
 
 test.each<[string, DeclaredFinality | undefined]>([

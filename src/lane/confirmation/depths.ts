@@ -7,12 +7,16 @@ import type { LaneOptions } from '../../types/index.js'
 export type DeclaredFinality = NonNullable<LaneOptions<Chain>['finality']>
 
 type DepthContext = {
-  readonly endpointPool: { readonly tracker: Pick<EndpointPool['tracker'], 'isAtRest' | 'stoodUpTo' | 'tag'> }
+  readonly endpointPool: {
+    readonly tracker: Pick<EndpointPool['tracker'], 'blockMs' | 'isAtRest' | 'stoodUpTo' | 'tag'>
+  }
   readonly lossDepth: 'child' | 'safe' | number
 }
 
 /** Depth at which a block proves an end if the chain was configured to have a `safe` tag and has none. */
 const DEPTH_WITHOUT_SAFE = 12
+/** The least time that blocks of this depth take: 12 fast blocks are over in seconds. */
+const DEPTH_WITHOUT_SAFE_MS = 24_000
 
 /**
  * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while no such block is
@@ -31,7 +35,8 @@ export function deepUpTo({ lossDepth, endpointPool }: DepthContext, head: number
   if (lossDepth === 'child') return head - 1
   if (lossDepth !== 'safe') return head - lossDepth
   const safe = tracker.tag('safe')
-  return typeof safe === 'number' ? safe : safe === 'absent' ? head - DEPTH_WITHOUT_SAFE : -1
+  if (safe !== 'absent') return safe ?? -1
+  return head - Math.max(DEPTH_WITHOUT_SAFE, Math.ceil(DEPTH_WITHOUT_SAFE_MS / (tracker.blockMs ?? Infinity)))
 }
 
 /** The blocks that are beyond every reorg. */

@@ -15,6 +15,7 @@ import type { Limits } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
 import { createHorizon, type DeclaredFinality, deepUpTo, settledUpTo } from './depths.js'
 import type { FinalityIndex } from './finalityIndex.js'
+import { createPassedBlocks } from './passedBlocks.js'
 import { createWitnessCheck } from './witnessCheck.js'
 
 export type FinalityContext = {
@@ -252,6 +253,7 @@ function createWrittenOffRecords({
 }: Pick<FinalityContext, 'lane' | 'store'>): WrittenOffRecords {
   const { book, journal } = lane
   const byBlock = new Map<number, number[]>()
+  const finalBlocks = createPassedBlocks(byBlock)
   // A durable store may have to bring the bytes back in a later process; a memory store has none.
   const record = store.durable ? 'unchanged' : 'compact'
 
@@ -263,10 +265,10 @@ function createWrittenOffRecords({
       const nonces = byBlock.get(at)
       if (nonces) nonces.push(nonce)
       else byBlock.set(at, [nonce])
+      finalBlocks.added(at)
     },
     prune(final) {
-      for (const [number, nonces] of byBlock) {
-        if (number > final) continue
+      for (const [number, nonces] of finalBlocks.upTo(final)) {
         byBlock.delete(number)
         for (const nonce of nonces) book.pruneRecord(nonce)
         journal.touch()

@@ -45,3 +45,59 @@ test('a record that was read again takes the place of what was written off', () 
   expect(log.filter((line) => line === 'done a').length).toBeGreaterThan(0)
   expect(index.size).toBe(0)
 })
+
+/** One transaction in each of the blocks, none of which is settled. `advance` returns the nonces that it looks at. */
+function openChain(blocks: number) {
+  const done: number[] = []
+  const looked = new Set<number>()
+  const index = createFinalityIndex({
+    done: ({ nonce }) => void done.push(nonce ?? -1),
+    doneInStore: () => {},
+    forget: () => {},
+    recall: () => {},
+  })
+  for (let number = 0; number < blocks; number++) {
+    const block = { number, hash: `0x${number}` }
+    const transaction = fromStored({ id: `${number}`, stage: 'sealed', nonce: number, block } as never)
+    transaction.isBlockWalked = true
+    index.add(transaction)
+    Object.defineProperty(transaction, 'stage', {
+      get() {
+        looked.add(number)
+        return transaction.record.stage
+      },
+    })
+  }
+  const doubted = new Set<number>()
+  const advance = (safe: number, final: number) => {
+    looked.clear()
+    const stands = (nonce: number) => {
+      looked.add(nonce)
+      return !doubted.has(nonce)
+    }
+    index.advance(safe, final, stands, { wallNow: () => 0 })
+    index.writeOff(final, stands)
+    return [...looked]
+  }
+  return { advance, done, doubted }
+}
+
+test('no transaction is looked at while the tags stand, and those alone that a tag has passed', () => {
+  const { advance } = openChain(6_000)
+  expect(advance(10, 4).length).toBeGreaterThan(0)
+  expect(advance(10, 4)).toEqual([])
+  expect(advance(12, 4)).toEqual([11, 12])
+  expect(advance(12, 5)).toEqual([5])
+})
+
+test('a transaction whose block is in doubt is looked at until it is not', () => {
+  const { advance, done, doubted } = openChain(10)
+  doubted.add(3)
+  advance(-1, 4)
+  expect(done).toEqual([0, 1, 2, 4])
+  expect(advance(-1, 4)).toContain(3)
+  doubted.clear()
+  advance(-1, 4)
+  expect(done).toEqual([0, 1, 2, 4, 3])
+  expect(advance(-1, 4)).toEqual([])
+})

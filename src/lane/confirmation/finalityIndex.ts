@@ -2,6 +2,7 @@ import type { TxlaneError } from '../../errors/base.js'
 import { moveTo } from '../transaction/changes.js'
 import type { Transaction, WallClock } from '../transaction/transaction.js'
 import { rejectWaitersFor } from '../transaction/waiters.js'
+import { createPassedBlocks } from './passedBlocks.js'
 
 /**
  * Transactions in sealed blocks, on their way to `safe` and `finalized`. Where finality is far, most of them
@@ -49,12 +50,13 @@ export type FinalityIndexParts = {
 
 export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
   const byBlock = new Map<number, Set<Transaction>>()
+  const passed = {
+    safe: createPassedBlocks(byBlock),
+    final: createPassedBlocks(byBlock),
+    writeOff: createPassedBlocks(byBlock),
+  }
   const writtenOff = createWrittenOff()
   let size = 0
-
-  function passed(limit: number): [number, Set<Transaction>][] {
-    return [...byBlock].filter(([number]) => number <= limit)
-  }
 
   function add(transaction: Transaction): void {
     const number = transaction.walkedBlock?.number
@@ -63,6 +65,7 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
     byBlock.set(number, found)
     if (!found.has(transaction)) size++
     found.add(transaction)
+    for (const limit of Object.values(passed)) limit.added(number)
   }
 
   function follow(transaction: Transaction): void {
@@ -85,7 +88,12 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
     const reached = (transaction: Transaction) => {
       if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
     }
-    for (const [, transactions] of passed(safe)) for (const transaction of transactions) reached(transaction)
+    for (const [number, transactions] of passed.safe.upTo(safe)) {
+      for (const transaction of transactions) {
+        reached(transaction)
+        if (transaction.stage === 'sealed') passed.safe.added(number)
+      }
+    }
     writtenOff.eachNewlySafe(safe, reached)
   }
 
@@ -97,12 +105,16 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
     advance(safe, final, stands, clock) {
       const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
       if (typeof safe === 'number') advanceSafe(safe, sure, clock)
-      for (const [number, transactions] of passed(final)) {
+      for (const [number, transactions] of passed.final.upTo(final)) {
         for (const transaction of [...transactions].filter(sure)) {
           drop(number, transaction)
           moveTo(transaction, 'finalized', clock)
           parts.done(transaction)
         }
+        // The others are in doubt: their blocks are looked at again.
+        if (byBlock.has(number)) passed.final.added(number)
+        // Callers that had waited may have left meanwhile.
+        passed.writeOff.again()
       }
       const { objects, ids } = writtenOff.take(final)
       for (const transaction of objects) {
@@ -112,7 +124,7 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
       parts.doneInStore(ids)
     },
     writeOff(upTo, stands) {
-      for (const [number, transactions] of passed(upTo)) {
+      for (const [number, transactions] of passed.writeOff.upTo(upTo)) {
         for (const transaction of transactions) {
           if (!canLeave(transaction) || !stands(transaction.nonce ?? -1)) continue
           drop(number, transaction)
@@ -156,7 +168,8 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
 function createWrittenOff() {
   const byId = new Map<string, WrittenOff>()
   const byBlock = new Map<number, WrittenOff[]>()
-  let safeTo = -1
+  const safeBlocks = createPassedBlocks(byBlock)
+  const finalBlocks = createPassedBlocks(byBlock)
 
   return {
     add(transaction: Transaction, block: number): void {
@@ -165,6 +178,7 @@ function createWrittenOff() {
       const others = byBlock.get(block)
       if (others) others.push(one)
       else byBlock.set(block, [one])
+      finalBlocks.added(block)
     },
     has: (id: string) => byId.has(id),
     /** Removes and returns the object; undefined, without a removal, if no caller has it any more. */
@@ -175,22 +189,18 @@ function createWrittenOff() {
     },
     forget: (id: string) => void byId.delete(id),
     eachNewlySafe(safe: number, reached: (transaction: Transaction) => void): void {
-      if (safe <= safeTo) return
-      for (const [block, all] of byBlock) {
-        if (block > safe || block <= safeTo) continue
+      for (const [, all] of safeBlocks.upTo(safe)) {
         for (const { object } of all) {
           const transaction = object.deref()
           if (transaction) reached(transaction)
         }
       }
-      safeTo = safe
     },
     /** Removes all in blocks up to `final`: the objects that callers have, and the ids of the others. */
     take(final: number): { readonly objects: readonly Transaction[]; readonly ids: readonly string[] } {
       const objects: Transaction[] = []
       const ids: string[] = []
-      for (const [block, all] of byBlock) {
-        if (block > final) continue
+      for (const [block, all] of finalBlocks.upTo(final)) {
         byBlock.delete(block)
         for (const one of all) {
           // It is followed again.

@@ -16,10 +16,11 @@ function believed(floor: number, endpoints = 1): ScriptedLane {
 
 const requests = (lane: ScriptedLane) => lane.endpoints.reduce((sum, { batches }) => sum + batches.length, 0)
 
-/** Reads a lower count at two blocks. */
+/** Reads a lower count at two blocks, two seconds apart. */
 async function fallen(lane: ScriptedLane) {
   const regression = createNonceRegression(lane.context)
   regression.count(3, lane.head - 1)
+  await lane.clock.advance(2_000)
   regression.count(3, lane.head)
   await lane.clock.advance(0)
   return regression
@@ -36,6 +37,19 @@ describe('a count below the believed one', () => {
     regression.count(3, 20)
     await lane.clock.advance(0)
     expect([requests(lane), lane.book.floor]).toEqual([0, 5])
+  })
+
+  test.each([200, 2_000, 12_000])('has to stand for 2 s and a block, on blocks of %i ms', async (blockMs) => {
+    const lane = believed(5)
+    const regression = createNonceRegression(lane.context)
+    const first = lane.head
+    const fromMs = lane.clock.now()
+    for (let block = 0; lane.book.floor === 5; block++) {
+      regression.count(3, first - 20 + block)
+      await lane.clock.advance(0)
+      if (lane.book.floor === 5) await lane.clock.advance(blockMs)
+    }
+    expect(lane.clock.now() - fromMs).toBe(Math.max(2_000, blockMs))
   })
 
   test('is believed at a second block after a read by the walked hash, and frees the nonces', async () => {
@@ -60,6 +74,7 @@ describe('a count below the believed one', () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
     regression.count(3, lane.head - 1)
+    await lane.clock.advance(2_000)
     regression.count(5, lane.head - 1)
     regression.count(3, lane.head)
     await lane.clock.advance(0)
@@ -138,7 +153,10 @@ describe('a count below the believed one', () => {
   test('is read once at a time, together with the chain id, and wakes the poller after the nonces are freed', async () => {
     const lane = believed(5)
     const regression = createNonceRegression(lane.context)
-    for (const head of [20, 21, 21]) regression.count(3, head)
+    for (const head of [20, 21, 21]) {
+      regression.count(3, head)
+      if (head === 20) await lane.clock.advance(2_000)
+    }
     await lane.clock.advance(0)
     expect([requests(lane), lane.book.floor, lane.woken]).toEqual([1, 3, 1])
     const elsewhere = believed(5)

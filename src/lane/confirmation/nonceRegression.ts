@@ -1,4 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
+import { confirms } from '../../allocator/readings.js'
 import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { isBound } from '../../ledger/slot.js'
@@ -34,11 +35,6 @@ export type NonceRegression = {
   readonly wanted: boolean
 }
 
-/**
- * The time that a lower count has to persist on a chain without new blocks. Lagging replicas report lower
- * counts all the time.
- */
-const STANDS_MS = 3_000
 /** More empty nonces than this below signed transactions are not filled without an operator. */
 const FILL_MAX = 64
 
@@ -69,10 +65,10 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
       hold = undefined
       return
     }
-    const nowMs = clock.now()
-    since ??= { head, atMs: nowMs }
-    const stands = head > since.head || nowMs - since.atMs >= STANDS_MS
-    if (stands) asking.run(() => read(head))
+    const reading = { head, atMs: clock.now() }
+    since ??= reading
+    // Lagging replicas report lower counts all the time.
+    if (confirms(since, reading)) asking.run(() => read(head))
   }
 
   async function read(head: number): Promise<void> {

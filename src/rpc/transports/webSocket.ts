@@ -53,7 +53,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
   const timeouts = createRequestTimeouts(clock)
   const framesOf = new WeakMap<SocketLike, Frames>()
   const listeners = new Set<NotificationListener>()
-  let origin: string | undefined
+  let url: string | undefined
   let closedSinceMs: number | undefined
   let connectFailedAtMs: number | undefined
 
@@ -64,7 +64,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     try {
       const client = await getRpcClient()
       connectFailedAtMs = undefined
-      origin = redactUrl(client.url)
+      url = client.url
       return client
     } catch {
       // viem rejects with the socket's event, which contains no reason.
@@ -136,14 +136,19 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
 
   return {
     get name() {
-      return origin ?? redactText(name)
+      return url === undefined ? redactText(name) : redactUrl(url)
     },
     kind: 'webSocket',
     batch,
     stats,
-    notifications(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
+    notifications: {
+      listen(listener) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+      get url() {
+        return url
+      },
     },
     close: timeouts.close,
   }

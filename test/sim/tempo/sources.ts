@@ -4,7 +4,7 @@ import type { NonceReadsOptions } from '../../../src/allocator/counterReads.js'
 import { freedRecord, readRecords, recordOf } from '../../../src/allocator/countRecords.js'
 import type { NonceGeometry } from '../../../src/allocator/geometry.js'
 import { type NonceSource, storageNonce } from '../../../src/allocator/sources.js'
-import type { Slot } from '../../../src/ledger/slot.js'
+import type { BlockRef, Slot } from '../../../src/ledger/slot.js'
 import type { ContractSource } from '../../../src/ownership/counterTerm.js'
 import { batchReads } from '../../../src/rpc/batchReads.js'
 import type { RpcReply } from '../../../src/rpc/port.js'
@@ -69,10 +69,10 @@ type ExpiringBook = NonceBook<Reading> & {
   watched(): readonly Hash[]
 }
 
-type Ended = { readonly as: 'used' | 'expired'; readonly head: number | undefined }
+type Ended = { readonly as: 'used' | 'expired'; readonly head: BlockRef | undefined }
 
 /** No number waits for another one, and none is handed out twice while its payload may be public. */
-function createExpiringBook({ limits, holder, report, touched }: CounterOptions): ExpiringBook {
+function createExpiringBook({ limits, holder, finalTo, report, touched }: CounterOptions): ExpiringBook {
   type Member = Parameters<typeof recordOf>[0]['slot'] & { ended?: Ended }
   const members = new Map<bigint, Member>()
   const changed = new Set<bigint>()
@@ -95,7 +95,7 @@ function createExpiringBook({ limits, holder, report, touched }: CounterOptions)
   function record(number: bigint): Slot {
     const slot = members.get(number)
     if (slot === undefined) return freedRecord(number)
-    return recordOf({ count: number, slot, isUsed: slot.ended !== undefined }, holder)
+    return recordOf({ count: number, slot, isUsed: slot.ended !== undefined, at: slot.ended?.head }, holder)
   }
 
   return {
@@ -112,7 +112,7 @@ function createExpiringBook({ limits, holder, report, touched }: CounterOptions)
           // Before the deadline, only a reorg takes the use back, or the deadline itself.
           put(number, { state: 'live', attempts: member.attempts })
           report('reorged', number)
-        } else if (head !== undefined && head - (member.ended?.head ?? head) >= limits.reorgHorizon)
+        } else if (member.ended?.head !== undefined && member.ended.head.number <= finalTo())
           put(number, undefined)
       }
       if (changed.size > 0) touched()
@@ -145,8 +145,8 @@ function createExpiringBook({ limits, holder, report, touched }: CounterOptions)
     restore(slots) {
       const { records, ended } = readRecords(slots, holder)
       for (const number of ended) changed.add(number)
-      for (const { count, slot, isUsed } of records)
-        members.set(count, isUsed ? { ...slot, ended: { as: 'used', head: undefined } } : slot)
+      for (const { count, slot, isUsed, at } of records)
+        members.set(count, isUsed ? { ...slot, ended: { as: 'used', head: at } } : slot)
       for (const number of [...ended, ...members.keys()]) if (number >= next) next = number + 1n
     },
     get: (number) => record(BigInt(number)),
@@ -158,6 +158,8 @@ function createExpiringBook({ limits, holder, report, touched }: CounterOptions)
     get hasChanged() {
       return changed.size > 0
     },
+    isSettled: (upTo) =>
+      [...members.values()].every(({ ended }) => (ended?.head?.number ?? Number.POSITIVE_INFINITY) <= upTo),
     pace: () => ([...members.values()].some(isOpen) ? 'cadence' : members.size > 0 ? 'block' : 'idle'),
     stop() {},
   }
