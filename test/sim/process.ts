@@ -1,6 +1,6 @@
 import type { LocalAccount } from 'viem'
 import type { CancelTimer, Clock } from '../../src/platform/clock.js'
-import type { EndpointRole, Port } from '../../src/rpc/port.js'
+import type { EndpointRole, NotificationListener, Port } from '../../src/rpc/port.js'
 import type { Store } from '../../src/types/store.js'
 
 export type Machine = {
@@ -20,6 +20,8 @@ export type Process = Machine & {
   readonly alive: boolean
   /** Pending timers: a process that has closed everything leaves none. */
   readonly pendingTimers: number
+  /** Listeners to announced heads: it leaves none of them either. */
+  readonly listeners: number
   /**
    * Like kill -9: its timers never fire, and no pending answer, signature or commit reaches it. Sent bytes
    * stay sent.
@@ -33,6 +35,7 @@ export type Process = Machine & {
 /** Stands between a sender and the machine, so that the sender can be killed or stopped at any moment. */
 export function startProcess(machine: Machine): Process {
   const timers = new Set<CancelTimer>()
+  const listeners = new Set<() => void>()
   let alive = true
   let stopped = false
   let held: (() => void)[] = []
@@ -82,6 +85,21 @@ export function startProcess(machine: Machine): Process {
     },
   }
 
+  function listenTo(listen: NonNullable<Port['notifications']>): NonNullable<Port['notifications']> {
+    return (listener: NotificationListener) => {
+      const offPort = listen({
+        notified: (id, result) => whenRunning(() => listeners.has(off) && listener.notified(id, result)),
+        closed: () => whenRunning(() => listeners.has(off) && listener.closed()),
+      })
+      const off = () => {
+        listeners.delete(off)
+        offPort()
+      }
+      listeners.add(off)
+      return off
+    }
+  }
+
   function portOf(port: Port): Port {
     return {
       name: port.name,
@@ -89,6 +107,7 @@ export function startProcess(machine: Machine): Process {
       get stats() {
         return port.stats
       },
+      notifications: port.notifications && listenTo(port.notifications),
       batch: (calls, options) => whileAlive(() => port.batch(calls, options)),
       // The machine's port outlives a sender that closes its own and opens others.
       close() {},
@@ -120,10 +139,14 @@ export function startProcess(machine: Machine): Process {
     get pendingTimers() {
       return timers.size
     },
+    get listeners() {
+      return listeners.size
+    },
     kill() {
       alive = false
       for (const off of timers) off()
       timers.clear()
+      for (const off of [...listeners]) off()
       held = []
     },
     stop() {

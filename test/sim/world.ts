@@ -6,6 +6,7 @@ import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
 import { createFinalityJudge, type FinalityJudge } from './finality.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
+import { createLoadJudge, type LoadJudge } from './load.js'
 import { createOrder, type Order } from './order.js'
 import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
@@ -120,6 +121,7 @@ export async function runWorld(
     ...world.order.violations(),
     ...wire.shown,
     ...world.meter.violations(),
+    ...world.load.violations(),
     ...world.finality.violations(options.deep || countsBehind(plan)),
     ...wire.unjournaled.map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
@@ -215,6 +217,7 @@ type OpenWorld = {
   readonly order: Order
   readonly meter: DeliveryMeter
   readonly finality: FinalityJudge
+  readonly load: LoadJudge
   break(): void
   heal(): void
 }
@@ -262,6 +265,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     strike: counter.strike,
     onStored: finality.stored,
   })
+  const load = createLoadJudge({ processes: plan.neighbour ? 2 : 1 })
   const wire = createWire({ plan, store, order, meter, strike: counter.strike })
   const replicas = createReplicas({
     seed,
@@ -270,8 +274,10 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     chain,
     clock,
     strike: counter.strike,
+    count: counter.count,
     onAnswer(name, calls, replies, askedMs) {
       finality.answered(calls, replies)
+      load.asked(name, calls, askedMs)
       options.onAnswer?.(name, calls, replies, askedMs)
     },
     onRaw: wire.onRaw,
@@ -345,6 +351,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     order,
     meter,
     finality,
+    load,
     break() {
       replicas.break()
       Object.assign(faults, plan.store)
