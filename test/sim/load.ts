@@ -10,16 +10,22 @@ export type LoadJudge = {
 
 const WINDOW_MS = 1_000
 /**
- * The most polls of one process in one second. A poll follows an announced head after 150 ms at the earliest, and
- * up to three more if the endpoint that is read does not show it yet.
+ * The most polls of one process in one second. A new transaction is polled for every 50 ms until the rhythm of the
+ * chain is known; announced heads, true or invented, may add a few.
  */
-const POLLS_MAX = 15
+const POLLS_MAX = 25
 
 /** `processes`: the number of senders, each with its own poller. */
 export function createLoadJudge({ processes }: { readonly processes: number }): LoadJudge {
   const polls = new Map<string, number[]>()
   const most = () =>
-    [...polls].map(([port, times]) => ({ port, polls: mostWithin(times.sort((a, b) => a - b), WINDOW_MS) }))
+    [...polls].map(([port, times]) => ({
+      port,
+      polls: mostWithin(
+        times.sort((a, b) => a - b),
+        WINDOW_MS,
+      ),
+    }))
   return {
     asked(port, calls, askedMs) {
       if (!calls.some(isPoll)) return

@@ -228,7 +228,9 @@ function withSockets(
   if (calm) return { ...plan, ports }
   const callers = drawSyncCallers(deriveRandom(seed, 'sync callers'), plan.items)
   const hasSeries = !isSized && ports.some(({ role, syncSends }) => role !== 'send' && syncSends)
-  const series = hasSeries ? drawSyncSeries(deriveRandom(seed, 'sync series'), plan.items) : []
+  const series = hasSeries
+    ? drawSyncSeries(deriveRandom(seed, 'sync series'), plan.items, plan.blockTimeMs)
+    : []
   const items = [...callers, ...series]
   return { ...plan, ports, items, durationMs: Math.max(durationMs, ...items.map(({ atMs }) => atMs)) }
 }

@@ -100,7 +100,7 @@ function drawSome<T extends Record<string, number>>(random: Random, worst: T): T
 }
 
 /** How long callers of `sendTransactionSync` wait for a receipt: shorter than a block, some blocks, or longer. */
-const SYNC_CALLER_MS = [300, 1_000, 5_000, 30_000]
+const SYNC_CALLER_MS = [100, 300, 1_000, 5_000, 30_000]
 
 /** Some callers want the receipt with the answer to their send. Drawn separately from everything else. */
 export function drawSyncCallers(random: Random, items: readonly Item[]): Item[] {
@@ -116,12 +116,12 @@ export function drawSyncCallers(random: Random, items: readonly Item[]): Item[] 
  * Some callers send one after another, each once the last one should have landed: only a transaction on an idle
  * lane is sent with the request for its receipt.
  */
-export function drawSyncSeries(random: Random, items: readonly Item[]): Item[] {
-  if (!chance(random, 0.5)) return []
+export function drawSyncSeries(random: Random, items: readonly Item[], blockTimeMs: number): Item[] {
+  if (!chance(random, 0.6)) return []
   let marker = Math.max(0, ...items.flatMap((item) => [item, ...item.changes]).map((one) => one.marker))
   let atMs = Math.max(0, ...items.map((item) => item.atMs))
-  return Array.from({ length: between(random, 2, 4) }, () => {
-    atMs += pick(random, [between(random, 0, 500), between(random, 500, 4_000)])
+  return Array.from({ length: between(random, 3, 6) }, () => {
+    atMs += between(random, 0, 400) + (chance(random, 0.75) ? between(random, 1, 2) * blockTimeMs : 0)
     return {
       marker: ++marker,
       atMs,

@@ -142,7 +142,10 @@ describe('the announced heads of a simulated endpoint', () => {
     await invented.grow(1)
     const [real, other] = invented.heard
     expect(real?.head.hash).toBe(invented.chain.head.hash)
-    expect(await invented.ask('eth_getBlockByHash', other?.head.hash, false)).toEqual({ ok: true, result: null })
+    expect(await invented.ask('eth_getBlockByHash', other?.head.hash, false)).toEqual({
+      ok: true,
+      result: null,
+    })
   })
 
   test('a refused subscription is an error, and a silent one ends without a word', async () => {

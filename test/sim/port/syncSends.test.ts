@@ -79,7 +79,10 @@ describe('a sync send to a simulated endpoint', () => {
     const world = setUp()
     const raw = await world.sign(0)
     const answered = await world.sent(raw, 5_000, 500)
-    expect(answered?.reply).toMatchObject({ ok: true, result: { transactionHash: keccak256(raw), status: '0x1' } })
+    expect(answered?.reply).toMatchObject({
+      ok: true,
+      result: { transactionHash: keccak256(raw), status: '0x1' },
+    })
     expect(answered?.afterMs).toBe(500 + LATENCY_MS)
     expect(world.events).toEqual(['sync send', 'sync receipt'])
   })
@@ -89,17 +92,20 @@ describe('a sync send to a simulated endpoint', () => {
     ['reth', 'node', () => undefined],
     ['base', 'node', () => undefined],
     ['geth', 'eip7966', keccak256],
-  ] as const)('of %s in the form %s ends in code 4 at its timeout, with the hash or without', async (rules, form, dataOf) => {
-    const world = setUp({}, { rules, form })
-    const raw = await world.sign(0)
-    const answered = await world.sent(raw, 400, 500)
-    const failure = answered?.reply.ok === false && answered.reply.failure
-    expect(failure).toMatchObject({ kind: 'rpc', code: 4 })
-    expect((failure as { data?: Hash }).data).toBe(dataOf(raw))
-    expect(answered?.afterMs).toBe(400 + 2 * LATENCY_MS)
-    expect(world.events).toEqual(['sync send', 'sync timeout'])
-    expect(world.chain.nextNonce(ADDRESS)).toBe(1)
-  })
+  ] as const)(
+    'of %s in the form %s ends in code 4 at its timeout, with the hash or without',
+    async (rules, form, dataOf) => {
+      const world = setUp({}, { rules, form })
+      const raw = await world.sign(0)
+      const answered = await world.sent(raw, 400, 500)
+      const failure = answered?.reply.ok === false && answered.reply.failure
+      expect(failure).toMatchObject({ kind: 'rpc', code: 4 })
+      expect((failure as { data?: Hash }).data).toBe(dataOf(raw))
+      expect(answered?.afterMs).toBe(400 + 2 * LATENCY_MS)
+      expect(world.events).toEqual(['sync send', 'sync timeout'])
+      expect(world.chain.nextNonce(ADDRESS)).toBe(1)
+    },
+  )
 
   test('is refused in the words of a plain send, and above a gap with code 6 as EIP-7966 allows', async () => {
     const world = setUp()
