@@ -62,6 +62,8 @@ const OUTCOMES = Object.entries({
 /** Everything that endpoints announce, and every answer to a sync send. */
 export const SOCKET_EVENTS = [...PUSH_EVENTS, ...SYNC_EVENTS] as const
 
+export type SocketEvent = (typeof SOCKET_EVENTS)[number]
+
 const DISTURBANCES: Record<Disturbance['kind'], true> = {
   reorg: true,
   evict: true,

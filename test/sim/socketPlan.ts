@@ -54,7 +54,7 @@ export const NO_PUSH_FAULTS: Readonly<PushFaults> = {
   late: 0,
 }
 
-const WORST_SYNC: SyncFaults = { unusable: 0.5, cut: 0.5, late: 0.5 }
+const WORST_SYNC: SyncFaults = { unusable: 0.5, cut: 1, late: 1 }
 export const NO_SYNC_FAULTS: Readonly<SyncFaults> = { unusable: 0, cut: 0, late: 0 }
 
 const PUSH_SHARE = 0.4

