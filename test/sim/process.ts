@@ -85,21 +85,6 @@ export function startProcess(machine: Machine): Process {
     },
   }
 
-  function listenTo(listen: NonNullable<Port['notifications']>): NonNullable<Port['notifications']> {
-    return (listener: NotificationListener) => {
-      const offPort = listen({
-        notified: (id, result) => whenRunning(() => listeners.has(off) && listener.notified(id, result)),
-        closed: () => whenRunning(() => listeners.has(off) && listener.closed()),
-      })
-      const off = () => {
-        listeners.delete(off)
-        offPort()
-      }
-      listeners.add(off)
-      return off
-    }
-  }
-
   function portOf(port: Port): Port {
     return {
       name: port.name,
@@ -107,7 +92,7 @@ export function startProcess(machine: Machine): Process {
       get stats() {
         return port.stats
       },
-      notifications: port.notifications && listenTo(port.notifications),
+      notifications: port.notifications && lived(port.notifications, listeners, whenRunning),
       batch: (calls, options) => whileAlive(() => port.batch(calls, options)),
       // The machine's port outlives a sender that closes its own and opens others.
       close() {},
@@ -115,13 +100,13 @@ export function startProcess(machine: Machine): Process {
   }
 
   function storeOf({ kind, durable, watch, ...verbs }: Store): Store {
-    const lived = Object.entries(verbs).map(([verb, call]) => {
+    const methods = Object.entries(verbs).map(([verb, call]) => {
       const act = call as (...args: unknown[]) => Promise<unknown>
       return [verb, (...args: unknown[]) => whileAlive(() => act(...args))]
     })
     const watched: Store['watch'] = (lane, changed) =>
       watch(lane, (sequence) => whenRunning(() => changed(sequence)))
-    return { kind, durable, watch: watched, ...Object.fromEntries(lived) } as Store
+    return { kind, durable, watch: watched, ...Object.fromEntries(methods) } as Store
   }
 
   return {
@@ -156,5 +141,24 @@ export function startProcess(machine: Machine): Process {
       stopped = false
       for (const go of held.splice(0)) go()
     },
+  }
+}
+
+type Listen = NonNullable<Port['notifications']>
+
+/** Notifications reach a process while it runs; `listeners` contains what removes each listener. */
+function lived(listen: Listen, listeners: Set<() => void>, whenRunning: (what: () => void) => void): Listen {
+  return (listener: NotificationListener) => {
+    const whenListening = (what: () => void) => whenRunning(() => listeners.has(off) && what())
+    const offPort = listen({
+      notified: (id, result) => whenListening(() => listener.notified(id, result)),
+      closed: () => whenListening(() => listener.closed()),
+    })
+    const off = () => {
+      listeners.delete(off)
+      offPort()
+    }
+    listeners.add(off)
+    return off
   }
 }

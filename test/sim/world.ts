@@ -1,9 +1,10 @@
 import type { Hex } from 'viem'
+import { answersTo, makeFinalityJudge } from './answers.js'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
-import { createFinalityJudge, type FinalityJudge } from './finality.js'
+import type { FinalityJudge } from './finality.js'
 import { createHost, type Host } from './host.js'
 import { createLoadJudge, type LoadJudge } from './load.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
@@ -14,7 +15,7 @@ import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js
 import { deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import type { CreateSubject } from './subjectTypes.js'
-import { lacksTag, reorgDepthNow, tagPatienceMs } from './tagPlan.js'
+import { reorgDepthNow, tagPatienceMs } from './tagPlan.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { createWire, type Wire } from './wire.js'
@@ -222,15 +223,6 @@ type OpenWorld = {
   heal(): void
 }
 
-function makeFinalityJudge(plan: Plan, chain: SimChain): FinalityJudge {
-  return createFinalityJudge({
-    chain,
-    finality: plan.finality,
-    lacks: (tag) => lacksTag(plan, tag),
-    isTagJudged: plan.ports.some(({ tags }) => tags !== undefined),
-  })
-}
-
 function countPlan(plan: Plan, { strike }: Counter): void {
   if (plan.broadcast === 'all') strike('broadcastAll')
   if (plan.kind === 'fastBlocks') strike('fastBlocks')
@@ -275,11 +267,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     strike: counter.strike,
     count: counter.count,
-    onAnswer(name, calls, replies, askedMs) {
-      finality.answered(calls, replies)
-      load.asked(name, calls, askedMs)
-      options.onAnswer?.(name, calls, replies, askedMs)
-    },
+    onAnswer: answersTo({ finality, load, onAnswer: options.onAnswer }),
     onRaw: wire.onRaw,
   })
   const common = {

@@ -4,20 +4,15 @@ import type { Clock } from '../../../src/platform/clock.js'
 import type { EndpointRole, Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
 import type { View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
-import { accountIn } from '../chain/state.js'
 import type { Count } from '../coverage.js'
 import type { PortPlan } from '../portPlan.js'
 import { deriveRandom } from '../random.js'
-import { NO_PUSH_FAULTS, NO_SYNC_FAULTS, type PushPlan } from '../socketPlan.js'
-import { answer } from './answer.js'
-import { NO_FAULTS } from './faults.js'
-import { createHeads, type Heads } from './heads.js'
+import { type Faults, NO_FAULTS } from './faults.js'
 import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
-import { createSyncSends, type SyncSends } from './syncSends.js'
-import { strikeOf } from './timedFault.js'
+import { createSocketSide, type SocketSide } from './sockets.js'
+import { type NamedFault, strikeOf } from './timedFault.js'
 import { createUntruth } from './untrue.js'
-import { wireBlock } from './wire.js'
 
 /** The request budget of a sender spares an objecting endpoint for about this time. */
 const OBJECTED_MS = 30_000
@@ -57,55 +52,31 @@ export function createReplicas(options: {
   readonly onRaw: (raw: Hex, role: EndpointRole, port: string) => void
   readonly onAnswer: OnAnswer | undefined
 }): Replicas {
-  const { seed, plans, faultyStart, chain, clock, strike, count, onRaw, onAnswer } = options
+  const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
   const beganMs = clock.now()
   let brokenMs = beganMs
   let healed = !faultyStart
-  const changes: (() => void)[] = []
-  const sockets: { readonly heads: Heads; readonly drops: PushPlan['drops'] }[] = []
+  const sockets: SocketSide[] = []
   const unanswered = new Set<Promise<unknown>>()
   let objectedMs = Number.NEGATIVE_INFINITY
-  const states = plans.map((plan) => ({
-    plan,
-    faults: { ...(healed ? NO_FAULTS : plan.faults) },
-    pushFaults: { ...((!healed && plan.push?.faults) || NO_PUSH_FAULTS) },
-    syncFaults: { ...((!healed && plan.syncSends?.faults) || NO_SYNC_FAULTS) },
-    frozenMs: undefined as number | undefined,
-    untruth: createUntruth({
-      chain,
-      faults: plan.timed,
-      nowMs: () => clock.now() - brokenMs,
-      onFault: (fault) => strike(strikeOf(fault)),
-    }),
-  }))
-  const set = (isBroken: boolean) => {
-    for (const { plan, faults, pushFaults, syncFaults } of states) {
-      Object.assign(faults, isBroken ? plan.faults : NO_FAULTS)
-      Object.assign(pushFaults, isBroken ? plan.push?.faults : NO_PUSH_FAULTS)
-      Object.assign(syncFaults, isBroken ? plan.syncSends?.faults : NO_SYNC_FAULTS)
-    }
+  const states = plans.map((plan) =>
+    stateOf(plan, { chain, strike, isBroken: !healed, nowMs: () => clock.now() - brokenMs }),
+  )
+  const set = (faultsOf: (plan: PortPlan) => Readonly<Faults>) => {
+    for (const { plan, faults } of states) Object.assign(faults, faultsOf(plan))
   }
   function lagOf({ plan, frozenMs }: State): number {
     if (healed) return 0
     return Math.max(plan.lagMs, frozenMs === undefined ? 0 : clock.now() - frozenMs)
   }
 
-  type State = (typeof states)[number]
-
-  /** The answer of an endpoint that lies, or is on another chain. */
-  function invention({ plan: { lies, stray: away } }: State, call: RpcCall): RpcReply | undefined {
-    if (healed) return undefined
-    if (lies) strike('lies')
-    const now = clock.now() - beganMs
-    const isAway = away !== undefined && now >= away.fromMs && now < away.toMs
-    if (isAway) strike('stray')
-    return isAway ? stray(call) : lies ? lie(call) : undefined
+  function invention({ plan }: State, call: RpcCall): RpcReply | undefined {
+    return healed ? undefined : inventedReply(plan, call, clock.now() - beganMs, strike)
   }
 
   function untrue(state: State, call: RpcCall, view: () => View): RpcReply | undefined {
-    if (healed) return undefined
-    const { plan, untruth } = state
-    return invention(state, call) ?? (plan.timed.length === 0 ? undefined : untruth.answer(call, view()))
+    const isTimed = !healed && state.plan.timed.length > 0
+    return invention(state, call) ?? (isTimed ? state.untruth.answer(call, view()) : undefined)
   }
 
   function follow(answer: Promise<unknown>): void {
@@ -114,66 +85,18 @@ export function createReplicas(options: {
     void answer.then(() => unanswered.delete(answer))
   }
 
-  function headsOf(state: State, index: number): Heads | undefined {
-    const { plan, pushFaults: faults } = state
-    const { push, latencyMs } = plan
-    if (push === undefined) return undefined
-    const random = deriveRandom(seed, `heads ${index}`)
-    return createHeads({
-      clock,
-      random,
-      faults,
-      head: () => chain.view(push.isAhead ? 0 : lagOf(state)).head,
-      headerOf(block) {
-        const invented = invention(state, NEWEST)
-        return invented?.ok ? invented.result : wireBlock(block, false, chain.settings)
-      },
-      latencyMs: () => latencyMs.min + random() * (latencyMs.max - latencyMs.min),
-      silentAfter: () => (healed ? undefined : push.silentAfter),
-      count,
-    })
-  }
-
-  function syncSendsOf(state: State, index: number): SyncSends | undefined {
-    const { plan, syncFaults: faults } = state
-    if (plan.syncSends === undefined) return undefined
-    const viewOf = () => chain.view(lagOf(state))
-    return createSyncSends({
-      clock,
-      random: deriveRandom(seed, `sync sends ${index}`),
-      rules: chain.settings.rules,
-      form: plan.syncSends.form,
-      faults,
-      receiptOf(hash) {
-        const reply = answer(chain, viewOf(), { method: 'eth_getTransactionReceipt', params: [hash] })
-        return reply.ok ? reply.result : null
-      },
-      nextNonce: (from) => chain.pool.nextNonce(from, accountIn(chain.head.state, from).nonce),
-      count,
-    })
-  }
-
-  /** The node shows something new, at once or after its lag. */
-  function changed(state: State, shown: () => void): void {
-    const lagMs = lagOf(state)
-    if (lagMs === 0 || state.plan.push?.isAhead) shown()
-    if (lagMs > 0) clock.setTimer(shown, lagMs)
+  function socketOf(state: State, index: number): SocketSide {
+    const lagMs = () => lagOf(state)
+    const inventedHead = () => resultOf(invention(state, NEWEST))
+    const { plan } = state
+    return createSocketSide({ ...options, index, plan, isBroken: !healed, lagMs, inventedHead })
   }
 
   function portOf(state: State, index: number): Port {
     const { plan, faults } = state
+    const socket = socketOf(state, index)
+    sockets.push(socket)
     const name = `sim-${index}`
-    const heads = headsOf(state, index)
-    const syncSends = syncSendsOf(state, index)
-    if (heads !== undefined || syncSends !== undefined) {
-      const shown = () => {
-        heads?.shown()
-        syncSends?.shown()
-      }
-      chain.watch(() => changed(state, shown))
-      changes.push(shown)
-    }
-    if (heads !== undefined) sockets.push({ heads, drops: plan.push?.drops ?? [] })
     return createSimPort(chain, {
       clock,
       random: deriveRandom(seed, `port ${index}`),
@@ -188,8 +111,8 @@ export function createReplicas(options: {
       prunedBlocks: plan.prunedBlocks,
       tags: plan.tags,
       sideBySide: true,
-      heads,
-      syncSends,
+      heads: socket.heads,
+      syncSends: socket.syncSends,
       strike,
       untrue: (call, view) => untrue(state, call, view),
       onRaw: (raw) => onRaw(raw, plan.role, name),
@@ -215,15 +138,13 @@ export function createReplicas(options: {
     break() {
       healed = false
       brokenMs = clock.now()
-      set(true)
-      for (const { heads, drops } of sockets)
-        for (const { atMs, forMs } of drops) clock.setTimer(() => healed || heads.drop(forMs), atMs)
+      set((plan) => plan.faults)
+      for (const socket of sockets) socket.break()
     },
     heal() {
       healed = true
-      set(false)
-      for (const { heads } of sockets) heads.up()
-      for (const shown of changes) shown()
+      set(() => NO_FAULTS)
+      for (const socket of sockets) socket.heal()
     },
     freeze(index, forMs) {
       const state = states[index]
@@ -231,8 +152,45 @@ export function createReplicas(options: {
       state.frozenMs = clock.now()
       clock.setTimer(() => {
         state.frozenMs = undefined
-        for (const shown of changes) shown()
+        sockets[index]?.shown()
       }, forMs)
     },
   }
 }
+
+type State = ReturnType<typeof stateOf>
+
+function stateOf(
+  plan: PortPlan,
+  world: {
+    readonly chain: SimChain
+    readonly strike: (fault: string) => void
+    readonly isBroken: boolean
+    /** Milliseconds since the faults began. */
+    readonly nowMs: () => number
+  },
+) {
+  const { chain, strike, isBroken, nowMs } = world
+  const onFault = (fault: NamedFault) => strike(strikeOf(fault))
+  return {
+    plan,
+    faults: { ...(isBroken ? plan.faults : NO_FAULTS) },
+    frozenMs: undefined as number | undefined,
+    untruth: createUntruth({ chain, faults: plan.timed, nowMs, onFault }),
+  }
+}
+
+/** The answer of an endpoint that lies, or is on another chain. */
+function inventedReply(
+  { lies, stray: away }: PortPlan,
+  call: RpcCall,
+  nowMs: number,
+  strike: (fault: string) => void,
+): RpcReply | undefined {
+  if (lies) strike('lies')
+  const isAway = away !== undefined && nowMs >= away.fromMs && nowMs < away.toMs
+  if (isAway) strike('stray')
+  return isAway ? stray(call) : lies ? lie(call) : undefined
+}
+
+const resultOf = (reply: RpcReply | undefined): unknown => (reply?.ok ? reply.result : undefined)
