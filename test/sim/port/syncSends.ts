@@ -12,7 +12,7 @@ import { error, ok } from './answer.js'
 
 /** The sync sends of a node: it adds the bytes, and answers once it shows their receipt. */
 export type SyncSends = {
-  /** Undefined for another call. `plain` answers a call of the node at once. */
+  /** False for another call. `plain` answers a call of the node at once. */
   send(call: RpcCall, plain: (call: RpcCall) => RpcReply, answer: (reply: RpcReply) => void): boolean
   /** The node may show more receipts. */
   shown(): void
