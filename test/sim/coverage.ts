@@ -1,5 +1,7 @@
 import type { Probe } from '../../src/chain/environment.js'
 import type { SendOutcome } from '../../src/rpc/outcome.js'
+import type { PushEvent } from './port/heads.js'
+import type { SyncEvent } from './port/syncSends.js'
 
 /** The number of occurrences, by name. */
 export type Counts = Readonly<Record<string, number>>
@@ -13,10 +15,15 @@ export type Coverage = {
   /** Section 5, as `outcome reason`. */
   readonly outcomes: Counts
   readonly faults: Counts
+  /** What endpoints announced, and how they answered sync sends. */
+  readonly sockets: Counts
 }
+
+export type Count = (event: PushEvent | SyncEvent) => void
 
 export type Counter = Probe & {
   strike(fault: string): void
+  count: Count
   coverage(): Coverage
 }
 
@@ -25,6 +32,7 @@ export function createCounter(): Counter {
   const rows: Record<string, number> = {}
   const outcomes: Record<string, number> = {}
   const faults: Record<string, number> = {}
+  const sockets: Record<string, number> = {}
   return {
     row(row) {
       if (row > 0) rows[row] = (rows[row] ?? 0) + 1
@@ -36,7 +44,10 @@ export function createCounter(): Counter {
     strike(fault) {
       faults[fault] = (faults[fault] ?? 0) + 1
     },
-    coverage: () => ({ rows, outcomes, faults }),
+    count(event) {
+      sockets[event] = (sockets[event] ?? 0) + 1
+    },
+    coverage: () => ({ rows, outcomes, faults, sockets }),
   }
 }
 

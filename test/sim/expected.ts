@@ -4,6 +4,8 @@ import { type Coverage, missing } from './coverage.js'
 import type { Disturbance } from './disturbances.js'
 import { WORST_STORE } from './plan.js'
 import { POOL_OPTIONS } from './poolOptions.js'
+import { PUSH_EVENTS } from './port/heads.js'
+import { SYNC_EVENTS } from './port/syncSends.js'
 import { TIMED_STRIKES } from './port/timedFault.js'
 import { WORST } from './portPlan.js'
 
@@ -17,7 +19,10 @@ const BEYOND_ROWS: ReadonlySet<number> = new Set([35])
 const DEEP_ROWS: ReadonlySet<number> = new Set([32])
 
 /** The things that a long simulation must exercise, and did not. */
-export function unexercised({ rows, outcomes, faults }: Coverage, { deep }: { deep: boolean }): string[] {
+export function unexercised(
+  { rows, outcomes, faults, sockets }: Coverage,
+  { deep }: { deep: boolean },
+): string[] {
   const expectedRows = TABLE.map(({ row }) => row).filter(
     (row) => !BEYOND_ROWS.has(row) && (deep || !DEEP_ROWS.has(row)),
   )
@@ -25,13 +30,11 @@ export function unexercised({ rows, outcomes, faults }: Coverage, { deep }: { de
     ...missing(rows, expectedRows).map((row) => `row ${row}`),
     ...missing(outcomes, OUTCOMES),
     ...missing(faults, FAULTS),
+    ...missing(sockets, SOCKET_EVENTS),
   ]
 }
 
-/**
- * Section 5: the meanings of an answer to a send. `syncTimeout` is the answer to a method that txlane does
- * not call.
- */
+/** Section 5: the meanings of an answer to a send. */
 const OUTCOMES = Object.entries({
   alreadyKnown: ['accepted'],
   nonceTooLow: ['refused'],
@@ -45,7 +48,7 @@ const OUTCOMES = Object.entries({
   feeCapExceeded: ['refused'],
   rateLimited: ['refused'],
   notReady: ['refused'],
-  syncTimeout: [],
+  syncTimeout: ['accepted'],
   invalid: ['intrinsic', 'refused'],
   screened: ['refused'],
   wrongChain: ['refused'],
@@ -55,6 +58,11 @@ const OUTCOMES = Object.entries({
 } satisfies Record<SendReason, readonly string[]>).flatMap(([reason, outcomes]) =>
   outcomes.map((outcome) => `${outcome} ${reason}`),
 )
+
+/** Everything that endpoints announce, and every answer to a sync send. */
+export const SOCKET_EVENTS = [...PUSH_EVENTS, ...SYNC_EVENTS] as const
+
+export type SocketEvent = (typeof SOCKET_EVENTS)[number]
 
 const DISTURBANCES: Record<Disturbance['kind'], true> = {
   reorg: true,

@@ -38,7 +38,7 @@ export type Host = {
   stop(forMs: number): void
   /** Starts a killed process at once. */
   up(): Promise<void>
-  /** Called after its close: a violation if it left timers. */
+  /** Called after its close: a violation if it left timers or listeners. */
   leftBehind(): Violation[]
 }
 
@@ -124,8 +124,11 @@ export function createHost(options: HostOptions): Host {
     },
     up,
     leftBehind() {
-      if (process.pendingTimers === 0) return []
-      return [{ promise: 'P8', text: `closed, and ${process.pendingTimers} timers are left` }]
+      const { pendingTimers, listeners } = process
+      if (pendingTimers + listeners === 0) return []
+      return [
+        { promise: 'P8', text: `closed, and ${pendingTimers} timers and ${listeners} listeners are left` },
+      ]
     },
   }
 }

@@ -39,6 +39,8 @@ export type Item = {
    * for a bump.
    */
   readonly offers?: 'dear' | 'dearest' | undefined
+  /** Its caller waits for the receipt for this long, as `sendTransactionSync` does. */
+  readonly receiptWithinMs?: number
   /** Only for endpoints with the role `send`. */
   readonly private?: boolean
   /** The transactions that follow it in a sequence, sent in one call. */

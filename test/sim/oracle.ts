@@ -30,6 +30,7 @@ export type Violation = {
     | 'delivery'
     | 'landed'
     | 'finality'
+    | 'load'
   readonly text: string
   readonly marker?: number
 }

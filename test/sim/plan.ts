@@ -31,6 +31,7 @@ import { drawTimedFaults } from './port/timedFault.js'
 import { drawPort, drawPorts, type PortPlan } from './portPlan.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
+import { drawPush, drawSyncCallers, drawSyncSends, drawSyncSeries, socketFaultsOf } from './socketPlan.js'
 import { drawFinality, drawTags, drawTagWaits, type Finality } from './tagPlan.js'
 
 /** All events of a world, drawn from its seed before it begins. */
@@ -80,6 +81,8 @@ export type PlanOptions = {
   readonly chains?: readonly ChainKind[]
   /** The distance of tags to the head of a slow chain: some blocks, or drawn times. @default 'time' */
   readonly tags?: 'blocks' | 'time'
+  /** Some endpoints announce heads, and some answer a send with its receipt. @default true */
+  readonly sockets?: boolean
   /** Slow processes: the work of one turn takes time, so that long work is split. @default false */
   readonly busy?: boolean
   /** Removes everything that is not named, to shrink a failing world. @default all is kept */
@@ -105,7 +108,7 @@ const SIZES = [
 
 /** Draws a world. The same seed and options make the same plan. */
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { calm = false, deep = false, chains = CHAIN_KINDS, tags = 'time' } = options
+  const { calm = false, deep = false, chains = CHAIN_KINDS, tags = 'time', sockets = true } = options
   const random = deriveRandom(seed, 'plan')
   const size = drawSize(random)
   const { durationMs = size.durationMs, transactions = size.transactions } = options
@@ -174,7 +177,9 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   }
   const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
   const faulty = calm ? several : withTimedFaults(seed, several)
-  const whole = tags === 'blocks' && kind !== 'fastBlocks' ? faulty : withTags(seed, faulty, calm)
+  const tagged = tags === 'blocks' && kind !== 'fastBlocks' ? faulty : withTags(seed, faulty, calm)
+  const isSized = options.transactions !== undefined
+  const whole = sockets ? withSockets(seed, tagged, { calm, isSized }) : tagged
   return options.keep === undefined ? whole : keepOnly(whole, options.keep)
 }
 
@@ -204,6 +209,30 @@ function withTags(seed: number, plan: Plan, calm: boolean): Plan {
     // A calm caller requests only features that any sender has.
     items: calm ? items : drawTagWaits(deriveRandom(seed, 'tag waits'), items),
   }
+}
+
+/** Announced heads, and sends that are answered with their receipt. */
+function withSockets(
+  seed: number,
+  plan: Plan,
+  { calm, isSized }: { readonly calm: boolean; readonly isSized: boolean },
+): Plan {
+  const { durationMs } = plan
+  const sentAtMs = plan.items.map(({ atMs }) => atMs)
+  const ports = plan.ports.map((port, index) => ({
+    ...port,
+    push: drawPush(deriveRandom(seed, `push ${index}`), { calm, durationMs, sentAtMs }),
+    syncSends: drawSyncSends(deriveRandom(seed, `sync ${index}`), calm),
+  }))
+  // A calm caller requests only features that any sender has.
+  if (calm) return { ...plan, ports }
+  const callers = drawSyncCallers(deriveRandom(seed, 'sync callers'), plan.items)
+  const hasSeries = !isSized && ports.some(({ role, syncSends }) => role !== 'send' && syncSends)
+  const series = hasSeries
+    ? drawSyncSeries(deriveRandom(seed, 'sync series'), plan.items, plan.blockTimeMs)
+    : []
+  const items = [...callers, ...series]
+  return { ...plan, ports, items, durationMs: Math.max(durationMs, ...items.map(({ atMs }) => atMs)) }
 }
 
 function drawMore(seed: number, items: readonly Item[]): Item[] {
@@ -325,6 +354,8 @@ function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
       lies: port.lies && kept('lies'),
       stray: kept('stray') ? port.stray : undefined,
       timed: port.timed.filter(({ name }) => kept(name)),
+      push: kept('push') ? port.push : undefined,
+      syncSends: kept('syncSends') ? port.syncSends : undefined,
       faults: only(port.faults),
     })),
   }
@@ -344,6 +375,7 @@ export function faultsOf(plan: Plan): string[] {
       ...(port.lies ? ['lies'] : []),
       ...(port.stray === undefined ? [] : ['stray']),
       ...port.timed.map(({ name }) => name),
+      ...socketFaultsOf(port),
     ]),
     ...named(plan.store),
     ...Object.keys(plan.pool),

@@ -4,6 +4,7 @@ import type { Tags } from './chain/tags.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import type { NamedFault } from './port/timedFault.js'
 import { between, chance, pick } from './random.js'
+import type { PushPlan, SyncPlan } from './socketPlan.js'
 
 export type PortPlan = {
   readonly role: EndpointRole
@@ -21,6 +22,10 @@ export type PortPlan = {
   readonly tags: Tags | undefined
   /** Its wrong answers, each for a time. */
   readonly timed: readonly NamedFault[]
+  /** How it announces heads; undefined if it does not. */
+  readonly push: PushPlan | undefined
+  /** How it answers `eth_sendRawTransactionSync`; undefined if it does not have it. */
+  readonly syncSends: SyncPlan | undefined
 }
 
 // The maximum of each fault in a world that is not healed.
@@ -63,6 +68,8 @@ export function drawPort(random: Random, calm: boolean, safeDepth: number, role:
     stray: undefined,
     tags: undefined,
     timed: [],
+    push: undefined,
+    syncSends: undefined,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LocalAccount } from 'viem'
 import type { CancelTimer, Clock } from '../../src/platform/clock.js'
-import type { EndpointRole, Port } from '../../src/rpc/port.js'
+import type { EndpointRole, NotificationListener, Port } from '../../src/rpc/port.js'
 import type { Store } from '../../src/types/store.js'
 
 export type Machine = {
@@ -20,6 +20,8 @@ export type Process = Machine & {
   readonly alive: boolean
   /** Pending timers: a process that has closed everything leaves none. */
   readonly pendingTimers: number
+  /** Listeners to announced heads: it leaves none of them either. */
+  readonly listeners: number
   /**
    * Like kill -9: its timers never fire, and no pending answer, signature or commit reaches it. Sent bytes
    * stay sent.
@@ -33,6 +35,7 @@ export type Process = Machine & {
 /** Stands between a sender and the machine, so that the sender can be killed or stopped at any moment. */
 export function startProcess(machine: Machine): Process {
   const timers = new Set<CancelTimer>()
+  const listeners = new Set<() => void>()
   let alive = true
   let stopped = false
   let held: (() => void)[] = []
@@ -89,6 +92,10 @@ export function startProcess(machine: Machine): Process {
       get stats() {
         return port.stats
       },
+      notifications: port.notifications && {
+        ...port.notifications,
+        listen: lived(port.notifications.listen, listeners, whenRunning),
+      },
       batch: (calls, options) => whileAlive(() => port.batch(calls, options)),
       // The machine's port outlives a sender that closes its own and opens others.
       close() {},
@@ -96,13 +103,13 @@ export function startProcess(machine: Machine): Process {
   }
 
   function storeOf({ kind, durable, watch, ...verbs }: Store): Store {
-    const lived = Object.entries(verbs).map(([verb, call]) => {
+    const methods = Object.entries(verbs).map(([verb, call]) => {
       const act = call as (...args: unknown[]) => Promise<unknown>
       return [verb, (...args: unknown[]) => whileAlive(() => act(...args))]
     })
     const watched: Store['watch'] = (lane, changed) =>
       watch(lane, (sequence) => whenRunning(() => changed(sequence)))
-    return { kind, durable, watch: watched, ...Object.fromEntries(lived) } as Store
+    return { kind, durable, watch: watched, ...Object.fromEntries(methods) } as Store
   }
 
   return {
@@ -120,10 +127,14 @@ export function startProcess(machine: Machine): Process {
     get pendingTimers() {
       return timers.size
     },
+    get listeners() {
+      return listeners.size
+    },
     kill() {
       alive = false
       for (const off of timers) off()
       timers.clear()
+      for (const off of [...listeners]) off()
       held = []
     },
     stop() {
@@ -133,5 +144,24 @@ export function startProcess(machine: Machine): Process {
       stopped = false
       for (const go of held.splice(0)) go()
     },
+  }
+}
+
+type Listen = NonNullable<Port['notifications']>['listen']
+
+/** Notifications reach a process while it runs; `listeners` contains what removes each listener. */
+function lived(listen: Listen, listeners: Set<() => void>, whenRunning: (what: () => void) => void): Listen {
+  return (listener: NotificationListener) => {
+    const whenListening = (what: () => void) => whenRunning(() => listeners.has(off) && what())
+    const offPort = listen({
+      notified: (id, result) => whenListening(() => listener.notified(id, result)),
+      closed: () => whenListening(() => listener.closed()),
+    })
+    const off = () => {
+      listeners.delete(off)
+      offPort()
+    }
+    listeners.add(off)
+    return off
   }
 }

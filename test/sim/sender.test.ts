@@ -37,8 +37,8 @@ const FOUND_SINCE = [
 /** In worlds without faults: requests that were assumed lost within their round trip. */
 const FOUND_CALM = [80, 298, 313, 300_692]
 
-/** The chains and tags of the worlds in which these seeds were found. */
-const FORMER = { chains: SLOW_KINDS, tags: 'blocks' } as const
+/** The chains, tags and endpoints of the worlds in which these seeds were found. */
+const FORMER = { chains: SLOW_KINDS, tags: 'blocks', sockets: false } as const
 
 /** The world of a seed as it was when it found a fault: draws that were added since are left out. */
 function withoutLater(seed: number): Keep {

@@ -3,6 +3,7 @@ import { createNonceAllocatorIn, type NonceAllocator } from '../../src/api/alloc
 import * as runtime from '../../src/api/runtime.js'
 import { createSenderIn } from '../../src/api/sender/sender.js'
 import { createShared, type Environment } from '../../src/chain/environment.js'
+import { RECEIPT_WITHIN } from '../../src/lane/transaction/txInternals.js'
 import { createSimClient, simSignatures } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
 
@@ -48,7 +49,10 @@ export const createSubject: CreateSubject = (world) => {
 
   return {
     ready: sender.ready,
-    send: sender.send,
+    send(request, { receiptWithinMs, ...options }) {
+      const waits = receiptWithinMs === undefined ? {} : { [RECEIPT_WITHIN]: receiptWithinMs }
+      return sender.send(request, { ...options, ...waits })
+    },
     sendSequence: (requests, options) => sender.sendSequence(requests as never, options as never),
     get: sender.get,
     drain: sender.drain,

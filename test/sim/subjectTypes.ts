@@ -27,6 +27,8 @@ export type SubjectOptions = {
   readonly effect?: { readonly address: Address; readonly slot: Hex; readonly value: Hex }
   readonly private?: boolean
   readonly feeCeiling?: bigint
+  /** The caller waits for the receipt for this long, as `sendTransactionSync` does. */
+  readonly receiptWithinMs?: number
 }
 
 export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'

@@ -30,7 +30,7 @@ export function createTrace(options: { readonly reads: boolean }): Trace {
     const atMs = world?.clock.now() ?? askedMs
     calls.forEach(({ method, params }, index) => {
       const reply = replies[index]
-      const sends = method === 'eth_sendRawTransaction'
+      const sends = method.startsWith('eth_sendRawTransaction') && params[0] !== '0x'
       if (!sends && !options.reads) return
       const what = sends
         ? `send ${describe(decodeTransaction(String(params[0])))}`

@@ -59,7 +59,7 @@ export function createWorkload({
   const { send, again, pause, follow } = inquiries
 
   async function run(item: Item, first: boolean): Promise<void> {
-    const { marker, until, expiresInMs, onExpiry, abortAfterMs, stage, changes } = item
+    const { marker, until, expiresInMs, onExpiry, abortAfterMs, stage, changes, receiptWithinMs } = item
     work.began(marker, () => run(item, false))
     if (expiresInMs !== undefined && first) expiry.set(marker, clock.wallNow() + expiresInMs)
     const atMs = expiry.get(marker)
@@ -72,6 +72,7 @@ export function createWorkload({
     })
     if (tx !== undefined) {
       if (first) for (const each of changes) changeLater(marker, tx, each)
+      if (receiptWithinMs !== undefined) await inquiries.firstReceipt(marker, tx, receiptWithinMs)
       await follow(marker, tx, stage)
     }
     work.finished(marker)

@@ -1,10 +1,12 @@
 import type { Hex } from 'viem'
+import { answersTo, makeFinalityJudge } from './answers.js'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
-import { createFinalityJudge, type FinalityJudge } from './finality.js'
+import type { FinalityJudge } from './finality.js'
 import { createHost, type Host } from './host.js'
+import { createLoadJudge, type LoadJudge } from './load.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
 import { createOrder, type Order } from './order.js'
 import { isSignedOutside, LANE } from './outside.js'
@@ -13,7 +15,7 @@ import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js
 import { deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import type { CreateSubject } from './subjectTypes.js'
-import { lacksTag, reorgDepthNow, tagPatienceMs } from './tagPlan.js'
+import { reorgDepthNow, tagPatienceMs } from './tagPlan.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { createWire, type Wire } from './wire.js'
@@ -120,6 +122,7 @@ export async function runWorld(
     ...world.order.violations(),
     ...wire.shown,
     ...world.meter.violations(),
+    ...world.load.violations(),
     ...world.finality.violations(options.deep || countsBehind(plan)),
     ...wire.unjournaled.map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
@@ -215,17 +218,9 @@ type OpenWorld = {
   readonly order: Order
   readonly meter: DeliveryMeter
   readonly finality: FinalityJudge
+  readonly load: LoadJudge
   break(): void
   heal(): void
-}
-
-function makeFinalityJudge(plan: Plan, chain: SimChain): FinalityJudge {
-  return createFinalityJudge({
-    chain,
-    finality: plan.finality,
-    lacks: (tag) => lacksTag(plan, tag),
-    isTagJudged: plan.ports.some(({ tags }) => tags !== undefined),
-  })
 }
 
 function countPlan(plan: Plan, { strike }: Counter): void {
@@ -262,6 +257,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     strike: counter.strike,
     onStored: finality.stored,
   })
+  const load = createLoadJudge({ processes: plan.neighbour ? 2 : 1 })
   const wire = createWire({ plan, store, order, meter, strike: counter.strike })
   const replicas = createReplicas({
     seed,
@@ -270,10 +266,8 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     chain,
     clock,
     strike: counter.strike,
-    onAnswer(name, calls, replies, askedMs) {
-      finality.answered(calls, replies)
-      options.onAnswer?.(name, calls, replies, askedMs)
-    },
+    count: counter.count,
+    onAnswer: answersTo({ finality, load, onAnswer: options.onAnswer }),
     onRaw: wire.onRaw,
   })
   const common = {
@@ -345,6 +339,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     order,
     meter,
     finality,
+    load,
     break() {
       replicas.break()
       Object.assign(faults, plan.store)

@@ -52,10 +52,15 @@ const AGAIN_MS_MAX = 60_000
 /** The endpoint that is read may show a head later than it was announced: so many polls, with growing pauses. */
 const LOOKS_MAX = 4
 const LOOK_MS = 20
+/**
+ * After polls in vain for a head, so many heads get one poll each: 1, 2, 4 and so on. An endpoint that lags behind the
+ * one that announces costs no more polls than it has blocks.
+ */
+const SPARED_MAX = 32
 /** A subscription that no lane has needed for this time is ended at its next announcement. */
 const IDLE_MS = 60_000
 
-type Announced = BlockRef & { looks: number; lookedMs: number }
+type Announced = BlockRef & { readonly looksMax: number; looks: number; lookedMs: number }
 
 export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
   const { clock, announcer, subscriptions, timeoutMs } = options
@@ -63,6 +68,7 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
   let announced: Announced | undefined
   // The highest block that was announced by the current subscription.
   let newest: { readonly number: number; readonly atMs: number } | undefined
+  const looks = createLooks()
   let heardMs = Number.NEGATIVE_INFINITY
   let lookedMs = Number.NEGATIVE_INFINITY
   let wantedMs = Number.NEGATIVE_INFINITY
@@ -87,7 +93,8 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
     if (head.number > (newest?.number ?? -1)) newest = { number: head.number, atMs: heardMs }
     const isKnown = head.hash === announced?.hash || !isNews(head)
     if (isKnown) return
-    announced = { ...head, looks: 0, lookedMs: Number.NEGATIVE_INFINITY }
+    if (announced !== undefined && announced.looks > 0 && isNews(announced)) looks.inVain(announced)
+    announced = { ...head, looksMax: looks.next(), looks: 0, lookedMs: Number.NEGATIVE_INFINITY }
     options.onChange()
   }
 
@@ -142,7 +149,11 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
       if (announced !== undefined) {
         if (announced.looks++ === 0) lookedMs = clock.now()
         announced.lookedMs = clock.now()
-        if (!isNews(announced) || announced.looks >= LOOKS_MAX) announced = undefined
+        const isShown = !isNews(announced)
+        const isOver = isShown || announced.looks >= announced.looksMax
+        if (isShown) looks.shown()
+        else if (isOver) looks.inVain(announced)
+        if (isOver) announced = undefined
       }
       const isSilent = periodMs !== undefined && clock.now() - heardMs > SILENT_PERIODS * periodMs
       if (current?.isLive && isSilent && newHead !== undefined && newHead > (newest?.number ?? -1))
@@ -160,6 +171,27 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
   }
 }
 
+/** How many polls an announced head gets. */
+function createLooks() {
+  // Consecutive heads that all of their polls lacked.
+  let vain = 0
+  // Heads that get one poll each before one gets several again.
+  let spared = 0
+  return {
+    next(): number {
+      if (spared === 0) return LOOKS_MAX
+      spared--
+      return 1
+    },
+    shown(): void {
+      vain = 0
+      spared = 0
+    },
+    inVain({ looksMax }: Announced): void {
+      if (looksMax === LOOKS_MAX) spared = Math.min(SPARED_MAX, 2 ** vain++)
+    },
+  }
+}
 function headOf(result: unknown): BlockRef | undefined {
   try {
     const { number, hash } = decodeObject(result, 'eth_subscribe')

@@ -41,12 +41,12 @@ type Shared = { join(user: HeadUser): HeadSubscription }
 function createShared(unused: () => void): Shared {
   const users = new Set<HeadUser>()
   let carrier: HeadUser | undefined
-  let line: Line | undefined
+  let current: Subscription | undefined
 
   /** The connection of the next user carries the subscription. */
   function move(): void {
     carrier = [...users][0]
-    line = carrier && subscribe(carrier.port, carrier.timeoutMs, { heard, lost })
+    current = carrier && subscribe(carrier.port, carrier.timeoutMs, { heard, lost })
     if (carrier === undefined) unused()
     for (const user of users) user.moved()
   }
@@ -65,7 +65,7 @@ function createShared(unused: () => void): Shared {
 
   async function leave(user: HeadUser): Promise<void> {
     if (!users.delete(user) || user !== carrier) return
-    const former = line
+    const former = current
     move()
     await former?.end()
   }
@@ -75,15 +75,15 @@ function createShared(unused: () => void): Shared {
       users.add(user)
       if (carrier === undefined) {
         carrier = user
-        line = subscribe(user.port, user.timeoutMs, { heard, lost })
+        current = subscribe(user.port, user.timeoutMs, { heard, lost })
       }
       return {
         port: user.port,
         get isLive() {
-          return users.has(user) && line?.isLive === true
+          return users.has(user) && current?.isLive === true
         },
         silent() {
-          void line?.end()
+          void current?.end()
           lost(false)
         },
         end: () => leave(user),
@@ -93,7 +93,7 @@ function createShared(unused: () => void): Shared {
 }
 
 /** A subscription over one connection. */
-type Line = { readonly isLive: boolean; end(): Promise<void> }
+type Subscription = { readonly isLive: boolean; end(): Promise<void> }
 
 const LEAVE_MS = 1_000
 /** Announcements that arrive before the answer to `eth_subscribe`, which has their id. */
@@ -104,7 +104,7 @@ function subscribe(
   port: Port,
   timeoutMs: number,
   on: { heard(result: unknown): void; lost(isRefused: boolean): void },
-): Line {
+): Subscription {
   let id: string | undefined
   let ended = false
   let early: (readonly [string, unknown])[] = []

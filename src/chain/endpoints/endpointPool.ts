@@ -70,7 +70,8 @@ export type EndpointPool = {
   /** Endpoints that accept transactions, in the order in which they are tried. */
   senders(): readonly PoolEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
-  stop(): void
+  /** Resolves once no subscription is left, or its end was not answered in time. */
+  stop(): Promise<void>
 }
 
 /**
@@ -211,13 +212,13 @@ export async function openEndpointPool(options: {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    stop() {
+    async stop() {
       turnsClock.stop()
       prober.stop()
       selector.stop()
       tracker.stop()
       for (const gate of gates) gate.release()
-      closePorts(endpoints, tracker.unsubscribed)
+      await closePorts(endpoints, tracker.unsubscribed)
     },
   }
 }
@@ -291,12 +292,16 @@ function pendingReads(profile: ProfileWatch, { head, blockMs = BLOCK_MS_DEFAULT 
   }
 }
 
-/** Subscriptions have to be ended before their connection is given up. */
-function closePorts(endpoints: readonly PoolEndpoint[], unsubscribed: Promise<void>): void {
-  for (const { port } of endpoints) {
-    if (port.notifications === undefined) port.close()
-    else void unsubscribed.then(() => port.close())
-  }
+/**
+ * Subscriptions have to be ended before their connection is given up. Until it is, requests wait for their turn at
+ * that endpoint.
+ */
+async function closePorts(endpoints: readonly PoolEndpoint[], unsubscribed: Promise<void>): Promise<void> {
+  const isSubscribing = ({ port }: PoolEndpoint) => port.notifications !== undefined
+  for (const endpoint of endpoints) if (!isSubscribing(endpoint)) endpoint.port.close()
+  if (!endpoints.some(isSubscribing)) return
+  await unsubscribed
+  for (const endpoint of endpoints) if (isSubscribing(endpoint)) endpoint.port.close()
 }
 
 function noReader(endpoints: readonly PoolEndpoint[]): TxlaneError {

@@ -109,6 +109,7 @@ export function createChain(options: ChainOptions): SimChain {
       return head()
     },
     view: (lagMs = 0) => views.at(lagMs),
+    watch: views.watch,
     submit,
     ...beat,
     stepFlashblock,
@@ -196,6 +197,7 @@ type Views = {
   publish(head: SimBlock, pending: SimBlock | undefined): void
   /** The view of a replica that is `lagMs` behind. */
   at(lagMs: number): View
+  watch(listener: () => void): void
 }
 
 // The largest lag of a replica, in changes of the view.
@@ -203,12 +205,15 @@ const VIEWS_MAX = 1_024
 
 function createViews({ clock, onView }: Pick<ChainSettings, 'clock' | 'onView'>): Views {
   const views: View[] = []
+  const watchers: (() => void)[] = []
   return {
+    watch: (listener) => void watchers.push(listener),
     publish(head, pending) {
       const view = { atMs: clock.now(), head, pending }
       views.push(view)
       onView(view)
       if (views.length > VIEWS_MAX) views.splice(0, VIEWS_MAX / 2)
+      for (const changed of watchers) changed()
     },
     at(lagMs) {
       const atMs = clock.now() - lagMs

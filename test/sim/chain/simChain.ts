@@ -41,6 +41,8 @@ export type SimChain = {
    * newest blocks.
    */
   rewind(options: { readonly blocks: number; readonly keepsPool: boolean }): void
+  /** Calls `listener` after each change of what the chain shows. */
+  watch(listener: () => void): void
   /** While it is halted nothing is sealed or preconfirmed. */
   setHalted(halted: boolean): void
   /**

@@ -1,9 +1,12 @@
 import type { Hex } from 'viem'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
+import { SEND_SYNC } from '../../../src/rpc/sendSync.js'
 import type { SimChain } from '../chain/simChain.js'
 import { between, chance } from '../random.js'
 import { type Faults, NO_FAULTS } from './faults.js'
+import type { Heads } from './heads.js'
 import { createExecute, createReplica, type ReplicaOptions } from './replica.js'
+import type { SyncSends } from './syncSends.js'
 
 export type SimPortOptions = ReplicaOptions & {
   /** Read at each request: later changes apply from then on. @default none */
@@ -16,6 +19,10 @@ export type SimPortOptions = ReplicaOptions & {
    * between the transactions of a batch. @default false
    */
   readonly sideBySide?: boolean
+  /** It announces its heads, over a socket that may close. @default HTTP, which answers only */
+  readonly heads?: Heads | undefined
+  /** It answers `eth_sendRawTransactionSync`. @default -32601 */
+  readonly syncSends?: SyncSends | undefined
   /** Called with all bytes that were sent to this port, arrived or not. */
   readonly onRaw?: (raw: Hex) => void
   /** Called for each request as it is sent, with the promise of its answers. */
@@ -25,6 +32,7 @@ export type SimPortOptions = ReplicaOptions & {
 }
 
 const TIMEOUT_MS = 10_000
+const SENDS: ReadonlySet<string> = new Set(['eth_sendRawTransaction', SEND_SYNC])
 const DELAY_MS_MAX = 1_500
 const LATE_MS_MAX = 5_000
 const RETRY_AFTER_MS = 1_000
@@ -32,8 +40,9 @@ const RETRY_AFTER_MS = 1_000
 /** A port onto the simulated chain: one replica, with its own latency, lag and faults. */
 export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
   const { clock, random, faults = NO_FAULTS, latencyMs = { min: 5, max: 15 } } = options
-  const { name = 'sim', sideBySide = false, onRaw, onAsked, onAnswer, strike } = options
+  const { name = 'sim', sideBySide = false, heads, syncSends, onRaw, onAsked, onAnswer, strike } = options
   const stats = { requests: 0, calls: 0 }
+  const open = new Set<() => void>()
   let closed = false
 
   function strikes(fault: keyof Faults): boolean {
@@ -42,14 +51,29 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     return struck
   }
 
-  const execute = createExecute({
+  const answerOfReplica = createReplica(chain, options, strikes)
+  const answerCall = (call: RpcCall, staleMs: number) => heads?.answer(call) ?? answerOfReplica(call, staleMs)
+  const executeAtOnce = createExecute({
     clock,
     random,
     // A sequencer processes transactions in order.
     isInterleaving: sideBySide && chain.settings.pending === 'mempool',
     strikes,
-    answerCall: createReplica(chain, options, strikes),
+    answerCall,
   })
+
+  function execute(calls: readonly RpcCall[], done: (replies: readonly RpcReply[]) => void): void {
+    const [first] = calls
+    const isAlone = first !== undefined && calls.length === 1
+    const isSync =
+      isAlone &&
+      syncSends?.send(
+        first,
+        (call) => answerCall(call, 0),
+        (reply) => done([reply]),
+      )
+    if (!isSync) executeAtOnce(calls, done)
+  }
 
   const latency = () => latencyMs.min + random() * (latencyMs.max - latencyMs.min)
 
@@ -59,7 +83,7 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     stats.calls += calls.length
     // Empty bytes only show whether the endpoint has sync sends.
     for (const { method, params } of calls)
-      if (method === 'eth_sendRawTransaction' && params[0] !== '0x') onRaw?.(params[0] as Hex)
+      if (SENDS.has(method) && params[0] !== '0x') onRaw?.(params[0] as Hex)
     const askedMs = clock.now()
     const answering = deliver(calls, batchOptions)
     onAsked?.(answering)
@@ -75,12 +99,16 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
       // The bytes are sent when the caller gives up, so an execution stays.
       const onAbort = () => finish(fail(calls, GIVEN_UP))
       const giveUp = clock.setTimer(() => finish(fail(calls, TIMEOUT)), timeoutMs)
+      const onDrop = () => finish(fail(calls, RESET))
       const finish = (replies: readonly RpcReply[]) => {
         giveUp()
+        open.delete(onDrop)
         batchOptions?.signal?.removeEventListener('abort', onAbort)
         resolve(replies)
       }
       batchOptions?.signal?.addEventListener('abort', onAbort)
+      if (heads?.isDown) return void clock.setTimer(onDrop, latency())
+      open.add(onDrop)
       const answerIn = (ms: number, replies: readonly RpcReply[]) =>
         void clock.setTimer(() => finish(replies), ms)
 
@@ -111,9 +139,15 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     return undefined
   }
 
+  // Requests that are open when the socket closes get no answer, executed or not.
+  heads?.onDrop(() => {
+    for (const drop of [...open]) drop()
+  })
+
   return {
     name,
-    kind: 'http',
+    kind: heads === undefined ? 'http' : 'webSocket',
+    notifications: heads && { url: name, listen: heads.listen },
     stats,
     batch,
     close() {

@@ -127,6 +127,8 @@ export type Inquiries = {
   again(marker: number, id: TxId): Promise<Found>
   /** Waits before the next try. A pause counts as an open promise, because the caller will continue. */
   pause(marker: number): Promise<void>
+  /** Waits for the first receipt, and no longer, as `sendTransactionSync` does. */
+  firstReceipt(marker: number, tx: SubjectTx, withinMs: number): Promise<void>
   follow(marker: number, tx: SubjectTx, stage: SubjectStage): Promise<void>
   /** Follows the result of `again`. A transaction that is not known must never happen. */
   followFound(marker: number, found: Found, stage: SubjectStage): Promise<void>
@@ -180,6 +182,10 @@ export function createInquiries({ asked, report, plan }: Calls, tags: TagWaits):
     return new Promise((resolve) => plan(`the next try of ${marker}`, ASK_AGAIN_MS, resolve))
   }
 
+  async function firstReceipt(marker: number, tx: SubjectTx, withinMs: number): Promise<void> {
+    await asked(marker, 'wait receipt', () => tx.wait('preconfirmed', { timeoutMs: withinMs }))
+  }
+
   async function follow(marker: number, tx: SubjectTx, stage: SubjectStage): Promise<void> {
     if (stage === 'preconfirmed') await asked(marker, 'wait preconfirmed', () => tx.wait('preconfirmed'))
     const landed = await asked(marker, 'wait sealed', () => tx.wait('sealed'))
@@ -209,5 +215,5 @@ export function createInquiries({ asked, report, plan }: Calls, tags: TagWaits):
     else if (found !== undefined) await follow(marker, found, stage)
   }
 
-  return { send, again, pause, follow, followFound }
+  return { send, again, pause, firstReceipt, follow, followFound }
 }

@@ -17,6 +17,7 @@ export function asSent(item: Item) {
   const options = {
     ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
     ...(declaresEffect && { effect: effectOf(marker) }),
+    ...(item.receiptWithinMs !== undefined && { receiptWithinMs: item.receiptWithinMs }),
     ...(item.private && { private: true }),
     ...(item.offers === 'dearest' && { feeCeiling: DEAR.maxFeePerGas }),
   }
