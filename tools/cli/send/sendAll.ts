@@ -12,8 +12,9 @@ import { lockRun } from './pack/lock.js'
 import { openPacking, type Packing } from './pack/packing.js'
 import { type PackRun, payRows } from './pack/run.js'
 import { blockTimes } from './pay/blockTimes.js'
-import { type Journal, journalOf, writeJournal } from './pay/journal.js'
+import { type Journal, journalOf, keepUnmoved, unmovedIn, writeJournal } from './pay/journal.js'
 import { type RowResult, writeResults } from './pay/results.js'
+import { createTransfers } from './pay/transfers.js'
 import { writePages } from './pay/writePages.js'
 import { type End, endJson, endText } from './screen/endReport.js'
 import { type Interrupt, onInterrupt } from './screen/interrupt.js'
@@ -58,6 +59,7 @@ async function sendLocked(errand: Errand): Promise<number> {
     const begunMs = systemClock.now()
     const results = await follow(sender, progress, { errand, packing, interrupt })
     const seconds = (systemClock.now() - begunMs) / 1_000
+    await keepUnmoved(files, { ...journal, ...(packing && { packed: true as const }) }, results)
     const interrupted = interrupt.stopped()
     await report(errand, results, { seconds, interrupted })
     if (interrupted) return EXIT.interrupted
@@ -136,6 +138,7 @@ async function follow(
     sent = payRows(sender, connection.client, rows, packing, {
       retryReverted: options.retryReverted,
       fresh,
+      transfers: createTransfers(connection.client, errand.account.address, unmovedIn(before)),
       stopped: interrupt.stopped,
       say: progress.say,
     })

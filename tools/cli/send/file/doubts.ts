@@ -1,3 +1,4 @@
+import { linesText } from '../../shared/output.js'
 import { splitAmount, unitOf, unitsOf } from './amounts.js'
 import { exactAmount, moneyKey, totalsOf, totalsText } from './amountText.js'
 import { type Checks, cellOf } from './check.js'
@@ -75,11 +76,6 @@ export function payingTotal(rows: readonly Row[]): Problem | undefined {
     'is called a total, has the sum of the lines above, and pays a recipient: delete it or rename it'
   return { line: last.line, message }
 }
-
-const LINES_SHOWN = 5
-
-const linesText = (lines: readonly number[]) =>
-  `${lines.length === 1 ? 'line' : 'lines'} ${lines.slice(0, LINES_SHOWN).join(', ')}${lines.length > LINES_SHOWN ? `, … (${lines.length.toLocaleString('en')} in all)` : ''}`
 
 /** Rows that pay the same amount of the same currency to the same recipient as an earlier row. */
 export function repeatedDoubts(rows: readonly Row[]): readonly Doubt[] {

@@ -1,7 +1,7 @@
 import { count, json, pairs, wrapped } from '../../shared/output.js'
 import { roundedUp, totalsOf, totalsText } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
-import { countStatuses, type RowResult } from '../pay/results.js'
+import { countStatuses, isPaid, paidOf, type RowResult } from '../pay/results.js'
 import { duration } from './runProgress.js'
 import { betweenText } from './standingText.js'
 
@@ -44,7 +44,7 @@ export function endText(end: End): string {
 
 /** What this run paid, and what earlier ones had paid. */
 function summary({ results, paidBefore, times, interrupted }: End): readonly string[] {
-  const paid = results.filter(({ status }) => status === 'paid')
+  const paid = results.filter(isPaid)
   const before = paid.filter(({ row }) => paidBefore.has(row))
   const now = paid.filter(({ row }) => !paidBefore.has(row))
   const of = `of ${count(results.length, 'line')}`
@@ -65,7 +65,7 @@ function summary({ results, paidBefore, times, interrupted }: End): readonly str
 }
 
 const moneyText = (paid: readonly RowResult[]): string =>
-  paid.length === 0 ? '' : `, ${totalsText(totalsOf(paid.map(({ row }) => row)))}`
+  paid.length === 0 ? '' : `, ${totalsText(totalsOf(paid.map(paidOf)))}`
 
 function whenText(paid: readonly RowResult[], times: ReadonlyMap<bigint, string>): string {
   const known = paid.flatMap(({ blockNumber = -1n }) => times.get(blockNumber) ?? []).sort()
@@ -86,7 +86,9 @@ function openText(results: readonly RowResult[]): string {
         ]),
     ...(rest.length === 0
       ? []
-      : [`${count(rest.length, 'line')} ${rest.length === 1 ? 'was' : 'were'} not begun${moneyText(rest)}.`]),
+      : [
+          `${count(rest.length, 'line')} ${rest.length === 1 ? 'was' : 'were'} not begun, ${totalsText(totalsOf(rest.map(({ row }) => row)))}.`,
+        ]),
     ...(open.length === 0 ? [] : ['Run the same command again to continue: no line is paid twice.']),
   ]
   return parts.join(' ')
@@ -102,11 +104,14 @@ function failures(results: readonly RowResult[], interrupted: boolean): readonly
     return `  line ${row.line} ${status}${why}${hash === undefined ? '' : ` (${hash})`}`
   })
   const more = bad.length > SHOWN_MAX ? [`  … and ${number(bad.length - SHOWN_MAX)} more`] : []
-  const reverted = countStatuses(results).reverted
+  const { reverted, unmoved } = countStatuses(results)
   return [
     ...lines,
     ...more,
     ...(reverted > 0 ? ['Reverted lines were executed: only --retry-reverted sends them again.'] : []),
+    ...(unmoved > 0
+      ? ['Unmoved lines were executed without effect: only --retry-reverted sends them again.']
+      : []),
   ]
 }
 
@@ -141,8 +146,8 @@ function costsOf({ results, paidBefore }: End) {
 
 export function endJson(end: End): string {
   const { file, plan, results, paidBefore, times, seconds, written } = end
-  const paid = results.filter(({ status }) => status === 'paid')
-  const totals = totalsOf(paid.map(({ row }) => row))
+  const paid = results.filter(isPaid)
+  const totals = totalsOf(paid.map(paidOf))
   const { fees, blocks, transactions } = costsOf(end)
   return json({
     file,
