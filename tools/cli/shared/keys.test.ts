@@ -57,9 +57,6 @@ test.each(['', ' \n'])('says that a variable is empty (%j), not that its key is 
     'The environment variable TXLANE_PRIVATE_KEY is empty: it should hold the private key.',
   )
   expect(await refused({ keyEnv: 'MINE' }, 'MINE')).toContain('MINE is empty: it should hold the private key')
-  expect(await refused({ mnemonicEnv: 'MINE' }, 'MINE')).toContain(
-    'MINE is empty: it should hold the mnemonic',
-  )
 })
 
 test('refuses a key as an argument, and more than one source', () => {

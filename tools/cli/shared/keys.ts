@@ -128,8 +128,6 @@ async function readKey(
       const words = environment[source.name]
       if (words === undefined)
         throw new Refusal('The environment variable that --mnemonic-env names is not set.')
-      if (words.trim() === '')
-        throw new Refusal(`The environment variable ${source.name} is empty: it should hold the mnemonic.`)
       return keyOfMnemonic(words, source.hdPath, `The environment variable ${source.name}`)
     }
     case 'mnemonicInFile':

@@ -15,8 +15,8 @@ export function decimalOf({ rows, pointed }: Table, { at }: Columns, option: Dec
   const index = at.amount
   if (option !== undefined || index === undefined) return option ?? 'point'
   const found: Evidence = {}
-  for (const { line, cells, numbers } of rows) {
-    if (numbers?.has(index)) continue
+  for (const { line, cells, numbers, inexact } of rows) {
+    if (numbers?.has(index) || inexact?.has(index)) continue
     const text = clean(cells[index] ?? '')
     const number = splitAmount(text)?.number
     const notation = number === undefined ? 'none' : notationOf(number)
