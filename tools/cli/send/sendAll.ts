@@ -8,6 +8,7 @@ import { createProgress, type Progress } from '../shared/progress.js'
 import { packsOf, shownPreview } from './dryRun.js'
 import { doubtsOf, type Errand, rowsOf } from './errand.js'
 import { totalsOf } from './file/amountText.js'
+import type { Row } from './file/rows.js'
 import { lockRun } from './pack/lock.js'
 import { openPacking, type Packing } from './pack/packing.js'
 import { type PackRun, payRows } from './pack/run.js'
@@ -168,6 +169,13 @@ async function opened(sender: Sender, progress: Progress): Promise<void> {
   }
 }
 
+/** Lines that earlier runs executed, and this one does not send again. */
+function executedBefore(errand: Errand): ReadonlySet<Row> {
+  const { paid = [], reverted = [], unmoved = [] } = errand.standings ?? {}
+  const sent = new Set(rowsOf(errand))
+  return new Set([...paid, ...reverted, ...unmoved].filter((row) => !sent.has(row)))
+}
+
 async function report(
   errand: Errand,
   results: readonly RowResult[],
@@ -187,6 +195,7 @@ async function report(
     plan: purse.plan,
     results,
     paidBefore: new Set(standings?.paid),
+    executedBefore: executedBefore(errand),
     times,
     native: { kind: 'native', symbol },
     written: { results: files.results, ...pages },

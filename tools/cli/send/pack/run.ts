@@ -4,7 +4,7 @@ import { feeShares } from '../../../report/payout/payout.js'
 import { count } from '../../shared/output.js'
 import { roundedUp } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
-import type { RowResult } from '../pay/results.js'
+import { isPaid, type RowResult } from '../pay/results.js'
 import { endedResult, landedResults, type RunOptions, type SendRun, sendRows } from '../pay/run.js'
 import type { Transfers } from '../pay/transfers.js'
 import { createApprovals } from './approvals.js'
@@ -49,7 +49,7 @@ function createRun(
 
   function put(result: RowResult): void {
     results.set(result.row.id, result)
-    if (result.status !== 'paid') counts.failed++
+    if (!isPaid(result)) counts.failed++
   }
 
   async function* items() {

@@ -3,7 +3,7 @@ import { isTxlaneError } from '../../../../src/errors/base.js'
 import { quoteOf } from '../../../../src/errors/quote.js'
 import type { Landed, Sender, Tx, TxlaneError } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
-import type { RowResult, RowStatus } from './results.js'
+import { isPaid, type RowResult, type RowStatus } from './results.js'
 import { ANSWERS_FALSE, type Receipt, type Transfers, type Verdict } from './transfers.js'
 
 export type SendRun = {
@@ -40,7 +40,7 @@ export function sendRows(sender: Sender, rows: readonly Row[], options: RunOptio
 
   function put(result: RowResult): void {
     results.set(result.row, result)
-    if (result.status !== 'paid') counts.failed++
+    if (!isPaid(result)) counts.failed++
   }
 
   async function prepare(row: Row) {

@@ -62,6 +62,30 @@ test('restarts a failed line under its last id, but not a cancelled one', async 
   expect(sent).toEqual(['a~2 again', 'b'])
 })
 
+test('does not send a line that its token answers with false, and follows one that was sent', async () => {
+  const refuses = { ...OPTIONS, transfers: { ...TRUSTING, answersFalse: async ({ id }: Row) => id === 'a' } }
+  const { sender, sent } = senderOf({})
+  const results = await sendRows(sender, rows, refuses).results
+  expect(sent).toEqual(['b'])
+  expect(results.map(({ status }) => status)).toEqual(['failed', 'paid'])
+  expect(results[0]?.error).toContain('answers false')
+  const later = senderOf({ a: { stage: 'sealed' }, b: { stage: 'failed' } })
+  await sendRows(later.sender, rows, refuses).results
+  expect(later.sent).toEqual(['a', 'b again'])
+})
+
+test('sends a line whose token did not move again only on request', async () => {
+  const unmoved = { status: 'unmoved', error: 'said' } as const
+  const transfers = { ...TRUSTING, verdicts: async (of: readonly Row[]) => of.map(() => unmoved) }
+  const known: Known = { a: { stage: 'sealed' } }
+  const { sender, sent } = senderOf(known)
+  const results = await sendRows(sender, rows, { ...OPTIONS, transfers }).results
+  expect([sent, results[0]?.status]).toEqual([['a', 'b'], 'unmoved'])
+  const asked = senderOf(known)
+  await sendRows(asked.sender, rows, { ...OPTIONS, transfers, retryReverted: true }).results
+  expect(asked.sent).toEqual(['a~2', 'b'])
+})
+
 test('reports the end from an earlier run', async () => {
   const cause = new TxlaneError('It was cancelled.', { code: 'CANCELLED', fate: 'notExecuted' })
   const error = new TxlaneError('It ended.', { code: 'ENDED', fate: 'notExecuted', cause })

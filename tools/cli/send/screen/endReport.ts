@@ -12,6 +12,8 @@ export type End = {
   readonly results: readonly RowResult[]
   /** The lines that earlier runs paid. */
   readonly paidBefore: ReadonlySet<Row>
+  /** The lines that earlier runs executed, paid or not, and this run only followed. */
+  readonly executedBefore: ReadonlySet<Row>
   readonly times: ReadonlyMap<bigint, string>
   readonly seconds: number
   readonly interrupted: boolean
@@ -43,12 +45,14 @@ export function endText(end: End): string {
 }
 
 /** What this run paid, and what earlier ones had paid. */
-function summary({ results, paidBefore, times, interrupted }: End): readonly string[] {
+function summary({ results, paidBefore, executedBefore, times, interrupted }: End): readonly string[] {
   const paid = results.filter(isPaid)
   const before = paid.filter(({ row }) => paidBefore.has(row))
   const now = paid.filter(({ row }) => !paidBefore.has(row))
   const of = `of ${count(results.length, 'line')}`
   const stopped = interrupted ? ['Interrupted.'] : []
+  if (results.length > 0 && before.length === 0 && results.every(({ row }) => executedBefore.has(row)))
+    return [...stopped, `Nothing was sent: none ${of} is paid.`]
   if (before.length === 0)
     return [...stopped, `Paid ${now.length === 0 ? 'none' : number(now.length)} ${of}${moneyText(now)}.`]
   const earlier = `${before.length === results.length ? 'all ' : ''}${count(before.length, 'line')}${before.length === 1 ? ' was' : ' were'} paid before${moneyText(before)}${whenText(before, times)}`
@@ -130,8 +134,10 @@ function costs(end: End): readonly (readonly [string, string])[] {
   ]
 }
 
-function costsOf({ results, paidBefore }: End) {
-  const mined = results.filter(({ row, blockNumber }) => blockNumber !== undefined && !paidBefore.has(row))
+function costsOf({ results, executedBefore }: End) {
+  const mined = results.filter(
+    ({ row, blockNumber }) => blockNumber !== undefined && !executedBefore.has(row),
+  )
   const blocks = mined.map(({ blockNumber }) => blockNumber as bigint)
   return {
     fees: mined.reduce((sum, { feeWei = 0n }) => sum + feeWei, 0n),
