@@ -1,8 +1,8 @@
 import { decimalsOf } from './amountText.js'
-import { type Decimal, readNumber, scaled } from './numbers.js'
 import { oddAmount } from './oddAmounts.js'
 import type { Money } from './rows.js'
 import { shown } from './words/cells.js'
+import { type Decimal, readNumber, scaled } from './words/numbers.js'
 
 /** An amount in its parts, as the cell has them. */
 export type AmountText = { readonly number: string; readonly unit: string | undefined }

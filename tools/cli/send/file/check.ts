@@ -5,13 +5,13 @@ import { callOf, gasOf } from './calls.js'
 import type { Columns } from './columns.js'
 import { chainProblem, isNft } from './context.js'
 import { type Moneys, moneyNamed, type Named, unitAmong } from './money.js'
-import type { Decimal } from './numbers.js'
 import { type PayingChain, recipientOf } from './recipients/address.js'
 import type { Resolutions } from './recipients/names.js'
 import type { Money, Problem, Row } from './rows.js'
 import type { TableRow } from './table/table.js'
 import { clean, shown } from './words/cells.js'
 import { type Role, wordsOf } from './words/header.js'
+import type { Decimal } from './words/numbers.js'
 
 /** Everything that a row is checked against. */
 export type Checks = {

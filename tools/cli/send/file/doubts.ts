@@ -3,10 +3,10 @@ import { splitAmount, unitOf, unitsOf } from './amounts.js'
 import { exactAmount, moneyKey, totalsOf, totalsText } from './amountText.js'
 import { type Checks, cellOf } from './check.js'
 import type { Columns } from './columns.js'
-import { readNumber, scaled } from './numbers.js'
 import type { Doubt, Money, Problem, Row } from './rows.js'
 import type { TableRow } from './table/table.js'
 import { clean, shown } from './words/cells.js'
+import { readNumber, scaled } from './words/numbers.js'
 
 const TOTALS =
   'total totals totale totaal totalt totaux sum summe gesamt gesamtsumme gesamtbetrag endsumme zwischensumme suma somme summa razem celkem összesen toplam jumlah ukupno yhteensä tổng итого всего разом усього σύνολο कुल المجموع الإجمالي סהכ סה"כ 合計 合计 总计 總計 小计 小計 합계 총계 計'

@@ -1,8 +1,8 @@
 import { splitAmount } from './amounts.js'
 import type { Columns } from './columns.js'
-import { type Decimal, notationOf } from './numbers.js'
 import { type Table, Unreadable } from './table/table.js'
 import { clean, shown } from './words/cells.js'
+import { type Decimal, notationOf } from './words/numbers.js'
 
 /** The first cell with each kind of evidence. */
 type Evidence = Partial<Record<Decimal | 'either', { readonly line: number; readonly text: string }>>

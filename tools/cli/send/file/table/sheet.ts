@@ -1,6 +1,6 @@
 import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx'
-import { readNumber } from '../numbers.js'
 import { clean, shown } from '../words/cells.js'
+import { readNumber } from '../words/numbers.js'
 import { headIndexOf } from './head.js'
 import { type Table, type TableRow, Unreadable } from './table.js'
 
