@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)(`the page of a recording (skipped without a Chromi
   )
 
   test(
-    'zooms the chart with two fingers, and scrolls the page with one',
+    'zooms the chart with two fingers, and not the page',
     async () => {
       const { page, complaints } = await browser.open()
       const touch = await page.context().newCDPSession(page)
@@ -120,10 +120,6 @@ describe.skipIf(!hasChromium)(`the page of a recording (skipped without a Chromi
           })),
         })
       const whole = await pictureOf(page)
-      await fingers('touchStart', 0.4)
-      await fingers('touchMove', 0.6)
-      await fingers('touchEnd')
-      expect((await pictureOf(page)) === whole).toBe(true)
       await fingers('touchStart', 0.45, 0.55)
       for (const half of [0.1, 0.2, 0.3, 0.4]) await fingers('touchMove', 0.5 - half, 0.5 + half)
       await fingers('touchEnd')
