@@ -102,6 +102,39 @@ describe.skipIf(!hasChromium)(`the page of a recording (skipped without a Chromi
   )
 
   test(
+    'zooms the chart with two fingers, and not the page',
+    async () => {
+      const { page, complaints } = await browser.open()
+      const touch = await page.context().newCDPSession(page)
+      await touch.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 })
+      await page.goto(pathToFileURL(await reportOf('many', recordingOf(2_000))).href)
+      const box = await page.locator('#nonces .u-over').boundingBox()
+      if (box === null) throw new Error('there is no chart')
+      const fingers = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...shares: readonly number[]) =>
+        touch.send('Input.dispatchTouchEvent', {
+          type,
+          touchPoints: shares.map((share, id) => ({
+            id,
+            x: box.x + box.width * share,
+            y: box.y + box.height / 2,
+          })),
+        })
+      const whole = await pictureOf(page)
+      await fingers('touchStart', 0.45, 0.55)
+      for (const half of [0.1, 0.2, 0.3, 0.4]) await fingers('touchMove', 0.5 - half, 0.5 + half)
+      await fingers('touchEnd')
+      expect((await pictureOf(page)) === whole).toBe(false)
+      await fingers('touchStart', 0.1, 0.9)
+      for (const half of [0.3, 0.2, 0.1, 0.04]) await fingers('touchMove', 0.5 - half, 0.5 + half)
+      await fingers('touchEnd')
+      expect((await pictureOf(page)) === whole).toBe(true)
+      expect(await page.evaluate(() => visualViewport?.scale)).toBe(1)
+      expect(complaints).toEqual([])
+    },
+    SLOW_MS,
+  )
+
+  test(
     'zooms to a transaction that is found by id, nonce or hash, and says when there is none',
     async () => {
       const { page, complaints } = await browser.open()

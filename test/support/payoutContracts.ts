@@ -110,6 +110,10 @@ const TOKENS_BY_NAME = {
       'address spender, uint256 amount) external returns (bool) { if (blocked[to]) return false;',
       'address spender, uint256 amount) external returns (bool) {',
     ),
+  /** Returns true without an event, and pays nothing. */
+  LiarCoin: standard('LIAR', 'blocked[address(0)] = from != to && amount > 0;'),
+  /** Pays without an event. */
+  SilentCoin: standard('SILENT', 'balanceOf[from] -= amount; balanceOf[to] += amount;'),
   /** Takes one percent of each transfer. */
   FeeCoin: standard('FEE', 'move(from, to, amount - amount / 100); move(from, address(this), amount / 100);'),
   /** Returns nothing, and only accepts a change of an approval from or to zero. */

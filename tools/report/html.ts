@@ -89,7 +89,7 @@ function body(sentences: readonly string[], model: Model, payload: Payload): str
       : `
 <section aria-labelledby="nonces-title">
 <h2 id="nonces-title">Nonces over time</h2>
-<p class="hint">Each row is a nonce; each bar is a stage of its transaction. Point at a row for its history, and click to keep it open. Drag across the chart, or turn the wheel with Ctrl, to zoom.${some}</p>
+<p class="hint">Each row is a nonce; each bar is a stage of its transaction. Point at a row for its history, and click to keep it open. Drag across the chart, turn the wheel with Ctrl, or spread two fingers, to zoom.${some}</p>
 <div class="tools" id="tools"></div>
 <div class="split"><div><div class="chart tall" id="nonces"></div><p class="hidden" id="status" role="status"></p></div><div id="history"></div></div>
 <div id="all"></div>

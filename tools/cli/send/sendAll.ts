@@ -8,12 +8,14 @@ import { createProgress, type Progress } from '../shared/progress.js'
 import { packsOf, shownPreview } from './dryRun.js'
 import { doubtsOf, type Errand, rowsOf } from './errand.js'
 import { totalsOf } from './file/amountText.js'
+import type { Row } from './file/rows.js'
 import { lockRun } from './pack/lock.js'
 import { openPacking, type Packing } from './pack/packing.js'
 import { type PackRun, payRows } from './pack/run.js'
 import { blockTimes } from './pay/blockTimes.js'
-import { type Journal, journalOf, writeJournal } from './pay/journal.js'
+import { type Journal, journalOf, keepUnmoved, unmovedIn, writeJournal } from './pay/journal.js'
 import { type RowResult, writeResults } from './pay/results.js'
+import { createTransfers } from './pay/transfers.js'
 import { writePages } from './pay/writePages.js'
 import { type End, endJson, endText } from './screen/endReport.js'
 import { type Interrupt, onInterrupt } from './screen/interrupt.js'
@@ -58,6 +60,7 @@ async function sendLocked(errand: Errand): Promise<number> {
     const begunMs = systemClock.now()
     const results = await follow(sender, progress, { errand, packing, interrupt })
     const seconds = (systemClock.now() - begunMs) / 1_000
+    await keepUnmoved(files, { ...journal, ...(packing && { packed: true as const }) }, results)
     const interrupted = interrupt.stopped()
     await report(errand, results, { seconds, interrupted })
     if (interrupted) return EXIT.interrupted
@@ -136,6 +139,7 @@ async function follow(
     sent = payRows(sender, connection.client, rows, packing, {
       retryReverted: options.retryReverted,
       fresh,
+      transfers: createTransfers(connection.client, errand.account.address, unmovedIn(before)),
       stopped: interrupt.stopped,
       say: progress.say,
     })
@@ -165,6 +169,13 @@ async function opened(sender: Sender, progress: Progress): Promise<void> {
   }
 }
 
+/** Lines that earlier runs executed, and this one does not send again. */
+function executedBefore(errand: Errand): ReadonlySet<Row> {
+  const { paid = [], reverted = [], unmoved = [] } = errand.standings ?? {}
+  const sent = new Set(rowsOf(errand))
+  return new Set([...paid, ...reverted, ...unmoved].filter((row) => !sent.has(row)))
+}
+
 async function report(
   errand: Errand,
   results: readonly RowResult[],
@@ -184,6 +195,7 @@ async function report(
     plan: purse.plan,
     results,
     paidBefore: new Set(standings?.paid),
+    executedBefore: executedBefore(errand),
     times,
     native: { kind: 'native', symbol },
     written: { results: files.results, ...pages },

@@ -50,6 +50,15 @@ test('refuses a key file that others may read, and never shows its contents', as
   )
 })
 
+test.each(['', ' \n'])('says that a variable is empty (%j), not that its key is wrong', async (empty) => {
+  const refused = (flags: Parameters<typeof keySource>[0], name: string) =>
+    openAccount(keySource(flags), { [name]: empty }).catch(({ message }: Error) => message)
+  expect(await refused({}, 'TXLANE_PRIVATE_KEY')).toBe(
+    'The environment variable TXLANE_PRIVATE_KEY is empty: it should hold the private key.',
+  )
+  expect(await refused({ keyEnv: 'MINE' }, 'MINE')).toContain('MINE is empty: it should hold the private key')
+})
+
 test('refuses a key as an argument, and more than one source', () => {
   expect(() => keySource({ keyFile: KEY })).toThrow('--key-file names the place of the key')
   expect(() => keySource({ keyEnv: KEY.slice(2) })).toThrow('--key-env names the place of the key')

@@ -93,6 +93,17 @@ export function json(value: unknown): string {
   return `${JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? each.toString() : each))}\n`
 }
 
+const LINES_SHOWN = 5
+
+/** `line 3`, `lines 3, 4 and 7`, `lines 3, 4, 5, 6, 7 and 195 more`. */
+export function linesText(lines: readonly number[]): string {
+  const shown = lines.slice(0, LINES_SHOWN).map(String)
+  const rest = lines.length - shown.length
+  if (rest > 0) return `lines ${shown.join(', ')} and ${rest.toLocaleString('en')} more`
+  const last = shown.pop() ?? ''
+  return shown.length === 0 ? `line ${last}` : `lines ${shown.join(', ')} and ${last}`
+}
+
 /** `1 line`, `2 lines`. */
 export function count(amount: number, one: string, many = `${one}s`): string {
   return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`

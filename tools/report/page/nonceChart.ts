@@ -1,5 +1,6 @@
 import { number } from '../model/words.js'
 import { type Data, nonceOf, type Problem, type Transaction } from './data.js'
+import { followFingers } from './fingers.js'
 import { followKeys, KEYS } from './keys.js'
 import { legend } from './legend.js'
 import { LEGEND, paintNonces } from './noncePaint.js'
@@ -102,6 +103,7 @@ export function createNonceChart(
     showSpan: (next) => show(next),
     showAll: chart.showAll,
   })
+  followFingers(u, (next) => show(zoomed(next, 1, next.from, whole)))
   followPointer({ u, data, rows: () => rows, choose })
   followKeys({ place, u, data, chart, rows: () => rows, selected: () => selected, choose })
   place.before(

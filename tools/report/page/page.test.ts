@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { START } from '../report.fixture.js'
 import type { Data, Transaction } from './data.js'
 import { findAll } from './find.js'
+import { spanUnder } from './fingers.js'
 import { gwei } from './history.js'
 import { explorerUrl } from './names.js'
 import { phasesOf, rowsInView } from './nonceSeries.js'
@@ -228,4 +229,10 @@ test('links go to the explorer of the chain, and only for hexadecimal text', () 
   expect(explorerUrl(lane, 'address', '0xAB')).toBe('https://basescan.org/address/0xAB')
   expect(explorerUrl(lane, 'tx', 'javascript:alert(1)')).toBeUndefined()
   expect(explorerUrl({ ...lane, explorer: undefined }, 'tx', '0xab')).toBeUndefined()
+})
+
+test('two fingers show the span that has the times under them where they are', () => {
+  expect(spanUnder([100, 200], [0, 50], 100)).toEqual({ from: 100, to: 300 })
+  expect(spanUnder([100, 200], [25, 75], 100)).toEqual({ from: 50, to: 250 })
+  expect(spanUnder([100, 200], [10, 60], 100)).toEqual({ from: 80, to: 280 })
 })

@@ -1,4 +1,5 @@
 import { formatUnits } from 'viem'
+import { csvCell } from './csvCell.js'
 import type { PayoutLine, PayoutReport } from './payout.js'
 import { STATUSES, utcTime } from './words.js'
 
@@ -23,7 +24,7 @@ const HEAD = [
 ]
 
 /**
- * The lines of a payout for bookkeeping (RFC 4180). `amount` is what left the account: 0 for a line that is not
+ * The lines of a payout for bookkeeping (RFC 4180). `amount` is what the recipient got: 0 for a line that is not
  * paid, empty for one whose end is not known yet. `fee` is the line's share of its transaction's fee, also for
  * a line that reverted. Numbers are exact, with a point and without separators of thousands.
  *
@@ -58,19 +59,8 @@ function rowOf(line: PayoutLine, { chain, account }: PayoutReport): readonly unk
   ]
 }
 
-function paidAmount({ status, amount, money }: PayoutLine): string | undefined {
+function paidAmount({ status, amount, received = amount, money }: PayoutLine): string | undefined {
   const { outcome } = STATUSES[status]
   if (outcome === 'unsure') return undefined
-  return outcome === 'paid' ? formatUnits(amount, money.decimals) : '0'
-}
-
-// Spreadsheets run a cell that begins with one of these; the wide forms are those of East Asian keyboards.
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
-
-function csvCell(value: unknown): string {
-  if (value === undefined) return ''
-  // Readers end a cell at a NUL.
-  const text = String(value).replaceAll('\0', '\ufffd')
-  const safe = FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return outcome === 'paid' ? formatUnits(received, money.decimals) : '0'
 }

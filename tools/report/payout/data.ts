@@ -30,6 +30,8 @@ type PackedLine = readonly [
   name: number,
   note: number,
   error: number,
+  /** What the recipient got; empty if it is the amount, or nothing. */
+  received: string,
 ]
 
 /** A search finds the beginning of a longer text. */
@@ -61,6 +63,7 @@ export function packLines({ chain, lines }: PayoutReport): PayoutData {
       texts.of(name),
       texts.of(note),
       texts.of(error),
+      line.received === undefined ? '' : String(line.received),
     ]
   })
   return {
@@ -103,7 +106,8 @@ export function unpackLines(data: PayoutData): readonly PayoutLine[] {
     token: token === '' ? undefined : token,
   }))
   const some = (text: number) => data.texts[text] || undefined
-  return data.lines.map(([line, id, to, amount, currency, status, transaction, fee, name, note, error]) => {
+  return data.lines.map((packed) => {
+    const [line, id, to, amount, currency, status, transaction, fee, name, note, error, received] = packed
     const [hash, block, time = 0, sharedBy] = data.transactions[transaction - 1] ?? []
     return {
       line,
@@ -120,6 +124,7 @@ export function unpackLines(data: PayoutData): readonly PayoutLine[] {
       name: some(name),
       note: some(note),
       error: some(error),
+      ...(received === '' ? {} : { received: BigInt(received) }),
     }
   })
 }

@@ -35,7 +35,7 @@ export function moneyKey({ token, symbol }: Money): string {
 /** Totals by currency, in the order of their first line. */
 export function totalsOf(lines: readonly PayoutLine[]): readonly Total[] {
   const totals = new Map<string, { money: Money; sums: Record<Outcome, { lines: number; amount: bigint }> }>()
-  for (const { money, status, amount } of lines) {
+  for (const { money, status, amount, received = amount } of lines) {
     const key = moneyKey(money)
     let total = totals.get(key)
     if (total === undefined) {
@@ -44,7 +44,7 @@ export function totalsOf(lines: readonly PayoutLine[]): readonly Total[] {
     }
     const sum = total.sums[STATUSES[status].outcome]
     sum.lines++
-    sum.amount += amount
+    sum.amount += received
   }
   return [...totals.values()]
 }
@@ -62,8 +62,8 @@ export function factsOf({ lines }: PayoutReport): Facts {
     packedBy = Math.max(packedBy, sharedBy ?? 1)
     if (hash !== undefined) hashes.set(hash, (hashes.get(hash) ?? 0) + 1)
     if (feeWei !== undefined) wei += feeWei
-    else if (status === 'paid' || status === 'reverted') unknown++
-    const at = status === 'paid' ? Date.parse(time ?? '') : Number.NaN
+    else if (status !== 'failed' && status !== 'cancelled' && STATUSES[status].outcome !== 'unsure') unknown++
+    const at = STATUSES[status].outcome === 'paid' ? Date.parse(time ?? '') : Number.NaN
     if (Number.isNaN(at)) continue
     first = Math.min(at, first ?? at)
     last = Math.max(at, last ?? at)

@@ -36,7 +36,15 @@ export type PayoutLine = {
     /** Undefined for the native currency. */
     readonly token: Address | undefined
   }
-  readonly status: 'paid' | 'reverted' | 'failed' | 'cancelled' | 'unresolved' | 'open'
+  readonly status:
+    | 'paid'
+    | 'partial'
+    | 'unmoved'
+    | 'reverted'
+    | 'failed'
+    | 'cancelled'
+    | 'unresolved'
+    | 'open'
   readonly nonce?: number | undefined
   readonly hash?: Hash | undefined
   readonly block?: bigint | undefined
@@ -46,6 +54,8 @@ export type PayoutLine = {
   readonly feeWei?: bigint | undefined
   /** The number of lines in the transaction. */
   readonly sharedBy?: number | undefined
+  /** What the recipient got, if that is not the amount. In the smallest unit. */
+  readonly received?: bigint | undefined
   /** Why the line was not paid. */
   readonly error?: string | undefined
 }

@@ -52,6 +52,23 @@ export const STATUSES: Readonly<Record<Status, StatusWords>> = {
     remedy:
       'Remove the cause. Then run the same command with <code>--retry-reverted</code>: it sends them again.',
   },
+  unmoved: {
+    outcome: 'unpaid',
+    word: 'no tokens moved',
+    heading: 'Not paid: the token reported no transfer',
+    happened:
+      'The transaction was carried out, and the contract of the token moved nothing. The recipient got nothing. The fee was charged all the same.',
+    remedy:
+      'Ask the publisher of the token why it refused. Then run the same command with <code>--retry-reverted</code>: it sends them again.',
+  },
+  partial: {
+    outcome: 'paid',
+    word: 'another amount arrived',
+    heading: 'Paid, and another amount arrived',
+    happened: 'The contract of the token gave the recipient another amount than it was asked to.',
+    remedy:
+      'Pay the difference with a new file, if it is owed. A token that keeps a part keeps a part of that too.',
+  },
   failed: {
     outcome: 'unpaid',
     word: 'not sent',
@@ -75,6 +92,9 @@ const REASONS: Readonly<Record<string, string>> = {
   PREPARE_REVERTED:
     'A trial run showed that the contract of the token or of the recipient refuses this payment. Often the account has too few tokens, or the recipient is blocked.',
   REVERTED: 'The contract of the token or of the recipient refused the payment.',
+  NO_TRANSFER: 'The token reported no transfer.',
+  OTHER_AMOUNT: 'The token keeps a part of each transfer.',
+  NO_RECEIPT: 'No server of the chain shows the receipt of the transaction, which says whether it worked.',
   STARVED: 'The account did not have enough money for the amount and the fee.',
   REJECTED: 'The servers of the chain did not accept the payment.',
   UNREACHABLE: 'No server of the chain answered.',

@@ -1,7 +1,8 @@
 import { decimalsOf } from './amountText.js'
-import { type Decimal, readNumber, scaled } from './numbers.js'
+import { oddAmount } from './oddAmounts.js'
 import type { Money } from './rows.js'
 import { shown } from './words/cells.js'
+import { type Decimal, readNumber, scaled } from './words/numbers.js'
 
 /** An amount in its parts, as the cell has them. */
 export type AmountText = { readonly number: string; readonly unit: string | undefined }
@@ -33,6 +34,8 @@ export function amountOf(cell: string, { number }: AmountText, unit: Unit, decim
 }
 
 function notANumber(cell: string, decimal: Decimal): string {
+  const odd = oddAmount(cell)
+  if (odd !== undefined) return odd
   const other = decimal === 'point' ? 'comma' : 'point'
   const hint = readNumber(splitAmount(cell)?.number ?? '', other)
     ? `: the decimal mark of this column is a ${decimal}`
@@ -42,7 +45,8 @@ function notANumber(cell: string, decimal: Decimal): string {
 
 /** Why a cell is no amount, and how to write one. */
 export function noAmount(cell: string, example: string): string {
-  if (/^[-−–(]/.test(cell)) return `${shown(cell)} is negative: it cannot be paid`
+  const odd = oddAmount(cell)
+  if (odd !== undefined) return odd
   if (/[\p{Nd}]/u.test(cell.replace(/[0-9]/g, '')))
     return `${shown(cell)} has digits other than 0 to 9: write them as 0 to 9`
   return `${shown(cell)} is no amount: write for example "1.5 ${example}"`
@@ -62,7 +66,7 @@ export function unitOf(name: string, money: Money): Unit | undefined {
 
 function fixedUnit(low: string, money: Money): number | undefined {
   if (money.kind === 'token') return low === 'tokens' ? money.decimals : low === 'base' ? 0 : undefined
-  return { ether: 18, gwei: 9, wei: 0 }[low]
+  return { ether: 18, ξ: 18, gwei: 9, wei: 0 }[low]
 }
 
 export function unitsOf(money: Money): readonly string[] {

@@ -45,10 +45,10 @@ test('reports every invalid line with its error', async () => {
     expect.stringMatching(/^line 5 .* has a wrong checksum/),
     expect.stringMatching(/^line 6 "0x12" is no address/),
     expect.stringMatching(/^line 7 "1" has no unit/),
-    'line 8 pays nothing',
+    'line 8 pays nothing: delete the line, or correct its amount',
     expect.stringMatching(/^line 9 pays to the zero address/),
     'line 10 has args, and no function',
-    'line 11 has no recipient',
+    'line 11 has no recipient: write one, or delete the line',
   ])
   expect(await problems(`id,to,amount\na b,${ANNA},1 ether\n`)).toEqual([
     'line 2 "a b" is no id: up to 100 characters, no spaces and no ~',

@@ -5,13 +5,13 @@ import { callOf, gasOf } from './calls.js'
 import type { Columns } from './columns.js'
 import { chainProblem, isNft } from './context.js'
 import { type Moneys, moneyNamed, type Named, unitAmong } from './money.js'
-import type { Decimal } from './numbers.js'
 import { type PayingChain, recipientOf } from './recipients/address.js'
 import type { Resolutions } from './recipients/names.js'
 import type { Money, Problem, Row } from './rows.js'
 import type { TableRow } from './table/table.js'
 import { clean, shown } from './words/cells.js'
-import type { Role } from './words/header.js'
+import { type Role, wordsOf } from './words/header.js'
+import type { Decimal } from './words/numbers.js'
 
 /** Everything that a row is checked against. */
 export type Checks = {
@@ -94,10 +94,33 @@ function countedId({ to, value, data }: Row['request'], times: Map<string, numbe
 type Checked = Pick<Row, 'to' | 'amount' | 'money' | 'request'> & { readonly name?: string | undefined }
 
 function rowOf(row: TableRow, checks: Checks): Checked {
+  let reading: Role | undefined
+  try {
+    return readRow(row, checks, (role) => {
+      reading = role
+    })
+  } catch (error) {
+    throw new Error(`${(error as Error).message}${columnText(checks.columns, reading, error as Error)}`)
+  }
+}
+
+/** The name of the column, unless it is that of its meaning or the message has it. */
+function columnText({ at, names }: Columns, role: Role | undefined, { message }: Error): string {
+  const name = role === undefined ? undefined : names[at[role] ?? -1]
+  return name === undefined || name.toLowerCase() === role || message.includes(name)
+    ? ''
+    : ` (column ${shown(name)})`
+}
+
+function readRow(row: TableRow, checks: Checks, reads: (role: Role | undefined) => void): Checked {
   const { columns, chain, moneys, account } = checks
   const cell = (role: Role) => cellOf(row, columns, role)
   checkContext(cell, chain, account)
+  checkNotSent(row, columns)
+  reads('to')
   const { to, name } = payeeOf(cell('to'), checks)
+  if (BigInt(to) < OWNED_FROM) throw new Error(noOwner(to))
+  reads(undefined)
   const gasLimit = gasOf(cell('gas'))
   const gas = gasLimit === undefined ? undefined : { gas: gasLimit }
   const data = callOf({ data: cell('data'), function: cell('function'), args: cell('args') })
@@ -105,14 +128,17 @@ function rowOf(row: TableRow, checks: Checks): Checked {
     if (moneys.usual?.kind !== 'native')
       throw new Error('is a call: --token only supports transfers of that token')
     if (cell('token') !== '') throw new Error('is a call, and names a token: only transfers name tokens')
+    reads('amount')
     const value = cell('amount') === '' ? 0n : amountIn(row, checks, { money: moneys.native }).amount
     return { to, name, amount: value, money: moneys.native, request: { to, value, data, ...gas } }
   }
   const named = namedMoney(row, checks)
-  if (cell('amount') === '') throw new Error('has neither an amount nor a call')
+  reads('amount')
+  if (cell('amount') === '')
+    throw new Error('has neither an amount nor a call: write one, or delete the line')
   const { amount, money } = amountIn(row, checks, named)
-  if (amount === 0n) throw new Error('pays nothing')
-  if (to === zeroAddress) throw new Error('pays to the zero address, which cannot return it')
+  if (amount === 0n) throw new Error('pays nothing: delete the line, or correct its amount')
+  reads(undefined)
   if (money.kind === 'native') return { to, name, amount, money, request: { to, value: amount, ...gas } }
   if (to.toLowerCase() === money.address.toLowerCase()) {
     throw new Error('pays the token to its own contract, which cannot return it')
@@ -125,6 +151,31 @@ function rowOf(row: TableRow, checks: Checks): Checked {
     request: { to: money.address, value: 0n, data: transferOf(to, amount), ...gas },
   }
 }
+
+/** Below are the zero address, precompiled contracts, and the address 0x…dEaD: what is paid to them is lost. */
+const OWNED_FROM = 2n ** 16n
+
+const noOwner = (to: Address): string =>
+  to === zeroAddress
+    ? 'pays to the zero address, which cannot return it'
+    : `pays to ${to}, which belongs to nobody and cannot return it`
+
+const SENT_WORDS = new Set(['tx', 'txn', 'txid', 'txhash', 'hash', 'transaction'])
+
+/** A column of transaction hashes says that a line was paid. */
+function checkNotSent({ cells }: TableRow, { at, names }: Columns): void {
+  for (const [index, cell] of cells.entries()) {
+    if (cell.length < HASH_CHARS || !/0x[0-9a-f]{64}\b/i.test(cell)) continue
+    const name = names[index] ?? ''
+    if (index === at.data || index === at.args || index === at.note) continue
+    if (wordsOf(name).some((word) => SENT_WORDS.has(word.toLowerCase())))
+      throw new Error(
+        `has a transaction hash in the column ${shown(name)}: delete the lines that were paid, or say --columns "note=${name}"`,
+      )
+  }
+}
+
+const HASH_CHARS = 66
 
 /** Cells that say for which chain, from which account, and whether at all. */
 function checkContext(cell: (role: Role) => string, chain: PayingChain, account: Address | undefined): void {

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { type Problem, type Table, type TableRow, Unreadable } from './table/table.js'
 import { isAmountLike, isRecipientLike, shown } from './words/cells.js'
-import { meaningOf, nearMissOf, ROLES, type Role, wordsOf } from './words/header.js'
+import { meaningOf, nearMissOf, ROLES, type Role, scaleIn, wordsOf } from './words/header.js'
 
 /** The meaning of each column. */
 export type Columns = {
@@ -55,6 +55,13 @@ export function columnsOf(
     if (first !== undefined) at[role] = first
     if (used.length > 1 && role !== 'note') problems.push(problem(severalMessage(role, used, names)))
   }
+  const scale = at.amount === undefined ? undefined : scaleIn(names[at.amount] ?? '')
+  if (scale !== undefined)
+    problems.push(
+      problem(
+        `names the amount ${shown(names[at.amount as number] ?? '')}: write the amounts in full, and the name without ${shown(scale)}`,
+      ),
+    )
   const doubts = doubtful(names, meanings, rows, symbols)
   // A mistyped name is missing too.
   problems.push(...(doubts.length > 0 ? doubts : missing(at, names, rows)).map(problem))
@@ -143,10 +150,17 @@ function byCells(rows: readonly TableRow[], width: number, chosen: ReadonlyMap<n
   const others = rest.filter((index) => index !== at.to)
   if (at.amount === undefined && others.length === 1) at.amount = others[0] as number
   const isKnown = at.to !== undefined && (at.amount !== undefined || at.data !== undefined)
-  const message = isKnown
-    ? undefined
-    : `has ${width} ${width === 1 ? 'cell' : 'cells'}, and no line above names the columns: say which is which, for example --columns "to=1,amount=2"`
-  return { at, message }
+  return { at, message: isKnown ? undefined : unknownMessage(width, at.to ?? recipients[0], rows) }
+}
+
+function unknownMessage(width: number, to: number | undefined, rows: readonly TableRow[]): string {
+  if (width === 1)
+    return 'has 1 cell: write a recipient and an amount on each line, for example "0x… 1.5 ether", or a table with names of columns'
+  const places = Array.from({ length: width }, (_, index) => index)
+  const amounts = places.filter((index) => index !== to && fits('amount', rows, index))
+  // The last one: a number before it is more often an id.
+  const amount = amounts.at(-1) ?? places.find((index) => index !== to)
+  return `has ${width} cells, and no line above names the columns: say which is which, for example --columns "to=${(to ?? 0) + 1},amount=${(amount ?? 1) + 1}"`
 }
 
 function fits(role: Role, rows: readonly TableRow[], index: number): boolean {

@@ -1,21 +1,28 @@
+import { linesText } from '../../shared/output.js'
 import { splitAmount, unitOf, unitsOf } from './amounts.js'
 import { exactAmount, moneyKey, totalsOf, totalsText } from './amountText.js'
 import { type Checks, cellOf } from './check.js'
 import type { Columns } from './columns.js'
-import { readNumber, scaled } from './numbers.js'
 import type { Doubt, Money, Problem, Row } from './rows.js'
 import type { TableRow } from './table/table.js'
 import { clean, shown } from './words/cells.js'
+import { readNumber, scaled } from './words/numbers.js'
 
-const TOTAL =
-  /^(?:grand |sub)?(?:total|totals|sum|summe|gesamt|gesamtsumme|totale|suma|somme|итого)\b.{0,10}$/iu
+const TOTALS =
+  'total totals totale totaal totalt totaux sum summe gesamt gesamtsumme gesamtbetrag endsumme zwischensumme suma somme summa razem celkem összesen toplam jumlah ukupno yhteensä tổng итого всего разом усього σύνολο कुल المجموع الإجمالي סהכ סה"כ 合計 合计 总计 總計 小计 小計 합계 총계 計'
+const TOTAL = new RegExp(
+  `^(?:grand |sub[- ]?|importe |montant )?(?:${TOTALS.replaceAll(' ', '|')})(?![\\p{L}\\p{M}]).{0,20}$`,
+  'iu',
+)
+
+const isTotal = (text: string): boolean => TOTAL.test(text)
 
 /** A last row without a recipient: it may be the sum of the rows above. */
 export function totalsRowOf(rows: readonly TableRow[], { columns }: Checks): TableRow | undefined {
   const last = rows.at(-1)
   if (last === undefined || rows.length < 2) return undefined
   const to = cellOf(last, columns, 'to')
-  return (to === '' || TOTAL.test(to)) && cellOf(last, columns, 'amount') !== '' ? last : undefined
+  return (to === '' || isTotal(to)) && cellOf(last, columns, 'amount') !== '' ? last : undefined
 }
 
 /** The doubt about a totals row, which is not paid; or the problem if it is not the sum of the rows above. */
@@ -26,7 +33,7 @@ export function judgeTotals(
 ): { readonly doubt?: Doubt; readonly problem?: Problem } {
   const amount = clean(total.cells[checks.columns.at.amount ?? -1] ?? '')
   const sums = totalsOf(rows)
-  const label = total.cells.find((cell) => TOTAL.test(clean(cell)))
+  const label = total.cells.find((cell) => isTotal(clean(cell)))
   const what = label === undefined ? 'has no recipient' : `is a row ${shown(clean(label))}`
   // One line above, and no label: this may as well be a payment whose recipient is missing.
   const isClear = label !== undefined || rows.length > 1
@@ -65,7 +72,7 @@ function isAmount(text: string, sum: bigint, money: Money, row: TableRow, checks
 /** A row that pays a recipient, is called a total, and has the sum of the rows above. */
 export function payingTotal(rows: readonly Row[]): Problem | undefined {
   const last = rows.at(-1)
-  if (last === undefined || rows.length < 3 || !last.cells.some((cell) => TOTAL.test(clean(cell))))
+  if (last === undefined || rows.length < 3 || !last.cells.some((cell) => isTotal(clean(cell))))
     return undefined
   const sum = totalsOf(rows.slice(0, -1)).find(
     ({ money }) => moneyKey(money) === moneyKey(last.money),
@@ -75,11 +82,6 @@ export function payingTotal(rows: readonly Row[]): Problem | undefined {
     'is called a total, has the sum of the lines above, and pays a recipient: delete it or rename it'
   return { line: last.line, message }
 }
-
-const LINES_SHOWN = 5
-
-const linesText = (lines: readonly number[]) =>
-  `${lines.length === 1 ? 'line' : 'lines'} ${lines.slice(0, LINES_SHOWN).join(', ')}${lines.length > LINES_SHOWN ? `, … (${lines.length.toLocaleString('en')} in all)` : ''}`
 
 /** Rows that pay the same amount of the same currency to the same recipient as an earlier row. */
 export function repeatedDoubts(rows: readonly Row[]): readonly Doubt[] {

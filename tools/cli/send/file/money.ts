@@ -1,5 +1,6 @@
 import { isAddress } from 'viem'
 import { type Unit, unitOf, unitsOf } from './amounts.js'
+import { oddAmount } from './oddAmounts.js'
 import type { Money } from './rows.js'
 import { Unreadable } from './table/table.js'
 import type { Token, Tokens } from './tokens.js'
@@ -74,7 +75,11 @@ export function unitAmong(sources: UnitSources, money: Money, text: string): Uni
   const { cell, column, head, token, option, format } = sources
   const known = (name: string | undefined) => (name === undefined ? undefined : unitOf(name, money))
   for (const name of [cell, column])
-    if (name !== undefined && known(name) === undefined) throw new Error(noUnit(name, '', money))
+    if (name !== undefined && known(name) === undefined)
+      throw new Error(
+        (name === cell ? oddAmount(text) : undefined) ??
+          `${name === cell ? `${shown(text)}: ` : ''}${noUnit(name, '', money)}`,
+      )
   const own = known(cell) ?? known(column)
   const above = known(head?.unit)
   // A token may be called otherwise on this chain (USDC.e), which only the user can say.

@@ -1,8 +1,8 @@
 import { splitAmount } from './amounts.js'
 import type { Columns } from './columns.js'
-import { type Decimal, notationOf } from './numbers.js'
 import { type Table, Unreadable } from './table/table.js'
 import { clean, shown } from './words/cells.js'
+import { type Decimal, notationOf } from './words/numbers.js'
 
 /** The first cell with each kind of evidence. */
 type Evidence = Partial<Record<Decimal | 'either', { readonly line: number; readonly text: string }>>
@@ -15,8 +15,8 @@ export function decimalOf({ rows, pointed }: Table, { at }: Columns, option: Dec
   const index = at.amount
   if (option !== undefined || index === undefined) return option ?? 'point'
   const found: Evidence = {}
-  for (const { line, cells, numbers } of rows) {
-    if (numbers?.has(index)) continue
+  for (const { line, cells, numbers, inexact } of rows) {
+    if (numbers?.has(index) || inexact?.has(index)) continue
     const text = clean(cells[index] ?? '')
     const number = splitAmount(text)?.number
     const notation = number === undefined ? 'none' : notationOf(number)

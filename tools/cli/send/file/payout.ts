@@ -9,7 +9,6 @@ import { columnsOf } from './columns.js'
 import { hashDoubts, judgeTotals, payingTotal, repeatedDoubts, roundedDoubts, totalsRowOf } from './doubts.js'
 import { moneysOf } from './money.js'
 import { decimalOf } from './notation.js'
-import type { Decimal } from './numbers.js'
 import { recipientOf } from './recipients/address.js'
 import { fromIcap } from './recipients/icap.js'
 import { namesOf, type Resolutions, type Resolved, resolveNames } from './recipients/names.js'
@@ -18,6 +17,7 @@ import { readTable } from './table/readTable.js'
 import { type Table, Unreadable } from './table/table.js'
 import { type PayoutChain, readTokens, type Tokens } from './tokens.js'
 import { understoodOf } from './understood.js'
+import type { Decimal } from './words/numbers.js'
 
 /** The answers of the user to questions that a file may leave open. */
 export type FileOptions = {

@@ -64,7 +64,7 @@ const REFUSED: readonly Refused[] = [
   [
     'three cells without names',
     `Anna,${ANNA},1.5\n`,
-    'line 1 has 3 cells, and no line above names the columns: say which is which, for example --columns "to=1,amount=2"',
+    'line 1 has 3 cells, and no line above names the columns: say which is which, for example --columns "to=2,amount=3"',
   ],
   [
     'an unknown role',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Sender } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
+import { TRUSTING } from '../pay/transfers.fixture.js'
 import { readClaims } from './claims.js'
 import type { Pin } from './pins.js'
 
@@ -18,7 +19,15 @@ async function claimsOf(known: Known, packs: readonly Pin[], retryReverted = fal
       return stage && { id, stage, wait: async () => ({ status }) }
     },
   } as unknown as Sender
-  const claims = await readClaims(sender, rows, { packs, approvals: [], open: [] }, retryReverted)
+  const claims = await readClaims(
+    sender,
+    rows,
+    { packs, approvals: [], open: [] },
+    {
+      retryReverted,
+      transfers: TRUSTING,
+    },
+  )
   return {
     follows: claims.followed.map((each) =>
       each.kind === 'alone' ? each.id : `${each.pin.pack}: ${each.rows.map(({ id }) => id).join(' ')}`,

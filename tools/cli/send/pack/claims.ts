@@ -1,6 +1,6 @@
-import type { Sender, Tx } from '../../../../src/index.js'
+import type { Sender } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
-import { type Attempt, attemptOf, lastAttempt } from '../pay/run.js'
+import { type Attempt, attemptOf, lastAttempt, type RunOptions, withoutEffect } from '../pay/run.js'
 import type { Pin, Pins } from './pins.js'
 import { RANKS, type State, stateIn } from './ranks.js'
 
@@ -30,16 +30,22 @@ export async function readClaims(
   sender: Pick<Sender, 'get'>,
   rows: readonly Row[],
   pins: Pins,
-  retryReverted: boolean,
+  options: Pick<RunOptions, 'retryReverted' | 'transfers'>,
 ): Promise<Claims> {
+  const { retryReverted, transfers } = options
+  const byId = new Map(rows.map((row) => [row.id, row]))
   const inPacks = new Map<string, { readonly pin: Pin; readonly state: State }>()
-  const put = (pin: Pin, state: State) => {
-    for (const id of pin.rows) {
+  for (const pin of pins.packs) {
+    const tx = await sender.get(pin.pack)
+    const packed = pin.rows.flatMap((id) => byId.get(id) ?? [])
+    const unpaid = new Set(tx && (await withoutEffect(packed, tx, transfers)))
+    for (const row of packed) {
+      const { id } = row
+      const state = stateIn(tx?.stage, unpaid.has(row))
       const known = inPacks.get(id)
       if (known === undefined || RANKS[state] >= RANKS[known.state]) inPacks.set(id, { pin, state })
     }
   }
-  for (const pin of pins.packs) put(pin, await stateOf(await sender.get(pin.pack)))
   const followed: Followed[] = []
   const packs = new Map<Pin, Row[]>()
   const free: Row[] = []
@@ -48,21 +54,18 @@ export async function readClaims(
     const packed = inPacks.get(row.id) ?? { state: 'none' as const, pin: undefined }
     const isLive = packed.state === 'live'
     const alone = isLive ? undefined : await lastAttempt(sender, row)
-    const aloneState = await stateOf(alone?.tx)
+    const aloneTx = alone?.tx
+    const unpaid = aloneTx ? await withoutEffect([row], aloneTx, transfers) : []
+    const aloneState = stateIn(aloneTx?.stage, unpaid.length > 0)
     const isPacked = RANKS[packed.state] > RANKS[aloneState]
     const state = isPacked ? packed.state : aloneState
     if (RANKS[state] === 0 || (state === 'reverted' && retryReverted)) {
       free.push(row)
-      if (alone !== undefined) attempts.set(row.id, await attemptOf(alone, retryReverted))
+      if (alone !== undefined) attempts.set(row.id, await attemptOf(row, alone, options))
     } else if (isPacked && packed.pin !== undefined) {
       packs.set(packed.pin, [...(packs.get(packed.pin) ?? []), row])
     } else if (alone?.tx !== undefined) followed.push({ kind: 'alone', row, id: alone.tx.id })
   }
   for (const [pin, own] of packs) followed.push({ kind: 'pack', pin, rows: own })
   return { followed, free, attemptOf: ({ id }) => attempts.get(id) ?? { id } }
-}
-
-async function stateOf(tx: Tx | undefined): Promise<State> {
-  const isExecuted = tx?.stage === 'sealed' || tx?.stage === 'safe' || tx?.stage === 'finalized'
-  return stateIn(tx?.stage, isExecuted && (await tx.wait('sealed')).status === 'reverted')
 }

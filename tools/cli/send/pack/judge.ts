@@ -1,5 +1,5 @@
-import { type Address, type Client, erc20Abi, size } from 'viem'
-import { call, estimateGas, getBlock, readContract } from 'viem/actions'
+import { type Address, type Client, erc20Abi } from 'viem'
+import { estimateGas, getBlock, readContract } from 'viem/actions'
 import { systemClock } from '../../../../src/platform/clock.js'
 import type { Row } from '../file/rows.js'
 import type { Disperse } from './contract/contract.js'
@@ -20,12 +20,6 @@ export const ROWS_MAX = 1_900
 export async function gasLimitOf(client: Client): Promise<bigint> {
   const { gasLimit } = await getBlock(client)
   return gasLimit / 2n < TX_GAS_MAX ? gasLimit / 2n : TX_GAS_MAX
-}
-
-/** Whether the token answers `false` to a transfer: it would not revert, and pay nothing. */
-export async function answersFalse(client: Client, account: Address, { request }: Row): Promise<boolean> {
-  const { data } = await call(client, { account, ...request }).catch(() => ({ data: undefined }))
-  return data !== undefined && size(data) === 32 && BigInt(data) === 0n
 }
 
 export type JudgeOptions = {

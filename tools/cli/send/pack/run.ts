@@ -4,8 +4,9 @@ import { feeShares } from '../../../report/payout/payout.js'
 import { count } from '../../shared/output.js'
 import { roundedUp } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
-import type { RowResult } from '../pay/results.js'
-import { endedResult, landedResult, type SendRun, sendRows } from '../pay/run.js'
+import { isPaid, type RowResult } from '../pay/results.js'
+import { endedResult, landedResults, type RunOptions, type SendRun, sendRows } from '../pay/run.js'
+import type { Transfers } from '../pay/transfers.js'
 import { createApprovals } from './approvals.js'
 import { allFree, readClaims } from './claims.js'
 import type { Packing } from './packing.js'
@@ -18,12 +19,7 @@ export type PackRun = SendRun & {
   release(): Promise<void>
 }
 
-export type PackRunOptions = {
-  readonly retryReverted: boolean
-  readonly fresh: boolean
-  readonly stopped: () => boolean
-  readonly say: (text: string) => void
-}
+export type PackRunOptions = RunOptions & { readonly say: (text: string) => void }
 
 /** Without packs, each row is sent alone, as `sendRows` does. */
 export function payRows(
@@ -53,13 +49,11 @@ function createRun(
 
   function put(result: RowResult): void {
     results.set(result.row.id, result)
-    if (result.status !== 'paid') counts.failed++
+    if (!isPaid(result)) counts.failed++
   }
 
   async function* items() {
-    const claims = options.fresh
-      ? allFree(rows)
-      : await readClaims(sender, rows, pinFile.pins, options.retryReverted)
+    const claims = options.fresh ? allFree(rows) : await readClaims(sender, rows, pinFile.pins, options)
     const sendings = createSendings(client, packing, {
       rows,
       claims,
@@ -67,6 +61,7 @@ function createRun(
       underWay,
       put,
       say: options.say,
+      transfers: options.transfers,
       account: sender.address,
       signal: ending.signal,
       stopped: () => ending.signal.aborted || options.stopped(),
@@ -112,7 +107,7 @@ function createRun(
       for await (const result of sender.sendMany(items() as never, { until: 'sealed' })) {
         const sending = underWay.end(result.index)
         if (result.ok) counts.sealed += sending.rows.length
-        for (const each of resultsOf(sending, result)) put(each)
+        for (const each of await resultsOf(sending, result, options.transfers)) put(each)
       }
     } finally {
       for (const off of offs) off()
@@ -127,12 +122,16 @@ function createRun(
 }
 
 /** The result of each row of a transaction. */
-function resultsOf({ rows, shared }: Sending, result: ItemResult): readonly RowResult[] {
+async function resultsOf(
+  { rows, shared }: Sending,
+  result: ItemResult,
+  transfers: Transfers,
+): Promise<readonly RowResult[]> {
   // A pack that was withdrawn when the run was stopped is made anew by the next one.
   if (!result.ok && result.error.code === 'ABORTED') return rows.map((row) => ({ row, status: 'open' }))
-  const one = (row: Row): RowResult =>
-    result.ok ? landedResult(row, result.tx, result.landed) : endedResult(row, result.error)
-  const results = rows.map(one)
+  const results = result.ok
+    ? await landedResults(rows, result, transfers)
+    : rows.map((row) => endedResult(row, result.error))
   if (shared.length === 1) return results
   const feeWei = results[0]?.feeWei
   const shares = feeWei === undefined ? [] : feeShares(feeWei, shared.length)

@@ -3,10 +3,11 @@ import { count } from '../../shared/output.js'
 import { moneyKey } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 import type { RowResult } from '../pay/results.js'
+import { ANSWERS_FALSE, type Transfers } from '../pay/transfers.js'
 import type { Approvals } from './approvals.js'
 import type { Claims, Followed } from './claims.js'
 import { type Fit, fitPack, type Judge } from './fit.js'
-import { answersFalse, createJudge, gasLimitOf, ROWS_MAX } from './judge.js'
+import { createJudge, gasLimitOf, ROWS_MAX } from './judge.js'
 import type { Packing, WithContract } from './packing.js'
 import { packRequest, sumOf } from './payment.js'
 import type { Sending, UnderWay } from './underWay.js'
@@ -24,6 +25,7 @@ export type SendingParts = {
   readonly underWay: UnderWay
   readonly put: (result: RowResult) => void
   readonly say: (text: string) => void
+  readonly transfers: Transfers
   readonly account: Address
   readonly signal: AbortSignal
   readonly stopped: () => boolean
@@ -40,7 +42,7 @@ export async function* createSendings(
   await approvals.settle()
   const { contract } = packing
   if (contract === undefined) {
-    for (const row of claims.free) if (!stopped()) yield alone(row, claims)
+    yield* alone(claims.free, parts)
     return
   }
   // They need what was approved for them.
@@ -49,12 +51,19 @@ export async function* createSendings(
   for (const { kind, rows } of unitsOf(claims.free, make.size, make.mayPack)) {
     if (stopped()) return
     if (kind === 'pack') yield* make.packs(rows)
-    else for (const row of rows) yield alone(row, claims)
+    else yield* alone(rows, parts)
   }
 }
 
-function alone(row: Row, { attemptOf }: Claims): Sending {
-  return { ...attemptOf(row), request: row.request, shared: [row], rows: [row] }
+async function* alone(
+  rows: readonly Row[],
+  { claims, transfers, stopped, put }: SendingParts,
+): AsyncGenerator<Sending> {
+  for (const row of rows) {
+    if (stopped()) return
+    if (await transfers.answersFalse(row)) put({ row, status: 'failed', error: ANSWERS_FALSE })
+    else yield { ...claims.attemptOf(row), request: row.request, shared: [row], rows: [row] }
+  }
 }
 
 function* followedIn(followed: readonly Followed[], rows: readonly Row[]): Generator<Sending> {
@@ -82,8 +91,9 @@ async function createPackMaker(
   client: Client,
   { pinFile }: Packing,
   { disperse, size: asked, checkToken }: WithContract,
-  { claims, approvals, underWay, put, say, account, signal, stopped }: SendingParts,
+  parts: SendingParts,
 ): Promise<PackMaker> {
+  const { claims, approvals, underWay, put, say, account, signal, stopped } = parts
   const gasMax = await gasLimitOf(client)
   const judge = createJudge(client, { account, disperse, gasMax, stopped, say })
   const { mayPack, planned } = packableBy(claims.free, asked, [account, disperse.address])
@@ -146,12 +156,10 @@ async function createPackMaker(
         const request = { ...packRequest(disperse.address, money, pack.rows), ...gas }
         yield { id, request, signal, shared: pack.rows, rows: pack.rows }
       }
-      for (const { row } of fit.failing) {
-        if (stopped()) return
-        if (money.kind === 'token' && (await answersFalse(client, account, row)))
-          put({ row, status: 'failed', error: 'The token refuses the transfer: it answers false.' })
-        else yield alone(row, claims)
-      }
+      yield* alone(
+        fit.failing.map(({ row }) => row),
+        parts,
+      )
     },
   }
 }

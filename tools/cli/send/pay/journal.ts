@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Address, Hex } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
 import { keccak } from '../../shared/keccak.js'
 import { count } from '../../shared/output.js'
 import { Refusal } from '../../shared/program.js'
 import { exactAmount, moneyKey } from '../file/amountText.js'
 import type { Money, Payout, Row } from '../file/rows.js'
 import { differencesOf, differenceText, type LineText } from './difference.js'
+import type { RowResult } from './results.js'
+import { unmovedKey } from './transfers.js'
 import { jsonLines, replaceFile } from './writeFile.js'
 
 /**
@@ -21,6 +23,8 @@ export type Journal = {
   readonly begunAt: string
   /** Rows may share transactions: the file of the packs belongs to the journal. */
   readonly packed?: true
+  /** Rows whose transaction succeeded without moving their token. */
+  readonly unmoved?: readonly { readonly id: string; readonly hash: Hash }[]
 } & (FirstVersion | SecondVersion)
 
 /** A journal of txlane 0.1: one currency for the whole file. */
@@ -136,6 +140,25 @@ function contentOf({ to, value, data }: Row['request']): Hex {
 /** Writes the journal, and syncs it to disk before any transaction is sent. */
 export function writeJournal({ journal: path }: JournalFiles, { rows, ...head }: Journal): Promise<void> {
   return replaceFile(path, jsonLines(head, 'rows', rows))
+}
+
+/** The rows that earlier runs found unmoved, by `unmovedKey`. */
+export function unmovedIn(journal: Pick<Journal, 'unmoved'> | undefined): ReadonlySet<string> {
+  return new Set(journal?.unmoved?.map(({ id, hash }) => unmovedKey(id, hash)))
+}
+
+/** Adds rows that were found unmoved to the journal. A node may be unable to show it later. */
+export async function keepUnmoved(
+  files: JournalFiles,
+  journal: Journal,
+  results: readonly RowResult[],
+): Promise<void> {
+  const known = unmovedIn(journal)
+  const found = results.flatMap(({ row: { id }, status, hash }) =>
+    status === 'unmoved' && hash !== undefined && !known.has(unmovedKey(id, hash)) ? [{ id, hash }] : [],
+  )
+  if (found.length > 0)
+    await writeJournal(files, { ...journal, unmoved: [...(journal.unmoved ?? []), ...found] })
 }
 
 /** Reads the journal of an earlier run. @throws Refusal if one of the two files is missing or invalid */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
 import { type Address, type Hash, parseUnits } from 'viem'
+import { uncell } from '../../../report/payout/csvCell.js'
 import type { PayoutLine, PayoutReport } from '../../../report/payout/payout.js'
 import { knownChain } from '../../shared/chains.js'
 import { Refusal } from '../../shared/program.js'
@@ -14,7 +15,7 @@ import {
   parseJournal,
   RESULTS_ENDING,
 } from './journal.js'
-import { ADDED, uncell } from './results.js'
+import { ADDED } from './results.js'
 
 /** The path of the file that was paid, from its own path or that of its journal or its results. */
 export function paidFileOf(path: string): string {
@@ -60,7 +61,10 @@ const RENEW = 'Run txlane send once more: it sends nothing twice, and writes the
 
 /** The added columns of each line, by id. */
 async function resultsAt({ results: path }: JournalFiles): Promise<ReadonlyMap<string, Result>> {
-  const [head, ...lines] = parse(await textOf(path), { bom: true }) as string[][]
+  const [head, ...lines] = parse(await textOf(path), {
+    bom: true,
+    record_delimiter: ['\r\n', '\n'],
+  }) as string[][]
   const names = (head ?? []).slice(-ADDED.length).map((name) => name.replace(/^txlane_/, ''))
   if (names.join() !== ADDED.join()) throw new Refusal(`${path} has other columns than results. ${RENEW}`)
   return new Map(
@@ -103,8 +107,13 @@ function lineReader(
     note: row.cells[noteAt] || undefined,
     amount: BigInt(row.amount),
     money: moneys.get(row.token) ?? native,
+    ...receivedOf(result, moneys.get(row.token) ?? native),
     ...resultOf(result),
   })
+}
+
+function receivedOf(result: Result | undefined, { decimals }: Money): Pick<PayoutLine, 'received'> {
+  return result?.status === 'partial' ? { received: parseUnits(result.paid, decimals) } : {}
 }
 
 /** The person, the name that was resolved, or both. */
@@ -116,7 +125,7 @@ function nameOf({ name }: JournalRow, person = ''): string | undefined {
 /** A line without a result was not begun. */
 function resultOf(
   result: Result | undefined,
-): Omit<PayoutLine, 'line' | 'id' | 'to' | 'name' | 'note' | 'amount' | 'money'> {
+): Omit<PayoutLine, 'line' | 'id' | 'to' | 'name' | 'note' | 'amount' | 'money' | 'received'> {
   if (result === undefined) return { status: 'open' }
   const { status, nonce, hash, block, time, fee, shared_by, error } = result
   const given = <value>(text: string, read: (text: string) => value) => (text === '' ? undefined : read(text))

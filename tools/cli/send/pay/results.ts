@@ -1,4 +1,5 @@
 import { formatUnits, type Hash } from 'viem'
+import { csvCell } from '../../../report/payout/csvCell.js'
 import { decimalsOf } from '../file/amountText.js'
 import type { Payout, Row } from '../file/rows.js'
 import { replaceFile } from './writeFile.js'
@@ -6,9 +7,18 @@ import { replaceFile } from './writeFile.js'
 /**
  * Result of a line. `open`: its end was not seen; the next run continues with it. `failed`: it was never
  * executed and never will be; the next run sends it again. `unresolved`: an operator has to decide (see
- * `resolve` in the library).
+ * `resolve` in the library). `partial`: the token moved another amount. `unmoved`: the transaction succeeded, and
+ * the token moved nothing.
  */
-export type RowStatus = 'paid' | 'reverted' | 'failed' | 'cancelled' | 'unresolved' | 'open'
+export type RowStatus =
+  | 'paid'
+  | 'partial'
+  | 'unmoved'
+  | 'reverted'
+  | 'failed'
+  | 'cancelled'
+  | 'unresolved'
+  | 'open'
 
 export type RowResult = {
   readonly row: Row
@@ -21,6 +31,8 @@ export type RowResult = {
   readonly feeWei?: bigint | undefined
   /** The number of lines in the transaction. @default 1 */
   readonly sharedBy?: number | undefined
+  /** What the recipient got, if that is not the amount. */
+  readonly received?: bigint | undefined
   readonly error?: string | undefined
 }
 
@@ -70,10 +82,10 @@ function* csvLines(
   const taken = new Set(columns.map((name) => name.trim().toLowerCase()))
   const added = ADDED.map((name) => (taken.has(name) ? `txlane_${name}` : name))
   const isAscii = columns.every(ascii) && results.every(({ row }) => row.cells.every(ascii))
-  yield `${isAscii ? '' : BYTE_ORDER_MARK}${[...columns, ...added].map(cell).join(',')}`
+  yield `${isAscii ? '' : BYTE_ORDER_MARK}${[...columns, ...added].map(csvCell).join(',')}`
   for (const result of results) {
     const own = columns.map((_, index) => result.row.cells[index])
-    yield [...own, ...addedCells(result, chain)].map(cell).join(',')
+    yield [...own, ...addedCells(result, chain)].map(csvCell).join(',')
   }
 }
 
@@ -108,29 +120,27 @@ function addedCells(result: RowResult, { symbol, times }: ResultsChain): readonl
 }
 
 /** Empty while it is not known whether the line is paid. */
-function paidText({ row, status }: RowResult): string | undefined {
+function paidText(result: RowResult): string | undefined {
+  const { status } = result
   if (status === 'open' || status === 'unresolved') return undefined
-  return status === 'paid' ? formatUnits(row.amount, decimalsOf(row.money)) : '0'
+  const { money, amount } = paidOf(result)
+  return formatUnits(amount, decimalsOf(money))
 }
 
-/** A cell that a spreadsheet would run, or that already has the mark of such a cell. */
-const FORMULA = /^'*[=+@\t\r-]/
+export const isPaid = ({ status }: Pick<RowResult, 'status'>): boolean =>
+  status === 'paid' || status === 'partial'
 
-/** Quotes a cell if necessary (RFC 4180), and prevents spreadsheet formulas. */
-function cell(value: unknown): string {
-  if (value === undefined) return ''
-  const text = FORMULA.test(String(value)) ? `'${value}` : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-/** The text that `cell` was given. */
-export function uncell(text: string): string {
-  return FORMULA.test(text) && text.startsWith("'") ? text.slice(1) : text
+/** What the recipient has got. */
+export function paidOf(result: RowResult): Pick<Row, 'money' | 'amount'> {
+  const { row, received } = result
+  return { money: row.money, amount: isPaid(result) ? (received ?? row.amount) : 0n }
 }
 
 export function countStatuses(results: readonly RowResult[]): Record<RowStatus, number> {
   const counts: Record<RowStatus, number> = {
     paid: 0,
+    partial: 0,
+    unmoved: 0,
     reverted: 0,
     failed: 0,
     cancelled: 0,

@@ -8,6 +8,7 @@ import { between, deriveRandom } from '../../../../test/sim/random.js'
 import { runsOf } from '../../../../test/support/runsOf.js'
 import type { Row } from '../file/rows.js'
 import { sendRows } from './run.js'
+import { TRUSTING } from './transfers.fixture.js'
 
 const ROWS = 60
 
@@ -36,6 +37,7 @@ test('pays lines in order despite failing estimates, and leaves out a line that 
         retryReverted: false,
         fresh: true,
         stopped: () => false,
+        transfers: TRUSTING,
       })
       const results = await lane.settle(run.results)
       expect(results.map(({ status }) => status)).toEqual(

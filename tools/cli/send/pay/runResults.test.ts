@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Sender, TxlaneError, type TxlaneErrorCode } from '../../../../src/index.js'
 import type { Row } from '../file/rows.js'
 import { sendRows } from './run.js'
+import { TRUSTING } from './transfers.fixture.js'
 
 const rows = ['a', 'b'].map(
   (id, index) => ({ line: index + 1, id, to: '0x', amount: 1n, request: {} }) as unknown as Row,
@@ -29,7 +30,7 @@ function senderOf(known: Known, ends: (id: string) => object = () => ({ ok: true
   return { sender: sender as unknown as Sender, sent }
 }
 
-const OPTIONS = { retryReverted: false, fresh: false, stopped: () => false }
+const OPTIONS = { retryReverted: false, fresh: false, stopped: () => false, transfers: TRUSTING }
 
 test.each(['sealed', 'safe', 'finalized'])(
   'follows a reverted line (%s), and sends it again only on request',
@@ -59,6 +60,30 @@ test('restarts a failed line under its last id, but not a cancelled one', async 
   })
   await sendRows(sender, rows, OPTIONS).results
   expect(sent).toEqual(['a~2 again', 'b'])
+})
+
+test('does not send a line that its token answers with false, and follows one that was sent', async () => {
+  const refuses = { ...OPTIONS, transfers: { ...TRUSTING, answersFalse: async ({ id }: Row) => id === 'a' } }
+  const { sender, sent } = senderOf({})
+  const results = await sendRows(sender, rows, refuses).results
+  expect(sent).toEqual(['b'])
+  expect(results.map(({ status }) => status)).toEqual(['failed', 'paid'])
+  expect(results[0]?.error).toContain('answers false')
+  const later = senderOf({ a: { stage: 'sealed' }, b: { stage: 'failed' } })
+  await sendRows(later.sender, rows, refuses).results
+  expect(later.sent).toEqual(['a', 'b again'])
+})
+
+test('sends a line whose token did not move again only on request', async () => {
+  const unmoved = { status: 'unmoved', error: 'said' } as const
+  const transfers = { ...TRUSTING, verdicts: async (of: readonly Row[]) => of.map(() => unmoved) }
+  const known: Known = { a: { stage: 'sealed' } }
+  const { sender, sent } = senderOf(known)
+  const results = await sendRows(sender, rows, { ...OPTIONS, transfers }).results
+  expect([sent, results[0]?.status]).toEqual([['a', 'b'], 'unmoved'])
+  const asked = senderOf(known)
+  await sendRows(asked.sender, rows, { ...OPTIONS, transfers, retryReverted: true }).results
+  expect(asked.sent).toEqual(['a~2', 'b'])
 })
 
 test('reports the end from an earlier run', async () => {
@@ -92,7 +117,8 @@ test.each<[TxlaneErrorCode, TxlaneError['fate'], string]>([
   ['REJECTED', 'notExecuted', 'failed'],
   ['CLOSED', 'notExecuted', 'open'],
   ['STORE', 'inFlight', 'open'],
-  ['WAIT_TIMEOUT', 'executed', 'paid'],
+  ['NO_RECEIPT', 'executed', 'open'],
+  ['WAIT_TIMEOUT', 'executed', 'open'],
 ])('a line that ends with %s (%s) is %s in the results', async (code, fate, status) => {
   const error = new TxlaneError('said', {
     code,
@@ -103,7 +129,7 @@ test.each<[TxlaneErrorCode, TxlaneError['fate'], string]>([
   const run = sendRows(sender, rows, OPTIONS)
   const [first] = await run.results
   expect(first).toMatchObject({ status, nonce: 5, hash: '0x01', error: `${code}: said` })
-  expect(run.counts.failed).toBe(status === 'paid' ? 0 : 1)
+  expect(run.counts.failed).toBe(1)
 })
 
 test('reports a line that landed and reverted as reverted', async () => {

@@ -1,12 +1,13 @@
 import type { Stage } from '../../../../src/types/index.js'
 import type { StoredTransaction } from '../../../../src/types/store.js'
 import type { Row } from '../file/rows.js'
+import { unmovedKey } from './transfers.js'
 
 /**
  * The state of a line before a run, from the store. `signed`: it may have been sent, and is only followed.
- * `failed`: it never ran. `new`: no earlier run began it, or signed it.
+ * `failed`: it never ran. `unmoved`: it succeeded, and an earlier run saw that its token moved nothing. `new`: no earlier run began it, or signed it.
  */
-export type Standing = 'paid' | 'reverted' | 'signed' | 'cancelled' | 'failed' | 'new'
+export type Standing = 'paid' | 'unmoved' | 'reverted' | 'signed' | 'cancelled' | 'failed' | 'new'
 
 /** The lines of a file by their state. */
 export type Standings = Readonly<Record<Standing, readonly Row[]>> & {
@@ -16,7 +17,8 @@ export type Standings = Readonly<Record<Standing, readonly Row[]>> & {
   readonly between?: readonly [first: string, last: string] | undefined
 }
 
-export type Stored = Pick<StoredTransaction, 'stage' | 'status' | 'block'>
+export type Stored = Pick<StoredTransaction, 'stage' | 'status' | 'block'> &
+  Partial<Pick<StoredTransaction, 'hash'>>
 
 const STANDING: Readonly<Record<Stage, Standing>> = {
   queued: 'new',
@@ -31,10 +33,17 @@ const STANDING: Readonly<Record<Stage, Standing>> = {
   superseded: 'cancelled',
 }
 
-/** `find` returns the transaction that an earlier run made for a row, its last attempt. */
-export function standingsOf(rows: readonly Row[], find: (row: Row) => Stored | undefined): Standings {
+/**
+ * `find` returns the transaction that an earlier run made for a row, its last attempt. `unmoved`: see `unmovedIn`.
+ */
+export function standingsOf(
+  rows: readonly Row[],
+  find: (row: Row) => Stored | undefined,
+  unmoved: ReadonlySet<string> = new Set(),
+): Standings {
   const lists: Record<Standing, Row[]> = {
     paid: [],
+    unmoved: [],
     reverted: [],
     signed: [],
     cancelled: [],
@@ -44,7 +53,9 @@ export function standingsOf(rows: readonly Row[], find: (row: Row) => Stored | u
   let [first, last] = [Number.POSITIVE_INFINITY, -1]
   for (const row of rows) {
     const stored = find(row)
-    const standing = standingOf(stored)
+    const { hash } = stored ?? {}
+    const isUnmoved = hash !== undefined && unmoved.has(unmovedKey(row.id, hash))
+    const standing = isUnmoved ? 'unmoved' : standingOf(stored)
     lists[standing].push(row)
     if (standing !== 'paid' || stored?.block === undefined) continue
     const { number } = stored.block
@@ -80,7 +91,12 @@ export function rowsToSend(
   retryReverted: boolean,
 ): readonly Row[] {
   if (standings === undefined) return rows
-  const { paid, signed, cancelled, reverted } = standings
-  const done = new Set([...paid, ...signed, ...cancelled, ...(retryReverted ? [] : reverted)])
+  const { paid, signed, cancelled, reverted, unmoved } = standings
+  const done = new Set([
+    ...paid,
+    ...signed,
+    ...cancelled,
+    ...(retryReverted ? [] : [...reverted, ...unmoved]),
+  ])
   return rows.filter((row) => !done.has(row))
 }

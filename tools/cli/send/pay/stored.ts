@@ -3,7 +3,7 @@ import type { Connection } from '../../shared/connect.js'
 import { storedTransactions } from '../../shared/storedTransactions.js'
 import type { Row } from '../file/rows.js'
 import { blockTimes } from './blockTimes.js'
-import type { Journal, JournalFiles } from './journal.js'
+import { type Journal, type JournalFiles, unmovedIn } from './journal.js'
 import { lastAttempt, type Standings, type Stored, standingsOf } from './standing.js'
 
 /** The transaction that stands for a row, among those of the database. */
@@ -12,7 +12,7 @@ export type FindAttempt = (known: ReadonlyMap<string, Stored>) => (row: Row) => 
 /** The state of the lines in the database of earlier runs. It starts nothing. */
 export async function readStandings(
   files: JournalFiles,
-  { account }: Journal,
+  journal: Journal,
   connection: Connection,
   rows: readonly Row[],
   find: FindAttempt = lastAttempt,
@@ -20,9 +20,11 @@ export async function readStandings(
   const store = sqliteStore({ path: files.database })
   try {
     const known = new Map<string, Stored>()
-    for await (const { id, stage, status, block } of storedTransactions(store, connection, account))
-      known.set(id, { stage, status, block })
-    const standings = standingsOf(rows, find(known))
+    for await (const each of storedTransactions(store, connection, journal.account)) {
+      const { id, stage, status, block, hash } = each
+      known.set(id, { stage, status, block, hash })
+    }
+    const standings = standingsOf(rows, find(known), unmovedIn(journal))
     return { ...standings, between: await between(connection, standings) }
   } finally {
     await store.close()

@@ -32,6 +32,7 @@ const end = (results: readonly RowResult[], rest: Partial<End> = {}): End => ({
   plan: 'abc',
   results,
   paidBefore: new Set(),
+  executedBefore: new Set(),
   times: TIMES,
   seconds: 3.2,
   interrupted: false,
@@ -39,9 +40,10 @@ const end = (results: readonly RowResult[], rest: Partial<End> = {}): End => ({
   written: { results: 'pay.csv.results.csv' },
   ...rest,
 })
-const before = (...results: readonly RowResult[]) => ({
-  paidBefore: new Set(results.map((result) => result.row)),
-})
+const before = (...results: readonly RowResult[]) => {
+  const rows = new Set(results.map((result) => result.row))
+  return { paidBefore: rows, executedBefore: rows }
+}
 
 test('shows the totals, fees, blocks, time and files of a run', () => {
   const results = [paid(2), paid(3, 9n, { row: row(3, USDC, 2_500_000n) }), paid(4, 9n)]
@@ -64,6 +66,26 @@ test('counts a shared transaction once, and an unknown fee as unknown', () => {
   const shared = { hash: '0x1', sharedBy: 2 } as const
   const text = endText(end([paid(2, 7n, shared), paid(3, 7n, shared), paid(4, 7n, { feeWei: undefined })]))
   expect(text).toContain('fees     at least 0.000042 ETH in 2 transactions\n')
+})
+
+test('a second run of lines that ran without being paid says that nothing was sent, and has no costs', () => {
+  const unmoved = paid(2, 7n, { status: 'unmoved', error: 'NO_TRANSFER: said.', hash: '0x1' })
+  const text = endText(end([unmoved], { executedBefore: new Set([unmoved.row]) }))
+  expect(text).toBe(
+    [
+      'Nothing was sent: none of 1 line is paid.',
+      '  line 2 unmoved: NO_TRANSFER: said. (0x1)',
+      'Unmoved lines were executed without effect: only --retry-reverted sends them again.',
+      'results  pay.csv.results.csv',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('a line that was paid in part counts as what its recipient got, and is listed', () => {
+  const half = paid(2, 7n, { status: 'partial', received: 5n * 10n ** 17n, error: 'OTHER_AMOUNT: said.' })
+  const text = endText(end([half]))
+  expect(text).toMatch(/^Paid 1 of 1 line, 0\.5 ETH\.\n {2}line 2 partial: OTHER_AMOUNT: said\./)
 })
 
 test('a second run of a paid file says that nothing was sent, what was paid before, and when', () => {

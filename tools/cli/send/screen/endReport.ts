@@ -1,7 +1,7 @@
 import { count, json, pairs, wrapped } from '../../shared/output.js'
 import { roundedUp, totalsOf, totalsText } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
-import { countStatuses, type RowResult } from '../pay/results.js'
+import { countStatuses, isPaid, paidOf, type RowResult } from '../pay/results.js'
 import { duration } from './runProgress.js'
 import { betweenText } from './standingText.js'
 
@@ -12,6 +12,8 @@ export type End = {
   readonly results: readonly RowResult[]
   /** The lines that earlier runs paid. */
   readonly paidBefore: ReadonlySet<Row>
+  /** The lines that earlier runs executed, paid or not, and this run only followed. */
+  readonly executedBefore: ReadonlySet<Row>
   readonly times: ReadonlyMap<bigint, string>
   readonly seconds: number
   readonly interrupted: boolean
@@ -43,12 +45,14 @@ export function endText(end: End): string {
 }
 
 /** What this run paid, and what earlier ones had paid. */
-function summary({ results, paidBefore, times, interrupted }: End): readonly string[] {
-  const paid = results.filter(({ status }) => status === 'paid')
+function summary({ results, paidBefore, executedBefore, times, interrupted }: End): readonly string[] {
+  const paid = results.filter(isPaid)
   const before = paid.filter(({ row }) => paidBefore.has(row))
   const now = paid.filter(({ row }) => !paidBefore.has(row))
   const of = `of ${count(results.length, 'line')}`
   const stopped = interrupted ? ['Interrupted.'] : []
+  if (results.length > 0 && before.length === 0 && results.every(({ row }) => executedBefore.has(row)))
+    return [...stopped, `Nothing was sent: none ${of} is paid.`]
   if (before.length === 0)
     return [...stopped, `Paid ${now.length === 0 ? 'none' : number(now.length)} ${of}${moneyText(now)}.`]
   const earlier = `${before.length === results.length ? 'all ' : ''}${count(before.length, 'line')}${before.length === 1 ? ' was' : ' were'} paid before${moneyText(before)}${whenText(before, times)}`
@@ -65,7 +69,7 @@ function summary({ results, paidBefore, times, interrupted }: End): readonly str
 }
 
 const moneyText = (paid: readonly RowResult[]): string =>
-  paid.length === 0 ? '' : `, ${totalsText(totalsOf(paid.map(({ row }) => row)))}`
+  paid.length === 0 ? '' : `, ${totalsText(totalsOf(paid.map(paidOf)))}`
 
 function whenText(paid: readonly RowResult[], times: ReadonlyMap<bigint, string>): string {
   const known = paid.flatMap(({ blockNumber = -1n }) => times.get(blockNumber) ?? []).sort()
@@ -86,7 +90,9 @@ function openText(results: readonly RowResult[]): string {
         ]),
     ...(rest.length === 0
       ? []
-      : [`${count(rest.length, 'line')} ${rest.length === 1 ? 'was' : 'were'} not begun${moneyText(rest)}.`]),
+      : [
+          `${count(rest.length, 'line')} ${rest.length === 1 ? 'was' : 'were'} not begun, ${totalsText(totalsOf(rest.map(({ row }) => row)))}.`,
+        ]),
     ...(open.length === 0 ? [] : ['Run the same command again to continue: no line is paid twice.']),
   ]
   return parts.join(' ')
@@ -102,11 +108,14 @@ function failures(results: readonly RowResult[], interrupted: boolean): readonly
     return `  line ${row.line} ${status}${why}${hash === undefined ? '' : ` (${hash})`}`
   })
   const more = bad.length > SHOWN_MAX ? [`  … and ${number(bad.length - SHOWN_MAX)} more`] : []
-  const reverted = countStatuses(results).reverted
+  const { reverted, unmoved } = countStatuses(results)
   return [
     ...lines,
     ...more,
     ...(reverted > 0 ? ['Reverted lines were executed: only --retry-reverted sends them again.'] : []),
+    ...(unmoved > 0
+      ? ['Unmoved lines were executed without effect: only --retry-reverted sends them again.']
+      : []),
   ]
 }
 
@@ -125,8 +134,10 @@ function costs(end: End): readonly (readonly [string, string])[] {
   ]
 }
 
-function costsOf({ results, paidBefore }: End) {
-  const mined = results.filter(({ row, blockNumber }) => blockNumber !== undefined && !paidBefore.has(row))
+function costsOf({ results, executedBefore }: End) {
+  const mined = results.filter(
+    ({ row, blockNumber }) => blockNumber !== undefined && !executedBefore.has(row),
+  )
   const blocks = mined.map(({ blockNumber }) => blockNumber as bigint)
   return {
     fees: mined.reduce((sum, { feeWei = 0n }) => sum + feeWei, 0n),
@@ -141,8 +152,8 @@ function costsOf({ results, paidBefore }: End) {
 
 export function endJson(end: End): string {
   const { file, plan, results, paidBefore, times, seconds, written } = end
-  const paid = results.filter(({ status }) => status === 'paid')
-  const totals = totalsOf(paid.map(({ row }) => row))
+  const paid = results.filter(isPaid)
+  const totals = totalsOf(paid.map(paidOf))
   const { fees, blocks, transactions } = costsOf(end)
   return json({
     file,

@@ -3,15 +3,16 @@ import { estimateGas } from 'viem/actions'
 import { redactForeign } from '../../../../src/errors/redact.js'
 import { mentionsRevert, normalise } from '../../../../src/rpc/matchMessage.js'
 import type { Row } from '../file/rows.js'
+import { answersFalse } from '../pay/transfers.js'
 
 /** A line whose estimate failed, and what the failure means. */
 export type FailedEstimate = {
   readonly line: number
   /**
-   * `reverts`: the node ran the line and it failed. `funds`: the account cannot pay it now. `unanswered`: no
+   * `reverts`: the node ran the line and it failed. `refuses`: the token answers that it moves nothing. `funds`: the account cannot pay it now. `unanswered`: no
    * answer about the line arrived.
    */
-  readonly why: 'reverts' | 'funds' | 'unanswered'
+  readonly why: 'reverts' | 'refuses' | 'funds' | 'unanswered'
   /** The words of the node. */
   readonly message: string
 }
@@ -36,12 +37,18 @@ export async function estimate(
   const failed: FailedEstimate[] = []
   let tried = 0
 
-  async function gasOf({ line, request }: Row): Promise<bigint> {
+  async function gasOf(row: Row): Promise<bigint> {
+    const { line, request } = row
     tried++
-    return estimateGas(client, { account, ...request }).catch((error: Error) => {
-      failed.push({ line, ...reasonOf(error) })
-      return 0n
-    })
+    const [gas, refused] = await Promise.all([
+      estimateGas(client, { account, ...request }).catch((error: Error) => {
+        failed.push({ line, ...reasonOf(error) })
+        return 0n
+      }),
+      answersFalse(client, account, row),
+    ])
+    if (refused && gas > 0n) failed.push({ line, why: 'refuses', message: 'false' })
+    return gas
   }
 
   const sums = await Promise.all(

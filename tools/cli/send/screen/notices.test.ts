@@ -63,7 +63,7 @@ test('reports missing funds once with the required amount, and the end of the ho
   expect(said.filter((line) => line.includes('It waits for money'))).toHaveLength(1)
   expect(said).toHaveLength(2)
   lane.chain.adjust({ address: ACCOUNT, balanceWei: 10n ** 18n })
-  await lane.until(() => said.includes('Over: starved. Sending resumes.'))
+  await lane.until(() => said.includes('The account has enough funds: sending resumes.'))
   notices.stop()
 })
 

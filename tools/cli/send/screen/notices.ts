@@ -11,6 +11,11 @@ const LOOK_MS = 5_000
 /** Number of looks without a change after which the run counts as stalled. */
 const STILL_LOOKS = 2
 
+const RELEASES: Partial<Readonly<Record<HoldReason, string>>> = {
+  starved: 'The account has enough funds: sending resumes.',
+  seeding: "The node's counts agree: sending begins.",
+}
+
 const HOLDS: Partial<Readonly<Record<HoldReason, string>>> = {
   starved: 'The account cannot pay the next transaction: sending resumes as soon as it has enough funds.',
   seeding: "The node's counts for this account have to settle first.",
@@ -97,7 +102,9 @@ export function createNotices(
 
   const offs = [
     sender.on('held', ({ reason, detail }) => begin(`hold ${reason}`, holdText(reason, detail))),
-    sender.on('released', ({ reason }) => end(`hold ${reason}`, `Over: ${reason}. Sending resumes.`)),
+    sender.on('released', ({ reason }) =>
+      end(`hold ${reason}`, RELEASES[reason] ?? `No longer held (${reason}): sending resumes.`),
+    ),
     sender.on('endpoint', ({ name, change, said: words, reason }) => {
       const key = `endpoint ${name}`
       if (change === 'failing')

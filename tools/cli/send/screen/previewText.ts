@@ -1,5 +1,5 @@
 import type { Connection } from '../../shared/connect.js'
-import { count, pairs, widthOf, wrapped } from '../../shared/output.js'
+import { count, linesText, pairs, widthOf, wrapped } from '../../shared/output.js'
 import { exactAmount, roundedDown, roundedUp, type Total } from '../file/amountText.js'
 import type { Doubt, Money, Payout, Row } from '../file/rows.js'
 import type { Standings } from '../pay/standing.js'
@@ -127,8 +127,6 @@ function missingText(preview: Preview): readonly string[] {
       ]
 }
 
-const LINES_MAX = 5
-
 /** The message of a doubt as a sentence. */
 export function doubtText({ message }: Doubt): string {
   return capital(message.endsWith('.') ? message : `${message}.`)
@@ -136,18 +134,11 @@ export function doubtText({ message }: Doubt): string {
 
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
 
-/** `line 3`, `lines 3, 4 and 7`, `lines 3, 4, 5, 6, 7 and 195 more`. */
-function linesText(lines: readonly number[]): string {
-  const shown = lines.slice(0, LINES_MAX).map(String)
-  const rest = lines.length - shown.length
-  if (rest > 0) return `lines ${shown.join(', ')} and ${rest.toLocaleString('en')} more`
-  const last = shown.pop() ?? ''
-  return shown.length === 0 ? `line ${last}` : `lines ${shown.join(', ')} and ${last}`
-}
-
 const FATES: Readonly<Record<FailedEstimate['why'], (one: boolean) => string>> = {
   reverts: (one) =>
     `would revert now. txlane runs ${one ? 'it' : 'them'} again when ${one ? 'its' : 'their'} turn comes: a line that still reverts is not sent, costs nothing, and is reported as failed. The node says:`,
+  refuses: (one) =>
+    `would move nothing now. txlane asks the token again when ${one ? 'its' : 'their'} turn comes: a line that it still refuses is not sent, costs nothing, and is reported as failed. The token answers:`,
   funds: (one) => `${one ? 'has' : 'have'} to wait until the account has enough. The node says:`,
   unanswered: (one) =>
     `could not be checked, because the node gave no usable answer. txlane asks again before it sends ${one ? 'it' : 'them'}. The answer was:`,

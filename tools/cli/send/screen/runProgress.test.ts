@@ -23,6 +23,8 @@ test('shows no rate and no remaining time before the first block', () => {
   Object.assign(counts, { signed: 80, accepted: 60, preconfirmed: 40 })
   expect(shown().text[0]).toBe('sealed 0 of 100, preconfirmed 40, accepted 60, signed 80')
   expect(shown().stages).toEqual([0, 40, 60, 80])
+  Object.assign(counts, { sealed: 1 })
+  expect(shown().text[0]).toBe('sealed 1 of 100, preconfirmed 40, accepted 60, signed 80, 0.3/s')
   Object.assign(counts, { sealed: 30 })
   expect(shown().text[0]).toBe('sealed 30 of 100, preconfirmed 40, accepted 60, signed 80, 10/s, 7 s left')
 })

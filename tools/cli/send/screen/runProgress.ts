@@ -2,6 +2,8 @@ import type { Clock } from '../../../../src/platform/clock.js'
 import type { Shown } from '../../shared/progress.js'
 import type { SendRun } from '../pay/run.js'
 
+const STEADY = 10
+
 /**
  * The stages, the rate and the remaining time of a run. `before`: lines that earlier runs paid; they are counted
  * and do not make the run faster.
@@ -20,7 +22,8 @@ export function runProgress(
     const seconds = Math.max(0.001, (clock.now() - begunMs) / 1_000)
     const rate = Math.max(0, sealed - before) / seconds
     const left = total - sealed - failed
-    const end = rate > 0 && left > 0 ? [`${duration(left / rate)} left`] : []
+    // The first lines say little: they waited for their block.
+    const end = sealed - before >= STEADY && left > 0 ? [`${duration(left / rate)} left`] : []
     const speed = rate > 0 ? [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`] : []
     const bad = failed > 0 ? [`not paid ${number(failed)}`] : []
     const first = `sealed ${number(sealed)} of ${number(total)}`

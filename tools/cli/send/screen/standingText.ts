@@ -15,6 +15,7 @@ export function standingsText(lines: number, { between, paid, ...others }: Stand
     sentence(others.signed, 'signed already, and only followed'),
     sentence(others.failed, 'sent again, because earlier runs could not send them', 'it'),
     sentence(others.reverted, 'executed and reverted: only --retry-reverted sends them again', 'it'),
+    sentence(others.unmoved, 'executed, and moved no tokens: only --retry-reverted sends them again', 'it'),
     sentence(others.cancelled, 'cancelled'),
   ]
   return [first, ...rest.filter((text) => text !== '')].join(' ')

@@ -14,7 +14,7 @@ export type PayingChain = { readonly id: number; readonly name: string }
 /** @throws Error with a reason for the user */
 export function recipientOf(cell: string, chain: PayingChain): Recipient {
   const text = clean(cell).replace(/^'/, '')
-  if (text === '') throw new Error('has no recipient')
+  if (text === '') throw new Error('has no recipient: write one, or delete the line')
   const at = text.indexOf(':')
   if (at < 0) return withoutPrefix(text)
   if (/^https?:/i.test(text)) throw new Error(`${shown(text)} is a link: write the address alone`)
@@ -25,7 +25,7 @@ export function recipientOf(cell: string, chain: PayingChain): Recipient {
 function afterPrefix(text: string, chain: PayingChain): string {
   const [, prefix = '', reference, body = '', id] =
     /^([a-z][a-z0-9-]*):(?:(\d+):)?(?:pay-)?([^@?/\s]+)(?:@(\d+))?$/i.exec(text) ?? []
-  if (body === '') throw new Error(`${shown(text)} is no address`)
+  if (body === '') throw new Error(`${shown(text)} is no address${remedyOf(text)}`)
   const meant = Number(reference ?? id ?? chainIdOf(prefix) ?? Number.NaN)
   if (Number.isNaN(meant))
     throw new Error(
@@ -49,8 +49,23 @@ function withoutPrefix(text: string): Recipient {
     )
   if (/^[^\s,;:/@\\]+\.[^\s,;:/@\\.]+$/.test(text) && !/^[\d.]+$/.test(text))
     return { kind: 'name', name: text }
-  throw new Error(`${shown(text)} is no address`)
+  throw new Error(`${shown(text)} is no address${remedyOf(text)}`)
 }
+
+/** What people write in place of an address, and what to write. */
+const NOT_ALONE: readonly (readonly [form: RegExp, remedy: string])[] = [
+  [/(?:0x[0-9a-f]{40}.*){2}/i, ': it has two, write a line for each'],
+  [/0x[0-9a-f]{40}/i, ' alone: write the address without the rest'],
+  [/^[0o]x[0-9a-fo]{40}$/i, ': it has the letter O in place of the digit 0. Copy it again'],
+  [/^0x[0-9a-f]+(?:…|\.{2,3}|\*{2,})[0-9a-f]*$/i, ', but the ends of one: copy the whole address'],
+  [/^0x[0-9a-f\s]+$/i, ': it has a blank inside. Copy it again'],
+  [/^(?:total|subtotal)\b/i, ': delete the line if it is a sum'],
+  [/^https?:/i, ''],
+]
+
+const remedyOf = (text: string): string =>
+  NOT_ALONE.find(([form]) => form.test(text))?.[1] ??
+  ': write 0x and 40 hexadecimal digits, or an ENS name; delete the line if it is no payment'
 
 /** All small or all capital letters carry no checksum; mixed ones have to be right. */
 function addressOf(text: string): Address {

@@ -69,7 +69,7 @@ function readWith(text: string, delimiter: string, format: string): Table {
     format,
     head,
     rows,
-    problems: [...body.problems, ...sorted.problems, ...swallowed(rows)],
+    problems: [...body.problems, ...sorted.problems, ...swallowed(rows), ...(free ? [] : errorValues(plain))],
     hashes: sorted.hashes,
     leftOut: [
       ...(above.length === 0 ? [] : [`${above.length} above the names of the columns`]),
@@ -138,6 +138,16 @@ function swallowed(rows: readonly TableRow[]): readonly Problem[] {
       message:
         'has a cell with a line break and an address in it: close the quotation mark, or write "" for a mark within a cell',
     }))
+}
+
+const ERROR_VALUE = /^["']?(#(?:[¡¿]?[\p{Lu}\d/_]+[!?]|N\/?[AVD]))["']?\s*[,;\t|].*$/gmu
+
+/** A row whose first cell is an error value of a spreadsheet is no comment. */
+function errorValues(text: string): readonly Problem[] {
+  return [...text.matchAll(ERROR_VALUE)].map(({ 1: value = '', index }) => ({
+    line: text.slice(0, index).split('\n').length,
+    message: `begins with ${shown(value)}, an error value of a spreadsheet: correct the formula there, and save the file again`,
+  }))
 }
 
 /** Whether a line may begin with # although it is no comment, because any text may stand in its first cell. */

@@ -95,9 +95,9 @@ test('a number is paid exactly if the sheet shows all of it, and refused otherwi
     'has the number 0.30000000000000004, of which a spreadsheet keeps 15 digits',
   )
   expect(await refusalIn(rows(1_234_567_890_123_450_000))).toContain('of which a spreadsheet keeps 15 digits')
-  expect(await refusalIn(rows(number(10, '"$"0.00')))).toContain('"$" is no unit here')
-  expect(await refusalIn(rows({ t: 'e', v: 0x17, w: '#REF!' }))).toContain('"#REF!" is no amount')
-  expect(await refusalIn(rows(new Date(Date.UTC(2024, 4, 1))))).toContain('line 2')
+  expect(await refusalIn(rows(number(10, '"$"0.00')))).toContain('"10 $" has the sign of a national currency')
+  expect(await refusalIn(rows({ t: 'e', v: 0x17, w: '#REF!' }))).toContain('"#REF!" is an error value')
+  expect(await refusalIn(rows(new Date(Date.UTC(2024, 4, 1))))).toContain('line 2 holds a date or a time')
 })
 
 test('numbers in columns that no payment needs are not checked', async () => {

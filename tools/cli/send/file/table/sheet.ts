@@ -1,5 +1,6 @@
 import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx'
-import { shown } from '../words/cells.js'
+import { clean, shown } from '../words/cells.js'
+import { readNumber } from '../words/numbers.js'
 import { headIndexOf } from './head.js'
 import { type Table, type TableRow, Unreadable } from './table.js'
 
@@ -16,18 +17,21 @@ export function isSheet(bytes: Uint8Array): boolean {
 /** The sheet of a spreadsheet that has payments, or the one with this name. */
 export async function readSheet(bytes: Uint8Array, name: string | undefined): Promise<Table> {
   // A megabyte of code that other files do not need.
-  const { read } = await import('@e965/xlsx')
+  const { read, SSF } = await import('@e965/xlsx')
   let book: WorkBook
   try {
     book = read(bytes, { dense: true, cellNF: true, cellStyles: true, cellText: true, cellHTML: false })
   } catch (error) {
-    const why = /password/i.test(String(error)) ? 'is protected by a password' : 'is no spreadsheet'
-    throw new Unreadable(`${why}: save it as an .xlsx or .csv file without one.`)
+    throw new Unreadable(
+      /password/i.test(String(error))
+        ? 'is protected by a password: save it as an .xlsx or .csv file without one.'
+        : 'is no spreadsheet that can be read: save it as an .xlsx or .csv file.',
+    )
   }
   const filled = book.SheetNames.filter((each) => rowsIn(book.Sheets[each]).length > 0)
   const chosen = sheetOf(filled, name, (each) => isHidden(book, each))
   const sheet = book.Sheets[chosen] as WorkSheet
-  const rows = rowsIn(sheet).map(rowOf)
+  const rows = rowsIn(sheet).map((row) => rowOf(row, (format) => SSF.is_date(format)))
   const index = headIndexOf(rows.map(({ cells }) => cells))
   const head = index === undefined ? undefined : rows[index]
   const below = rows.slice((index ?? -1) + 1)
@@ -85,13 +89,13 @@ function rowsIn(sheet: WorkSheet | undefined): readonly Raw[] {
 
 const textOf = ({ t, v, w }: CellObject): string => (t === 'z' ? '' : String(v ?? w ?? '').trim())
 
-function rowOf({ line, cells }: Raw): TableRow {
+function rowOf({ line, cells }: Raw, isDate: (format: string) => boolean): TableRow {
   const numbers = new Set<number>()
   const inexact = new Map<number, string>()
   const texts = cells.map((cell, index) => {
     if (cell === undefined) return ''
     if (cell.t !== 'n') return cell.t === 'e' ? (cell.w ?? '#ERROR') : textOf(cell)
-    const { text, why } = numberOf(cell)
+    const { text, why } = numberOf(cell, isDate)
     if (why === undefined) numbers.add(index)
     else inexact.set(index, why)
     return text
@@ -104,7 +108,10 @@ const DIGITS_MAX = 15
 const DIGITS_WHOLE_MAX = 1e15
 
 /** The exact decimal number of a cell, with the unit of its format if it has one. */
-function numberOf({ v, w, z }: CellObject): { readonly text: string; readonly why?: string } {
+function numberOf(
+  { v, w, z }: CellObject,
+  isDate: (format: string) => boolean,
+): { readonly text: string; readonly why?: string } {
   const value = Number(v)
   const text = String(value)
   const digits = text
@@ -117,14 +124,36 @@ function numberOf({ v, w, z }: CellObject): { readonly text: string; readonly wh
       text,
       why: `has the number ${text}, of which a spreadsheet keeps 15 digits: round it in the sheet, or format the cell as text and type it again`,
     }
-  if (z === undefined || z === 'General' || z === '@' || /e/i.test(seen)) return { text }
-  const [, before = '', number = '', after = ''] = /^(\D*?)(-?\d[\d.,]*)(.*)$/.exec(seen) ?? []
+  // LibreOffice writes what the cell shows, and no format.
+  const isPlain = z === undefined ? w === undefined : z === 'General' || z === '@'
+  if (value < 0 || isPlain) return { text }
+  const holds = `holds the number ${text} and shows ${seen}`
+  if (z !== undefined && isDate(String(z)))
+    return {
+      text: seen,
+      why: `holds a date or a time (${shown(seen)}), which spreadsheets make of amounts: format the cell as text, and type the amount again`,
+    }
+  if (w === undefined)
+    return {
+      text,
+      why: `holds the number ${text} in a format that cannot be shown (${shown(String(z))}): format the cell as a number`,
+    }
+  if (/e/i.test(seen)) return { text }
+  if (/[%‰]/.test(seen))
+    return { text: seen, why: `${holds}: a percentage is no amount, write the amount itself` }
+  const [, before = '', number = '', after = ''] = SHOWN.exec(seen) ?? []
   const unit = `${before} ${after}`.trim()
-  if (Number(number.replaceAll(',', '')) === value && !/\d/.test(unit))
-    return { text: unit === '' ? text : `${text} ${unit}` }
-  return { text: seen, why: shownWhy(text, seen) }
+  if (isShownAs(number, value) && !/\d/.test(unit)) return { text: unit === '' ? text : `${text} ${unit}` }
+  return { text: seen, why: `${holds}: round it in the sheet, or show all of its digits` }
 }
 
-function shownWhy(text: string, seen: string): string {
-  return `holds the number ${text} and shows ${seen}: round it in the sheet, or show all of its digits`
+const SHOWN = /^(\D*?)(\d(?:[\d.,'’\s]*\d)?)(.*)$/
+
+/** Whether the text is this number with some decimal mark and separators: the cell says which number it is. */
+function isShownAs(text: string, value: number): boolean {
+  const number = clean(text)
+  return (['point', 'comma'] as const).some((decimal) => {
+    const exact = readNumber(number, decimal)
+    return exact !== undefined && Number(`${exact.digits}e${-exact.scale}`) === value
+  })
 }

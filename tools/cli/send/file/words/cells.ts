@@ -2,11 +2,15 @@
 // direction, and the byte-order mark.
 const INVISIBLE = '\\u00ad\\u034f\\u180e\\u200b-\\u200f\\u2060\\ufeff'
 const EDGES = new RegExp(`^[\\s${INVISIBLE}]+|[\\s${INVISIBLE}]+$`, 'g')
+/** How exports make spreadsheets keep a text: `="0x…"`. */
+const AS_TEXT = /^="([^"]*)"$/
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/
 
 /** The cell without space and invisible characters around it. Inside it, each run of space is one blank. */
 export function clean(cell: string): string {
-  if (PLAIN.test(cell)) return cell
+  if (PLAIN.test(cell) && !cell.startsWith('="')) return cell
+  const [, inside] = AS_TEXT.exec(cell) ?? []
+  if (inside !== undefined) return clean(inside)
   return cell.replace(EDGES, '').replace(/\s+/g, ' ')
 }
 

@@ -121,6 +121,18 @@ export function meaningOf(name: string, symbols: ReadonlySet<string> = new Set()
   return { role: 'amount', ...(units.length > 0 && { unit: units.join(' ') }) }
 }
 
+const SCALES = new Set(
+  'k thousand thousands tsd tausend mille miles mil million millions mio mn bn billion billions cent cents centimes céntimos lakh lakhs crore crores percent percentage prozent share shares'.split(
+    ' ',
+  ),
+)
+
+/** The word in the name of an amount's column that multiplies or divides its numbers. */
+export function scaleIn(name: string): string | undefined {
+  const [mark] = /%|‰|['’]000\b|\(000s?\)|\b000s\b|[x×]\s?1[,.' ]?000/i.exec(name) ?? []
+  return mark ?? wordsOf(name).find((word) => SCALES.has(word.toLowerCase()))
+}
+
 const PERSON = new Set([
   'name',
   'names',

@@ -6,6 +6,8 @@ const GROUPED = {
   point: /^[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/,
   comma: /^[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?$/,
 }
+// As in India: groups of two digits above the thousands. Other groups would be of three digits.
+const INDIAN = /^[1-9]\d?(?:,\d\d)+,\d{3}(?:\.\d+)?$/
 const SPACED = /^[1-9]\d{0,2}([ '’_])\d{3}(?:\1\d{3})*(?:[.,]\d+)?$/
 const PLAIN = { point: /^\d*(?:\.\d+)?$/, comma: /^\d*(?:,\d+)?$/ }
 const EXPONENT_MAX = 100
@@ -18,8 +20,9 @@ export function readNumber(text: string, decimal: Decimal): Exact | undefined {
   const [, body = '', exponent = '0'] = /^([^e]+)(?:e([+-]?\d{1,4}))?$/i.exec(text) ?? []
   const isScientific = exponent !== '0'
   const mark = decimal === 'point' ? '.' : ','
+  const isIndian = decimal === 'point' && INDIAN.test(body)
   const isSpaced = SPACED.test(body) && !body.includes(decimal === 'point' ? ',' : '.')
-  if (!PLAIN[decimal].test(body) && (isScientific || !(GROUPED[decimal].test(body) || isSpaced)))
+  if (!PLAIN[decimal].test(body) && (isScientific || !(GROUPED[decimal].test(body) || isSpaced || isIndian)))
     return undefined
   const [whole = '', fraction = ''] = body.split(mark)
   const scale = fraction.length - Number(exponent)
