@@ -33,15 +33,15 @@ export default [
   subpath('txlane, viem excluded: loaded by importing it', '39.2 kB'),
   subpath(
     'txlane, viem excluded: with all that the first lane and the first read load',
-    '201.5 kB',
+    '203.5 kB',
     [],
     inTheEnd,
   ),
   subpath('txlane/devnet, viem excluded', '32.8 kB', ['node:*']),
-  subpath('txlane/postgres, viem and pg excluded', '21 kB', ['pg']),
-  subpath('txlane/signer, viem and the addons excluded', '8.3 kB', ['secp256k1', 'keccak', 'tiny-secp256k1']),
-  subpath('txlane/sqlite, viem and libsql excluded', '17.2 kB', ['libsql', 'node:*']),
-  subpath('txlane/ethers, viem and its peers excluded', '13.8 kB', ['ethers']),
+  subpath('txlane/postgres, viem and pg excluded', '21.4 kB', ['pg']),
+  subpath('txlane/signer, viem and the addons excluded', '8.4 kB', ['secp256k1', 'keccak', 'tiny-secp256k1']),
+  subpath('txlane/sqlite, viem and libsql excluded', '17.4 kB', ['libsql', 'node:*']),
+  subpath('txlane/ethers, viem and its peers excluded', '14.1 kB', ['ethers']),
   subpath('txlane/kms, viem and @noble/curves, which it brings, and the addons excluded', '15 kB', [
     '@noble/curves',
     'secp256k1',
@@ -49,6 +49,6 @@ export default [
     'tiny-secp256k1',
   ]),
   subpath('txlane/opentelemetry, viem and its peers excluded', '9 kB', ['@opentelemetry/api']),
-  subpath('txlane/outbox, viem excluded', '26.4 kB'),
+  subpath('txlane/outbox, viem excluded', '26.8 kB'),
   subpath('txlane/recorder, viem excluded', '10 kB', ['node:*']),
 ]
