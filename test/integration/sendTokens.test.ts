@@ -60,9 +60,9 @@ const nonce = () =>
 test('a line that its token answers with false is shown before, not sent, and sent by a later run', async () => {
   const [token, to] = [await deploy('ShyCoin'), fresh(3)]
   const [blocked] = [to[1] as Address]
-  await devnet
-    .client(PAYER)
-    .writeContract({ address: token, abi: BLOCKER, functionName: 'block_', args: [blocked] })
+  const blocking = { address: token, abi: BLOCKER, functionName: 'block_', args: [blocked] } as const
+  const hash = await devnet.client(PAYER).writeContract(blocking)
+  await devnet.client().waitForTransactionReceipt({ hash })
   const path = await file('shy.csv', to)
   const shown = await send(token, path, '--dry-run')
   expect(shown.code).toBe(1)

@@ -119,7 +119,7 @@ function readRow(row: TableRow, checks: Checks, reads: (role: Role | undefined) 
   checkNotSent(row, columns)
   reads('to')
   const { to, name } = payeeOf(cell('to'), checks)
-  if (BigInt(to) < OWNED_FROM) throw new Error(noOwner(to))
+  if (isOwnerless(to)) throw new Error(noOwner(to))
   reads(undefined)
   const gasLimit = gasOf(cell('gas'))
   const gas = gasLimit === undefined ? undefined : { gas: gasLimit }
@@ -152,8 +152,17 @@ function readRow(row: TableRow, checks: Checks, reads: (role: Role | undefined) 
   }
 }
 
-/** Below are the zero address, precompiled contracts, and the address 0x…dEaD: what is paid to them is lost. */
-const OWNED_FROM = 2n ** 16n
+/** Below 0x200: the zero address and the precompiled contracts (1 to 0x11, and 0x100 of RIP-7212). */
+const PRECOMPILED = /^0x0{37}[01]/
+/** Addresses that stand for burning, for the native currency, and for no address at all. */
+const STAND_INS = new Set(
+  [`${'0'.repeat(36)}dead`, `dead${'0'.repeat(36)}`, 'e'.repeat(40), 'f'.repeat(40)].map(
+    (digits) => `0x${digits}`,
+  ),
+)
+
+/** No account has the address: what is paid to it is lost. */
+const isOwnerless = (to: Address): boolean => PRECOMPILED.test(to) || STAND_INS.has(to.toLowerCase())
 
 const noOwner = (to: Address): string =>
   to === zeroAddress

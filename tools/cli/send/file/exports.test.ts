@@ -158,6 +158,14 @@ const REFUSED: readonly Refused[] = [
     'Recipient,Amount (ETH)\n0x000000000000000000000000000000000000dEaD,1\n',
     'line 2 pays to 0x000000000000000000000000000000000000dEaD, which belongs to nobody and cannot return it',
   ],
+  ...['0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', `0x${'f'.repeat(40)}`, `0x${'0'.repeat(37)}100`].map(
+    (to) =>
+      [
+        `the stand-in or precompiled ${to}`,
+        `Recipient,Amount (ETH)\n${to},1\n`,
+        'which belongs to nobody',
+      ] as const,
+  ),
   [
     'a precompiled contract',
     'Recipient,Amount (ETH)\n0x0000000000000000000000000000000000000004,1\n',
