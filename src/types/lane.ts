@@ -321,9 +321,10 @@ export type Limits = {
    */
   closeTimeoutMs: number
   /**
-   * Milliseconds between polls while a transaction is open. The interval rises up to 600 while only the next
-   * block can bring news and blocks are more than 4 s apart. @default 200, or the refresh interval of the
-   * endpoint
+   * The least number of milliseconds between polls while a transaction is open, except for a few right after a
+   * send. If the endpoint rebuilds a pre-confirmed `pending` block more slowly than this, up to every 1,250 ms,
+   * there is one poll per rebuild; the time between rebuilds is learned from what polls show. The interval rises
+   * up to 600 while only the next block can bring news and blocks are more than 4 s apart. @default 200
    */
   pollIntervalMs: number
   /**

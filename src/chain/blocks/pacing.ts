@@ -4,6 +4,7 @@ import type { Arrivals } from './arrivals.js'
 import { fastestOf, type Pace } from './follower.js'
 import type { HeadFeed } from './headFeed.js'
 import { createPhase } from './phase.js'
+import { createRefreshPeriod } from './refreshPeriod.js'
 
 /** Decides when the block poller polls next. */
 export type Pacing = {
@@ -88,7 +89,8 @@ export function createPacing(options: {
   readonly feed: Pick<HeadFeed, 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
 }): Pacing {
   const { clock, cadenceMs, blocks, feed } = options
-  const pendingPhase = createPhase({ periodMs: cadenceMs, showsEachMove: false })
+  const refreshPeriod = createRefreshPeriod(cadenceMs)
+  const pendingPhase = createPhase({ periodMs: () => refreshPeriod.ms, showsEachMove: false })
   const blockPhase = createPhase({ periodMs: () => blocks.steadyMs, showsEachMove: true })
   // Consecutive polls without a block that was made for a send.
   let sentLooks = 0
@@ -114,6 +116,7 @@ export function createPacing(options: {
     const nowMs = clock.now()
     const isFast = nowMs < fastUntilMs
     const at = { startedMs, nowMs, isFast }
+    if (polled === 'pending' && isFast && refreshPeriod.isLearning(nowMs)) return blindMs(isFast)
     if (polled === 'pending') return pendingPhase.next(at) ?? blindMs(isFast)
     const { steadyMs: blockMs = 0 } = blocks
     if (blockMs < cadenceMs() * CADENCE_PART || !(isByClock() || blockMs < SECOND_MS)) return undefined
@@ -147,7 +150,10 @@ export function createPacing(options: {
       return (startedMs + answeredMs) / 2
     },
     onPendingBlock(block) {
-      pendingPhase.looked(startedMs, answeredMs, fingerprintOf(block))
+      const sign = fingerprintOf(block)
+      const readMs = (startedMs + answeredMs) / 2
+      if (refreshPeriod.looked(readMs, sign, startedMs < fastUntilMs)) pendingPhase.forget()
+      pendingPhase.looked(startedMs, answeredMs, sign)
     },
     sinceMs,
     get refreshes() {
@@ -165,7 +171,7 @@ export function createPacing(options: {
     startFastPolling(inFlight) {
       if (inFlight > FAST_FLIGHT_MAX) return false
       const wasFast = clock.now() < fastUntilMs
-      fastUntilMs = clock.now() + FAST_REFRESHES * cadenceMs()
+      fastUntilMs = clock.now() + FAST_REFRESHES * refreshPeriod.ms
       return !wasFast
     },
     stopFastPolling() {
@@ -173,6 +179,7 @@ export function createPacing(options: {
     },
     elsewhere() {
       pendingPhase.forget()
+      refreshPeriod.elsewhere()
       blockPhase.forget()
       sentLooks = 0
     },

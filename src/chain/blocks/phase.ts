@@ -45,7 +45,7 @@ const AGAIN_MS = 20
 const AGAIN_PART = 1 / 100
 const AGAIN_MS_MAX = 80
 const AGAIN_PART_MAX = 1 / 20
-/** A move that was expected is looked for again for this time, if it may not be shown. */
+/** A move that was expected is looked for again for this time and a round trip, if it may not be shown. */
 const EXPECTED_MS = 40
 /** After this many periods without a move there is no usable phase. */
 const SILENT_PERIODS = 4
@@ -97,10 +97,13 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
     return dueMs !== undefined && period !== undefined && dueMs > movedMs + period / 2
   }
 
+  /** A move that may not be shown is still worth another poll. */
+  const isExpected = (sinceDueMs: number) => sinceDueMs < EXPECTED_MS + roundTripMs
+
   /** The pause until the move is looked for again; undefined if it is not. */
   function againMs(sinceDueMs: number, isFast: boolean, period: number): number | undefined {
     const leastMs = Math.max(AGAIN_MS, period * AGAIN_PART)
-    if (!showsEachMove) return isFast && sinceDueMs < EXPECTED_MS ? leastMs : undefined
+    if (!showsEachMove) return isFast && isExpected(sinceDueMs) ? leastMs : undefined
     if (misses === 0) return undefined
     return Math.min(leastMs * 2 ** (misses - 1), Math.max(AGAIN_MS_MAX, period * AGAIN_PART_MAX))
   }
@@ -138,7 +141,10 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       if (passed === undefined) return undefined
       const isMissed = last?.changed === false && last.atMs >= passed - SLACK_MS
       // The last poll was answered before the move that is due by now.
-      if (showsEachMove && !isMissed && movedMs < passed - period / 2) return soonestMs
+      const isUnseen = showsEachMove
+        ? movedMs < passed - period / 2
+        : isFast && (last?.atMs ?? passed) < passed - SLACK_MS && isExpected(soonestMs + lead - passed)
+      if (!isMissed && isUnseen) return soonestMs
       const pauseMs = isMissed ? againMs(soonestMs + lead - passed, isFast, period) : undefined
       if (pauseMs !== undefined) {
         if (mayPollMore(nowMs)) return Math.max(soonestMs, startedMs + pauseMs)
