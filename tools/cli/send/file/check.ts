@@ -152,8 +152,8 @@ function readRow(row: TableRow, checks: Checks, reads: (role: Role | undefined) 
   }
 }
 
-/** Below 0x200: the zero address and the precompiled contracts (1 to 0x11, and 0x100 of RIP-7212). */
-const PRECOMPILED = /^0x0{37}[01]/
+/** The zero address and the precompiled contracts: 1 to 0x11 with those to come, and 0x100 of RIP-7212. */
+const PRECOMPILED = /^0x0{37}(?:0[01].|100)$/
 /** Addresses that stand for burning, for the native currency, and for no address at all. */
 const STAND_INS = new Set(
   [`${'0'.repeat(36)}dead`, `dead${'0'.repeat(36)}`, 'e'.repeat(40), 'f'.repeat(40)].map(
