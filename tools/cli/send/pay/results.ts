@@ -1,5 +1,6 @@
 import { formatUnits, type Hash } from 'viem'
 import { csvCell } from '../../../report/payout/csvCell.js'
+import type { PayoutLine } from '../../../report/payout/payout.js'
 import { decimalsOf } from '../file/amountText.js'
 import type { Payout, Row } from '../file/rows.js'
 import { replaceFile } from './writeFile.js'
@@ -10,15 +11,7 @@ import { replaceFile } from './writeFile.js'
  * `resolve` in the library). `partial`: the token moved another amount. `unmoved`: the transaction succeeded, and
  * the token moved nothing.
  */
-export type RowStatus =
-  | 'paid'
-  | 'partial'
-  | 'unmoved'
-  | 'reverted'
-  | 'failed'
-  | 'cancelled'
-  | 'unresolved'
-  | 'open'
+export type RowStatus = PayoutLine['status']
 
 export type RowResult = {
   readonly row: Row
