@@ -1,6 +1,7 @@
 import { type Address, concat, type Hex, keccak256, slice, stringToHex } from 'viem'
 import type { Attempt, BlockRef, Slot } from '../ledger/slot.js'
 import { live } from '../ledger/slotWith.js'
+import { hashOf } from '../platform/hash.js'
 import { type CountSlot, OPEN } from './countPool.js'
 
 /** The state of one count as the store keeps it. */
@@ -32,7 +33,7 @@ export function counterLaneAddress({
 /** A committed payload. It has no fees: the transactions that carry it to the contract have them. */
 export function payloadAttempt(payload: Hex, epoch: number): Attempt {
   return {
-    hash: keccak256(payload),
+    hash: hashOf(payload),
     raw: payload,
     fees: { gasPrice: 0n },
     gas: 0n,

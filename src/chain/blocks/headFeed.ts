@@ -192,6 +192,7 @@ function createLooks() {
     },
   }
 }
+
 function headOf(result: unknown): BlockRef | undefined {
   try {
     const { number, hash } = decodeObject(result, 'eth_subscribe')

@@ -43,10 +43,14 @@ function createShared(unused: () => void): Shared {
   let carrier: HeadUser | undefined
   let current: Subscription | undefined
 
+  function carry(user: HeadUser | undefined): void {
+    carrier = user
+    current = user && subscribe(user.port, user.timeoutMs, { heard, lost })
+  }
+
   /** The connection of the next user carries the subscription. */
   function move(): void {
-    carrier = [...users][0]
-    current = carrier && subscribe(carrier.port, carrier.timeoutMs, { heard, lost })
+    carry([...users][0])
     if (carrier === undefined) unused()
     for (const user of users) user.moved()
   }
@@ -73,10 +77,7 @@ function createShared(unused: () => void): Shared {
   return {
     join(user) {
       users.add(user)
-      if (carrier === undefined) {
-        carrier = user
-        current = subscribe(user.port, user.timeoutMs, { heard, lost })
-      }
+      if (carrier === undefined) carry(user)
       return {
         port: user.port,
         get isLive() {

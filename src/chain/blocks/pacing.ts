@@ -99,6 +99,9 @@ export function createPacing(options: {
   let answeredMs = Number.NEGATIVE_INFINITY
   let fastUntilMs = 0
 
+  /** When the endpoint read its state for the last poll. */
+  const readMs = () => (startedMs + answeredMs) / 2
+
   /** The last sends were not followed by an immediate block. */
   const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
@@ -147,12 +150,11 @@ export function createPacing(options: {
     },
     onTickAnswer() {
       answeredMs = clock.now()
-      return (startedMs + answeredMs) / 2
+      return readMs()
     },
     onPendingBlock(block) {
       const sign = fingerprintOf(block)
-      const readMs = (startedMs + answeredMs) / 2
-      if (refreshPeriod.looked(readMs, sign, startedMs < fastUntilMs)) pendingPhase.forget()
+      if (refreshPeriod.looked(readMs(), sign, startedMs < fastUntilMs)) pendingPhase.forget()
       pendingPhase.looked(startedMs, answeredMs, sign)
     },
     sinceMs,

@@ -30,8 +30,8 @@ const PERIOD_MS_MAX = 1_250
 const STEP_MS = 0.25
 const LONG_STEP_MS = 1
 const LONG_MS = 400
-/** Timers are set to round numbers of milliseconds: their likelihood, as a logarithm. */
-const ROUNDNESS = [50, 10, 1].map((ms) => ({ ms, score: 1 }))
+/** Timers are set to round numbers of milliseconds: each of these that divides the period adds one to its score. */
+const ROUND_MS = [50, 10, 1]
 /** The likelihood that the period is still the former one, or the cadence, as a logarithm. */
 const FORMER_SCORE = 5
 /** A refresh jitters by this much on both sides. */
@@ -90,12 +90,13 @@ export function createRefreshPeriod(cadenceMs: () => number): RefreshPeriod {
     },
     isLearning,
     looked(readMs, sign, isClose) {
-      const before = { ...last, usedMs: usedMs() }
+      const before = last
       last = { readMs, sign }
       if (!isLearning(readMs)) return false
+      const formerMs = usedMs()
       if (isClose && ++polls > POLLS_MAX) end(readMs)
-      else if (before.sign !== undefined && before.sign !== sign) learn(before.readMs ?? readMs, readMs)
-      return usedMs() !== before.usedMs
+      else if (before !== undefined && before.sign !== sign) learn(before.readMs, readMs)
+      return usedMs() !== formerMs
     },
     elsewhere() {
       last = undefined
@@ -108,7 +109,7 @@ export function createRefreshPeriod(cadenceMs: () => number): RefreshPeriod {
 function bestOf(spans: readonly Span[], formerMs: number): number | undefined {
   let best: { readonly ms: number; readonly score: number } | undefined
   for (let ms = PERIOD_MS_MIN; ms <= PERIOD_MS_MAX; ms += ms < LONG_MS ? STEP_MS : LONG_STEP_MS) {
-    const roundness = ROUNDNESS.reduce((sum, round) => (ms % round.ms === 0 ? sum + round.score : sum), 0)
+    const roundness = ROUND_MS.filter((round) => ms % round === 0).length
     const score = fitOf(spans, ms) + roundness + (ms === formerMs ? FORMER_SCORE : 0)
     if (score >= (best?.score ?? SCORE_MIN)) best = { ms, score }
   }

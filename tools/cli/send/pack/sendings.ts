@@ -3,6 +3,7 @@ import { count } from '../../shared/output.js'
 import { moneyKey } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 import type { RowResult } from '../pay/results.js'
+import { TOGETHER } from '../pay/run.js'
 import { ANSWERS_FALSE, type Transfers } from '../pay/transfers.js'
 import type { Approvals } from './approvals.js'
 import type { Claims, Followed } from './claims.js'
@@ -59,10 +60,15 @@ async function* alone(
   rows: readonly Row[],
   { claims, transfers, stopped, put }: SendingParts,
 ): AsyncGenerator<Sending> {
-  for (const row of rows) {
+  for (let from = 0; from < rows.length; from += TOGETHER) {
     if (stopped()) return
-    if (await transfers.answersFalse(row)) put({ row, status: 'failed', error: ANSWERS_FALSE })
-    else yield { ...claims.attemptOf(row), request: row.request, shared: [row], rows: [row] }
+    const group = rows.slice(from, from + TOGETHER)
+    const refused = await Promise.all(group.map((row) => transfers.answersFalse(row)))
+    for (const [index, row] of group.entries()) {
+      if (stopped()) return
+      if (refused[index]) put({ row, status: 'failed', error: ANSWERS_FALSE })
+      else yield { ...claims.attemptOf(row), request: row.request, shared: [row], rows: [row] }
+    }
   }
 }
 

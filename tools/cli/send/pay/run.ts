@@ -89,8 +89,8 @@ export function sendRows(sender: Sender, rows: readonly Row[], options: RunOptio
   return { counts, results: run() }
 }
 
-// Rows that are looked up and asked about together.
-const TOGETHER = 50
+/** Rows that are looked up and asked about together. */
+export const TOGETHER = 50
 
 /** The id of a transaction for a row, and whether it starts again under it, or was sent and is only followed. */
 export type Attempt = { readonly id: string; readonly again?: true; readonly follows?: true }

@@ -5,7 +5,8 @@ import { unmovedKey } from './transfers.js'
 
 /**
  * The state of a line before a run, from the store. `signed`: it may have been sent, and is only followed.
- * `failed`: it never ran. `unmoved`: it succeeded, and an earlier run saw that its token moved nothing. `new`: no earlier run began it, or signed it.
+ * `failed`: it never ran. `unmoved`: it succeeded, and an earlier run saw that its token moved nothing. `new`:
+ * no earlier run began it, or signed it.
  */
 export type Standing = 'paid' | 'unmoved' | 'reverted' | 'signed' | 'cancelled' | 'failed' | 'new'
 
