@@ -102,10 +102,14 @@ export const noFundsForSecond: Refusal = {
   needs: 'fresh',
   async provoke(bench) {
     const account = await bench.account((ETHER * 3n) / 2n)
-    await bench.take(await bench.sign(account, { value: ETHER }))
+    const first = await bench.sign(account, { value: ETHER })
+    const signed = await bench.sign(account, { nonce: 1, value: ETHER })
+    // Seen: while geth's pool moves on to a new block, it takes the second one, and drops it afterwards.
+    await bench.running.mine()
+    await bench.take(first)
     // Funds both, because the node may not have mined the first one either.
     const cure = () => fund(bench.running, account.address, 3n * ETHER)
-    return { signed: await bench.sign(account, { nonce: 1, value: ETHER }), account, cure }
+    return { signed, account, cure }
   },
 }
 
