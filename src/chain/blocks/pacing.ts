@@ -86,7 +86,7 @@ export function createPacing(options: {
   /** Whether the pending block is rebuilt at that pace, so that a poll right after it is worthwhile. */
   readonly refreshes: () => boolean
   readonly blocks: BlockTimes
-  readonly feed: Pick<HeadFeed, 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
+  readonly feed: Pick<HeadFeed, 'isLive' | 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
 }): Pacing {
   const { clock, cadenceMs, blocks, feed } = options
   const refreshPeriod = createRefreshPeriod(cadenceMs)
@@ -123,7 +123,7 @@ export function createPacing(options: {
     if (polled === 'pending') return pendingPhase.next(at) ?? blindMs(isFast)
     const { steadyMs: blockMs = 0 } = blocks
     if (blockMs < cadenceMs() * CADENCE_PART || !(isByClock() || blockMs < SECOND_MS)) return undefined
-    return blockPhase.next(at)
+    return blockPhase.next({ ...at, isAnnounced: feed.isLive })
   }
 
   /** An announcement travels as long as an answer, and the node sends it a moment after the block. */

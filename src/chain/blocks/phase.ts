@@ -13,13 +13,15 @@ export type Phase = {
    */
   looked(askedMs: number, answeredMs: number, sign: string | number, sinceMs?: number): void
   /**
-   * When to poll next; undefined if the phase is not known. `isFast`: a change is about to appear, so that
-   * additional polls are worth their price. `startedMs`: when the last poll began.
+   * When to poll next; undefined if the phase is not known. `startedMs`: when the last poll began. `isFast`: a
+   * change is about to appear, so that additional polls are worth their price. `isAnnounced`: the endpoint announces
+   * each move, so that none is.
    */
   next(at: {
     readonly startedMs: number
     readonly nowMs: number
     readonly isFast: boolean
+    readonly isAnnounced?: boolean
   }): number | undefined
   /** How many moves were due, as far as polls have shown. Undefined while their time is not known. */
   readonly moves: number | undefined
@@ -76,8 +78,6 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   let shownMs = Number.NEGATIVE_INFINITY
   const extras = createExtras()
 
-  const mayPollMore = (nowMs: number) => !showsEachMove || extras.has(nowMs)
-
   /**
    * A poll shows the move that was due before it. If that move was shown already, a change shortly before the
    * next due time belongs to the next move.
@@ -130,8 +130,9 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       misses = !changed && isDue(atMs, period) ? misses + 1 : 0
       last = { atMs, sign, changed }
     },
-    next({ startedMs, nowMs, isFast }) {
+    next({ startedMs, nowMs, isFast, isAnnounced = false }) {
       const period = periodMs()
+      const mayPollMore = !isAnnounced && (!showsEachMove || extras.has(nowMs))
       planned = undefined
       if (period === undefined) return undefined
       if (showsEachMove && nowMs - movedMs > SILENT_PERIODS * period) return undefined
@@ -149,7 +150,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       if (!isMissed && isUnseen) return soonestMs
       const pauseMs = isMissed ? againMs(soonestMs + lead - passed, isFast, period) : undefined
       if (pauseMs !== undefined) {
-        if (mayPollMore(nowMs)) {
+        if (mayPollMore) {
           planned = 'again'
           return Math.max(soonestMs, startedMs + pauseMs)
         }
@@ -158,7 +159,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       window.next()
       for (let due = passed + period; ; due += period) {
         const early = window.earlyMoment(due, isFast || showsEachMove, period)
-        if (early !== undefined && early - lead > soonestMs && mayPollMore(nowMs)) {
+        if (early !== undefined && early - lead > soonestMs && mayPollMore) {
           planned = 'begin'
           return early - lead
         }
