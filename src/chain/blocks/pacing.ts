@@ -18,6 +18,8 @@ export type Pacing = {
   sinceMs(number: number): number | undefined
   /** How often the pending block was rebuilt, as counted by `Phase`. */
   readonly refreshes: number | undefined
+  /** Milliseconds between two of them: learned, or the cadence. */
+  readonly refreshMs: number
   /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
   headed(number: number, isNew: boolean): void
   /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
@@ -160,6 +162,9 @@ export function createPacing(options: {
     sinceMs,
     get refreshes() {
       return pendingPhase.moves
+    },
+    get refreshMs() {
+      return refreshPeriod.ms
     },
     headed(number, isNew) {
       blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))
