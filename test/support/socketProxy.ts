@@ -4,7 +4,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 
 export type SocketProxy = AsyncDisposable & {
   readonly url: string
-  /** The JSON-RPC calls since the last `take`, by method. */
+  /** The requests since the last `take`, by method. A batch counts once for each of its methods. */
   take(): Readonly<Record<string, number>>
   /** The proxy withholds the notifications of subscriptions. */
   silent: boolean
@@ -16,7 +16,7 @@ export type SocketProxy = AsyncDisposable & {
 
 type Call = { readonly method?: string }
 
-/** A proxy in front of the WebSocket of a node that counts calls, withholds notifications and breaks connections. */
+/** A proxy in front of the WebSocket of a node that counts requests, withholds notifications and breaks connections. */
 export async function startSocketProxy(nodeUrl: string): Promise<SocketProxy> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')
@@ -33,7 +33,8 @@ export async function startSocketProxy(nodeUrl: string): Promise<SocketProxy> {
     const early: string[] = []
     client.on('message', (data) => {
       const text = data.toString()
-      for (const { method } of [JSON.parse(text) as Call | readonly Call[]].flat() as readonly Call[])
+      const calls = [JSON.parse(text) as Call | readonly Call[]].flat() as readonly Call[]
+      for (const method of new Set(calls.map((call) => call.method)))
         if (method !== undefined) counts[method] = (counts[method] ?? 0) + 1
       if (upstream.readyState === WebSocket.OPEN) upstream.send(text)
       else early.push(text)

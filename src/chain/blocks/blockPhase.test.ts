@@ -13,6 +13,8 @@ type World = {
   readonly roundTripMs?: number
   /** The poll interval without a known phase. */
   readonly blindMs?: number
+  /** How often each poll is planned: a send or a new follower changes the plan. */
+  readonly plans?: number
   readonly seed?: number
 }
 
@@ -25,7 +27,7 @@ type Seen = {
 
 /** Polls a chain for the given number of blocks, at the times of the phase. */
 function watch(blocks: number, { shownAtMs, stampOf, stampMsOf, ...polls }: World) {
-  const { roundTripMs = 2, blindMs = 200, seed = 1 } = polls
+  const { roundTripMs = 2, blindMs = 200, plans = 1, seed = 1 } = polls
   const random = createRandom(seed)
   const period = createPeriod()
   const phase = createPhase({ periodMs: () => period.steadyMs, showsEachMove: true })
@@ -51,7 +53,9 @@ function watch(blocks: number, { shownAtMs, stampOf, stampMsOf, ...polls }: Worl
       looks = 0
     }
     phase.looked(nowMs, answeredMs, number)
-    const nextMs = phase.next({ startedMs: nowMs, nowMs: answeredMs, isFast: false })
+    const at = { startedMs: nowMs, nowMs: answeredMs, isFast: false }
+    for (let plan = 1; plan < plans; plan++) phase.next(at)
+    const nextMs = phase.next(at)
     expect(nextMs ?? answeredMs).toBeGreaterThanOrEqual(answeredMs)
     nowMs = Math.max(answeredMs, nextMs ?? nowMs + blindMs)
   }
@@ -96,6 +100,19 @@ describe('canonical blocks of a fifth of a second, five of which share a timesta
       }),
       { numRuns: 60 },
     )
+  })
+
+  test('are seen soon although some come late, and polls are planned anew', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const trembles = createRandom(seed)
+      const lateMs = () => 4 * trembles() + (trembles() < 0.03 ? 60 * trembles() : 0)
+      const atMs = Array.from({ length: 700 }, (_, number) => 10 ** 6 + number * 200 + lateMs())
+      const shownAtMs = (number: number) => atMs[number] as number
+      const { seen, perSecond } = watch(600, { ...timed(shownAtMs), roundTripMs: 4, plans: 3, seed })
+      const delays = delaysOf(seen.slice(60))
+      expect(delays.filter((ms) => ms > 60).length / delays.length, `seed ${seed}`).toBeLessThanOrEqual(0.1)
+      expect(perSecond).toBeLessThanOrEqual(6.1)
+    }
   })
 
   test('are found again after the chain stood still, and after it made ten blocks at once', () => {

@@ -50,6 +50,8 @@ export type Look = {
    * known.
    */
   readonly refreshes: number | undefined
+  /** Milliseconds between two refreshes of the pending block: learned, or the poll interval. */
+  readonly refreshMs: number
 }
 
 /**

@@ -11,6 +11,8 @@ import { type HeadSubscription, joinHeads } from './headSubscription.js'
 export type HeadFeed = {
   /** Whether a follower waits for blocks. Subscribes with the first one. */
   want(isWanted: boolean): void
+  /** The endpoint announces heads, as far as is known. */
+  readonly isLive: boolean
   /** When to poll for an announced head that no poll has shown; undefined if there is none. */
   dueMs(): number | undefined
   /**
@@ -133,6 +135,9 @@ export function createHeadFeed(options: HeadFeedOptions): HeadFeed {
       if (isWanted || wanted) wantedMs = clock.now()
       isWanted = wanted
       if (wanted) begin()
+    },
+    get isLive() {
+      return current?.isLive === true
     },
     dueMs() {
       if (announced === undefined || !isNews(announced)) return undefined

@@ -6,7 +6,12 @@ import { createPacing } from './pacing.js'
 const CADENCE_MS = 200
 
 /** No endpoint announces blocks. */
-const feed = { dueMs: () => undefined, reliableUntilMs: () => undefined, announcedMs: () => undefined }
+const feed = {
+  isLive: false,
+  dueMs: () => undefined,
+  reliableUntilMs: () => undefined,
+  announcedMs: () => undefined,
+}
 
 /** Milliseconds from one poll to the next. */
 function interval(options: {
@@ -144,3 +149,27 @@ test.each<[Pace, boolean]>([
     expect(Math.min(lateMs, CADENCE_MS - lateMs)).toBeLessThanOrEqual(20)
   },
 )
+
+test('a late block is polled for once a period at most while heads are announced', async () => {
+  const polls = async (isLive: boolean) => {
+    const clock = createVirtualClock()
+    const blocks = { blockMs: CADENCE_MS, steadyMs: CADENCE_MS, stampedMs: undefined }
+    const refreshes = () => false
+    const cadenceMs = () => CADENCE_MS
+    const pacing = createPacing({ clock, cadenceMs, refreshes, blocks, feed: { ...feed, isLive } })
+    let number = 0
+    let count = 0
+    // Ten blocks come in time, and the eleventh does not come.
+    for (const endMs = clock.now() + 12 * CADENCE_MS; clock.now() < endMs; count++) {
+      pacing.onTickStart()
+      pacing.onTickAnswer()
+      number = Math.min(10, Math.floor((clock.now() - (endMs - 12 * CADENCE_MS)) / CADENCE_MS))
+      pacing.headed(number, true)
+      const nextMs = pacing.next(new Set(['head']), { failures: 0, incomplete: 0 }) ?? 0
+      await clock.advance(Math.max(1, Math.ceil(nextMs - clock.now())))
+    }
+    return count
+  }
+  expect(await polls(true)).toBeLessThanOrEqual(14)
+  expect(await polls(false)).toBeGreaterThan(16)
+})

@@ -18,6 +18,8 @@ export type Pacing = {
   sinceMs(number: number): number | undefined
   /** How often the pending block was rebuilt, as counted by `Phase`. */
   readonly refreshes: number | undefined
+  /** Milliseconds between two of them: learned, or the cadence. */
+  readonly refreshMs: number
   /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
   headed(number: number, isNew: boolean): void
   /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
@@ -86,7 +88,7 @@ export function createPacing(options: {
   /** Whether the pending block is rebuilt at that pace, so that a poll right after it is worthwhile. */
   readonly refreshes: () => boolean
   readonly blocks: BlockTimes
-  readonly feed: Pick<HeadFeed, 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
+  readonly feed: Pick<HeadFeed, 'isLive' | 'dueMs' | 'reliableUntilMs' | 'announcedMs'>
 }): Pacing {
   const { clock, cadenceMs, blocks, feed } = options
   const refreshPeriod = createRefreshPeriod(cadenceMs)
@@ -123,7 +125,7 @@ export function createPacing(options: {
     if (polled === 'pending') return pendingPhase.next(at) ?? blindMs(isFast)
     const { steadyMs: blockMs = 0 } = blocks
     if (blockMs < cadenceMs() * CADENCE_PART || !(isByClock() || blockMs < SECOND_MS)) return undefined
-    return blockPhase.next(at)
+    return blockPhase.next({ ...at, isAnnounced: feed.isLive })
   }
 
   /** An announcement travels as long as an answer, and the node sends it a moment after the block. */
@@ -160,6 +162,9 @@ export function createPacing(options: {
     sinceMs,
     get refreshes() {
       return pendingPhase.moves
+    },
+    get refreshMs() {
+      return refreshPeriod.ms
     },
     headed(number, isNew) {
       blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))

@@ -13,13 +13,15 @@ export type Phase = {
    */
   looked(askedMs: number, answeredMs: number, sign: string | number, sinceMs?: number): void
   /**
-   * When to poll next; undefined if the phase is not known. `isFast`: a change is about to appear, so that
-   * additional polls are worth their price. `startedMs`: when the last poll began.
+   * When to poll next; undefined if the phase is not known. `startedMs`: when the last poll began. `isFast`: a
+   * change is about to appear, so that additional polls are worth their price. `isAnnounced`: the endpoint announces
+   * each move, so that none is.
    */
   next(at: {
     readonly startedMs: number
     readonly nowMs: number
     readonly isFast: boolean
+    readonly isAnnounced?: boolean
   }): number | undefined
   /** How many moves were due, as far as polls have shown. Undefined while their time is not known. */
   readonly moves: number | undefined
@@ -65,7 +67,8 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   let last: { readonly atMs: number; readonly sign: string | number; readonly changed: boolean } | undefined
   let roundTripMs = 0
   let deviationMs = 0
-  let isEarlyPoll = false
+  // The planned poll is not the one at the end of the window.
+  let planned: 'begin' | 'again' | undefined
   // Polls since the due time that did not show the move.
   let misses = 0
   // When a poll last showed a move.
@@ -74,8 +77,6 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   // The due time of the newest move that a poll has shown.
   let shownMs = Number.NEGATIVE_INFINITY
   const extras = createExtras()
-
-  const mayPollMore = (nowMs: number) => !showsEachMove || extras.take(nowMs)
 
   /**
    * A poll shows the move that was due before it. If that move was shown already, a change shortly before the
@@ -117,9 +118,9 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       roundTripMs += errorMs / 4
       deviationMs += (Math.abs(errorMs) - deviationMs) / 4
       const changed = last !== undefined && last.sign !== sign
-      // The poll took the place of the one at the end of the window.
-      if (isEarlyPoll && changed) extras.giveBack()
-      isEarlyPoll = false
+      // A poll at the begin of the window that shows the move takes the place of the one at its end.
+      if (planned === 'again' || (planned === 'begin' && !changed)) extras.take()
+      planned = undefined
       if (last !== undefined && period !== undefined) {
         window.drift(Math.max(0, atMs - last.atMs), period)
         if (changed) window.learn(Math.min(Math.max(last.atMs, sinceMs), atMs), atMs, period)
@@ -129,8 +130,10 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       misses = !changed && isDue(atMs, period) ? misses + 1 : 0
       last = { atMs, sign, changed }
     },
-    next({ startedMs, nowMs, isFast }) {
+    next({ startedMs, nowMs, isFast, isAnnounced = false }) {
       const period = periodMs()
+      const mayPollMore = !isAnnounced && (!showsEachMove || extras.has(nowMs))
+      planned = undefined
       if (period === undefined) return undefined
       if (showsEachMove && nowMs - movedMs > SILENT_PERIODS * period) return undefined
       const soonestMs = Math.max(nowMs, startedMs + APART_MS_MIN)
@@ -147,14 +150,19 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       if (!isMissed && isUnseen) return soonestMs
       const pauseMs = isMissed ? againMs(soonestMs + lead - passed, isFast, period) : undefined
       if (pauseMs !== undefined) {
-        if (mayPollMore(nowMs)) return Math.max(soonestMs, startedMs + pauseMs)
+        if (mayPollMore) {
+          planned = 'again'
+          return Math.max(soonestMs, startedMs + pauseMs)
+        }
         return Math.min(passed + period - lead, startedMs + SECOND_MS / EXTRA_PER_SECOND)
       }
       window.next()
       for (let due = passed + period; ; due += period) {
         const early = window.earlyMoment(due, isFast || showsEachMove, period)
-        isEarlyPoll = early !== undefined && early - lead > soonestMs && mayPollMore(nowMs)
-        if (isEarlyPoll && early !== undefined) return early - lead
+        if (early !== undefined && early - lead > soonestMs && mayPollMore) {
+          planned = 'begin'
+          return early - lead
+        }
         if (due - lead > soonestMs) return due - lead
       }
     },
@@ -173,18 +181,15 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
 /** The polls that may be made beside the one in each period. */
 function createExtras() {
   let left = EXTRA_MAX
-  let takenAtMs: number | undefined
+  let knownAtMs: number | undefined
   return {
-    /** False if none is left. */
-    take(nowMs: number): boolean {
-      left = Math.min(EXTRA_MAX, left + ((nowMs - (takenAtMs ?? nowMs)) * EXTRA_PER_SECOND) / SECOND_MS)
-      takenAtMs = nowMs
-      if (left < 1) return false
-      left--
-      return true
+    has(nowMs: number): boolean {
+      left = Math.min(EXTRA_MAX, left + ((nowMs - (knownAtMs ?? nowMs)) * EXTRA_PER_SECOND) / SECOND_MS)
+      knownAtMs = nowMs
+      return left >= 1
     },
-    giveBack(): void {
-      left++
+    take(): void {
+      left--
     },
   }
 }

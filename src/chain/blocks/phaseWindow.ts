@@ -63,7 +63,9 @@ export function createPhaseWindow(isLearned: boolean): PhaseWindow {
     const end = window.end + Math.round((toMs - window.end) / period) * period
     const from = Math.max(fromMs, end - window.width)
     const to = Math.min(toMs, end)
-    const isBefore = fromMs < from && toMs < from + window.width / 4
+    // Whether the poll at the begin of the window shows the move. Wider windows are polled in the middle, too.
+    const beginPart = isLearned && window.width <= fineMs(period) ? 1 / 2 : 1 / 4
+    const isBefore = fromMs < from && toMs < from + window.width * beginPart
     if (from < to && !isBefore) {
       if (fromMs >= from) isOpen = false
       return narrow(from, to, period)

@@ -56,7 +56,12 @@ function watch(forMs: number, world: World) {
     cadenceMs: () => cadenceMs,
     refreshes: () => refreshes,
     blocks: { blockMs: 2_000, steadyMs: undefined, stampedMs: 2_000 },
-    feed: { dueMs: () => undefined, reliableUntilMs: () => undefined, announcedMs: () => undefined },
+    feed: {
+      isLive: false,
+      dueMs: () => undefined,
+      reliableUntilMs: () => undefined,
+      announcedMs: () => undefined,
+    },
   })
   let refresh = 0
   let shown = 0

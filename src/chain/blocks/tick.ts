@@ -137,7 +137,8 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     const newHead = (moved?.came.length ?? 0) > 0
     // A head that does not join, or lags, does not predict the next block.
     if (chain.tip?.hash === latest.hash) pacing.headed(latest.number, newHead)
-    const look = { askedAtMs, hasPending: added !== undefined, refreshes: pacing.refreshes }
+    const { refreshes, refreshMs } = pacing
+    const look = { askedAtMs, hasPending: added !== undefined, refreshes, refreshMs }
     for (const follower of followers.all) await follower.ticked(newHead, look)
     loop.brought(newHead)
   }

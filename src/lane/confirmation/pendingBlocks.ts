@@ -3,7 +3,6 @@ import type { Lane } from '../../allocator/lane.js'
 import type { Look } from '../../chain/blocks/follower.js'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
-import type { Limits } from '../../types/index.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 
 type PendingBlocksParts = {
@@ -98,7 +97,6 @@ export function createPendingBlocks({ lane, endpointPool }: PendingBlocksParts):
 type RefreshesContext = {
   readonly endpointPool: Pick<EndpointPool, 'reader'>
   readonly clock: Pick<Clock, 'now'>
-  readonly limits: Pick<Limits, 'pollIntervalMs'>
 }
 
 /**
@@ -107,13 +105,13 @@ type RefreshesContext = {
  * pace, and an empty one looks like the one before.
  */
 export function createRefreshes(
-  { clock, endpointPool, limits }: RefreshesContext,
+  { clock, endpointPool }: RefreshesContext,
   broadcaster: Pick<Broadcaster, 'refreshed'>,
 ) {
   // A block was sealed since the last tick.
   let isSealed = false
   const profile = () => endpointPool.reader.profile.current()
-  const watch = createRefreshWatch(clock, () => limits.pollIntervalMs)
+  const watch = createRefreshWatch(clock)
 
   return {
     sealed(): void {
@@ -141,22 +139,21 @@ type RefreshWatch = {
   noteUsed(look: Look): void
 }
 
-/** Two polls that are closer than this part of the cadence may have seen the same pending block. */
-const CADENCE_PART = 3 / 4
+/** Two polls that are closer than this part of the period may have seen the same pending block. */
+const PERIOD_PART = 3 / 4
 
-/** `cadenceMs`: milliseconds between two refreshes. */
-export function createRefreshWatch(clock: Pick<Clock, 'now'>, cadenceMs: () => number): RefreshWatch {
+export function createRefreshWatch(clock: Pick<Clock, 'now'>): RefreshWatch {
   let last: Pick<Look, 'refreshes'> & { readonly atMs: number } = {
     atMs: Number.NEGATIVE_INFINITY,
     refreshes: undefined,
   }
   return {
-    isNew({ hasPending, refreshes }) {
+    isNew({ hasPending, refreshes, refreshMs }) {
       if (!hasPending) return false
       // An empty pending block looks like the previous one. If the rhythm is known, it gives the number of
       // refreshes.
       if (refreshes !== undefined && last.refreshes !== undefined) return refreshes !== last.refreshes
-      return clock.now() - last.atMs >= cadenceMs() * CADENCE_PART
+      return clock.now() - last.atMs >= refreshMs * PERIOD_PART
     },
     noteUsed({ refreshes }) {
       last = { atMs: clock.now(), refreshes }

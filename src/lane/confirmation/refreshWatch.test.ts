@@ -4,10 +4,14 @@ import { createRefreshWatch } from './pendingBlocks.js'
 /** A poll at a time, in milliseconds. Refreshes are 200 ms apart. */
 function watch() {
   let nowMs = 0
-  const refreshes = createRefreshWatch({ now: () => nowMs }, () => 200)
-  return (atMs: number, seen: number | undefined, { reports = true, hasPending = true } = {}) => {
+  const refreshes = createRefreshWatch({ now: () => nowMs })
+  return (
+    atMs: number,
+    seen: number | undefined,
+    { reports = true, hasPending = true, refreshMs = 200 } = {},
+  ) => {
     nowMs = atMs
-    const look = { askedAtMs: atMs, hasPending, refreshes: seen }
+    const look = { askedAtMs: atMs, hasPending, refreshes: seen, refreshMs }
     const isNew = refreshes.isNew(look)
     if (isNew && reports) refreshes.noteUsed(look)
     return isNew
@@ -47,4 +51,11 @@ test('counts close polls once if the rhythm is unknown', () => {
 
 test('does not count a poll without a pending block', () => {
   expect(watch()(1_000, 7, { hasPending: false })).toBe(false)
+})
+
+test('counts close polls once if the rhythm is unknown and the period is longer than the poll interval', () => {
+  const look = watch()
+  expect(look(1_000, undefined, { refreshMs: 500 })).toBe(true)
+  expect(look(1_200, undefined, { refreshMs: 500 })).toBe(false)
+  expect(look(1_400, undefined, { refreshMs: 500 })).toBe(true)
 })
