@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import type { Arrivals } from './arrivals.js'
-import { fastestOf, type Pace } from './follower.js'
+import { fastestOf, type Look, type Pace } from './follower.js'
 import type { HeadFeed } from './headFeed.js'
 import { createPhase } from './phase.js'
 import { createRefreshPeriod } from './refreshPeriod.js'
@@ -16,10 +16,8 @@ export type Pacing = {
   onPendingBlock(block: LightHeader): void
   /** The block that the poll showed came after this time, if it was announced. */
   sinceMs(number: number): number | undefined
-  /** How often the pending block was rebuilt, as counted by `Phase`. */
-  readonly refreshes: number | undefined
-  /** Milliseconds between two of them: learned, or the cadence. */
-  readonly refreshMs: number
+  /** How often the pending block was rebuilt, as counted by `Phase`, and the time between two refreshes. */
+  refreshes(): Pick<Look, 'refreshes' | 'refreshMs'>
   /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
   headed(number: number, isNew: boolean): void
   /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
@@ -76,10 +74,10 @@ const ANNOUNCED_LATE_MS = 10
 const FAST_FLIGHT_MAX = 64
 /**
  * After this many polls right after a send that showed no block for it, blocks are assumed to come by the
- * clock only. From then on only one of every `SENT_LOOKS_EVERY` such polls is made.
+ * clock only. From then on only one of every `SENT_POLLS_EVERY` such polls is made.
  */
-const SENT_LOOKS_MIN = 2
-const SENT_LOOKS_EVERY = 64
+const SENT_POLLS_MIN = 2
+const SENT_POLLS_EVERY = 64
 
 export function createPacing(options: {
   readonly clock: Clock
@@ -94,18 +92,13 @@ export function createPacing(options: {
   const refreshPeriod = createRefreshPeriod(cadenceMs)
   const pendingPhase = createPhase({ periodMs: () => refreshPeriod.ms, showsEachMove: false })
   const blockPhase = createPhase({ periodMs: () => blocks.steadyMs, showsEachMove: true })
-  // Consecutive polls without a block that was made for a send.
-  let sentLooks = 0
-  let isSentLook = false
+  const sentPolls = createSentPolls(options.refreshes)
   let startedMs = Number.NEGATIVE_INFINITY
   let answeredMs = Number.NEGATIVE_INFINITY
   let fastUntilMs = 0
 
   /** When the endpoint read its state for the last poll. */
   const readMs = () => (startedMs + answeredMs) / 2
-
-  /** The last sends were not followed by an immediate block. */
-  const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
   /** The block that a poll at this pace waits for; undefined if it needs more than blocks show. */
   function polledAt(pace: Exclude<Pace, 'idle'>): 'pending' | 'blocks' | undefined {
@@ -124,7 +117,8 @@ export function createPacing(options: {
     if (polled === 'pending' && isFast && refreshPeriod.isLearning(nowMs)) return blindMs(isFast)
     if (polled === 'pending') return pendingPhase.next(at) ?? blindMs(isFast)
     const { steadyMs: blockMs = 0 } = blocks
-    if (blockMs < cadenceMs() * CADENCE_PART || !(isByClock() || blockMs < SECOND_MS)) return undefined
+    if (blockMs < cadenceMs() * CADENCE_PART || !(sentPolls.areInVain || blockMs < SECOND_MS))
+      return undefined
     return blockPhase.next({ ...at, isAnnounced: feed.isLive })
   }
 
@@ -160,21 +154,12 @@ export function createPacing(options: {
       pendingPhase.looked(startedMs, answeredMs, sign)
     },
     sinceMs,
-    get refreshes() {
-      return pendingPhase.moves
-    },
-    get refreshMs() {
-      return refreshPeriod.ms
-    },
+    refreshes: () => ({ refreshes: pendingPhase.moves, refreshMs: refreshPeriod.ms }),
     headed(number, isNew) {
       blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))
-      if (isSentLook) sentLooks = isNew ? 0 : sentLooks + 1
-      isSentLook = false
+      sentPolls.headed(isNew)
     },
-    sent() {
-      isSentLook = !isByClock() || options.refreshes() || ++sentLooks % SENT_LOOKS_EVERY === 0
-      return isSentLook
-    },
+    sent: sentPolls.sent,
     startFastPolling(inFlight) {
       if (inFlight > FAST_FLIGHT_MAX) return false
       const wasFast = clock.now() < fastUntilMs
@@ -188,7 +173,7 @@ export function createPacing(options: {
       pendingPhase.forget()
       refreshPeriod.elsewhere()
       blockPhase.forget()
-      sentLooks = 0
+      sentPolls.forget()
     },
     next(paces, { failures, incomplete }) {
       const pace = fastestOf(paces)
@@ -199,6 +184,33 @@ export function createPacing(options: {
       const { steadyMs: blockMs } = blocks
       const restMs = polled === 'blocks' && blockMs !== undefined ? feed.reliableUntilMs(blockMs) : undefined
       return Math.min(announcedMs, Math.max(atMs, restMs ?? atMs))
+    },
+  }
+}
+
+/** The polls right after sends, which look for a block that the node makes for a transaction. */
+function createSentPolls(refreshes: () => boolean) {
+  // Consecutive polls without a block that was made for a send.
+  let inVain = 0
+  let isPlanned = false
+  const areInVain = () => inVain >= SENT_POLLS_MIN
+  return {
+    /** The last sends were not followed by an immediate block. */
+    get areInVain() {
+      return areInVain()
+    },
+    /** Returns whether to poll now. */
+    sent(): boolean {
+      isPlanned = !areInVain() || refreshes() || ++inVain % SENT_POLLS_EVERY === 0
+      return isPlanned
+    },
+    /** A poll showed a head. `isNew`: it joined the chain. */
+    headed(isNew: boolean): void {
+      if (isPlanned) inVain = isNew ? 0 : inVain + 1
+      isPlanned = false
+    },
+    forget(): void {
+      inVain = 0
     },
   }
 }
