@@ -34,7 +34,8 @@ function watch(blocks: number, { shownAtMs, stampOf, stampMsOf, ...polls }: Worl
   const seen: Seen[] = []
   const startMs = shownAtMs(0) + random() * (shownAtMs(1) - shownAtMs(0))
   let nowMs = startMs
-  let readMs = nowMs
+  // The first poll does not show when its block came.
+  let readMs = Number.NEGATIVE_INFINITY
   let looks = 0
   let polled = 0
   for (let number = -1; number < blocks; ) {
@@ -115,6 +116,15 @@ describe('canonical blocks of a fifth of a second, five of which share a timesta
     }
   })
 
+  test('cost six polls a second from the first one on, as a mean of many chains', () => {
+    const rates = Array.from({ length: 60 }, (_, seed) => {
+      const trembles = createRandom(seed)
+      const atMs = Array.from({ length: 90 }, (_, number) => 10 ** 6 + number * 200 + 4 * trembles())
+      return watch(80, { ...timed((number) => atMs[number] as number), seed }).perSecond
+    })
+    expect(mean(rates)).toBeLessThanOrEqual(6)
+  })
+
   test('are found again after the chain stood still, and after it made ten blocks at once', () => {
     const shownAtMs = (number: number) => {
       const atMs = 10 ** 6 + number * 200
@@ -135,6 +145,27 @@ describe('canonical blocks of a fifth of a second, five of which share a timesta
     const shownAtMs = (number: number) => 10 ** 6 + Math.ceil(number / 5) * 1_000
     expect(watch(1_000, timed(shownAtMs)).perSecond).toBeLessThanOrEqual(6.1)
   })
+})
+
+test('blocks that come faster than a second are no second apart, although most are dated so: 450 to 950 ms', () => {
+  const world = fc.record({
+    seed: fc.integer({ min: 0, max: 1_000_000 }),
+    periodMs: fc.constantFrom(450, 500, 600, 750, 800, 900, 950),
+    trembleMs: fc.integer({ min: 0, max: 6 }),
+  })
+  fc.assert(
+    fc.property(world, ({ seed, periodMs, trembleMs }) => {
+      const trembles = createRandom(seed)
+      const atMs = Array.from(
+        { length: 300 },
+        (_, number) => 10 ** 6 + number * periodMs + trembles() * trembleMs,
+      )
+      const { seen, perSecond } = watch(250, { ...timed((number) => atMs[number] as number), seed })
+      expect(part(delaysOf(seen.slice(100)), 0.5)).toBeLessThanOrEqual(25)
+      expect(perSecond).toBeLessThanOrEqual(1_000 / periodMs + 1)
+    }),
+    { numRuns: 60 },
+  )
 })
 
 describe('blocks that come by the clock', () => {
@@ -227,6 +258,24 @@ describe('the time between blocks', () => {
   test('is not that of the timestamps if blocks are dated a second apart, and made at once', () => {
     const period = learn(Array.from({ length: 10 }, (_, number) => [number, 5 + number, 5_000 + number]))
     expect(period.steadyMs).toBe(1)
+  })
+
+  test('is not a second if several blocks share one', () => {
+    const blocks = (periodMs: number) =>
+      Array.from({ length: 16 }, (_, number) => {
+        const atMs = 50_300 + number * periodMs
+        return [number, Math.floor(atMs / 1_000), atMs] as const
+      })
+    expect(learn(blocks(750)).steadyMs).toBe(750)
+    expect(learn(blocks(500)).steadyMs).toBe(500)
+    expect(learn(blocks(1_001)).steadyMs).toBe(1_000)
+  })
+
+  test('is the round number near the mean while that is known roughly', () => {
+    const period = createPeriod()
+    const seenMs = [0, 190, 400, 570, 760, 960, 1_150, 1_340]
+    for (const [number, ms] of seenMs.entries()) period.came({ number, timestamp: 0 }, 5_000 + ms, 4_800 + ms)
+    expect(period.steadyMs).toBe(200)
   })
 
   test('is the median of the last 32: a burst and a pause do not change it', () => {

@@ -28,6 +28,8 @@ type Gap = {
   /** From the middle of the time in which the one came to that of the other. */
   readonly cameMs: number
   readonly datedMs: number
+  /** The time in which the one or the other came, whichever is longer. */
+  readonly unsureMs: number
   /** The timestamps have milliseconds. */
   readonly isExact: boolean
 }
@@ -60,7 +62,9 @@ const SEEN_PART = 3 / 4
 const NEAR_FACTOR = 2.2
 
 export function createPeriod(): Period {
-  let last: { readonly block: Stamped; readonly seenMs: number; readonly cameMs: number } | undefined
+  let last:
+    | { readonly block: Stamped; readonly seenMs: number; readonly cameMs: number; readonly unsureMs: number }
+    | undefined
   let gaps: readonly Gap[] = []
   const sharp = createSharp()
   let known: { readonly medianMs?: number | undefined; readonly steadyMs?: number | undefined } = {}
@@ -74,8 +78,9 @@ export function createPeriod(): Period {
     },
     came(block, seenMs, unseenMs) {
       const before = last
-      const cameMs = (Math.max(unseenMs, before?.seenMs ?? unseenMs) + seenMs) / 2
-      last = { block, seenMs, cameMs }
+      const sinceMs = Math.max(unseenMs, before?.seenMs ?? unseenMs)
+      const [cameMs, unsureMs] = [(sinceMs + seenMs) / 2, seenMs - sinceMs]
+      last = { block, seenMs, cameMs, unsureMs }
       const blocks = block.number - (before?.block.number ?? block.number)
       if (before === undefined || blocks < 1) return
       const gap: Gap = {
@@ -83,6 +88,7 @@ export function createPeriod(): Period {
         seenMs: (seenMs - before.seenMs) / blocks,
         cameMs: (cameMs - before.cameMs) / blocks,
         datedMs: (datedMs(block) - datedMs(before.block)) / blocks,
+        unsureMs: Math.max(unsureMs, before.unsureMs),
         isExact: block.timestampMs !== undefined && before.block.timestampMs !== undefined,
       }
       gaps = [...gaps, gap].slice(-GAPS_MAX)
@@ -106,14 +112,38 @@ type Rough = { readonly ms: number; readonly error: number }
 /** The timers of nodes are exact to a few milliseconds in a block. A mean of few gaps is not. */
 const DATED_ERROR = 1 / 500
 const MEAN_ERROR = 1 / 10
+/** Blocks that are made by the clock arrive at least this part of the time by their timestamps apart. */
+const DATED_PART_MIN = 49 / 50
+/** The timers of most nodes are set to multiples of this number of milliseconds. */
+const ROUND_MS = 50
 
 function roughly(gaps: readonly Gap[], medianMs: number): Rough | undefined {
   if (medianMs > PERIOD_MS_MAX) return undefined
-  const isExact = gaps.every((gap) => gap.isExact)
-  const secondsMs = isExact ? undefined : bySeconds(gaps, medianMs)
-  if (secondsMs !== undefined) return { ms: secondsMs, error: DATED_ERROR }
-  const ms = byMean(gaps, isExact ? (gap) => gap.datedMs : (gap) => gap.cameMs)
+  if (gaps.every((gap) => gap.isExact))
+    return byArrival(
+      medianMs,
+      byMean(gaps, (gap) => gap.datedMs),
+    )
+  const meanMs = byMean(gaps, (gap) => gap.cameMs)
+  const errorMs = meanErrorMs(gaps)
+  const secondsMs = bySeconds(gaps, medianMs)
+  // Blocks that are faster than a second share timestamps, so that most may be dated a second apart. The mean is
+  // hardly ever wrong by as much as it can be.
+  const isFaster = (meanMs ?? Number.POSITIVE_INFINITY) + errorMs / 2 < (secondsMs ?? 0) * DATED_PART_MIN
+  if (secondsMs !== undefined && !isFaster) return { ms: secondsMs, error: DATED_ERROR }
+  return byArrival(medianMs, meanMs && rounded(meanMs, errorMs))
+}
+
+function byArrival(medianMs: number, ms: number | undefined): Rough | undefined {
   return ms === undefined || medianMs < ms * EARLY_PART ? undefined : { ms, error: MEAN_ERROR }
+}
+
+/** The mean of few gaps may be wrong by this much, because polls see each block a while after it came. */
+function meanErrorMs(gaps: readonly Gap[]): number {
+  // When the very first block came is not known at all, and the mean does without it.
+  const seen = gaps.filter((gap) => Number.isFinite(gap.unsureMs))
+  const blocks = seen.reduce((sum, gap) => sum + gap.blocks, 0)
+  return ((seen[0]?.unsureMs ?? 0) + (seen[seen.length - 1]?.unsureMs ?? 0)) / 2 / blocks
 }
 
 function bySeconds(gaps: readonly Gap[], medianMs: number): number | undefined {
@@ -148,6 +178,12 @@ function byMean(gaps: readonly Gap[], msOf: (gap: Gap) => number): number | unde
   if (medianMs <= 0 || near.length < gaps.length * SEEN_PART) return undefined
   const blocks = near.reduce((sum, gap) => sum + gap.blocks, 0)
   return near.reduce((sum, gap) => sum + gap.blocks * msOf(gap), 0) / blocks
+}
+
+/** The round number near the mean, if the mean may be wrong by the difference. */
+function rounded(ms: number, errorMs: number): number {
+  const roundMs = Math.round(ms / ROUND_MS) * ROUND_MS
+  return Math.abs(roundMs - ms) <= Math.min(errorMs, ms * MEAN_ERROR) ? roundMs : ms
 }
 
 function medianOf(values: readonly number[]): number {
