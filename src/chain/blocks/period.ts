@@ -140,7 +140,7 @@ function byArrival(medianMs: number, ms: number | undefined): Rough | undefined 
 
 /** The mean of few gaps may be wrong by this much, because polls see each block a while after it came. */
 function meanErrorMs(gaps: readonly Gap[]): number {
-  // When the very first block came is not known at all, and the mean does without it.
+  // The time at which the very first block came is unknown, and the mean leaves out its gap.
   const seen = gaps.filter((gap) => Number.isFinite(gap.unsureMs))
   const blocks = seen.reduce((sum, gap) => sum + gap.blocks, 0)
   return ((seen[0]?.unsureMs ?? 0) + (seen[seen.length - 1]?.unsureMs ?? 0)) / 2 / blocks
