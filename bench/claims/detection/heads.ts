@@ -31,6 +31,7 @@ import { figuresOf, percentileOf } from '../../support/spread.js'
 
 const CHAINS = [
   { periodMs: 200, share: 1 },
+  { periodMs: 750, share: 0.4 },
   { periodMs: 2_000, share: 0.15 },
 ]
 /** Transfers before the first sample: a poller learns the period of the blocks from some of them. */

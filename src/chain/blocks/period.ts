@@ -112,35 +112,26 @@ type Rough = { readonly ms: number; readonly error: number }
 /** The timers of nodes are exact to a few milliseconds in a block. A mean of few gaps is not. */
 const DATED_ERROR = 1 / 500
 const MEAN_ERROR = 1 / 10
-/** Blocks that are made by the clock arrive at least this part of the time by their timestamps apart. */
-const DATED_PART_MIN = 49 / 50
 /** The timers of most nodes are set to multiples of this number of milliseconds. */
 const ROUND_MS = 50
 
 function roughly(gaps: readonly Gap[], medianMs: number): Rough | undefined {
   if (medianMs > PERIOD_MS_MAX) return undefined
-  if (gaps.every((gap) => gap.isExact))
-    return byArrival(
-      medianMs,
-      byMean(gaps, (gap) => gap.datedMs),
-    )
-  const meanMs = byMean(gaps, (gap) => gap.cameMs)
-  const errorMs = meanErrorMs(gaps)
-  const secondsMs = bySeconds(gaps, medianMs)
-  // Blocks that are faster than a second share timestamps, so that most may be dated a second apart. The mean is
-  // hardly ever wrong by as much as it can be.
-  const isFaster = (meanMs ?? Number.POSITIVE_INFINITY) + errorMs / 2 < (secondsMs ?? 0) * DATED_PART_MIN
-  if (secondsMs !== undefined && !isFaster) return { ms: secondsMs, error: DATED_ERROR }
-  return byArrival(medianMs, meanMs && rounded(meanMs, errorMs))
-}
-
-function byArrival(medianMs: number, ms: number | undefined): Rough | undefined {
+  const isExact = gaps.every((gap) => gap.isExact)
+  const secondsMs = isExact ? undefined : bySeconds(gaps, medianMs)
+  if (secondsMs !== undefined) return { ms: secondsMs, error: DATED_ERROR }
+  const ms = isExact
+    ? byMean(gaps, (gap) => gap.datedMs)
+    : rounded(
+        byMean(gaps, (gap) => gap.cameMs),
+        gaps,
+      )
   return ms === undefined || medianMs < ms * EARLY_PART ? undefined : { ms, error: MEAN_ERROR }
 }
 
 /** The mean of few gaps may be wrong by this much, because polls see each block a while after it came. */
 function meanErrorMs(gaps: readonly Gap[]): number {
-  // When the very first block came is not known at all, and the mean does without it.
+  // The time at which the very first block came is unknown, and the mean leaves out its gap.
   const seen = gaps.filter((gap) => Number.isFinite(gap.unsureMs))
   const blocks = seen.reduce((sum, gap) => sum + gap.blocks, 0)
   return ((seen[0]?.unsureMs ?? 0) + (seen[seen.length - 1]?.unsureMs ?? 0)) / 2 / blocks
@@ -150,6 +141,8 @@ function bySeconds(gaps: readonly Gap[], medianMs: number): number | undefined {
   if (gaps.length < DATED_MIN) return undefined
   const dated = gaps.map((gap) => gap.datedMs)
   const part = (is: (ms: number) => boolean) => dated.filter(is).length / dated.length
+  const blocks = gaps.reduce((sum, gap) => sum + gap.blocks, 0)
+  const sumMs = gaps.reduce((sum, gap) => sum + gap.blocks * gap.datedMs, 0)
   return [...new Set(dated)]
     .sort((a, b) => a - b)
     .find(
@@ -159,6 +152,8 @@ function bySeconds(gaps: readonly Gap[], medianMs: number): number | undefined {
         medianMs >= ms * EARLY_PART &&
         part((each) => each === ms) >= DATED_PART &&
         part((each) => each % ms !== 0) <= DATED_PART &&
+        // Most blocks of 750 ms are dated a second apart, but not all of them.
+        sumMs >= blocks * ms - ROUNDING_MS &&
         dated.every((each) => distanceMs(each, ms) <= ROUNDING_MS),
     )
 }
@@ -181,9 +176,10 @@ function byMean(gaps: readonly Gap[], msOf: (gap: Gap) => number): number | unde
 }
 
 /** The round number near the mean, if the mean may be wrong by the difference. */
-function rounded(ms: number, errorMs: number): number {
+function rounded(ms: number | undefined, gaps: readonly Gap[]): number | undefined {
+  if (ms === undefined) return undefined
   const roundMs = Math.round(ms / ROUND_MS) * ROUND_MS
-  return Math.abs(roundMs - ms) <= Math.min(errorMs, ms * MEAN_ERROR) ? roundMs : ms
+  return Math.abs(roundMs - ms) <= Math.min(meanErrorMs(gaps), ms * MEAN_ERROR) ? roundMs : ms
 }
 
 function medianOf(values: readonly number[]): number {

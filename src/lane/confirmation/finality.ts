@@ -51,8 +51,10 @@ export type Finality = {
   joined(block: SealedBlock): void
   /** A block left the chain. */
   left(block: BlockRef): void
-  /** A verdict waits for the second reading of a witness, or for time. */
+  /** A verdict waits for the second reading of a witness. */
   readonly wanted: boolean
+  /** A block is deep enough, and has to stand for longer: a poll for each block shows that it does. */
+  readonly isRipening: boolean
   /** A transaction or a record in the store waits for finality. */
   readonly isOpen: boolean
 }
@@ -69,7 +71,6 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
   const witnesses = createWitnessCheck(context)
   const horizon = createHorizon(context)
   const records = createWrittenOffRecords(context)
-  // A block is deep enough, and has to stand for longer.
   let isRipening = false
   const deepReorgs = createDeepReorgs(context)
 
@@ -140,7 +141,10 @@ export function createFinality({ context, unverifiedNonces, finalityIndex }: Fin
         if (reorgedOut(nonce, block) === undefined) unverifiedNonces.add(nonce)
     },
     get wanted() {
-      return witnesses.wanted || isRipening
+      return witnesses.wanted
+    },
+    get isRipening() {
+      return isRipening
     },
     get isOpen() {
       return finalityIndex.size > 0 || records.size > 0

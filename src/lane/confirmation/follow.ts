@@ -133,7 +133,7 @@ export function createFollower(options: FollowOptions): Follower {
     async ticked(newHead, look) {
       const head = tracker.head?.number
       const tags = `${tracker.tag('safe')} ${tracker.tag('finalized')}`
-      const isNews = newHead || tags !== appliedTags || finality.wanted || tracker.isAtRest
+      const isNews = newHead || tags !== appliedTags || isAwaited(finality) || tracker.isAtRest
       appliedTags = tags
       if (isNews && head !== undefined) await finality.advance(head)
       // The lane may have been closed or lost meanwhile.
@@ -157,16 +157,20 @@ export function createFollower(options: FollowOptions): Follower {
 }
 
 /** How often the poller should poll for this lane. */
-function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'wanted'>): Pace {
+function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'isRipening' | 'wanted'>): Pace {
   const { context, funds, seeding, usage, regression } = options
   const { book } = context.lane
   const open = book.coveredTo < book.cursor || context.session.waits > 0 || options.waiting() > 0
   const isLooking = usage.wanted || regression.wanted || finality.wanted
   if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
   if (open) return countsBetweenBlocks(context) ? 'cadence' : 'head'
+  if (finality.isRipening) return 'head'
   const isWatching = usage.isOpen || finality.isOpen || seeding.isDoubted
   return book.unfinished > 0 || isWatching ? 'block' : 'idle'
 }
+
+/** A verdict may be due although no block has come. */
+const isAwaited = ({ wanted, isRipening }: Pick<Finality, 'wanted' | 'isRipening'>) => wanted || isRipening
 
 /** A count may show the state of open transactions before the next block does. */
 function countsBetweenBlocks({ lane: { book }, endpointPool }: FollowContext): boolean {

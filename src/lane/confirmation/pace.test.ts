@@ -51,3 +51,13 @@ describe.each(['geth', 'reth', 'latest'] as const)(
     })
   },
 )
+
+test('a sealed block that has to stand for longer costs a poll for each block, and none in between', async () => {
+  const blockTimeMs = 750
+  await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs } })
+  for (let marker = 1; marker <= 16; marker++) await callsFor(lane, marker)
+  const { head } = lane.chain
+  const before = lane.requests.length
+  await lane.until(() => lane.chain.head.number >= head.number + 2)
+  expect(lane.requests.length - before).toBeLessThanOrEqual(4)
+})
