@@ -77,7 +77,12 @@ export function rowsOf({ payout, standings, options }: Errand): readonly Row[] {
 /** The doubts about these rows, and about lines that are no payments. */
 export function doubtsOf({ payout }: Errand, rows: readonly Row[]): readonly Doubt[] {
   if (payout.doubts.length === 0) return []
-  const all = new Set(payout.rows.map(({ line }) => line))
-  const here = new Set(rows.map(({ line }) => line))
+  const doubted = new Set(payout.doubts.flatMap(({ lines }) => lines))
+  const amongDoubted = (given: readonly Row[]) => {
+    const lines = new Set<number>()
+    for (const { line } of given) if (doubted.has(line)) lines.add(line)
+    return lines
+  }
+  const [all, here] = [amongDoubted(payout.rows), amongDoubted(rows)]
   return payout.doubts.filter(({ lines }) => lines.some((line) => here.has(line) || !all.has(line)))
 }

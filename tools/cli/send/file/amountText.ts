@@ -1,4 +1,5 @@
 import { formatUnits } from 'viem'
+import { grouped } from '../../shared/output.js'
 import type { Money, Row } from './rows.js'
 
 export function decimalsOf(money: Money): number {
@@ -8,7 +9,7 @@ export function decimalsOf(money: Money): number {
 /** The exact amount in the unit that shows it shortest: `20,100.5 USDC`, `0.5 ETH`, `20 gwei`, `5 wei`. */
 export function exactAmount(amount: bigint, money: Money): string {
   const [decimals, unit] = unitFor(amount, money)
-  return `${grouped(formatUnits(amount, decimals))} ${unit}`
+  return `${groupedDecimal(formatUnits(amount, decimals))} ${unit}`
 }
 
 /** Rounded up to four significant digits or four decimals: for fees. Never 0 for an amount that is not 0. */
@@ -41,10 +42,9 @@ function unitFor(amount: bigint, money: Money): readonly [decimals: number, unit
   return size < WEI_BELOW ? [0, 'wei'] : [9, 'gwei']
 }
 
-function grouped(number: string): string {
+function groupedDecimal(number: string): string {
   const [whole = '', fraction] = number.split('.')
-  const groups = whole.replace(/\B(?=(\d{3})+$)/g, ',')
-  return fraction === undefined ? groups : `${groups}.${fraction}`
+  return fraction === undefined ? grouped(whole) : `${grouped(whole)}.${fraction}`
 }
 
 /** The sum of the amounts in one currency. */

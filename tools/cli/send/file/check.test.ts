@@ -55,6 +55,25 @@ test('reports every invalid line with its error', async () => {
   ])
 })
 
+test('reports each repetition of an id, with the line of the first', async () => {
+  const lines = ['a', 'b', 'a', 'a', 'b', 'c'].map((id) => `${id},${ANNA},1 ether`)
+  expect(await problems(`id,to,amount\n${lines.join('\n')}\n`)).toEqual([
+    'line 4 has the id "a" of line 2',
+    'line 5 has the id "a" of line 2',
+    'line 6 has the id "b" of line 3',
+  ])
+})
+
+test('a call keeps its gas limit, also of 0, and an amount above 64 bits is exact', async () => {
+  const { rows } = await payoutIn(
+    `to,amount,gas\n${ANNA},1 ether,0\n${BOB},123456789012345678901.5 ether,7\n`,
+  )
+  expect(rows.map(({ request }) => request)).toEqual([
+    { to: ANNA, value: 10n ** 18n, gas: 0n },
+    { to: BOB, value: 123_456_789_012_345_678_901_500_000_000_000_000_000n, gas: 7n },
+  ])
+})
+
 test('pays a token with transfer, and never to the token contract', async () => {
   const { address } = TOKENS.USDC
   expect(await problems(`to,amount\n${ANNA},12.5 USDC\n${address},1 USDC`, USDC)).toEqual([

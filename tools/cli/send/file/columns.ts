@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { type Problem, type Table, type TableRow, Unreadable } from './table/table.js'
+import type { TableRows } from './table/tableRows.js'
 import { isAmountLike, isRecipientLike, shown } from './words/cells.js'
 import { meaningOf, nearMissOf, ROLES, type Role, scaleIn, wordsOf } from './words/header.js'
 
@@ -28,7 +29,7 @@ export function columnsOf(
   const width = widthOf(head, rows)
   const names = Array.from({ length: width }, (_, index) => head?.cells[index]?.trim() ?? '')
   const chosen = option === undefined ? new Map<number, Role>() : chosenBy(option, names, head !== undefined)
-  const problem = (message: string) => ({ line: head?.line ?? rows[0]?.line ?? 1, message })
+  const problem = (message: string) => ({ line: head?.line ?? rows.at(0)?.line ?? 1, message })
   if (head === undefined) {
     const { at, message } = byCells(rows, width, chosen)
     const titles = names.map((_, index) => roleAt(at, index) ?? `column ${index + 1}`)
@@ -69,7 +70,7 @@ export function columnsOf(
   return { columns: { names, at, unit, isSafe, width }, problems }
 }
 
-function widthOf(head: TableRow | undefined, rows: readonly TableRow[]): number {
+function widthOf(head: TableRow | undefined, rows: TableRows): number {
   let width = 0
   for (const { cells } of head ? [head] : rows)
     for (let index = cells.length; index > width; index--)
@@ -141,11 +142,11 @@ const listOf = (names: readonly string[], hasHead: boolean) =>
     : `it has no names of columns, and ${names.length} columns`
 
 /** Without names: one column has the recipients, and the only other one the amounts. */
-function byCells(rows: readonly TableRow[], width: number, chosen: ReadonlyMap<number, Role>) {
+function byCells(rows: TableRows, width: number, chosen: ReadonlyMap<number, Role>) {
   const at: Partial<Record<Role, number>> = {}
   for (const [index, role] of chosen) at[role] = index
   const rest = Array.from({ length: width }, (_, index) => index).filter((index) => !chosen.has(index))
-  const recipients = rest.filter((index) => rows.some(({ cells }) => isRecipientLike(cells[index] ?? '')))
+  const recipients = rest.filter((index) => has(rows, index, isRecipientLike))
   if (at.to === undefined && recipients.length === 1) at.to = recipients[0] as number
   const others = rest.filter((index) => index !== at.to)
   if (at.amount === undefined && others.length === 1) at.amount = others[0] as number
@@ -153,7 +154,7 @@ function byCells(rows: readonly TableRow[], width: number, chosen: ReadonlyMap<n
   return { at, message: isKnown ? undefined : unknownMessage(width, at.to ?? recipients[0], rows) }
 }
 
-function unknownMessage(width: number, to: number | undefined, rows: readonly TableRow[]): string {
+function unknownMessage(width: number, to: number | undefined, rows: TableRows): string {
   if (width === 1)
     return 'has 1 cell: write a recipient and an amount on each line, for example "0x… 1.5 ether", or a table with names of columns'
   const places = Array.from({ length: width }, (_, index) => index)
@@ -163,10 +164,14 @@ function unknownMessage(width: number, to: number | undefined, rows: readonly Ta
   return `has ${width} cells, and no line above names the columns: say which is which, for example --columns "to=${(to ?? 0) + 1},amount=${(amount ?? 1) + 1}"`
 }
 
-function fits(role: Role, rows: readonly TableRow[], index: number): boolean {
+function fits(role: Role, rows: TableRows, index: number): boolean {
   const test =
     role === 'to' ? isRecipientLike : role === 'amount' ? isAmountLike : (cell: string) => cell !== ''
-  return rows.some(({ cells }) => test(cells[index] ?? ''))
+  return has(rows, index, test)
+}
+
+function has(rows: TableRows, index: number, test: (cell: string) => boolean): boolean {
+  return rows.find(({ cells }) => test(cells[index] ?? '')) !== undefined
 }
 
 function severalMessage(role: Role, found: readonly number[], names: readonly string[]): string {
@@ -180,7 +185,7 @@ function severalMessage(role: Role, found: readonly number[], names: readonly st
 const optionName = (name = '') => (/[,"=]/.test(name) ? `'${name}'` : name)
 
 /** The columns that the names do not identify, with a proposal by the cells. */
-function missing(at: Columns['at'], names: readonly string[], rows: readonly TableRow[]): readonly string[] {
+function missing(at: Columns['at'], names: readonly string[], rows: TableRows): readonly string[] {
   const needsAmount = at.amount === undefined && at.data === undefined && at.function === undefined
   const roles = [...(at.to === undefined ? ['to' as const] : []), ...(needsAmount ? ['amount' as const] : [])]
   if (roles.length === 0) return []
@@ -201,7 +206,7 @@ const UNIT_CELLS = new Set(['ether', 'eth', 'gwei', 'wei', 'usdc', 'usdt', 'dai'
 function doubtful(
   names: readonly string[],
   meanings: readonly ({ readonly role: Role } | undefined)[],
-  rows: readonly TableRow[],
+  rows: TableRows,
   symbols: ReadonlySet<string>,
 ): readonly string[] {
   return names.flatMap((name, index) => {

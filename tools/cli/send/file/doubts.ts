@@ -3,8 +3,10 @@ import { splitAmount, unitOf, unitsOf } from './amounts.js'
 import { exactAmount, moneyKey, totalsOf, totalsText } from './amountText.js'
 import { type Checks, cellOf } from './check.js'
 import type { Columns } from './columns.js'
+import { Positions } from './positions.js'
 import type { Doubt, Money, Problem, Row } from './rows.js'
 import type { TableRow } from './table/table.js'
+import type { TableRows } from './table/tableRows.js'
 import { clean, shown } from './words/cells.js'
 import { readNumber, scaled } from './words/numbers.js'
 
@@ -18,8 +20,8 @@ const TOTAL = new RegExp(
 const isTotal = (text: string): boolean => TOTAL.test(text)
 
 /** A last row without a recipient: it may be the sum of the rows above. */
-export function totalsRowOf(rows: readonly TableRow[], { columns }: Checks): TableRow | undefined {
-  const last = rows.at(-1)
+export function totalsRowOf(rows: TableRows, { columns }: Checks): TableRow | undefined {
+  const last = rows.last()
   if (last === undefined || rows.length < 2) return undefined
   const to = cellOf(last, columns, 'to')
   return (to === '' || isTotal(to)) && cellOf(last, columns, 'amount') !== '' ? last : undefined
@@ -93,18 +95,9 @@ export function repeatedDoubts(rows: readonly Row[]): readonly Doubt[] {
 }
 
 function repeatedLines(rows: readonly Row[]): readonly number[] {
-  // Most recipients have one row, and need no key.
-  const times = new Map<string, number>()
-  for (const { to } of rows) times.set(to, (times.get(to) ?? 0) + 1)
-  const seen = new Set<string>()
-  const lines: number[] = []
-  for (const { to, request, line } of rows) {
-    if (times.get(to) === 1) continue
-    const content = `${request.to} ${request.value} ${request.data ?? ''}`
-    if (seen.has(content)) lines.push(line)
-    else seen.add(content)
-  }
-  return lines
+  const contentOf = ({ request: { to, value, data } }: Row) => `${to} ${value} ${data ?? ''}`
+  const seen = new Positions(rows.length, (index) => contentOf(rows[index] as Row))
+  return rows.flatMap((row, index) => (seen.put(contentOf(row), index) === undefined ? [] : [row.line]))
 }
 
 export function hashDoubts(lines: readonly number[]): readonly Doubt[] {
@@ -115,12 +108,11 @@ export function hashDoubts(lines: readonly number[]): readonly Doubt[] {
 }
 
 /** Spreadsheets write large numbers with six digits, and lose the others. */
-export function roundedDoubts(rows: readonly TableRow[], { at }: Columns): readonly Doubt[] {
+export function roundedDoubts(rows: TableRows, { at }: Columns): readonly Doubt[] {
   const index = at.amount
   if (index === undefined) return []
-  const lines = rows
-    .filter(({ cells }) => /^\d[.,]\d{5}E\+\d\d\b/.test(cells[index] ?? ''))
-    .map(({ line }) => line)
+  const lines: number[] = []
+  for (const { line, cells } of rows) if (/^\d[.,]\d{5}E\+\d\d\b/.test(cells[index] ?? '')) lines.push(line)
   if (lines.length === 0) return []
   const message = `${linesText(lines)} ${lines.length === 1 ? 'has an amount' : 'have amounts'} with six digits and an exponent, as a spreadsheet writes a number that it has rounded: paid exactly as written`
   return [{ kind: 'rounded', lines, message }]

@@ -22,6 +22,8 @@ import { moneysOf } from './money.js'
 import { type FileOptions, payoutOf } from './payout.js'
 import type { Payout, Row } from './rows.js'
 import { readDelimited } from './table/delimited.js'
+import { bytesSource } from './table/source.js'
+import { textOf } from './table/text.js'
 
 export const ANNA = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const BOB = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -125,7 +127,7 @@ export function payoutIn(
   { on = MAINNET, ...options }: Given = {},
 ): Promise<Payout> {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
-  return payoutOf(bytes, 'pay.csv', { ...NO_OPTIONS, ...options }, stubClient(on))
+  return payoutOf(bytesSource(bytes), 'pay.csv', { ...NO_OPTIONS, ...options }, stubClient(on))
 }
 
 /** The message of the refusal, or of the fact that there is none. */
@@ -138,12 +140,15 @@ export function refusalIn(content: string | Uint8Array, given?: Given): Promise<
 
 /** The rows of a CSV file of native payments, at once. */
 export function rowsOfCsv(text: string): readonly Row[] {
-  const table = readDelimited(text, 'UTF-8')
+  const table = readDelimited(
+    textOf(() => [text]),
+    'UTF-8',
+  )
   const { columns } = columnsOf(table, undefined, new Set())
   const moneys = moneysOf({ kind: 'native', symbol: 'ETH' }, new Map(), [])
   const chain = { id: 1, name: 'Ethereum' }
   const rest = { resolutions: new Map(), decimal: 'point', unit: undefined, account: undefined } as const
-  return checkRows(table.rows, { columns, chain, moneys, ...rest }).rows
+  return checkRows(table.rows, table.rows.length, { columns, chain, moneys, ...rest }).rows
 }
 
 /** One of the sample files, made after files that other tools write. */

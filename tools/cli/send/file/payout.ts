@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Address, isAddress } from 'viem'
 import { loadKeccak } from '../../shared/keccak.js'
+import { grouped } from '../../shared/output.js'
 import { Refusal } from '../../shared/program.js'
 import { unitOf, unitsOf } from './amounts.js'
 import { type Checks, cellOf, checkRows } from './check.js'
-import { columnsOf } from './columns.js'
+import { type Columns, columnsOf } from './columns.js'
 import { hashDoubts, judgeTotals, payingTotal, repeatedDoubts, roundedDoubts, totalsRowOf } from './doubts.js'
 import { moneysOf } from './money.js'
 import { decimalOf } from './notation.js'
@@ -14,6 +14,7 @@ import { fromIcap } from './recipients/icap.js'
 import { namesOf, type Resolutions, type Resolved, resolveNames } from './recipients/names.js'
 import type { Money, Payout, Problem, Row } from './rows.js'
 import { readTable } from './table/readTable.js'
+import { fileSource, type Source } from './table/source.js'
 import { type Table, Unreadable } from './table/table.js'
 import { type PayoutChain, readTokens, type Tokens } from './tokens.js'
 import { understoodOf } from './understood.js'
@@ -42,26 +43,30 @@ export type FileOptions = {
  * @throws Refusal with every mistake and its line: nothing is paid if one line is invalid
  */
 export function readPayout(path: string, options: FileOptions, chain: PayoutChain): Promise<Payout> {
-  const bytes = readFile(path).catch(() => {
+  return payoutOf(openFile(path), basename(path), options, chain)
+}
+
+function openFile(path: string): Source {
+  try {
+    return fileSource(path)
+  } catch {
     throw new Refusal(`${path} cannot be read.`)
-  })
-  // No function that waits keeps the bytes of a large file.
-  return bytes.then((read) => payoutOf(read, basename(path), options, chain))
+  }
 }
 
 /** `readPayout` for the bytes of a file. `name` is its name in messages. */
-export function payoutOf(
-  bytes: Uint8Array,
+export async function payoutOf(
+  source: Source,
   name: string,
   options: FileOptions,
   chain: PayoutChain,
 ): Promise<Payout> {
-  return loadKeccak()
-    .then(() => readTable(bytes, options.sheet))
-    .then((table) => read(table, name, options, chain))
-    .catch((error: unknown) => {
-      throw error instanceof Unreadable ? new Refusal(`${name} ${error.message}`) : error
-    })
+  try {
+    await loadKeccak()
+    return await read(await readTable(source, options.sheet), name, options, chain)
+  } catch (error) {
+    throw error instanceof Unreadable ? new Refusal(`${name} ${error.message}`) : error
+  }
 }
 
 async function read(table: Table, name: string, options: FileOptions, paying: PayoutChain): Promise<Payout> {
@@ -75,10 +80,7 @@ async function read(table: Table, name: string, options: FileOptions, paying: Pa
   )
   const { columns, problems } = columnsOf(table, options.columns, symbols)
   if (problems.length > 0) throw refusalOf(name, [...table.problems, ...problems])
-  const named = table.rows
-    .map((row) => cellOf(row, columns, 'token'))
-    .filter((cell) => isAddress(cell, { strict: false }))
-  const tokens = new Map([...given, ...(await readTokens(named as Address[], paying))])
+  const tokens = new Map([...given, ...(await readTokens(tokensIn(table, columns), paying))])
   const moneys = moneysOf(native, tokens, options.tokens)
   checkUnit(options.unit, [...(moneys.usual ? [moneys.usual] : []), ...tokens.values()])
   const checks: Checks = {
@@ -91,7 +93,7 @@ async function read(table: Table, name: string, options: FileOptions, paying: Pa
     account: options.account,
   }
   const total = totalsRowOf(table.rows, checks)
-  const checked = checkRows(total ? table.rows.slice(0, -1) : table.rows, checks)
+  const checked = checkRows(table.rows, total ? table.rows.length - 1 : table.rows.length, checks)
   const found = [...table.problems, ...checked.problems]
   const judged = total && found.length === 0 ? judgeTotals(total, checked.rows, checks) : {}
   const last = judged.problem ?? payingTotal(checked.rows)
@@ -114,6 +116,13 @@ async function tokensOf(addresses: readonly Address[], chain: PayoutChain): Prom
   const tokens = await readTokens(addresses, chain)
   for (const token of tokens.values()) if (token instanceof Error) throw new Refusal(token.message)
   return tokens
+}
+
+function tokensIn({ rows }: Table, columns: Columns): readonly Address[] {
+  const found = new Set<string>()
+  if (columns.at.token === undefined) return []
+  for (const row of rows) found.add(cellOf(row, columns, 'token'))
+  return [...found].filter((cell): cell is Address => isAddress(cell, { strict: false }))
 }
 
 function checkUnit(unit: string | undefined, moneys: readonly (Money | Error)[]): void {
@@ -176,7 +185,7 @@ function refusalOf(name: string, problems: readonly Problem[]): Refusal {
     [
       `${name} was not sent:`,
       ...listed.map(({ line, message }) => `  line ${line} ${message}`),
-      ...(more > 0 ? [`  … and ${more.toLocaleString('en')} more`] : []),
+      ...(more > 0 ? [`  … and ${grouped(more)} more`] : []),
     ].join('\n'),
   )
 }

@@ -8,7 +8,7 @@ export type Row = {
   /** The recipient, or the contract that is called. */
   readonly to: Address
   /** The name in the file that was resolved to `to`, for example of ENS, in its normal form. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** In the smallest unit of `money`. */
   readonly amount: bigint
   readonly money: Money

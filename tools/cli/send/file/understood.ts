@@ -1,4 +1,4 @@
-import { count } from '../../shared/output.js'
+import { count, grouped } from '../../shared/output.js'
 import { exactAmount, totalsOf } from './amountText.js'
 import type { Checks } from './check.js'
 import type { Row } from './rows.js'
@@ -65,7 +65,7 @@ function namesOf(rows: readonly Row[], backwards: ReadonlyMap<string, string>): 
     return ['name', `${name} is ${to}, ${own}`] as const
   })
   const more = found.size - shown.length
-  return more > 0 ? [...shown, ['names', `${more.toLocaleString('en')} more`]] : shown
+  return more > 0 ? [...shown, ['names', `${grouped(more)} more`]] : shown
 }
 
 function firstAndLast(rows: readonly Row[]): readonly Entry[] {

@@ -138,9 +138,10 @@ test('a journal of the first version belongs to the same file, and to no other o
 test('the journal has what a report needs, and the addresses of names for later runs', async () => {
   const usdc: Money = { kind: 'token', address: ACCOUNT, symbol: 'USDC', decimals: 6 }
   const [row] = rowsOfCsv(lines(7)) as [Row]
+  const { line, to, request } = row
   const rows = [
     row,
-    { ...row, id: 'b', name: 'anna.eth', money: usdc, amount: 1_500_000n, cells: ['=x', ''] },
+    { line, to, request, id: 'b', name: 'anna.eth', money: usdc, amount: 1_500_000n, cells: ['=x', ''] },
   ]
   const path = join(folder, 'a.csv')
   const files = filesOf(path)

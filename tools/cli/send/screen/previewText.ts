@@ -1,5 +1,5 @@
 import type { Connection } from '../../shared/connect.js'
-import { count, linesText, pairs, widthOf, wrapped } from '../../shared/output.js'
+import { count, grouped, linesText, pairs, widthOf, wrapped } from '../../shared/output.js'
 import { exactAmount, roundedDown, roundedUp, type Total } from '../file/amountText.js'
 import type { Doubt, Money, Payout, Row } from '../file/rows.js'
 import type { Standings } from '../pay/standing.js'
@@ -75,7 +75,7 @@ const shownBalance = (amount: bigint, money: Money): string =>
 
 function sampleText(tried: number, rows: readonly Row[]): string {
   return tried < rows.length && tried > 0
-    ? `, extrapolated from ${count(tried, 'line')} of ${rows.length.toLocaleString('en')}`
+    ? `, extrapolated from ${count(tried, 'line')} of ${grouped(rows.length)}`
     : ''
 }
 
@@ -92,7 +92,7 @@ function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, s
   return [
     [
       'transactions',
-      `${(made + approvals + alone.length).toLocaleString('en')} for ${count(rows.length, 'line')}: ${parts.join(', ')}; about ${gas.toLocaleString('en')} gas`,
+      `${grouped(made + approvals + alone.length)} for ${count(rows.length, 'line')}: ${parts.join(', ')}; about ${grouped(gas)} gas`,
     ],
     ['contract', `${contract} (${why})`],
   ]

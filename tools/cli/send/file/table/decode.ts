@@ -1,6 +1,9 @@
+import { isUtf8 } from 'node:buffer'
+import { type Source, startOf } from './source.js'
 import { Unreadable } from './table.js'
+import { type Text, textOf } from './text.js'
 
-export type Decoded = { readonly text: string; readonly encoding: string }
+export type Decoded = { readonly text: Text; readonly encoding: string }
 
 /** Share of zero bytes at odd or even places from which a text without a mark counts as UTF-16. */
 const UTF16_SHARE = 0.3
@@ -11,53 +14,93 @@ const SAMPLE = 4_096
  * decides on accents in remarks only, as addresses and amounts are ASCII.
  * @throws Unreadable for a file that is no text
  */
-export function decode(bytes: Uint8Array): Decoded {
-  const [a, b, c] = bytes
-  if (a === 0xff && b === 0xfe) return utf16(bytes, 'utf-16le', 'UTF-16')
-  if (a === 0xfe && b === 0xff) return utf16(bytes, 'utf-16be', 'UTF-16')
+export function decode(source: Source): Decoded {
+  const start = startOf(source)
+  const [a, b, c] = start
+  if (a === 0xff && b === 0xfe) return utf16(source, 'utf-16le', 'UTF-16')
+  if (a === 0xfe && b === 0xff) return utf16(source, 'utf-16be', 'UTF-16')
+  const utf8 = () => fromUtf8(source)
   if (a === 0xef && b === 0xbb && c === 0xbf) {
-    const text = strict(bytes)
-    if (text === undefined) throw new Unreadable('says that it is UTF-8, and is not: save it again as UTF-8.')
-    return checked(text, 'UTF-8 with a byte-order mark')
+    if (isValid(utf8)) return { text: textOf(utf8), encoding: 'UTF-8 with a byte-order mark' }
+    throw new Unreadable('says that it is UTF-8, and is not: save it again as UTF-8.')
   }
-  const zeros = zerosOf(bytes.subarray(0, SAMPLE))
-  if (zeros.odd > UTF16_SHARE) return utf16(bytes, 'utf-16le', 'UTF-16 without a byte-order mark')
-  if (zeros.even > UTF16_SHARE) return utf16(bytes, 'utf-16be', 'UTF-16 without a byte-order mark')
-  const text = strict(bytes)
-  if (text !== undefined) return checked(text, 'UTF-8')
-  return checked(windows1252(bytes), 'Windows-1252')
+  const zeros = zerosOf(start.subarray(0, SAMPLE))
+  if (zeros.odd > UTF16_SHARE) return utf16(source, 'utf-16le', 'UTF-16 without a byte-order mark')
+  if (zeros.even > UTF16_SHARE) return utf16(source, 'utf-16be', 'UTF-16 without a byte-order mark')
+  if (isValid(utf8)) return { text: textOf(utf8), encoding: 'UTF-8' }
+  const windows = () => windows1252(source)
+  isValid(windows)
+  return { text: textOf(windows), encoding: 'Windows-1252' }
 }
 
 // TextDecoder of some versions of Node reads these bytes as control characters.
 const HIGH = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
 const HIGH_FROM = 0x80
 
-function windows1252(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes).toString('latin1')
-  return text.replace(/[\u0080-\u009f]/g, (each) => HIGH[each.charCodeAt(0) - HIGH_FROM] ?? each)
+function* windows1252(source: Source): Generator<string> {
+  for (const chunk of source.chunks()) {
+    const text = Buffer.from(chunk).toString('latin1')
+    yield text.replace(/[\u0080-\u009f]/g, (each) => HIGH[each.charCodeAt(0) - HIGH_FROM] ?? each)
+  }
 }
 
-function utf16(bytes: Uint8Array, label: string, encoding: string): Decoded {
+function utf16(source: Source, label: string, encoding: string): Decoded {
+  const parts = () => strictly(source, label)
+  if (isValid(parts)) return { text: textOf(parts), encoding }
+  throw new Unreadable('is cut off or mixed UTF-16: save it again as UTF-8.')
+}
+
+/** @throws TypeError at bytes that are not of this encoding */
+function* strictly(source: Source, label: string): Generator<string> {
+  const decoder = new TextDecoder(label, { fatal: true })
+  for (const chunk of source.chunks()) yield decoder.decode(chunk, { stream: true })
+  yield decoder.decode()
+}
+
+/** As TextDecoder, whose strings have two bytes for each character of ASCII. @throws TypeError likewise */
+function* fromUtf8(source: Source): Generator<string> {
+  let [left, isFirst] = [Buffer.alloc(0), true]
+  for (const chunk of source.chunks()) {
+    const own = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    const bytes = left.length === 0 ? own : Buffer.concat([left, own])
+    const end = endOfCharacters(bytes)
+    // A copy, because the next chunk may take the place of this one.
+    left = Buffer.from(bytes.subarray(end))
+    const text = utf8Text(bytes.subarray(0, end))
+    yield isFirst && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+    isFirst = false
+  }
+  yield utf8Text(left)
+}
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+function utf8Text(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new TypeError('no UTF-8')
+  return bytes.toString('utf8')
+}
+
+/** The end of the last character that is there as a whole. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] as number
+    if (byte < 0x80) break
+    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 0
+    if (size > 0) return size > back ? bytes.length - back : bytes.length
+  }
+  return bytes.length
+}
+
+/** @throws Unreadable if it is no text at all */
+function isValid(parts: () => Iterable<string>): boolean {
   try {
-    return checked(new TextDecoder(label, { fatal: true }).decode(bytes), encoding)
+    for (const part of parts())
+      if (part.includes('\0')) throw new Unreadable('is no text and no spreadsheet: it has zero bytes.')
+    return true
   } catch (error) {
-    if (error instanceof Unreadable) throw error
-    throw new Unreadable('is cut off or mixed UTF-16: save it again as UTF-8.')
+    if (error instanceof TypeError) return false
+    throw error
   }
-}
-
-function strict(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-function checked(text: string, encoding: string): Decoded {
-  if (text.includes('\0')) throw new Unreadable('is no text and no spreadsheet: it has zero bytes.')
-  // One kind of line end: the lines of old Macs and of mixed files are counted as editors count them.
-  return { text: text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text, encoding }
 }
 
 function zerosOf(bytes: Uint8Array): { readonly odd: number; readonly even: number } {

@@ -2,7 +2,7 @@ import { isAddressLike } from '../words/cells.js'
 import { meaningOf } from '../words/header.js'
 
 /** Rows within which the names of the columns are looked for: a title and remarks may stand above them. */
-const SEARCHED = 30
+export const SEARCHED = 30
 
 /**
  * The index of the row that names the columns; undefined if there is none. A row with a payment ends the

@@ -1,6 +1,8 @@
 import { isAddressLike } from '../words/cells.js'
 import { meaningOf } from '../words/header.js'
 import type { Table, TableRow } from './table.js'
+import { TableRows } from './tableRows.js'
+import { linesIn, type Text } from './text.js'
 
 const RECIPIENT = String.raw`(?:[a-z][a-z0-9-]*:|eip155:\d+:)?0x[0-9a-f]{40}|[0-9a-f]{40}|XE\d\d[0-9A-Z]{30,31}|[^\s,;|=]+\.eth`
 const BETWEEN = String.raw`(?:\s*[=:,;|]\s*|\s+)`
@@ -21,7 +23,7 @@ export function isPayment(cells: readonly string[]): boolean {
  * equals sign, or another mark on each line. Undefined if the text is no such list, or if it is CSV as well.
  */
 export function listRows(
-  text: string,
+  text: Text,
   sample: string,
 ): { readonly table: (encoding: string) => Table } | undefined {
   const lines = sample.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
@@ -55,18 +57,21 @@ function namesOf(line: string): readonly [string, string] | undefined {
   return more.length === 0 && roles.has('to') && roles.has('amount') ? [left, right] : undefined
 }
 
-function tableOf(text: string, encoding: string): Table {
-  const rows: TableRow[] = []
+function tableOf(text: Text, encoding: string): Table {
+  const rows = new TableRows()
   let head: TableRow | undefined
   let comments = 0
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue
-    const cells = pairOf(line)?.cells
-    const names = head === undefined && rows.length === 0 ? namesOf(line) : undefined
-    if (line.startsWith('#')) comments++
-    else if (names) head = { line: index + 1, cells: names }
-    else rows.push({ line: index + 1, cells: cells ?? [line.trim()] })
-  }
+  let number = 0
+  for (const piece of text.lines())
+    for (const line of linesIn(piece)) {
+      number++
+      if (line.trim() === '') continue
+      const cells = pairOf(line)?.cells
+      const names = head === undefined && rows.length === 0 ? namesOf(line) : undefined
+      if (line.startsWith('#')) comments++
+      else if (names) head = { line: number, cells: names }
+      else rows.add({ line: number, cells: cells ?? [line.trim()] })
+    }
   return {
     format: `a list of recipients and amounts, ${encoding}`,
     head,

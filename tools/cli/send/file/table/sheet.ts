@@ -1,8 +1,9 @@
 import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx'
 import { clean, shown } from '../words/cells.js'
 import { readNumber } from '../words/numbers.js'
-import { headIndexOf } from './head.js'
-import { type Table, type TableRow, Unreadable } from './table.js'
+import { headIndexOf, SEARCHED } from './head.js'
+import { type Problem, type Table, type TableRow, Unreadable } from './table.js'
+import { TableRows } from './tableRows.js'
 
 // The first bytes of a ZIP archive (xlsx, ods) and of a compound file (xls). The library reads other bytes as text.
 const SIGNATURES = [
@@ -28,24 +29,36 @@ export async function readSheet(bytes: Uint8Array, name: string | undefined): Pr
         : 'is no spreadsheet that can be read: save it as an .xlsx or .csv file.',
     )
   }
-  const filled = book.SheetNames.filter((each) => rowsIn(book.Sheets[each]).length > 0)
+  const filled = book.SheetNames.filter((each) => firstOf(rowsIn(book.Sheets[each]), 1).length > 0)
   const chosen = sheetOf(filled, name, (each) => isHidden(book, each))
   const sheet = book.Sheets[chosen] as WorkSheet
-  const rows = rowsIn(sheet).map((row) => rowOf(row, (format) => SSF.is_date(format)))
-  const index = headIndexOf(rows.map(({ cells }) => cells))
-  const head = index === undefined ? undefined : rows[index]
-  const below = rows.slice((index ?? -1) + 1)
+  const isDate = (format: string) => SSF.is_date(format)
+  const top = firstOf(rowsIn(sheet), SEARCHED).map((row) => rowOf(row, isDate))
+  const index = headIndexOf(top.map(({ cells }) => cells))
+  const rows = new TableRows()
+  const problems: Problem[] = []
+  let left = index === undefined ? 0 : index + 1
+  for (const row of rowsIn(sheet)) {
+    if (left-- > 0) continue
+    rows.add(rowOf(row, isDate))
+    if (sheet['!rows']?.[row.line - 1]?.hidden)
+      problems.push({ line: row.line, message: 'is hidden in the sheet: show it or delete it' })
+  }
   return {
     format: `spreadsheet, sheet ${shown(chosen)}`,
-    head,
-    rows: below,
-    problems: below
-      .filter(({ line }) => sheet['!rows']?.[line - 1]?.hidden)
-      .map(({ line }) => ({ line, message: 'is hidden in the sheet: show it or delete it' })),
+    head: index === undefined ? undefined : top[index],
+    rows,
+    problems,
     hashes: [],
     leftOut: index === undefined || index === 0 ? [] : [`${index} above the names of the columns`],
     pointed: false,
   }
+}
+
+function firstOf<item>(items: Iterable<item>, count: number): readonly item[] {
+  const first: item[] = []
+  for (const item of items) if (first.push(item) === count) break
+  return first
 }
 
 function isHidden({ Workbook, SheetNames }: WorkBook, name: string): boolean {
@@ -75,16 +88,14 @@ const same = (a: string, b: string) => a.trim().toLowerCase() === b.trim().toLow
 
 type Raw = { readonly line: number; readonly cells: readonly (CellObject | undefined)[] }
 
-function rowsIn(sheet: WorkSheet | undefined): readonly Raw[] {
+function* rowsIn(sheet: WorkSheet | undefined): Generator<Raw> {
   const data = (sheet?.['!data'] ?? []) as readonly ((CellObject | undefined)[] | undefined)[]
   // Rows without cells are holes of the array, which `entries` does not skip.
-  const rows: Raw[] = []
   for (let index = 0; index < data.length; index++) {
     const cells = data[index]
     if (cells?.some((cell) => cell !== undefined && textOf(cell) !== ''))
-      rows.push({ line: index + 1, cells: Array.from(cells) })
+      yield { line: index + 1, cells: Array.from(cells) }
   }
-  return rows
 }
 
 const textOf = ({ t, v, w }: CellObject): string => (t === 'z' ? '' : String(v ?? w ?? '').trim())

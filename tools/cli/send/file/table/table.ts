@@ -1,3 +1,5 @@
+import type { TableRows } from './tableRows.js'
+
 /** One line of a file: a record of text, an object, or a row of a sheet. */
 export type TableRow = {
   /** Of the file where it is text, else the number of the row or of the object. */
@@ -14,7 +16,7 @@ export type Table = {
   readonly format: string
   /** The names of the columns; undefined if the first line is a payment already. */
   readonly head: TableRow | undefined
-  readonly rows: readonly TableRow[]
+  readonly rows: TableRows
   readonly problems: readonly Problem[]
   /** Lines that begin with # and may be comments, and that were read as rows. */
   readonly hashes: readonly number[]
