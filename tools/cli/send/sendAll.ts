@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
+import type { Address } from 'viem'
+import { getTransactionCount } from 'viem/actions'
 import { createSender, isTxlaneError, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
+import type { Connection } from '../shared/connect.js'
 import { widthOf, wrapped } from '../shared/output.js'
 import { EXIT, Refusal, write } from '../shared/program.js'
 import { createProgress, type Progress } from '../shared/progress.js'
@@ -46,13 +49,14 @@ async function sendLocked(errand: Errand): Promise<number> {
   const { connection, account, files } = errand
   const journal = await keepJournal(errand)
   const packing = await openPacking(files, journal, errand.contract)
+  // A run that is resumed months later still knows its payments.
+  const store = sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS })
   const sender = createSender({
     client: connection.client,
     account,
     // The progress line shows the wait reasons of a run.
     logger: false,
-    // A run that is resumed months later still knows its payments.
-    store: sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS }),
+    store,
   }) as unknown as Sender
   const progress = createProgress(process.stderr)
   const interrupt = onInterrupt(sender, progress)
@@ -70,6 +74,8 @@ async function sendLocked(errand: Errand): Promise<number> {
   } finally {
     interrupt.off()
     await sender.close()
+    // Only a closed store is complete in one file, which people copy.
+    await store.close()
   }
 }
 
@@ -95,9 +101,17 @@ async function isAgreed(errand: Errand): Promise<boolean> {
   return mayBeSent({ rows, totals: totalsOf(rows), doubts, connection })
 }
 
+async function sentBy(client: Connection['client'], address: Address): Promise<number> {
+  return getTransactionCount(client, { address, blockTag: 'latest' }).catch(() => {
+    throw new Refusal(`The node does not count the transactions of ${address}. Nothing was sent.`)
+  })
+}
+
 /** A journal of an earlier version becomes one of this version: reports need what it lacks. */
 async function keepJournal({
   options,
+  connection,
+  account,
   payout,
   files,
   purse,
@@ -108,10 +122,10 @@ async function keepJournal({
   if (before?.version === 2) return before
   if (contract && before === undefined && existsSync(files.journal))
     throw new Refusal('Another process has begun to pay this file meanwhile: run the command again.')
-  const begunAt = before?.begunAt ?? at
-  const journal = journalOf(options.file, payout, purse, begunAt)
-  await writeJournal(files, journal)
-  return journal
+  const journal = journalOf(options.file, payout, purse, before?.begunAt ?? at)
+  const sent = before === undefined ? { sentBefore: await sentBy(connection.client, account.address) } : {}
+  await writeJournal(files, { ...journal, ...sent })
+  return { ...journal, ...sent }
 }
 
 type Followed = {

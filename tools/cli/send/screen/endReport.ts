@@ -129,7 +129,8 @@ function costs(end: End): readonly (readonly [string, string])[] {
       'fees',
       `${unknown > 0 ? 'at least ' : ''}${roundedUp(fees, end.native)} in ${count(transactions, 'transaction')}`,
     ],
-    ['blocks', first === last ? `${first}` : `${first} to ${last}`],
+    // "blocks 9" would read as a count.
+    first === last ? ['block', `${first}`] : ['blocks', `${first} to ${last}`],
     ['time', duration(end.seconds)],
   ]
 }
