@@ -81,7 +81,9 @@ async function run(options: Options, environment: Environment): Promise<number> 
   const what = `${count(holes.length, 'transfer')} of 0 from ${address} to itself, at ${missingText({ count: holes.length, lowest: holes })}, for at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol}`
   if (options.dryRun) {
     await write(
-      options.json ? json({ address, missing: holes, costWei, dryRun: true }) : `${wrapped(`Would send ${what}.`)}\n`,
+      options.json
+        ? json({ address, missing: holes, costWei, dryRun: true })
+        : `${wrapped(`Would send ${what}.`)}\n`,
     )
     return EXIT.held
   }

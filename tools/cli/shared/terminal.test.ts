@@ -32,7 +32,11 @@ test('a question that is longer than the line breaks between words, and leaves r
   const question = 'Send 3 lines, 0.500000020000000001 ETH, on chain 31337?'
   expect(await confirm(question, '--yes', narrow)).toBe(true)
   const shown = stripVTControlCharacters(narrow.screen()).split(/[\r\n]+/)
-  expect(shown.slice(0, 3)).toEqual(['Send 3 lines, 0.500000020000000001', 'ETH, on chain 31337? [y/N] y', ''])
+  expect(shown.slice(0, 3)).toEqual([
+    'Send 3 lines, 0.500000020000000001',
+    'ETH, on chain 31337? [y/N] y',
+    '',
+  ])
 })
 
 test('a line that was typed before the question is no answer to it', async () => {

@@ -79,7 +79,8 @@ test('refuses an edited file, and names the differences', () => {
 
 test('another chain, account or file name is no change of the file: the refusal says what to give', () => {
   const before = journal('a.csv', lines(1))
-  const refused = (change: Partial<typeof before>) => expect(() => checkSame(before, { ...before, ...change }))
+  const refused = (change: Partial<typeof before>) =>
+    expect(() => checkSame(before, { ...before, ...change }))
   refused({ chainId: 8453 }).toThrow(
     /on chain 1, and the node is one of chain 8453: give --rpc with a node of chain 1\.$/,
   )
@@ -88,7 +89,9 @@ test('another chain, account or file name is no change of the file: the refusal 
     new RegExp(`from ${ACCOUNT}, and the key is that of ${other}: give the key of ${ACCOUNT}\\.$`),
   )
   refused({ file: 'b.csv' }).toThrow(/^b\.csv\.txlane\.json is the journal of a\.csv, and not of b\.csv/)
-  expect(() => checkSame(before, { ...before, account: ACCOUNT.toLowerCase() as typeof ACCOUNT })).not.toThrow()
+  expect(() =>
+    checkSame(before, { ...before, account: ACCOUNT.toLowerCase() as typeof ACCOUNT }),
+  ).not.toThrow()
 })
 
 test('refuses a renamed file, and a file whose lines were sent from another file', async () => {

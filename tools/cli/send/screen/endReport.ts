@@ -23,6 +23,7 @@ export type End = {
 }
 
 type Written = {
+  /** A path, or why the file could not be written. */
   readonly results: string
   readonly page?: string | undefined
   readonly accounting?: string | undefined

@@ -27,7 +27,10 @@ export function runProgress(
     const rate = Math.max(0, sealed - before) / seconds
     const left = total - sealed - failed
     // The first lines say little: they waited for their block.
-    const end = sealed - before >= STEADY && left > 0 ? [`${duration(Math.max(1, left / rate - (nowMs - last.atMs) / 1_000))} left`] : []
+    const end =
+      sealed - before >= STEADY && left > 0
+        ? [`${duration(Math.max(1, left / rate - (nowMs - last.atMs) / 1_000))} left`]
+        : []
     const speed = rate > 0 ? [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`] : []
     const bad = failed > 0 ? [`not paid ${number(failed)}`] : []
     const first = `sealed ${number(sealed)} of ${number(total)}`
