@@ -148,7 +148,7 @@ async function follow(
     moved: () => JSON.stringify(sent?.counts),
   })
   try {
-    await opened(sender, progress)
+    await opened(sender, progress, interrupt.stopped)
     const fresh = before === undefined
     sent = payRows(sender, connection.client, rows, packing, {
       retryReverted: options.retryReverted,
@@ -171,11 +171,13 @@ const OPENINGS = 5
 const OPEN_AGAIN_MS = 1_000
 
 /** Retries a node that fails at first. No line has been sent yet. */
-async function opened(sender: Sender, progress: Progress): Promise<void> {
+async function opened(sender: Sender, progress: Progress, stopped: () => boolean): Promise<void> {
   for (let left = OPENINGS; ; left--) {
     try {
       return await sender.ready()
     } catch (error) {
+      // The report says that no line was begun.
+      if (stopped()) return
       if (left <= 1 || !isTxlaneError(error) || error.code === 'STORE') throw error
       progress.say(`${error.shortMessage} Trying again.`)
       await new Promise<void>((resolve) => void systemClock.setTimer(resolve, OPEN_AGAIN_MS))
@@ -201,8 +203,9 @@ async function report(
     connection.client,
     results.map(({ blockNumber }) => blockNumber),
   )
-  await writeResults(files.results, payout.columns, results, { symbol, times })
-  const pages = options.report ? await writePages(options.file) : undefined
+  const written = await writeResults(files.results, payout.columns, results, { symbol, times })
+    .then(async () => ({ results: files.results, ...(options.report && (await writePages(options.file))) }))
+    .catch((error: Error) => error)
   const end: End = {
     ...how,
     file: options.file,
@@ -212,7 +215,10 @@ async function report(
     executedBefore: executedBefore(errand),
     times,
     native: { kind: 'native', symbol },
-    written: { results: files.results, ...pages },
+    written: written instanceof Error ? { results: undefined } : written,
   }
   await write(options.json ? endJson(end) : endText(end))
+  // What was paid is on the screen before the command fails.
+  if (written instanceof Error)
+    throw new Error(`${written.message} The run is in the journal: the next one writes the results again.`)
 }

@@ -23,8 +23,8 @@ export type End = {
 }
 
 type Written = {
-  /** A path, or why the file could not be written. */
-  readonly results: string
+  /** Undefined if it could not be written. */
+  readonly results: string | undefined
   readonly page?: string | undefined
   readonly accounting?: string | undefined
 }
@@ -33,7 +33,7 @@ export function endText(end: End): string {
   const { results, interrupted, written } = end
   const rows: (readonly [string, string])[] = [
     ...costs(end),
-    ['results', written.results],
+    ...(written.results === undefined ? [] : [['results', written.results] as const]),
     ...(written.page === undefined ? [] : [['report', written.page] as const]),
     ...(written.accounting === undefined ? [] : [['accounting', written.accounting] as const]),
   ]
