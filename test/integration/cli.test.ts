@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encryptKeystoreJson } from 'ethers'
 import { getAddress, type Hex, parseGwei } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { accountKey } from '../../tools/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../tools/devnet/index.js'
 import { createPlainRpc } from '../demo/plainRpc.js'
@@ -143,26 +142,6 @@ test('the dry run makes a plan, txlane send checks it, and a journal of the firs
     { id: 'a', to: getAddress(ANNA), amount: '1000000000', status: 'paid', sharedBy: 1 },
     { id: 'b', to: BOB, amount: '5', status: 'paid', sharedBy: 1 },
   ])
-})
-
-test('after a run its database is complete in one file, and a run from a copy without its rows is refused', async () => {
-  const path = await file('copied.csv', ['to,amount', `${ANNA},7 gwei`])
-  expect((await txlane(['send', path, '--yes'])).code).toBe(0)
-  expect(existsSync(`${path}.txlane.db-wal`) ? (await stat(`${path}.txlane.db-wal`)).size : 0).toBe(0)
-  const paid = await balanceOf(ANNA)
-  for (const beside of ['-wal', '-shm']) await rm(`${path}.txlane.db${beside}`, { force: true })
-  expect((await txlane(['send', path, '--yes'])).out).toContain('all 1 line was paid before')
-  const other = sqliteStore({ path: join(folder, 'empty.db') })
-  await other.list([], { limit: 1 })
-  await other.close()
-  await rename(join(folder, 'empty.db'), `${path}.txlane.db`)
-  expect(await txlane(['send', path, '--yes'])).toMatchObject({
-    code: 3,
-    err: expect.stringMatching(
-      /has sent \d+ transactions? since\. .*copied without .*copied\.csv\.txlane\.db-wal/,
-    ),
-  })
-  expect(await balanceOf(ANNA)).toBe(paid)
 })
 
 test('a killed run is resumed by the next one: no line is lost, and none is paid twice', async () => {
