@@ -96,8 +96,31 @@ test('txlane inspect creates no schema in a database without a store, and shows 
     const { code, out, err } = await inspect(place)
     expect(code).toBe(3)
     expect(err).toMatch(
-      /^The database at postgres:\/\/127\S+ (has no schema txlane|does not answer \(28P01\))/,
+      /^The database at postgres:\/\/127\S+ (has no store in the schema txlane\. It has none|does not answer \(28P01\))/,
     )
     expect(`${out}${err}`).not.toContain(PASSWORD)
+  }
+})
+
+test('txlane inspect reads a store in another schema with --schema, and names the schemas with a store', async () => {
+  const place = postgres.connectionString
+  const store = postgresStore({ connectionString: place, schema: 'payments' })
+  try {
+    const source = storageNonce({ address: CONTRACT, slot: 6n })
+    const nonces = createNonceAllocator({ client: devnet.client(), address: CONTRACT, source, store })
+    const reserved = await nonces.reserve()
+    expect((await inspect(place, '--schema', 'payments')).out).toContain(
+      'Nonces of contracts in schema payments of postgres://',
+    )
+    const absent = await inspect(place, '--schema', 'nowhere')
+    expect(absent.code).toBe(3)
+    expect(absent.err).toMatch(
+      /has no store in the schema nowhere\. It has one in (\w+, )*payments(, \w+)*: name the schema with --schema/,
+    )
+    expect((await inspect('lanes.db', '--schema', 'payments')).code).toBe(2)
+    await reserved.release()
+    await nonces.close()
+  } finally {
+    await store.close()
   }
 })

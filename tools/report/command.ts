@@ -38,12 +38,15 @@ export function parseReport(argv: readonly string[]): Parsed<ReportOptions> {
 function createCommand(): Command {
   return new Command('txlane report')
     .description(
-      'Makes an HTML page of a recording (see recordTo of txlane/recorder): nonces over time, latency, throughput, and ' +
-        'problems with their ends. The page loads no other resource. Exit code 0 when it is written, 1 ' +
-        'when the recording cannot be read, 2 for bad options.',
+      'Makes an HTML page, which loads no other resource. Of a file that txlane send paid: who was paid, when and in ' +
+        'which transaction, with an accounting file (CSV) beside it. Of a recording (see recordTo of txlane/recorder): ' +
+        'nonces over time, latency, throughput, and problems with their ends.',
     )
-    .argument('<recording>', 'a file written by recordTo')
-    .option('--out <file>', "path of the page (default: the recording's path with .html)")
+    .argument('<file>', 'a file that was paid, its journal or its results; or a recording')
+    .option(
+      '--out <page>',
+      'path of the page (default: FILE.report.html, for a recording its path with .html)',
+    )
     .option(
       '--json',
       'print the figures as one JSON object on standard output instead of writing a page',

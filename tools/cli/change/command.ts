@@ -1,13 +1,15 @@
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { formatGwei, type Hash, isHash } from 'viem'
 import { getTransactionReceipt } from 'viem/actions'
 import { createSender, type Sender } from '../../../src/index.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
 import { poolOf, type Waiting, waitingByHash } from '../inspect/look.js'
+import { filesOf } from '../send/pay/journal.js'
 import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
 import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
-import { json } from '../shared/output.js'
+import { json, wrapped } from '../shared/output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 import { confirm } from '../shared/terminal.js'
 import { feesAbove, handOver, type Plain, usedBelow } from './replacement.js'
@@ -104,7 +106,7 @@ async function onNode(options: Options, environment: Environment): Promise<numbe
   await write(
     options.json
       ? json({ nonce: old.nonce, hash, replaced: old.hash, ran })
-      : `${sentenceOf(kind, ran, hash, old)}\n`,
+      : `${wrapped(sentenceOf(kind, ran, hash, old))}\n`,
   )
   return ran === hash ? EXIT.held : EXIT.failed
 }
@@ -120,9 +122,9 @@ async function find({ client }: Connection, { which }: Options, address: `0x${st
   if (isHash(which)) {
     const found = await waitingByHash(client, which)
     if (found === undefined)
-      throw new Refusal(`${which} is not pending at this node: it is in a block, or unknown.`)
+      throw new Refusal('This transaction is not pending at the node: it is in a block, or unknown.')
     if (found.from.toLowerCase() !== address.toLowerCase()) {
-      throw new Refusal(`${which} is from ${found.from}, but the key belongs to ${address}.`)
+      throw new Refusal(`This transaction is from ${found.from}, but the key belongs to ${address}.`)
     }
     return found
   }
@@ -165,7 +167,9 @@ async function inJournal(options: Options, environment: Environment): Promise<nu
   const { which, kind, journal = '' } = options
   const account = await openAccount(options.key, environment)
   const { client } = await connect(options.url)
-  const store = sqliteStore({ path: `${journal}.txlane.db`, retentionMs: 100 * 365 * 24 * 3_600_000 })
+  const { database } = filesOf(journal)
+  if (!existsSync(database)) throw new Refusal(`${journal} was not sent from here: there is no ${database}.`)
+  const store = sqliteStore({ path: database, retentionMs: 100 * 365 * 24 * 3_600_000 })
   const sender = createSender({ client, account, store }) as unknown as Sender
   try {
     const tx = await sender.get(isHash(which) ? { hash: which } : which)
@@ -187,5 +191,6 @@ async function inJournal(options: Options, environment: Environment): Promise<nu
     return EXIT.held
   } finally {
     await sender.close()
+    await store.close()
   }
 }

@@ -7,7 +7,7 @@ import { badOption, readCommandLine, whole } from '../shared/commandLine.js'
 import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../shared/connect.js'
 import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../shared/keys.js'
 import { LISTED_MAX, type Missing, missingIn, missingText } from '../shared/missing.js'
-import { count, json } from '../shared/output.js'
+import { count, json, wrapped } from '../shared/output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../shared/program.js'
 import { confirm } from '../shared/terminal.js'
 
@@ -37,7 +37,7 @@ function parse(argv: readonly string[], environment: Environment): Parsed<Option
     .description(
       'Fills nonce gaps that other tools left in an account: it sends a transfer of 0 to the account itself at each. It does not know about txlane senders that use the same key elsewhere: those fill their own gaps.',
     )
-    .argument('<address>')
+    .argument('<address>', 'the account')
   keyFlags(rpcFlag(command))
     .option(
       '--to <nonce>',
@@ -81,7 +81,9 @@ async function run(options: Options, environment: Environment): Promise<number> 
   const what = `${count(holes.length, 'transfer')} of 0 from ${address} to itself, at ${missingText({ count: holes.length, lowest: holes })}, for at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol}`
   if (options.dryRun) {
     await write(
-      options.json ? json({ address, missing: holes, costWei, dryRun: true }) : `Would send ${what}.\n`,
+      options.json
+        ? json({ address, missing: holes, costWei, dryRun: true })
+        : `${wrapped(`Would send ${what}.`)}\n`,
     )
     return EXIT.held
   }
@@ -94,7 +96,7 @@ async function run(options: Options, environment: Environment): Promise<number> 
   const sentence = done
     ? 'The gaps are filled.'
     : 'Sent, but not all transfers are in a block yet: check again with txlane inspect.'
-  await write(options.json ? json({ address, filled, sealed: done }) : `${sentence}\n`)
+  await write(options.json ? json({ address, filled, sealed: done }) : `${wrapped(sentence)}\n`)
   return done ? EXIT.held : EXIT.failed
 }
 

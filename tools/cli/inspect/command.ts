@@ -8,7 +8,7 @@ import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../sha
 import { missingText } from '../shared/missing.js'
 import { type Colors, colors, count, json, lengthOf, pairs, widthOf, wrapped } from '../shared/output.js'
 import { answer, EXIT, type Parsed, write } from '../shared/program.js'
-import { readStore, type StorePlace, storeName } from '../shared/readStore.js'
+import { DEFAULT_SCHEMA, isDatabase, readStore, type StorePlace, storeName } from '../shared/readStore.js'
 import { type Look, lookAt } from './look.js'
 import { countersText, storedCounters } from './storedCounters.js'
 import { needsPerson, storedReasons, storedText } from './storedReasons.js'
@@ -19,7 +19,12 @@ type Options = {
   readonly json: boolean
   readonly store: StorePlace | undefined
 }
-type Flags = RpcFlags & { readonly json: boolean; readonly journal?: string; readonly store?: string }
+type Flags = RpcFlags & {
+  readonly json: boolean
+  readonly journal?: string
+  readonly store?: string
+  readonly schema?: string
+}
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
@@ -35,20 +40,28 @@ function parse(argv: readonly string[], environment: Environment): Parsed<Option
     .description(
       "Shows an account's nonces as a node reports them: counts for each tag, pending transactions, gaps, the code at the address, and the features of the endpoint. Read-only.",
     )
-    .argument('<address>')
+    .argument('<address>', 'the account')
   rpcFlag(command)
     .option('--journal <file>', 'also show why lines of this file of txlane send wait')
     .option(
       '--store <place>',
       'also show why transactions in this SQLite file or PostgreSQL database wait, and its nonces of contracts',
     )
+    .option('--schema <name>', `the schema of the store in that database (default: ${DEFAULT_SCHEMA})`)
     .option('--json', 'one JSON object on standard output', false)
   return readCommandLine(command, argv, (flags: Flags, [address = '']) => {
-    const { json, journal, store } = flags
+    const { json, journal, store, schema = DEFAULT_SCHEMA } = flags
     if (!isAddress(address)) throw badOption('Expected an address, its checksum included.')
     if (journal !== undefined && store !== undefined) throw badOption('Give one of --journal and --store.')
-    const file = journal === undefined ? store : filesOf(journal).database
-    return { address, url: rpcUrl(flags, environment), json, store: file }
+    if (flags.schema !== undefined && !isDatabase(store ?? ''))
+      throw badOption('--schema is for --store with the URL of a database (postgres://…).')
+    const at = journal === undefined ? store : filesOf(journal).database
+    return {
+      address,
+      url: rpcUrl(flags, environment),
+      json,
+      store: at === undefined ? undefined : { at, schema },
+    }
   })
 }
 

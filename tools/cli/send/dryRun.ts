@@ -71,6 +71,7 @@ function jsonOf(errand: Errand, preview: Preview): object {
     gas: preview.gas,
     packs: packs && { ...packs, alone: packs.alone.map(({ line }) => line) },
     estimated: estimates.tried,
+    gasUnknown: estimates.unknown,
     failing: estimates.failed,
     begunAt: before?.begunAt,
   }

@@ -73,7 +73,7 @@ FILE is a table: CSV with any separator, a list of addresses and amounts, a spre
 ${COLUMNS}
 Other columns are copied to the results. Nothing is guessed: a line with two readings is refused, with the remedy.
 
-Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions), FILE.txlane-plan.json (the payments that the last dry run showed) and FILE.results.csv (the result of each line). Keep them together. An edited or renamed FILE is refused.`
+Beside FILE it keeps FILE.txlane.json (the journal of the lines), FILE.txlane.db (the transactions), FILE.txlane-plan.json (the payments that the last dry run showed), FILE.results.csv (the result of each line) and, with --pack, FILE.txlane.packs.jsonl (the lines of each transaction). Keep them together: after a crash, FILE.txlane.db-wal belongs to the database. An edited or renamed FILE is refused.`
 
 const PLAN = /^[0-9a-f]{40}$/i
 

@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
+import type { Address } from 'viem'
+import { getTransactionCount } from 'viem/actions'
 import { createSender, isTxlaneError, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
+import type { Connection } from '../shared/connect.js'
 import { widthOf, wrapped } from '../shared/output.js'
 import { EXIT, Refusal, write } from '../shared/program.js'
 import { createProgress, type Progress } from '../shared/progress.js'
@@ -46,13 +49,14 @@ async function sendLocked(errand: Errand): Promise<number> {
   const { connection, account, files } = errand
   const journal = await keepJournal(errand)
   const packing = await openPacking(files, journal, errand.contract)
+  // A run that is resumed months later still knows its payments.
+  const store = sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS })
   const sender = createSender({
     client: connection.client,
     account,
     // The progress line shows the wait reasons of a run.
     logger: false,
-    // A run that is resumed months later still knows its payments.
-    store: sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS }),
+    store,
   }) as unknown as Sender
   const progress = createProgress(process.stderr)
   const interrupt = onInterrupt(sender, progress)
@@ -70,6 +74,8 @@ async function sendLocked(errand: Errand): Promise<number> {
   } finally {
     interrupt.off()
     await sender.close()
+    // Only a closed store is complete in one file, which people copy.
+    await store.close()
   }
 }
 
@@ -95,9 +101,17 @@ async function isAgreed(errand: Errand): Promise<boolean> {
   return mayBeSent({ rows, totals: totalsOf(rows), doubts, connection })
 }
 
+async function sentBy(client: Connection['client'], address: Address): Promise<number> {
+  return getTransactionCount(client, { address, blockTag: 'latest' }).catch(() => {
+    throw new Refusal(`The node does not count the transactions of ${address}. Nothing was sent.`)
+  })
+}
+
 /** A journal of an earlier version becomes one of this version: reports need what it lacks. */
 async function keepJournal({
   options,
+  connection,
+  account,
   payout,
   files,
   purse,
@@ -108,10 +122,10 @@ async function keepJournal({
   if (before?.version === 2) return before
   if (contract && before === undefined && existsSync(files.journal))
     throw new Refusal('Another process has begun to pay this file meanwhile: run the command again.')
-  const begunAt = before?.begunAt ?? at
-  const journal = journalOf(options.file, payout, purse, begunAt)
-  await writeJournal(files, journal)
-  return journal
+  const journal = journalOf(options.file, payout, purse, before?.begunAt ?? at)
+  const sent = before === undefined ? { sentBefore: await sentBy(connection.client, account.address) } : {}
+  await writeJournal(files, { ...journal, ...sent })
+  return { ...journal, ...sent }
 }
 
 type Followed = {
@@ -134,7 +148,7 @@ async function follow(
     moved: () => JSON.stringify(sent?.counts),
   })
   try {
-    await opened(sender, progress)
+    await opened(sender, progress, interrupt.stopped)
     const fresh = before === undefined
     sent = payRows(sender, connection.client, rows, packing, {
       retryReverted: options.retryReverted,
@@ -157,11 +171,13 @@ const OPENINGS = 5
 const OPEN_AGAIN_MS = 1_000
 
 /** Retries a node that fails at first. No line has been sent yet. */
-async function opened(sender: Sender, progress: Progress): Promise<void> {
+async function opened(sender: Sender, progress: Progress, stopped: () => boolean): Promise<void> {
   for (let left = OPENINGS; ; left--) {
     try {
       return await sender.ready()
     } catch (error) {
+      // The report says that no line was begun.
+      if (stopped()) return
       if (left <= 1 || !isTxlaneError(error) || error.code === 'STORE') throw error
       progress.say(`${error.shortMessage} Trying again.`)
       await new Promise<void>((resolve) => void systemClock.setTimer(resolve, OPEN_AGAIN_MS))
@@ -187,8 +203,9 @@ async function report(
     connection.client,
     results.map(({ blockNumber }) => blockNumber),
   )
-  await writeResults(files.results, payout.columns, results, { symbol, times })
-  const pages = options.report ? await writePages(options.file) : undefined
+  const written = await writeResults(files.results, payout.columns, results, { symbol, times })
+    .then(async () => ({ results: files.results, ...(options.report && (await writePages(options.file))) }))
+    .catch((error: Error) => error)
   const end: End = {
     ...how,
     file: options.file,
@@ -198,7 +215,10 @@ async function report(
     executedBefore: executedBefore(errand),
     times,
     native: { kind: 'native', symbol },
-    written: { results: files.results, ...pages },
+    written: written instanceof Error ? { results: undefined } : written,
   }
   await write(options.json ? endJson(end) : endText(end))
+  // What was paid is on the screen before the command fails.
+  if (written instanceof Error)
+    throw new Error(`${written.message} The run is in the journal: the next one writes the results again.`)
 }

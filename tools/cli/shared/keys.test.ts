@@ -22,6 +22,13 @@ async function file(name: string, text: string, mode: number): Promise<string> {
   return path
 }
 
+test('32 bytes that are no key of the curve are refused by the name of their place', async () => {
+  for (const bytes of ['0', 'f'])
+    await expect(openAccount(keySource({}), { TXLANE_PRIVATE_KEY: bytes.repeat(64) })).rejects.toThrow(
+      /^The environment variable TXLANE_PRIVATE_KEY holds 32 bytes that are no private key/,
+    )
+})
+
 test('reads a key from the environment, from a file that only its owner can read, or from a keystore', async () => {
   expect((await openAccount(keySource({}), { TXLANE_PRIVATE_KEY: KEY })).address).toBe(address)
   expect((await openAccount(keySource({ keyEnv: 'MINE' }), { MINE: KEY.slice(2) })).address).toBe(address)

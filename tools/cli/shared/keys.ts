@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type Hex, isHex, type LocalAccount } from 'viem'
+import { isTxlaneError } from '../../../src/errors/base.js'
 import { nativeAccount } from '../../../src/signer/index.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
@@ -97,7 +98,17 @@ export async function openAccount(
   source: KeySource,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<LocalAccount> {
-  return nativeAccount(await readKey(source, environment))
+  const key = await readKey(source, environment)
+  try {
+    return await nativeAccount(key)
+  } catch (error) {
+    if (!isTxlaneError(error) || error.code !== 'INVALID') throw error
+    throw new Refusal(`${placeOf(source)} holds 32 bytes that are no private key of secp256k1.`)
+  }
+}
+
+function placeOf(source: KeySource): string {
+  return 'path' in source ? source.path : `The environment variable ${source.name}`
 }
 
 async function readKey(

@@ -14,7 +14,10 @@ export function colors(): Colors {
 
 function wantsColors(): boolean {
   if (process.env.NO_COLOR) return false
-  return Boolean(process.env.FORCE_COLOR) || (process.stdout.isTTY && process.env.TERM !== 'dumb')
+  const { FORCE_COLOR: forced } = process.env
+  // 0 is a common way to say no.
+  if (forced === '0' || forced === 'false') return false
+  return Boolean(forced) || (process.stdout.isTTY && process.env.TERM !== 'dumb')
 }
 
 /** The columns of the terminal that shows the text; without a terminal there is no limit. */

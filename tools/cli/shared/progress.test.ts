@@ -38,7 +38,7 @@ function handClock() {
 test('writes messages and whole progress lines into a pipe, and nothing after stop', () => {
   const { stream, text } = sink(false)
   const { clock, fire, open } = handClock()
-  const progress = createProgress(stream, clock)
+  const progress = createProgress(stream, clock, 'xterm')
   progress.say('starting')
   progress.start(10, () => SHOWN)
   fire()
@@ -48,10 +48,21 @@ test('writes messages and whole progress lines into a pipe, and nothing after st
   expect(open()).toBe(0)
 })
 
+test('writes no control sequence into a terminal that knows none', () => {
+  const { stream, text } = sink(true)
+  const { clock, fire } = handClock()
+  const progress = createProgress(stream, clock, 'dumb')
+  progress.start(10, () => SHOWN)
+  fire()
+  progress.say('a notice')
+  progress.stop()
+  expect(text()).toBe('accepted 8, sealed 4 of 10\na notice\naccepted 8, sealed 4 of 10\n')
+})
+
 test('draws a bar with the progress text on a terminal', () => {
   const { stream, text } = sink(true)
   const { clock, open } = handClock()
-  const progress = createProgress(stream, clock)
+  const progress = createProgress(stream, clock, 'xterm')
   progress.start(10, () => SHOWN)
   progress.stop()
   expect(text()).toContain('accepted 8, sealed 4 of 10')

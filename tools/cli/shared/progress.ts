@@ -33,8 +33,13 @@ const DRAW_MS = 100
 // In a file or a pipe, a bar would become thousands of lines.
 const LINE_MS = 5_000
 
-export function createProgress(stream: ProgressStream, clock: Clock = systemClock): Progress {
-  const live = stream.isTTY === true
+/** `kind`: the kind of the terminal. A dumb one shows control sequences as text, so it gets plain lines. */
+export function createProgress(
+  stream: ProgressStream,
+  clock: Clock = systemClock,
+  kind: string | undefined = process.env.TERM,
+): Progress {
+  const live = stream.isTTY === true && kind !== 'dumb'
   let cancel: (() => void) | undefined
   let finish: (() => void) | undefined
 

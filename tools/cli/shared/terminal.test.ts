@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { ask, confirm, type Terminal } from './terminal.js'
 
@@ -23,6 +24,19 @@ test.each([
   ['yesterday\n', false],
 ])('%j typed at the question is %s', async (typed, agreed) => {
   expect(await confirm('Send it?', '--yes', terminal([['Send it?', typed]]))).toBe(agreed)
+})
+
+test('a question that is longer than the line breaks between words, and leaves room for the answer', async () => {
+  const narrow = terminal([['[y/N]', 'y\n']])
+  Object.assign(narrow.stderr, { isTTY: true, columns: 40 })
+  const question = 'Send 3 lines, 0.500000020000000001 ETH, on chain 31337?'
+  expect(await confirm(question, '--yes', narrow)).toBe(true)
+  const shown = stripVTControlCharacters(narrow.screen()).split(/[\r\n]+/)
+  expect(shown.slice(0, 3)).toEqual([
+    'Send 3 lines, 0.500000020000000001',
+    'ETH, on chain 31337? [y/N] y',
+    '',
+  ])
 })
 
 test('a line that was typed before the question is no answer to it', async () => {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { systemClock } from '../../../src/platform/clock.js'
+import { widthOf, wrapped } from './output.js'
 import { Refusal } from './program.js'
 
 /** The input and the output of questions. */
@@ -9,7 +10,7 @@ export type Terminal = {
     readonly isTTY?: boolean
     setRawMode(raw: boolean): unknown
   }
-  readonly stderr: NodeJS.WritableStream
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean | undefined; readonly columns?: number }
 }
 
 /**
@@ -45,8 +46,14 @@ export async function ask(
   if (!terminal.stdin.isTTY)
     throw new Refusal(`There is no terminal to prompt for confirmation: give ${instead} to skip it.`)
   await dropTyped(terminal)
-  return (await readLine(question, terminal.stdin, terminal.stderr))?.trim()
+  const lines = wrapped(question, widthOf(terminal.stderr) - ANSWER_CHARS).split('\n')
+  const last = lines.pop() ?? ''
+  for (const line of lines) terminal.stderr.write(`${line}\n`)
+  return (await readLine(last, terminal.stdin, terminal.stderr))?.trim()
 }
+
+/** The room for a short answer behind the question. */
+const ANSWER_CHARS = 6
 
 async function readLine(
   question: string,

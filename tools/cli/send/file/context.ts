@@ -1,5 +1,5 @@
 import type { PayingChain } from './recipients/address.js'
-import { chainIdOf } from './recipients/chainPrefixes.js'
+import { chainIdOf, chainText } from './recipients/chainPrefixes.js'
 import { shown } from './words/cells.js'
 
 const MAINNET = new Set(['mainnet', 'ethereummainnet', 'ethereum', 'eth'])
@@ -10,7 +10,7 @@ export function chainProblem(cell: string, { id, name }: PayingChain): string | 
   const word = plain(cell)
   const known = /^\d+$/.test(cell) ? Number(cell) : MAINNET.has(word) ? 1 : chainIdOf(cell)
   if (known === id || word === plain(name)) return undefined
-  return `is meant for chain ${shown(cell)}, and this is ${name} (${id})`
+  return `is meant for chain ${shown(cell)}, and this is ${chainText({ id, name })}`
 }
 
 const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')

@@ -4,6 +4,15 @@ import { Refusal } from '../../shared/program.js'
 /** Ends the lock. The system ends it with the process, however that ends. */
 export type RunLock = { release(): void }
 
+/** The driver names only a number. */
+function openLock(Driver: Awaited<ReturnType<typeof loadDriver>>, path: string) {
+  try {
+    return new Driver(path)
+  } catch {
+    throw new Refusal(`${path} cannot be written: does its folder allow it? Nothing was sent.`)
+  }
+}
+
 /**
  * Locks a payout while it runs. Runs that send every row alone may share it, because the id of a row stands for
  * one transaction. A run with packs is alone: two of them could put a row into different packs.
@@ -11,7 +20,7 @@ export type RunLock = { release(): void }
  */
 export async function lockRun(path: string, how: 'shared' | 'alone'): Promise<RunLock> {
   const Driver = await loadDriver()
-  const database = new Driver(path)
+  const database = openLock(Driver, path)
   try {
     database.exec(how === 'alone' ? 'BEGIN EXCLUSIVE' : 'BEGIN')
     // The lock is taken by the first read.

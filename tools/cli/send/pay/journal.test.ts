@@ -75,7 +75,23 @@ test('refuses an edited file, and names the differences', () => {
       ].join('\\n'),
     ),
   )
-  expect(() => checkSame(before, { ...before, chainId: 8453 })).toThrow('chainId: was 1, is 8453')
+})
+
+test('another chain, account or file name is no change of the file: the refusal says what to give', () => {
+  const before = journal('a.csv', lines(1))
+  const refused = (change: Partial<typeof before>) =>
+    expect(() => checkSame(before, { ...before, ...change }))
+  refused({ chainId: 8453 }).toThrow(
+    /on chain 1, and the node is one of chain 8453: give --rpc with a node of chain 1\.$/,
+  )
+  const other = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+  refused({ account: other }).toThrow(
+    new RegExp(`from ${ACCOUNT}, and the key is that of ${other}: give the key of ${ACCOUNT}\\.$`),
+  )
+  refused({ file: 'b.csv' }).toThrow(/^b\.csv\.txlane\.json is the journal of a\.csv, and not of b\.csv/)
+  expect(() =>
+    checkSame(before, { ...before, account: ACCOUNT.toLowerCase() as typeof ACCOUNT }),
+  ).not.toThrow()
 })
 
 test('refuses a renamed file, and a file whose lines were sent from another file', async () => {

@@ -21,6 +21,8 @@ export type Journal = {
   readonly chainId: number
   readonly account: Address
   readonly begunAt: string
+  /** The transactions that the account had executed before. @default unknown */
+  readonly sentBefore?: number
   /** Rows may share transactions: the file of the packs belongs to the journal. */
   readonly packed?: true
   /** Rows whose transaction succeeded without moving their token. */
@@ -198,19 +200,26 @@ export function namesIn(journal: Journal | undefined): ReadonlyMap<string, Addre
   return names
 }
 
-/** @throws Refusal with the differences if the file is not the one of the journal */
+/** @throws Refusal with the differences if this is not the file, the account or the chain of the journal */
 export function checkSame(journal: Journal, now: JournalV2): void {
-  const about = (['file', 'chainId', 'account'] as const).filter(
-    (name) => String(journal[name]).toLowerCase() !== String(now[name]).toLowerCase(),
-  )
-  const lines = [
-    ...about.map((name) => `  ${name}: was ${journal[name]}, is ${now[name]}`),
-    ...differencesOf(journal.rows, now.rows),
-  ]
+  const { file, chainId, account, begunAt } = journal
+  if (file !== now.file)
+    throw new Refusal(
+      `${now.file}${JOURNAL_ENDING} is the journal of ${file}, and not of ${now.file}: rename it back, together with its database.`,
+    )
+  if (chainId !== now.chainId)
+    throw new Refusal(
+      `${file} was sent on ${begunAt} on chain ${chainId}, and the node is one of chain ${now.chainId}: give --rpc with a node of chain ${chainId}.`,
+    )
+  if (account.toLowerCase() !== now.account.toLowerCase())
+    throw new Refusal(
+      `${file} was sent on ${begunAt} from ${account}, and the key is that of ${now.account}: give the key of ${account}.`,
+    )
+  const lines = differencesOf(journal.rows, now.rows)
   if (lines.length === 0) return
   throw new Refusal(
     [
-      `${now.file} was sent on ${journal.begunAt}, and has changed since:`,
+      `${now.file} was sent on ${begunAt}, and has changed since:`,
       differenceText(lines),
       'Restore it to continue. Put new lines into a separate file.',
     ].join('\n'),

@@ -1,5 +1,8 @@
+import { getTransactionCount } from 'viem/actions'
 import { sqliteStore } from '../../../../src/store/sqlite/index.js'
 import type { Connection } from '../../shared/connect.js'
+import { count } from '../../shared/output.js'
+import { Refusal } from '../../shared/program.js'
 import { storedTransactions } from '../../shared/storedTransactions.js'
 import type { Row } from '../file/rows.js'
 import { blockTimes } from './blockTimes.js'
@@ -9,7 +12,10 @@ import { lastAttempt, type Standings, type Stored, standingsOf } from './standin
 /** The transaction that stands for a row, among those of the database. */
 export type FindAttempt = (known: ReadonlyMap<string, Stored>) => (row: Row) => Stored | undefined
 
-/** The state of the lines in the database of earlier runs. It starts nothing. */
+/**
+ * The state of the lines in the database of earlier runs. It starts nothing.
+ * @throws Refusal if the database has lost them
+ */
 export async function readStandings(
   files: JournalFiles,
   journal: Journal,
@@ -24,11 +30,31 @@ export async function readStandings(
       const { id, stage, status, block, hash } = each
       known.set(id, { stage, status, block, hash })
     }
+    if (known.size === 0) await checkUnsent(files, journal, connection)
     const standings = standingsOf(rows, find(known), unmovedIn(journal))
     return { ...standings, between: await between(connection, standings) }
   } finally {
     await store.close()
   }
+}
+
+/**
+ * A database that was copied without its log may be empty, and each line would be paid again.
+ * @throws Refusal if the account has sent transactions since the payout began
+ */
+async function checkUnsent(
+  { database, journal: path }: JournalFiles,
+  { account, begunAt, sentBefore }: Journal,
+  { client }: Connection,
+): Promise<void> {
+  if (sentBefore === undefined) return
+  const sent = await getTransactionCount(client, { address: account, blockTag: 'pending' }).catch(() =>
+    getTransactionCount(client, { address: account, blockTag: 'latest' }),
+  )
+  if (sent <= sentBefore) return
+  throw new Refusal(
+    `${path} says that this file was begun on ${begunAt}, and ${account} has sent ${count(sent - sentBefore, 'transaction')} since. ${database} contains no transaction: was it copied without ${database}-wal? Restore both. If you know that no line was paid, remove ${path} and ${database}.`,
+  )
 }
 
 async function between({ client }: Connection, { blocks }: Standings): Promise<Standings['between']> {

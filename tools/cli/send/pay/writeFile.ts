@@ -1,4 +1,4 @@
-import { open, rename } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 
 const CHUNK_CHARS = 65_536
 
@@ -8,6 +8,30 @@ const CHUNK_CHARS = 65_536
  */
 export async function replaceFile(path: string, lines: Iterable<string>): Promise<void> {
   const part = `${path}.part`
+  try {
+    await write(part, lines)
+    await rename(part, path)
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => {})
+    throw new Error(`${path} cannot be written: ${whyUnwritten(error)}.`)
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EROFS: 'its folder can only be read',
+  EACCES: 'its folder does not allow it',
+  EPERM: 'its folder does not allow it',
+}
+
+/** Words for the usual errors of a file system. */
+export function whyUnwritten(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return REASONS[code ?? ''] ?? message
+}
+
+async function write(part: string, lines: Iterable<string>): Promise<void> {
   const file = await open(part, 'w', 0o600)
   try {
     let chunk = ''
@@ -22,7 +46,6 @@ export async function replaceFile(path: string, lines: Iterable<string>): Promis
   } finally {
     await file.close()
   }
-  await rename(part, path)
 }
 
 /** A JSON object whose last member is an array, with one element in a line. */

@@ -106,7 +106,7 @@ test('a resumed run reports its own payments and fees apart from the earlier one
       'Paid 2 lines in this run, 2 ETH.',
       '1 line was paid before, 1 ETH, at 2026-11-29 15:43:23 UTC: 3 of 3 lines are paid.',
       'fees     0.000042 ETH in 2 transactions',
-      'blocks   9',
+      'block    9',
     ].join('\n'),
   )
 })

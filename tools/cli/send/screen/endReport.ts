@@ -23,7 +23,8 @@ export type End = {
 }
 
 type Written = {
-  readonly results: string
+  /** Undefined if it could not be written. */
+  readonly results: string | undefined
   readonly page?: string | undefined
   readonly accounting?: string | undefined
 }
@@ -32,7 +33,7 @@ export function endText(end: End): string {
   const { results, interrupted, written } = end
   const rows: (readonly [string, string])[] = [
     ...costs(end),
-    ['results', written.results],
+    ...(written.results === undefined ? [] : [['results', written.results] as const]),
     ...(written.page === undefined ? [] : [['report', written.page] as const]),
     ...(written.accounting === undefined ? [] : [['accounting', written.accounting] as const]),
   ]
@@ -129,7 +130,8 @@ function costs(end: End): readonly (readonly [string, string])[] {
       'fees',
       `${unknown > 0 ? 'at least ' : ''}${roundedUp(fees, end.native)} in ${count(transactions, 'transaction')}`,
     ],
-    ['blocks', first === last ? `${first}` : `${first} to ${last}`],
+    // "blocks 9" would read as a count.
+    first === last ? ['block', `${first}`] : ['blocks', `${first} to ${last}`],
     ['time', duration(end.seconds)],
   ]
 }

@@ -20,6 +20,8 @@ export type FailedEstimate = {
 export type Estimates = {
   /** The gas of all rows. Most of it is extrapolated if there are many. */
   readonly gas: bigint
+  /** The number of rows whose gas is not known, because no row of their kind was estimated. They are not in `gas`. */
+  readonly unknown: number
   /** The number of rows that the node estimated. */
   readonly tried: number
   readonly failed: readonly FailedEstimate[]
@@ -36,6 +38,7 @@ export async function estimate(
   const kinds = kindsOf(rows)
   const failed: FailedEstimate[] = []
   let tried = 0
+  let unknown = 0
 
   async function gasOf(row: Row): Promise<bigint> {
     const { line, request } = row
@@ -55,12 +58,14 @@ export async function estimate(
     kinds.map(async ({ sample, given, others }) => {
       const gas = await Promise.all(sample.map(gasOf))
       const most = gas.reduce((a, b) => (a > b ? a : b), 0n)
+      if (most === 0n) unknown += sample.length + others
       const known = gas.reduce((sum, each) => sum + (each === 0n ? most : each), 0n)
       return known + given + most * BigInt(others)
     }),
   )
   return {
     gas: sums.reduce((a, b) => a + b, 0n),
+    unknown,
     tried,
     failed: failed.sort((a, b) => a.line - b.line),
   }

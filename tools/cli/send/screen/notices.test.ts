@@ -93,3 +93,37 @@ test('prints no notice for a run that makes progress', async () => {
   await lane.clock.advance(30_000)
   expect(said).toEqual([])
 })
+
+test('counts that settle within seconds are no notice, and counts that do not settle are one', async () => {
+  await using lane = await openLane()
+  const listeners = new Map<string, (event: object) => void>()
+  const said: string[] = []
+  const notices = createNotices(
+    {
+      on: (name: string, listener: never) => {
+        listeners.set(name, listener)
+        return () => {}
+      },
+      snapshot: async () => ({ waiting: {}, holds: [] }),
+    } as unknown as Sender,
+    {
+      progress: { say: (text) => void said.push(text), start() {}, stop() {} },
+      clock: lane.clock,
+      moved: () => '',
+    },
+  )
+  const emit = (name: string) => listeners.get(name)?.({ reason: 'seeding', detail: 'Two readings differ.' })
+  emit('held')
+  await lane.clock.advance(3_000)
+  emit('released')
+  await lane.clock.advance(20_000)
+  expect(said).toEqual([])
+  emit('held')
+  await lane.clock.advance(12_000)
+  emit('released')
+  expect(said).toEqual([
+    "The node's counts for this account have to settle first. Two readings differ.",
+    "The node's counts agree: sending begins.",
+  ])
+  notices.stop()
+})

@@ -8,6 +8,7 @@ export type Notices = { stop(): void }
 /** A repeated notice is printed once in this time, with the number of repeats. */
 const SAID_AGAIN_MS = 60_000
 const LOOK_MS = 5_000
+const SETTLING_MS = 10_000
 /** Number of looks without a change after which the run counts as stalled. */
 const STILL_LOOKS = 2
 
@@ -100,11 +101,19 @@ export function createNotices(
     }, LOOK_MS)
   }
 
+  let cancelSettling = () => {}
+
   const offs = [
-    sender.on('held', ({ reason, detail }) => begin(`hold ${reason}`, holdText(reason, detail))),
-    sender.on('released', ({ reason }) =>
-      end(`hold ${reason}`, RELEASES[reason] ?? `No longer held (${reason}): sending resumes.`),
-    ),
+    sender.on('held', ({ reason, detail }) => {
+      const report = () => begin(`hold ${reason}`, holdText(reason, detail))
+      // Every run of an account that has sent before waits a few seconds for this.
+      if (reason === 'seeding') cancelSettling = clock.setTimer(report, SETTLING_MS)
+      else report()
+    }),
+    sender.on('released', ({ reason }) => {
+      if (reason === 'seeding') cancelSettling()
+      end(`hold ${reason}`, RELEASES[reason] ?? `No longer held (${reason}): sending resumes.`)
+    }),
     sender.on('endpoint', ({ name, change, said: words, reason }) => {
       const key = `endpoint ${name}`
       if (change === 'failing')
@@ -124,6 +133,7 @@ export function createNotices(
     stop() {
       cancel?.()
       cancel = undefined
+      cancelSettling()
       for (const off of offs) off()
     },
   }

@@ -147,6 +147,41 @@ test('says of each doubtful line what the node said, and what becomes of it', as
   )
 })
 
+test('fees that no estimate shows are not known, and are no 0', async () => {
+  const broke = node(() => {
+    throw rpcError(-32_000, 'insufficient funds for transfer')
+  })
+  const none = shown(await previewOf(broke.client, ACCOUNT, [transfer(2, 5n * 10n ** 18n)]))
+  expect(none).toContain('fees         not known: the node estimated no line\n')
+  expect(none).not.toMatch(/at most|0 ETH at/)
+  expect(none).toContain('Not enough: 3 ETH missing for payments and the known fees.')
+  const some = node(({ data }) => {
+    if (data !== undefined) throw rpcError(-32_000, 'server is busy')
+    return toHex(21_000)
+  })
+  const text = shown(await previewOf(some.client, ACCOUNT, [transfer(2, 1n), inToken(3, 1n)]))
+  expect(text).toContain('per gas, without 1 line whose gas is not known\n')
+})
+
+test('lines that fail for one reason share a sentence, also where the node names other amounts', async () => {
+  const { client } = node(({ to }) => {
+    throw rpcError(-32_000, `insufficient funds: have 0 want ${BigInt(to)}`)
+  })
+  const at = (line: number): Row => {
+    const to = `0x${String(line).padStart(40, '0')}` as const
+    return { ...transfer(line, 1n), to, request: { to, value: 1n } }
+  }
+  const text = shown(await previewOf(client, ACCOUNT, [2, 3, 4, 5, 6, 7, 8].map(at)))
+  expect(text.match(/insufficient funds/g)).toHaveLength(1)
+  expect(text).toMatch(/Lines 2, 3, 4, 5, 6 and 2 more have to wait .* want 2” \(line 2\)\.\n/)
+  const odd = node(({ to }) => {
+    throw rpcError(-32_000, `busy ${'x'.repeat(Number(BigInt(to)))}`)
+  })
+  expect(shown(await previewOf(odd.client, ACCOUNT, [2, 3, 4, 5, 6, 7, 8].map(at)))).toContain(
+    '2 further lines with other answers: --json lists all.\n',
+  )
+})
+
 test('no line is wider than the terminal, apart from an address or a hash', async () => {
   const { client } = node(() => {
     throw rpcError(3, 'execution reverted: paused')

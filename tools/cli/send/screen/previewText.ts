@@ -48,14 +48,18 @@ function table({
     ['from', from],
     ...(standings === undefined ? [] : leftText(rows, totals)),
     ...packsText(preview),
-    [
-      'fees',
-      `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, preview.packs?.alone ?? rows)}`,
-    ],
-    [
-      'at most',
-      `${roundedUp(ceilingWei, native)} at ${roundedUp(ceilingPriceWei, native)} per gas, the highest price that txlane offers by itself`,
-    ],
+    ...(preview.gas === 0n
+      ? [['fees', 'not known: the node estimated no line'] as const]
+      : [
+          [
+            'fees',
+            `about ${roundedUp(nowWei, native)} at the present price of ${roundedUp(gasPriceWei, native)} per gas${sampleText(estimates.tried, preview.packs?.alone ?? rows)}${unknownText(estimates.unknown)}`,
+          ] as const,
+          [
+            'at most',
+            `${roundedUp(ceilingWei, native)} at ${roundedUp(ceilingPriceWei, native)} per gas, the highest price that txlane offers by itself`,
+          ] as const,
+        ]),
     ...balances.map(
       ({ money, before, after }) =>
         [
@@ -72,6 +76,9 @@ function table({
 /** After fees the last digits of the native currency are not known. */
 const shownBalance = (amount: bigint, money: Money): string =>
   money.kind === 'native' ? roundedDown(amount, money) : exactAmount(amount, money)
+
+const unknownText = (lines: number): string =>
+  lines === 0 ? '' : `, without ${count(lines, 'line')} whose gas is not known`
 
 function sampleText(tried: number, rows: readonly Row[]): string {
   return tried < rows.length && tried > 0
@@ -114,7 +121,9 @@ function missingText(preview: Preview): readonly string[] {
   const missing = missingIn(preview)
   if (missing.length > 0)
     return missing.map(({ money, amount }) => {
-      const what = money.kind === 'native' ? 'for payments and fees' : 'for the payments'
+      const fees =
+        preview.estimates.unknown === 0 ? 'for payments and fees' : 'for payments and the known fees'
+      const what = money.kind === 'native' ? fees : 'for the payments'
       const shown = money.kind === 'native' ? roundedUp(amount, money) : exactAmount(amount, money)
       return `Not enough: ${shown} missing ${what}.`
     })
@@ -144,16 +153,29 @@ const FATES: Readonly<Record<FailedEstimate['why'], (one: boolean) => string>> =
     `could not be checked, because the node gave no usable answer. txlane asks again before it sends ${one ? 'it' : 'them'}. The answer was:`,
 }
 
-/** One sentence for each reason: a paused token fails every line with the same words. */
+const REASONS_SHOWN = 5
+
+/**
+ * One sentence for each reason: a paused token fails every line with the same words, and an account without funds
+ * with other amounts.
+ */
 function failedText({ estimates: { failed } }: Preview): readonly string[] {
   const groups = new Map<string, FailedEstimate[]>()
   for (const one of failed) {
-    const key = `${one.why} ${one.message}`
-    groups.set(key, [...(groups.get(key) ?? []), one])
+    const key = `${one.why} ${one.message.replace(/\b(0x[0-9a-f]+|\d+)\b/gi, '0')}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [one])
+    else group.push(one)
   }
-  return [...groups.values()].map((group) => {
-    const { why, message } = group[0] as FailedEstimate
-    const lines = linesText(group.map(({ line }) => line))
-    return `${capital(lines)} ${FATES[why](group.length === 1)} “${message}”.`
+  const all = [...groups.values()]
+  const shown = all.slice(0, REASONS_SHOWN).map((group) => {
+    const { why, message, line } = group[0] as FailedEstimate
+    const lines = linesText(group.map((one) => one.line))
+    const of = group.every((one) => one.message === message) ? '' : ` (line ${line})`
+    return `${capital(lines)} ${FATES[why](group.length === 1)} “${message}”${of}.`
   })
+  const rest = all.slice(REASONS_SHOWN).flat()
+  return rest.length === 0
+    ? shown
+    : [...shown, `${count(rest.length, 'further line')} with other answers: --json lists all.`]
 }

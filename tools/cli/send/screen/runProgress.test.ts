@@ -29,6 +29,17 @@ test('shows no rate and no remaining time before the first block', () => {
   expect(shown().text[0]).toBe('sealed 30 of 100, preconfirmed 40, accepted 60, signed 80, 10/s, 7 s left')
 })
 
+test('the rate and the remaining time are not worse each second until the next block', () => {
+  const { counts, shown, at } = progress(1_000)
+  at(2)
+  Object.assign(counts, { sealed: 100 })
+  expect(shown().text[0]).toBe('sealed 100 of 1,000, 50/s, 18 s left')
+  at(8)
+  expect(shown().text[0]).toBe('sealed 100 of 1,000, 50/s, 12 s left')
+  at(40)
+  expect(shown().text[0]).toBe('sealed 100 of 1,000, 50/s, 1 s left')
+})
+
 test('the bar moves with the first stage that moves', () => {
   const { counts, shown } = progress(100)
   const bars = [{}, { signed: 100 }, { accepted: 100 }, { preconfirmed: 100 }, { sealed: 100 }].map(

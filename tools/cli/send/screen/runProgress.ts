@@ -13,17 +13,24 @@ export function runProgress(
   { total, before, clock }: { readonly total: number; readonly before: number; readonly clock: Clock },
 ): () => Shown {
   const begunMs = clock.now()
+  let last = { sealed: before, atMs: begunMs }
   return () => {
     const { sealed, failed } = counts
     // A stage is passed by every line that a later one has, even if it was not seen there.
     const preconfirmed = Math.max(counts.preconfirmed, sealed)
     const accepted = Math.max(counts.accepted, preconfirmed)
     const signed = Math.max(counts.signed, accepted)
-    const seconds = Math.max(0.001, (clock.now() - begunMs) / 1_000)
+    const nowMs = clock.now()
+    if (sealed !== last.sealed) last = { sealed, atMs: nowMs }
+    // Up to the last block: until the next one comes, the rate does not fall and the remaining time does not rise.
+    const seconds = Math.max(0.001, (last.atMs - begunMs) / 1_000)
     const rate = Math.max(0, sealed - before) / seconds
     const left = total - sealed - failed
     // The first lines say little: they waited for their block.
-    const end = sealed - before >= STEADY && left > 0 ? [`${duration(left / rate)} left`] : []
+    const end =
+      sealed - before >= STEADY && left > 0
+        ? [`${duration(Math.max(1, left / rate - (nowMs - last.atMs) / 1_000))} left`]
+        : []
     const speed = rate > 0 ? [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s`] : []
     const bad = failed > 0 ? [`not paid ${number(failed)}`] : []
     const first = `sealed ${number(sealed)} of ${number(total)}`

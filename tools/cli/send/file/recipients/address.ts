@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { keccak } from '../../../shared/keccak.js'
 import { clean, shown } from '../words/cells.js'
-import { chainIdOf } from './chainPrefixes.js'
+import { chainIdOf, chainText } from './chainPrefixes.js'
 
 /** A recipient as it is written: an address, or a text that has to be resolved first. */
 export type Recipient =
@@ -32,7 +32,7 @@ function afterPrefix(text: string, chain: PayingChain): string {
       `${shown(text)} begins with ${shown(`${prefix}:`)}, which names no known chain: write the address alone if it is on ${chain.name}`,
     )
   if (meant !== chain.id)
-    throw new Error(`${shown(text)} is meant for chain ${meant}, and this is ${chain.name} (${chain.id})`)
+    throw new Error(`${shown(text)} is meant for chain ${meant}, and this is ${chainText(chain)}`)
   return body
 }
 

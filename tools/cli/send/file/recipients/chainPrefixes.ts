@@ -35,3 +35,7 @@ const SHORT_NAMES: Readonly<Record<string, number>> = {
 export function chainIdOf(shortName: string): number | undefined {
   return SHORT_NAMES[shortName.toLowerCase()]
 }
+
+/** `Base (8453)`. A chain without a name of its own is called by its id, once. */
+export const chainText = ({ id, name }: { readonly id: number; readonly name: string }): string =>
+  name.includes(`${id}`) ? name : `${name} (${id})`
