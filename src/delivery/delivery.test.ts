@@ -205,6 +205,22 @@ describe('a missing nonce', () => {
     expect(sentAt).toEqual([2, 6, 14, 30, 60])
   })
 
+  it('is sent again after two seconds of fast sealed blocks, not after each two of them', () => {
+    const lane = byHand({ countsMempool: false, gapBudget: 64 })
+    lane.offer(0, 1)
+    lane.taken(lane.sends())
+    const sentAt: number[] = []
+    for (let block = 1; block <= 40; block++) {
+      lane.at(200 * block)
+      lane.refresh(0, 0, true)
+      const action = lane.next()
+      if (action.do !== 'send') continue
+      sentAt.push(block)
+      lane.taken(action)
+    }
+    expect(sentAt).toEqual([2, 6, 14, 24, 34])
+  })
+
   it('is not concluded from refreshes that were made before it arrived, or that bring others of ours', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 4)

@@ -18,6 +18,8 @@ const QUIET_REFRESHES = 3
 const REFRESH_MS_UNKNOWN = 5_000
 const REFRESH_MS_MAX = 20_000
 const QUIET_MS_MAX = 300_000
+/** Blocks that come within this time count as one: a nonce that stays silent gets no copy for each block of a fast chain. */
+const SILENT_MS_MIN = 2_000
 /** Several blocks may come within a second, and some nodes ban a client that repeats itself. */
 const RETRY_MS_MIN = 1_000
 
@@ -106,19 +108,20 @@ function abandon({ requests }: DeliveryState, id: number): void {
 
 /**
  * Whether a nonce that was lost before may be sent again. The first copy leaves at once. Each further copy
- * waits for a pause that doubles from two refreshes up to one sealed block.
+ * waits for a pause that doubles from two refreshes up to one sealed block, or two seconds of them.
  */
 export function isPauseOver(state: DeliveryState, segment: Segment, nowMs: number): boolean {
   const sent = segment.losses - 1
-  return sent < 1 || hasWaited(state, segment, sent) || nowMs >= quietUntil(state, segment, sent)
+  return sent < 1 || hasWaited(state, segment, sent, nowMs) || nowMs >= quietUntil(state, segment, sent)
 }
 
-function hasWaited(state: DeliveryState, segment: Segment, doublings: number): boolean {
+function hasWaited(state: DeliveryState, segment: Segment, doublings: number, nowMs: number): boolean {
   const refreshes = state.refreshes - Math.max(segment.sent.refresh, state.progressRefresh)
   if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
-  const blocks = state.sealed - segment.sent.sealed
-  // If the nonce is known to be missing, one block is enough.
-  return blocks > 0 && (refreshes >= SILENT_REFRESHES || segment.state === 'lost')
+  if (state.sealed <= segment.sent.sealed) return false
+  // If the nonce is known to be missing, one block is enough: it may have made room.
+  if (segment.state === 'lost') return true
+  return refreshes >= SILENT_REFRESHES && nowMs - segment.sent.atMs >= SILENT_MS_MIN
 }
 
 /** The time from which the absence of any refresh counts like the refreshes themselves. */
@@ -136,7 +139,7 @@ export function quietMsOf({ refreshMs }: DeliveryState): number {
 /** Without a mempool count, refreshes without any of our nonces show that the lowest nonce is missing. */
 export function isSilenceDue(state: DeliveryState, head: Segment, nowMs: number): boolean {
   if (head.occupied || isCounting(state)) return false
-  return hasWaited(state, head, head.losses) || nowMs >= quietUntil(state, head)
+  return hasWaited(state, head, head.losses, nowMs) || nowMs >= quietUntil(state, head)
 }
 
 /** The state of the account according to bodies. */

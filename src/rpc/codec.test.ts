@@ -82,6 +82,14 @@ describe('a header', () => {
     expect(decodeHeader(null)).toBeNull()
   })
 
+  test('has milliseconds if they are those of its second', () => {
+    const ms = 0x6553f100 * 1_000
+    const timestampMsOf = (timestampMs: unknown) => header({ timestampMs }).timestampMs
+    expect(timestampMsOf(`0x${(ms + 200).toString(16)}`)).toBe(ms + 200)
+    for (const odd of [undefined, null, 'soon', 200, '0xc8', `0x${(ms + 1_000).toString(16)}`])
+      expect(timestampMsOf(odd)).toBeUndefined()
+  })
+
   test.each([
     ['null', null],
     ['missing', undefined],

@@ -24,6 +24,8 @@ export type LightHeader = {
   readonly parentHash: Hex
   /** Seconds since the epoch. */
   readonly timestamp: number
+  /** Milliseconds since the epoch, of chains that show them (Base since its upgrade Denim, November 2026). */
+  readonly timestampMs?: number | undefined
   readonly baseFeePerGas: bigint | undefined
   readonly gasLimit: bigint
   readonly gasUsed: bigint
@@ -177,7 +179,18 @@ export function decodeHeader(result: unknown, method = 'eth_getBlockByNumber'): 
     gasUsed: decodeQuantity(block.gasUsed, method, 'gasUsed'),
     hashes: decodeHashes(block.transactions, method),
     ...forkOf(block),
+    ...timestampMsOf(block),
   }
+}
+
+/** A value that is not within the second of the timestamp has another meaning. */
+function timestampMsOf({
+  timestamp,
+  timestampMs,
+}: Readonly<Record<string, unknown>>): Pick<LightHeader, 'timestampMs'> {
+  if (typeof timestampMs !== 'string' || !QUANTITY.test(timestampMs)) return {}
+  const ms = Number(timestampMs)
+  return Math.floor(ms / 1_000) === Number(timestamp) ? { timestampMs: ms } : {}
 }
 
 function forkOf({

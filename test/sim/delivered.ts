@@ -29,6 +29,8 @@ const ROUND_TRIP_MS_MIN = 100
  * wrongly from the broken one.
  */
 const GUESSED = 1
+/** Two pauses, of two and of four blocks, fit into the time in which a slower chain has one. */
+const GUESSED_FAST = 2
 /**
  * An endpoint that objected gets only a few calls a second for a while, and its missing bytes are detected
  * by dozens of calls.
@@ -62,7 +64,7 @@ const NO_LOSS: ReadonlySet<Disturbance['kind']> = new Set<Disturbance['kind']>([
 
 /**
  * In a world without losses, an endpoint that counts its pool gets each transaction once. In a healed world
- * it gets at most two copies of bytes that its node has, and the node lacks nothing for longer than some
+ * it gets at most two copies of bytes that its node has, three on a chain with several blocks a second, and the node lacks nothing for longer than some
  * round trips.
  */
 export function createDeliveryMeter(options: {
@@ -77,6 +79,7 @@ export function createDeliveryMeter(options: {
   const copies = new Map<string, number>()
   const nonces = new Set<number>()
   const isJudged = isTakenWhole(plan)
+  const isFast = plan.blockTimeMs < SEVERAL_BLOCKS_MS
   const roundTripMs = Math.max(ROUND_TRIP_MS_MIN, ...plan.ports.map(({ latencyMs }) => 2 * latencyMs.max))
   let isOn = false
   let missingSinceMs: number | undefined
@@ -116,7 +119,6 @@ export function createDeliveryMeter(options: {
     start() {
       if (isOn || !isJudged) return
       isOn = true
-      const isFast = plan.blockTimeMs < SEVERAL_BLOCKS_MS
       sparingMs = objected() ? SPARING_MS * (isFast ? FAST_FACTOR : 1) : 0
       look()
     },
@@ -126,7 +128,7 @@ export function createDeliveryMeter(options: {
     },
     violations() {
       const isSure = calm && chain.settings.pending === 'mempool' && chain.pool.lags === 0
-      const copiesMax = isSure ? 1 : 1 + GUESSED
+      const copiesMax = isSure ? 1 : 1 + (isFast ? GUESSED_FAST : GUESSED)
       const missingMsMax = ROUND_TRIPS_MAX * roundTripMs + SILENT_BLOCKS * plan.blockTimeMs + sparingMs
       const found = [...copies]
         .filter(([, count]) => count > copiesMax)

@@ -173,7 +173,8 @@ describe('a block that has stood for 2 s', () => {
     const blocks = async (count: number) => {
       for (const last = number + count; number < last; ) {
         await clock.advance(200)
-        arrivals.came([blockOf(++number)], true, { seenMs: clock.now() })
+        number++
+        arrivals.came([blockOf(number, 1, Math.floor(number / 5))], true, { seenMs: clock.now() })
       }
     }
     await blocks(5)
@@ -186,5 +187,18 @@ describe('a block that has stood for 2 s', () => {
     expect(arrivals.stoodUpTo).toBe(6)
     await clock.advance(200)
     expect(arrivals.stoodUpTo).toBe(7)
+  })
+
+  test('is not proved by the few blocks of an endpoint that shows one of them late', async () => {
+    const { clock, arrivals } = opened(MAINNET)
+    const came = async (afterMs: number, numbers: readonly number[]) => {
+      await clock.advance(afterMs)
+      const blocks = numbers.map((number) => blockOf(number, 1, Math.floor(number / 5)))
+      arrivals.came(blocks, true, { seenMs: clock.now() })
+    }
+    await came(750, [2, 3, 4])
+    await came(1_900, [5])
+    await clock.advance(1_900)
+    expect(arrivals.stoodUpTo).toBe(-1)
   })
 })

@@ -2,7 +2,7 @@ import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { createBlockAges } from './blockAges.js'
 import type { SealedBlock } from './follower.js'
-import { createPeriod } from './period.js'
+import { createPeriod, datedMs } from './period.js'
 import type { Part } from './tickParts.js'
 
 /** The arrival times of sealed blocks, and whether more are to be expected. */
@@ -52,6 +52,7 @@ export type Arrivals = {
 
 /** Longer than the slot of every chain with a steady period that a development node is likely to imitate. */
 const REST_MS = 15_000
+const SECOND_MS = 1_000
 /** How long a single sequencer's block has to stand, next to having a child, before it proves an end. */
 const STOOD_MS = 2_000
 /** The defaults of anvil and Hardhat (31337), and of `geth --dev` and Ganache (1337). */
@@ -78,6 +79,8 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
   let headAtMs: number | undefined
   let stampedMs: number | undefined
   let head: SealedBlock | undefined
+  // The first head that was seen.
+  let first: SealedBlock | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
   // The last poll that did not show the newest block.
   let unseenMs = Number.NEGATIVE_INFINITY
@@ -88,7 +91,9 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
   const name = () => client() ?? asked
   /** The time since the newest block arrived, without the time for which the next blocks are overdue. */
   const sinceHeadMs = (nowMs: number, blocks: number) =>
-    Math.max(0, Math.min(nowMs - (headAtMs ?? nowMs), blocks * (period.steadyMs ?? period.medianMs ?? 0)))
+    Math.max(0, Math.min(nowMs - (headAtMs ?? nowMs), blocks * blockMsMax()))
+  // Few arrivals say little: an endpoint that froze shows a block late. The timestamps bound the time then.
+  const blockMsMax = () => period.steadyMs ?? Math.min(period.medianMs ?? 0, datedMsMax(first, head))
   const isSilent = () => headAtMs !== undefined && lookedAtMs - headAtMs >= REST_MS && !madeEmptyBlock
 
   return {
@@ -130,6 +135,7 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       headAtMs = seenMs
       if (head) stampedMs = stepMs(head, newest)
       head = newest
+      first ??= newest
       if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true
     },
     left(blocks) {
@@ -144,6 +150,13 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       period.elsewhere()
     },
   }
+}
+
+/** The maximum time for each block between two blocks by their timestamps, which may have whole seconds. */
+function datedMsMax(one: SealedBlock | undefined, other: SealedBlock | undefined): number {
+  if (one === undefined || other === undefined || other.number <= one.number) return Number.POSITIVE_INFINITY
+  const isExact = one.timestampMs !== undefined && other.timestampMs !== undefined
+  return (datedMs(other) - datedMs(one) + (isExact ? 0 : SECOND_MS)) / (other.number - one.number)
 }
 
 /** Milliseconds per block between two blocks; undefined if their timestamps show no difference. */

@@ -9,6 +9,8 @@ export type SealedBlock = BlockRef & {
   readonly parentHash: Hash
   /** Seconds since the epoch. */
   readonly timestamp: number
+  /** As in `LightHeader`. */
+  readonly timestampMs?: number | undefined
   readonly baseFeePerGas: bigint | undefined
   readonly gasLimit: bigint
   readonly gasUsed: bigint

@@ -104,7 +104,8 @@ export function createPeriod(): Period {
   }
 }
 
-const datedMs = ({ timestamp, timestampMs }: Stamped) => timestampMs ?? timestamp * SECOND_MS
+/** Milliseconds since the epoch, or those of the second. */
+export const datedMs = ({ timestamp, timestampMs }: Stamped) => timestampMs ?? timestamp * SECOND_MS
 
 /** A period, and the part of it by which it may be wrong. */
 type Rough = { readonly ms: number; readonly error: number }
