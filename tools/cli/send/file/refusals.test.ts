@@ -252,5 +252,5 @@ test('two tokens with one symbol are refused, and so is a token named like the c
       tokens: [USDC],
       on: { chain, names, tokens: { ETH: TOKENS.USDC } },
     }),
-  ).toContain('are called so: write "ether" or "tokens"')
+  ).toContain('are called so: write "tokens"')
 })
