@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ANNA, BOB, type Given, MAINNET, payoutIn, refusalIn, TOKENS } from './payout.fixture.js'
+import { ANNA, ETHER, type Given, MAINNET, payoutIn, refusalIn, TOKENS } from './payout.fixture.js'
 
 const { address: USDC } = TOKENS.USDC
 const on = (symbol: string, decimals: number): Given => ({
@@ -80,17 +80,14 @@ test('each amount and each option that a refusal proposes is paid', async () => 
   expect(options).toBeGreaterThan(20)
 })
 
-test.each(['Net', 'Amount, net', 'Amount "net"', 'net=amount', 'Amount ($USD)', 'Net `x`', 'Amount\tnet'])(
-  '--columns as a refusal proposes it is understood, for a column %j',
+test.each(['Amount', 'Amount, net', 'Amount "net"', 'Amount=net', 'Amount ($USDC)', 'Amount `net`', 'Value'])(
+  'each --columns that a refusal proposes is understood, beside a column %j',
   async (name) => {
-    const quoted = `"${name.replaceAll('"', '""')}"`
-    const file = `Cuenta,${quoted},Nota\n${ANNA},1 ether,\n${BOB},2 ether,\n`
-    const [, columns = ''] = /--columns "([^"]+)"/.exec(await refusalIn(file)) ?? []
-    const { rows } = await payoutIn(file, {
-      columns: columns === '' ? undefined : columns.includes('to=') ? columns : `to=Cuenta,${columns}`,
-    })
-    expect(rows.map(({ to }) => to)).toEqual([ANNA, BOB])
-    expect(columns).not.toMatch(/[$`\\!]/)
+    const file = `to,"${name.replaceAll('"', '""')}",Value\n${ANNA},1 ether,2 ether\n`
+    const proposals = [...(await refusalIn(file)).matchAll(/--columns "([^"]+)"/g)].map(([, text]) => text)
+    const read = await Promise.all(proposals.map((columns) => payoutIn(file, { columns })))
+    expect(read.map(({ rows }) => rows[0]?.amount)).toEqual([ETHER, 2n * ETHER])
+    expect(proposals.join()).not.toMatch(/[$`\\!]/)
   },
 )
 
