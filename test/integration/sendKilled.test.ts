@@ -94,7 +94,9 @@ test('it is refused if the account has sent a transaction meanwhile', async () =
   await devnet.seal()
   expect(await send(path, 1)).toMatchObject({
     code: 3,
-    err: expect.stringMatching(/has sent 1 transaction since\. .*meanwhile\.csv\.txlane\.db is missing\. Restore it\./s),
+    err: expect.stringMatching(
+      /has sent 1 transaction since\. .*meanwhile\.csv\.txlane\.db is missing\. Restore it\./s,
+    ),
   })
   expect(await paid()).toEqual([0, 0])
 })
