@@ -237,10 +237,6 @@ describe.skipIf(!hasChromium)(`the page of a recording (skipped without a Chromi
       for (const name of ['#theme', '#tools', '.copy'])
         expect(await page.locator(`${name}:visible`).count()).toBe(0)
       await fits(page)
-      // Paper has another width than the window.
-      await page.setViewportSize({ width: 600, height: 900 })
-      await pictureOf(page)
-      expect((await page.locator('#nonces canvas').boundingBox())?.height).toBeGreaterThan(200)
     },
     SLOW_MS,
   )

@@ -53,9 +53,7 @@ export function createPlot(place: HTMLElement, options: PlotOptions): Plot {
   const { canvas } = u.ctx
   canvas.setAttribute('role', 'img')
   canvas.setAttribute('aria-label', name)
-  // On paper the picture is scaled: its place is as high as the picture, so that a new size would have no height.
-  const resize = () => matchMedia('print').matches || u.setSize(sizeOf(place))
-  new ResizeObserver(resize).observe(place)
+  new ResizeObserver(() => u.setSize(sizeOf(place))).observe(place)
   return {
     u,
     draw(next) {
