@@ -367,7 +367,7 @@ test('a command with bad input is refused at once, with an exit code of its own,
   expect(await txlane(['send', good])).toMatchObject({ code: 3, err: expect.stringContaining('give --yes') })
   expect(await txlane(['send', good, '--rpc', 'http://user:pass@127.0.0.1:1/key', '--yes'])).toMatchObject({
     code: 3,
-    err: 'http://127.0.0.1:1 does not answer eth_chainId.\n',
+    err: 'http://127.0.0.1:1 does not answer eth_chainId: "bad port".\n',
   })
   expect(await txlane(['send', good, '--token', ANNA.slice(0, -1)])).toMatchObject({ code: 2 })
   expect(await txlane(['pay', good])).toMatchObject({

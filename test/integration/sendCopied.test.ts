@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import { bundledChild } from '../support/bundleChild.js'
 import { ended } from '../support/ended.js'
 
 const ANNA = '0x000000000000000000000000000000000000a11a'
+const BOB = '0x0000000000000000000000000000000000000B0b'
 const program = bundledChild(new URL('../../tools/cli/main.ts', import.meta.url))
 let devnet: Devnet
 let folder: string
@@ -32,7 +33,7 @@ const txlane = (args: readonly string[]) =>
     }),
   )
 
-const balanceOf = (address: typeof ANNA) => devnet.client().getBalance({ address })
+const balanceOf = (address: typeof ANNA | typeof BOB) => devnet.client().getBalance({ address })
 
 test('after a run its database is complete in one file, and a run from a copy without its rows is refused', async () => {
   const path = join(folder, 'copied.csv')
@@ -53,4 +54,29 @@ test('after a run its database is complete in one file, and a run from a copy wi
     ),
   })
   expect(await balanceOf(ANNA)).toBe(paid)
+})
+
+test('results that cannot be written fail the run after its summary, and the next run writes them', async () => {
+  const path = join(folder, 'unwritable.csv')
+  await writeFile(path, `to,amount\n${BOB},3 gwei\n`)
+  await mkdir(`${path}.results.csv`)
+  const { code, out, err } = await txlane(['send', path, '--yes'])
+  expect(code).toBe(1)
+  expect(out).toContain('The line is paid, 3 gwei.')
+  expect(err).toContain(`${path}.results.csv cannot be written: `)
+  expect(err).toContain('the next one writes the results again')
+  await rm(`${path}.results.csv`, { recursive: true })
+  expect((await txlane(['send', path, '--yes'])).code).toBe(0)
+  expect(existsSync(`${path}.results.csv`)).toBe(true)
+  expect(await balanceOf(BOB)).toBe(3_000_000_000n)
+})
+
+test.each(['cancel', 'speed-up'])('%s refuses the journal of a file that was never sent', async (command) => {
+  const path = join(folder, 'unsent.csv')
+  await writeFile(path, `to,amount\n${BOB},3 gwei\n`)
+  expect(await txlane([command, 'a-1', '--journal', path, '--yes'])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(`${path} was not sent from here: there is no ${path}.txlane.db.`),
+  })
+  expect(existsSync(`${path}.txlane.db`)).toBe(false)
 })

@@ -5,6 +5,7 @@ import type { ChainNames } from './model/lane.js'
 import { buildModel } from './model/model.js'
 import { pack } from './pack.js'
 import { nonceOf, unpack } from './page/data.js'
+import { wholeSpan } from './page/nonceView.js'
 import type { Payload } from './payload.js'
 import {
   CLOSED,
@@ -50,6 +51,16 @@ describe('the page', () => {
     const data = dataIn(page)
     expect(data.transactions[0]?.[0]).toBe(EVIL)
     expect(data.lanes.map(({ address }) => address)).toContain(EVIL)
+  })
+
+  test('has charts that begin just before the first event, after hours without one', async () => {
+    const idleMs = 3_600_000
+    const data = dataIn(await pageOf(textOf([HEADER, ...well(idleMs, 1), ...well(idleMs + 8_000, 2)])))
+    const whole = wholeSpan(unpack(data))
+    expect(whole).toEqual({ from: START + idleMs - 200, to: START + idleMs + 10_000 })
+    expect(data.throughput).toMatchObject({ startedAt: START + idleMs, binMs: 1_000 })
+    const early = unpack(dataIn(await pageOf(textOf([HEADER, ...well(0, 1)]))))
+    expect(wholeSpan(early).from).toBe(START)
   })
 
   test('allows only its own script, by hash, and loads no other resource', async () => {

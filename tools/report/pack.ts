@@ -46,6 +46,7 @@ export function pack(
   return {
     startedAt,
     endedAt: book.endedAt ?? startedAt,
+    shownFrom: shownFrom(book),
     lanes: lanes.map((lane) => payloadLane(lane, chains)),
     events: names.all,
     outcomes: outcomes.all,
@@ -203,4 +204,11 @@ function createNumbers<item>(keyOf: (item: item) => unknown = (item) => item): N
 
 function createFees(): Numbers<PayloadFees> {
   return createNumbers<PayloadFees>((fees) => JSON.stringify(fees))
+}
+
+const MARGIN_SHARE = 0.02
+
+/** The time before the first event would squeeze the others into a corner of the chart. */
+function shownFrom({ startedAt = 0, endedAt = startedAt, firstEventAt = startedAt }: Model['book']): number {
+  return Math.max(startedAt, Math.floor(firstEventAt - (endedAt - firstEventAt) * MARGIN_SHARE))
 }

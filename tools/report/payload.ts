@@ -10,6 +10,8 @@ import type { Throughput } from './model/throughput.js'
 export type Payload = {
   readonly startedAt: number
   readonly endedAt: number
+  /** The charts begin here, just before the first event. */
+  readonly shownFrom: number
   readonly lanes: readonly PayloadLane[]
   /** Names; entries below refer to them by index. */
   readonly events: readonly string[]

@@ -4,6 +4,7 @@ import { getTransactionCount } from 'viem/actions'
 import { createSender, isTxlaneError, type Sender } from '../../../src/index.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { sqliteStore } from '../../../src/store/sqlite/index.js'
+import type { Store } from '../../../src/types/store.js'
 import type { Connection } from '../shared/connect.js'
 import { widthOf, wrapped } from '../shared/output.js'
 import { EXIT, Refusal, write } from '../shared/program.js'
@@ -16,7 +17,15 @@ import { lockRun } from './pack/lock.js'
 import { openPacking, type Packing } from './pack/packing.js'
 import { type PackRun, payRows } from './pack/run.js'
 import { blockTimes } from './pay/blockTimes.js'
-import { type Journal, journalOf, keepUnmoved, unmovedIn, writeJournal } from './pay/journal.js'
+import {
+  type Journal,
+  type JournalFiles,
+  journalOf,
+  keepUnmoved,
+  markOpened,
+  unmovedIn,
+  writeJournal,
+} from './pay/journal.js'
 import { type RowResult, writeResults } from './pay/results.js'
 import { createTransfers } from './pay/transfers.js'
 import { writePages } from './pay/writePages.js'
@@ -47,10 +56,10 @@ export async function sendAll(errand: Errand): Promise<number> {
 
 async function sendLocked(errand: Errand): Promise<number> {
   const { connection, account, files } = errand
-  const journal = await keepJournal(errand)
-  const packing = await openPacking(files, journal, errand.contract)
-  // A run that is resumed months later still knows its payments.
-  const store = sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS })
+  const begun = await keepJournal(errand)
+  const packing = await openPacking(files, begun, errand.contract)
+  const store = await openStore(files)
+  const journal = await markOpened(files, begun)
   const sender = createSender({
     client: connection.client,
     account,
@@ -76,6 +85,19 @@ async function sendLocked(errand: Errand): Promise<number> {
     await sender.close()
     // Only a closed store is complete in one file, which people copy.
     await store.close()
+  }
+}
+
+/** The database, which exists from now on. */
+async function openStore({ database: path }: JournalFiles): Promise<Store> {
+  // A run that is resumed months later still knows its payments.
+  const store = sqliteStore({ path, retentionMs: FOR_EVER_MS })
+  try {
+    await store.list([], { limit: 1 })
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
   }
 }
 
@@ -123,9 +145,13 @@ async function keepJournal({
   if (contract && before === undefined && existsSync(files.journal))
     throw new Refusal('Another process has begun to pay this file meanwhile: run the command again.')
   const journal = journalOf(options.file, payout, purse, before?.begunAt ?? at)
-  const sent = before === undefined ? { sentBefore: await sentBy(connection.client, account.address) } : {}
-  await writeJournal(files, { ...journal, ...sent })
-  return { ...journal, ...sent }
+  const about =
+    before === undefined
+      ? { opened: false, sentBefore: await sentBy(connection.client, account.address) }
+      : {}
+  const begun = { ...about, ...journal }
+  await writeJournal(files, begun)
+  return begun
 }
 
 type Followed = {

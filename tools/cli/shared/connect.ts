@@ -5,6 +5,7 @@ import { redactUrl } from '../../../src/errors/redactUrl.js'
 import { isDevelopmentId, knownChain } from './chains.js'
 import { badOption } from './commandLine.js'
 import { Refusal } from './program.js'
+import { whyUnanswered } from './unreachable.js'
 
 const RPC_ENV = 'TXLANE_RPC_URL'
 
@@ -54,8 +55,10 @@ export type Connection = {
 export async function connect(url: string): Promise<Connection> {
   const transport = http(url, { batch: true, retryCount: 2 })
   const plain = createClient({ transport })
-  const id = await getChainId(plain).catch(() => {
-    throw new Refusal(`${redactUrl(url)} does not answer eth_chainId.`)
+  const id = await chainIdOf(plain).catch(async (error: unknown) => {
+    throw new Refusal(
+      `${redactUrl(url)} does not answer eth_chainId: ${sentence(await whyUnanswered(url, error))}`,
+    )
   })
   const known = await knownChain(id)
   const chain = known ?? unknownChain(id, url)
@@ -70,6 +73,14 @@ export async function connect(url: string): Promise<Connection> {
         : known.testnet !== true,
   }
 }
+
+async function chainIdOf(client: Client<HttpTransport>): Promise<number> {
+  const id = await getChainId(client)
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw new Error('no chain id')
+}
+
+const sentence = (text: string): string => (/[.?]$/.test(text) ? text : `${text}.`)
 
 const isLoopback = (url: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 

@@ -31,6 +31,8 @@ export type Book = {
   readonly eventCount: number
   readonly startedAt: number | undefined
   readonly endedAt: number | undefined
+  /** The first event of a sender. A recorder may run for hours before it. */
+  readonly firstEventAt: number | undefined
 }
 
 // Events of every successful transaction. Its history has them, so they need no other list.
@@ -45,6 +47,8 @@ export function createBook(): { add(item: Item): void; finish(): Book } {
   const dropped: { at: number; count: number }[] = []
   let [torn, unknown, eventCount] = [0, 0, 0]
   let [startedAt, endedAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+
+  let firstEventAt: number | undefined
 
   function laneOf(name: string): Lane {
     const known = lanes.get(name)
@@ -65,6 +69,7 @@ export function createBook(): { add(item: Item): void; finish(): Book } {
 
   function addEvent(event: ReportEvent): void {
     eventCount++
+    firstEventAt = Math.min(firstEventAt ?? event.at, event.at)
     const lane = laneOf(event.lane)
     const history = event.id === undefined ? undefined : historyOf(lane, event.id)
     // An error event concerns a transaction, but is not a step of it.
@@ -127,6 +132,7 @@ export function createBook(): { add(item: Item): void; finish(): Book } {
       eventCount,
       startedAt: startedAt === Number.POSITIVE_INFINITY ? undefined : startedAt,
       endedAt: endedAt === Number.NEGATIVE_INFINITY ? undefined : endedAt,
+      firstEventAt,
     }),
   }
 }

@@ -23,11 +23,11 @@ export async function buildModel(items: AsyncIterable<Item> | Iterable<Item>): P
   const book = building.finish()
   const problems = problemsOf(book)
   const latency = latencyOf(book.histories)
-  const { startedAt, endedAt } = book
+  const { startedAt, endedAt, firstEventAt = startedAt } = book
   const throughput =
-    startedAt === undefined || endedAt === undefined
+    firstEventAt === undefined || endedAt === undefined
       ? undefined
-      : throughputOf(book.histories, startedAt, endedAt)
+      : throughputOf(book.histories, firstEventAt, endedAt)
   const summary = summaryOf(book, problems, latency, throughput)
   return { book, problems, unfinished: unfinishedOf(book, problems), latency, throughput, summary }
 }

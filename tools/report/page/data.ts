@@ -44,6 +44,7 @@ export type Data = Pick<
   Payload,
   | 'startedAt'
   | 'endedAt'
+  | 'shownFrom'
   | 'lanes'
   | 'groups'
   | 'kinds'

@@ -22,8 +22,8 @@ export type NonceChart = {
 const SPAN_MS_MIN = 20
 
 /** All that the chart can show. */
-export function wholeSpan({ startedAt, endedAt }: Pick<Data, 'startedAt' | 'endedAt'>): Span {
-  return { from: startedAt, to: Math.max(endedAt, startedAt + SPAN_MS_MIN) }
+export function wholeSpan({ shownFrom, endedAt }: Pick<Data, 'shownFrom' | 'endedAt'>): Span {
+  return { from: shownFrom, to: Math.max(endedAt, shownFrom + SPAN_MS_MIN) }
 }
 
 /** The span that is `factor` times as long around a time that keeps its place. */

@@ -156,7 +156,7 @@ describe('a search finds', () => {
 })
 
 describe('the visible time', () => {
-  const data = { startedAt: 1_000, endedAt: 11_000 } as Data
+  const data = { shownFrom: 1_000, endedAt: 11_000 } as Data
   const whole = wholeSpan(data)
 
   test('keeps the time under the pointer when it is zoomed', () => {
@@ -170,13 +170,13 @@ describe('the visible time', () => {
     expect(panned({ from: 2_000, to: 4_000 }, 9, whole)).toEqual({ from: 9_000, to: 11_000 })
     const small = zoomed(whole, 1e-9, 6_000, whole)
     expect(small.to - small.from).toBe(20)
-    const none = wholeSpan({ startedAt: 5, endedAt: 5 })
+    const none = wholeSpan({ shownFrom: 5, endedAt: 5 })
     expect(none.to).toBeGreaterThan(none.from)
   })
 
   test('of a transaction has a margin on both sides', () => {
     const shown = transaction([2_000, 'signed', 4], [4_000, 'sealed', 4])
-    const all = { startedAt: START, endedAt: START + 60_000 } as Data
+    const all = { startedAt: START, shownFrom: START, endedAt: START + 60_000 } as Data
     expect(spanAround({ ...shown, outcome: 'sealed' }, all)).toEqual({
       from: START + 1_500,
       to: START + 4_500,

@@ -46,6 +46,16 @@ test('the reason of a line is in plain words, beside the reported message', () =
   expect(reasonOf(line(1, { status: 'open' })).plain).toBe('Its end was not seen.')
 })
 
+test.each(['REVERTED: It executed and reverted.', 'PREPARE_REVERTED: The gas estimate reverts.'])(
+  'the reason of a line that a contract refuses follows its money: %s',
+  (error) => {
+    const plain = (money: typeof ETH) => reasonOf(line(1, { status: 'failed', error, money })).plain
+    expect(plain(ETH)).toContain('recipient is a contract, which refuse')
+    expect(plain(ETH)).not.toContain('token')
+    expect(plain(USDC)).toContain('contract of the token')
+  },
+)
+
 test('ids that txlane made are not those of the file', () => {
   const ids = (...all: string[]) => hasOwnIds(someReport({ lines: all.map((id) => line(2, { id })) }))
   expect(ids('0123456789abcdef-1', 'fedcba9876543210-12')).toBe(false)

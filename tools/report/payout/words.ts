@@ -89,9 +89,6 @@ export const STATUSES: Readonly<Record<Status, StatusWords>> = {
 
 /** The codes of errors in plain words. A code that is not listed is shown as it was reported. */
 const REASONS: Readonly<Record<string, string>> = {
-  PREPARE_REVERTED:
-    'A trial run showed that the contract of the token or of the recipient refuses this payment. Often the account has too few tokens, or the recipient is blocked.',
-  REVERTED: 'The contract of the token or of the recipient refused the payment.',
   NO_TRANSFER: 'The token reported no transfer.',
   OTHER_AMOUNT: 'The token keeps a part of each transfer.',
   NO_RECEIPT: 'No server of the chain shows the receipt of the transaction, which says whether it worked.',
@@ -107,13 +104,25 @@ const REASONS: Readonly<Record<string, string>> = {
   UNRESOLVED: 'No server of the chain shows the transaction that took the place of this payment.',
 }
 
+/** A contract refused the payment: that of the token, or for the currency of the chain that of the recipient. */
+function refusalReason(code: string, { token }: Money): string | undefined {
+  if (code !== 'PREPARE_REVERTED' && code !== 'REVERTED') return undefined
+  const [refuser, often] =
+    token === undefined
+      ? ['recipient is a contract, which', 'Often it is not made to receive this currency.']
+      : ['contract of the token', 'Often the account has too few tokens, or the recipient is blocked.']
+  return code === 'REVERTED'
+    ? `The ${refuser} refused the payment.`
+    : `A trial run showed that the ${refuser} refuses this payment. ${often}`
+}
+
 /** The reason in plain words, and the message as it was reported; each undefined if there is none. */
-export function reasonOf({ error, hash, status }: PayoutLine): {
+export function reasonOf({ error, hash, status, money }: PayoutLine): {
   readonly plain: string | undefined
   readonly reported: string | undefined
 } {
   const code = /^[A-Z_]+(?=:|$)/.exec(error ?? '')?.[0]
-  const known = code === undefined ? undefined : REASONS[code]
+  const known = code === undefined ? undefined : (refusalReason(code, money) ?? REASONS[code])
   if (error !== undefined || status !== 'open') return { plain: known, reported: error }
   const plain =
     hash === undefined ? 'Its end was not seen.' : 'It was sent, and no block with it was seen yet.'

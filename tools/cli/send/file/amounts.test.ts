@@ -81,7 +81,7 @@ test.each([
   ['groups of two digits alone', '1,00,00 ether', {}, 'is no amount'],
   ['groups of different marks', "1'000 000 ether", {}, 'is no amount'],
   ['two numbers', '1 5 ether', {}, 'is no amount'],
-  ['a fraction', '1/2 ether', {}, '"1/2 ether" is a fraction: write for example "0.5"'],
+  ['a fraction', '1/2 ether', {}, '"1/2 ether" is a fraction: write it with a decimal mark'],
   ['a letter that is a fraction', '½', {}, '"½" is a fraction'],
   ['an endless exponent', '1e999999999 wei', {}, 'is no amount'],
   ['an exponent beyond all balances', '1e99 ether', {}, 'is more than any account can have'],

@@ -2,7 +2,7 @@ import { decimalsOf } from './amountText.js'
 import { oddAmount } from './oddAmounts.js'
 import type { Money } from './rows.js'
 import { shown } from './words/cells.js'
-import { type Decimal, readNumber, scaled } from './words/numbers.js'
+import { type Decimal, type Exact, readNumber, scaled } from './words/numbers.js'
 
 /** An amount in its parts, as the cell has them. */
 export type AmountText = { readonly number: string; readonly unit: string | undefined }
@@ -23,9 +23,7 @@ export type Unit = { readonly name: string; readonly decimals: number }
 const UINT256_MAX = 2n ** 256n - 1n
 
 /** @throws Error with a reason for the user. Rounding would change the payment, so there is none. */
-export function amountOf(cell: string, { number }: AmountText, unit: Unit, decimal: Decimal): bigint {
-  const exact = readNumber(number, decimal)
-  if (exact === undefined) throw new Error(notANumber(cell, decimal))
+export function amountOf(cell: string, exact: Exact, unit: Unit): bigint {
   const amount = scaled(exact, unit.decimals)
   if (amount === undefined)
     throw new Error(`${shown(cell)} has more than the ${unit.decimals} decimals of ${unit.name}`)
@@ -33,24 +31,28 @@ export function amountOf(cell: string, { number }: AmountText, unit: Unit, decim
   return amount
 }
 
-function notANumber(cell: string, decimal: Decimal): string {
+/** Why a text is no number in the notation of its column. `examples`: texts that are amounts there. */
+export function notANumber(cell: string, decimal: Decimal, examples: readonly string[]): string {
   const odd = oddAmount(cell)
   if (odd !== undefined) return odd
   const other = decimal === 'point' ? 'comma' : 'point'
   const hint = readNumber(splitAmount(cell)?.number ?? '', other)
     ? `: the decimal mark of this column is a ${decimal}`
-    : `: write for example "1${decimal === 'point' ? '.' : ','}5"`
+    : exampleText(examples)
   return `${shown(cell)} is no amount${hint}`
 }
 
 /** Why a cell is no amount, and how to write one. */
-export function noAmount(cell: string, example: string): string {
+export function noAmount(cell: string, examples: readonly string[]): string {
   const odd = oddAmount(cell)
   if (odd !== undefined) return odd
   if (/[\p{Nd}]/u.test(cell.replace(/[0-9]/g, '')))
     return `${shown(cell)} has digits other than 0 to 9: write them as 0 to 9`
-  return `${shown(cell)} is no amount: write for example "1.5 ${example}"`
+  return `${shown(cell)} is no amount${exampleText(examples)}`
 }
+
+const exampleText = ([example]: readonly string[]): string =>
+  example === undefined ? '' : `: write for example "${example}"`
 
 /** The unit with this name. Undefined if the money has none. @throws Error if the name has two meanings */
 export function unitOf(name: string, money: Money): Unit | undefined {

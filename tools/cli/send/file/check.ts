@@ -1,15 +1,15 @@
 import { type Address, zeroAddress } from 'viem'
 import { keccak } from '../../shared/keccak.js'
-import { amountOf, noAmount, splitAmount } from './amounts.js'
+import { amountIn } from './amountCell.js'
 import { callOf, gasOf } from './calls.js'
 import { type Checked, CheckedRows, requestOf } from './checkedRows.js'
-import type { Columns } from './columns.js'
+import { type Columns, optionName } from './columns.js'
 import { chainProblem, isNft } from './context.js'
-import { type Moneys, moneyNamed, type Named, unitAmong } from './money.js'
+import { type Moneys, moneyNamed, type Named } from './money.js'
 import { Positions } from './positions.js'
 import { type PayingChain, recipientOf } from './recipients/address.js'
 import type { Resolutions } from './recipients/names.js'
-import type { Money, Problem, Row } from './rows.js'
+import type { Problem, Row } from './rows.js'
 import type { TableRow } from './table/table.js'
 import type { TableRows } from './table/tableRows.js'
 import { clean, shown } from './words/cells.js'
@@ -180,7 +180,7 @@ function checkNotSent({ cells }: TableRow, { at, names }: Columns): void {
     if (index === at.data || index === at.args || index === at.note) continue
     if (wordsOf(name).some((word) => SENT_WORDS.has(word.toLowerCase())))
       throw new Error(
-        `has a transaction hash in the column ${shown(name)}: delete the lines that were paid, or say --columns "note=${name}"`,
+        `has a transaction hash in the column ${shown(name)}: delete the lines that were paid, or say --columns "note=${optionName(names, index)}"`,
       )
   }
 }
@@ -240,39 +240,4 @@ function checkedDecimals(row: TableRow, columns: Columns, named: Named): Named {
   if (cell !== '' && cell !== String(decimals))
     throw new Error(`says ${shown(cell)} decimals, and ${money.symbol} has ${decimals}`)
   return named
-}
-
-function amountIn(
-  row: TableRow,
-  { columns, moneys, decimal, unit }: Checks,
-  named: Named | undefined,
-): { readonly amount: bigint; readonly money: Money } {
-  const index = columns.at.amount as number
-  const text = clean(row.cells[index] ?? '')
-  const inexact = row.inexact?.get(index)
-  if (inexact !== undefined) throw new Error(inexact)
-  const parts = splitAmount(text)
-  if (parts === undefined)
-    throw new Error(noAmount(text, named?.money.kind === 'token' ? named.money.symbol : 'ether'))
-  const column = cellOf(row, columns, 'unit') || undefined
-  const word = parts.unit ?? column ?? columns.unit
-  const ambiguous = word === undefined ? undefined : moneys.bySymbol.get(word.toLowerCase())
-  if (ambiguous instanceof Error) throw ambiguous
-  const { money, unit: implied } = named ?? moneyByUnit(word, moneys)
-  const sources = {
-    cell: parts.unit,
-    column,
-    head: columns.unit === undefined ? undefined : { unit: columns.unit, name: columns.names[index] ?? '' },
-    token: implied,
-    option: unit,
-    format: columns.isSafe ? (money.kind === 'native' ? 'ether' : 'tokens') : undefined,
-  }
-  const notation = row.numbers?.has(index) ? 'point' : decimal
-  return { amount: amountOf(text, parts, unitAmong(sources, money, text), notation), money }
-}
-
-function moneyByUnit(word: string | undefined, { bySymbol }: Moneys): Named {
-  const token = word === undefined ? undefined : bySymbol.get(word.toLowerCase())
-  if (token !== undefined && !(token instanceof Error)) return { money: token }
-  throw new Error('does not say which of the tokens it pays: write the symbol beside the amount')
 }

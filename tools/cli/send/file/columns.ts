@@ -176,13 +176,18 @@ function has(rows: TableRows, index: number, test: (cell: string) => boolean): b
 
 function severalMessage(role: Role, found: readonly number[], names: readonly string[]): string {
   const each = found.map((index) => names[index] ?? '')
-  const unique = new Set(each).size === each.length
-  const options = found.map((index) => `--columns "${role}=${unique ? optionName(names[index]) : index + 1}"`)
+  const options = found.map((index) => `--columns "${role}=${optionName(names, index)}"`)
   const what = role === 'to' ? 'the recipient' : `the ${role}`
   return `names ${found.length} columns that may be ${what}, ${each.map(shown).join(' and ')}: say ${options.join(' or ')}`
 }
 
-const optionName = (name = '') => (/[,"=]/.test(name) ? `'${name}'` : name)
+/** How `--columns` names a column: by its position where its name is not the only one, or has marks of the option or a shell. */
+export function optionName(names: readonly string[], index: number): string {
+  const name = names[index] ?? ''
+  const isPlain = /^[\p{L}\p{M}\p{N} ()[\]#%&*+./:;<>?@^_{|}~€£¥Ξ'’-]+$/u.test(name)
+  const isUnique = names.filter((each) => each === name).length === 1
+  return isPlain && isUnique ? name : String(index + 1)
+}
 
 /** The columns that the names do not identify, with a proposal by the cells. */
 function missing(at: Columns['at'], names: readonly string[], rows: TableRows): readonly string[] {
@@ -192,7 +197,7 @@ function missing(at: Columns['at'], names: readonly string[], rows: TableRows): 
   const list = names.filter((name) => name !== '').map(shown)
   const proposal = roles.map((role) => {
     const fitting = names.findIndex((name, index) => name !== '' && fits(role, rows, index))
-    return `${role}=${fitting < 0 ? '…' : optionName(names[fitting])}`
+    return `${role}=${fitting < 0 ? '…' : optionName(names, fitting)}`
   })
   const what = roles.map((role) => (role === 'to' ? 'the recipient' : 'the amount')).join(' and ')
   return [
@@ -211,7 +216,7 @@ function doubtful(
 ): readonly string[] {
   return names.flatMap((name, index) => {
     if (meanings[index] !== undefined) return []
-    const option = name === '' ? String(index + 1) : optionName(name)
+    const option = optionName(names, index)
     const near = nearMissOf(name)
     if (near !== undefined)
       return [`names a column ${shown(name)}: correct it to "${near}", or say --columns "note=${option}"`]

@@ -30,7 +30,7 @@ export function moneysOf(native: Money, tokens: Tokens, given: readonly string[]
         `pays two tokens called ${token.symbol}, ${other.address} and ${token.address}: pay them from separate files.`,
       )
     const isNative = key === native.symbol.toLowerCase()
-    const message = `is in ${token.symbol}, and both the currency of the chain and the token ${token.address} are called so: write "ether" or "tokens"`
+    const message = `is in ${token.symbol}, and both the currency of the chain and the token ${token.address} are called so`
     bySymbol.set(key, isNative ? new Error(message) : token)
   }
   const [only, ...more] = given.map((address) => tokens.get(address.toLowerCase()))
@@ -51,7 +51,7 @@ export function moneyNamed(cell: string, moneys: Moneys): Named {
     return { money: token }
   }
   const token = moneys.bySymbol.get(cell.toLowerCase())
-  if (token instanceof Error) throw token
+  if (token instanceof Error) throw new Error(`${token.message}: write "ether" or the address of the token`)
   if (token !== undefined) return { money: token, unit: cell }
   if (cell.toLowerCase() === 'native') return { money: native }
   if (unitOf(cell, native) !== undefined) return { money: native, unit: cell }
@@ -70,8 +70,16 @@ export type UnitSources = {
   readonly format: string | undefined
 }
 
+/** The text of a number, and how it would be written anew. `isRead`: whether a text would be paid in its place. */
+export type NumberText = {
+  readonly text: string
+  readonly written: string
+  readonly isRead: (text: string) => boolean
+}
+
 /** The unit of a number. @throws Error if it has none, if it is unknown, or if two places contradict each other */
-export function unitAmong(sources: UnitSources, money: Money, text: string): Unit {
+export function unitAmong(sources: UnitSources, money: Money, number: NumberText): Unit {
+  const { text } = number
   const { cell, column, head, token, option, format } = sources
   const known = (name: string | undefined) => (name === undefined ? undefined : unitOf(name, money))
   for (const name of [cell, column])
@@ -91,12 +99,28 @@ export function unitAmong(sources: UnitSources, money: Money, text: string): Uni
       throw new Error(`${shown(text)} is in ${own.name}, and its column or row says ${other.name}: leave one`)
   const unit = own ?? above ?? known(token) ?? known(option) ?? known(format)
   if (unit !== undefined) return unit
-  const [large, , wei] = unitsOf(money)
-  const small = money.kind === 'native' ? wei : 'base'
-  const whole = money.kind === 'native' ? large : 'tokens'
-  throw new Error(
-    `${shown(text)} has no unit: write "${text} ${large}" or "${text} ${small}", or say --unit ${whole} or --unit ${small}`,
-  )
+  throw new Error(withoutUnit(money, number))
+}
+
+/** A number with decimals is no amount in wei, and one with too many of them in no unit at all. */
+function withoutUnit(money: Money, { text, written, isRead }: NumberText): string {
+  const units =
+    money.kind === 'native'
+      ? [
+          { option: 'ether', names: ['ether'] },
+          { option: 'wei', names: ['wei'] },
+        ]
+      : [
+          { option: 'tokens', names: [money.symbol, 'tokens'] },
+          { option: 'base', names: ['base'] },
+        ]
+  const found = units.flatMap(({ option, names }) => {
+    const whole = names.map((name) => `${written} ${name}`).find(isRead)
+    return whole === undefined ? [] : [{ option: `--unit ${option}`, whole: `"${whole}"` }]
+  })
+  if (found.length === 0) return `${shown(text)} has no unit, and cannot be paid in any`
+  const [wholes, options] = [found.map(({ whole }) => whole), found.map(({ option }) => option)]
+  return `${shown(text)} has no unit: write ${wholes.join(' or ')}, or say ${options.join(' or ')}`
 }
 
 const NATIVE = new Set(['eth', 'ether', 'gwei', 'wei'])

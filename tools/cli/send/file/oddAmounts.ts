@@ -9,7 +9,7 @@ const ODD: readonly (readonly [form: RegExp, says: string])[] = [
     /^\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:\b|$)|^\d{1,2}:\d\d/,
     'looks like a date or a time, which spreadsheets make of amounts: format the cell as text, and type the amount again',
   ],
-  [/[½¼¾⅓⅔⅛]|\d\s*\/\s*\d/, 'is a fraction: write for example "0.5"'],
+  [/[½¼¾⅓⅔⅛]|\d\s*\/\s*\d/, 'is a fraction: write it with a decimal mark'],
   [/^[~≈<>±]|[+?]$|^(?:ca|circa|about|approx)\b/i, 'is not exact: write the amount that is paid'],
   [/\d[\d.,]*\s?(?:k|m|mio|mn|bn|b|tsd)\.?$/i, 'is abbreviated: write all of its digits'],
   [

@@ -11,7 +11,7 @@ const REFUSED: readonly Refused[] = [
   ['a file of comments', '# a\n# b\n', 'pay.csv has no lines to send.'],
   ['only names of columns', 'to,amount\n', 'pay.csv has no lines to send.'],
   ['a web page', '<html><table>', 'is a web page or XML: save the table as .csv or .xlsx.'],
-  ['a PDF', '%PDF-1.4', 'is a PDF or an archive'],
+  ['a PDF', '%PDF-1.4', 'is no text, but a PDF'],
   ['other bytes', new Uint8Array([0x89, 0x50, 0, 0, 1, 2, 3, 0, 0, 0]), 'it has zero bytes'],
   [
     'two columns of recipients',
@@ -252,5 +252,5 @@ test('two tokens with one symbol are refused, and so is a token named like the c
       tokens: [USDC],
       on: { chain, names, tokens: { ETH: TOKENS.USDC } },
     }),
-  ).toContain('are called so: write "ether" or "tokens"')
+  ).toContain('are called so: write "tokens"')
 })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { open, readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Address, Hash, Hex } from 'viem'
 import { keccak } from '../../shared/keccak.js'
@@ -23,6 +23,8 @@ export type Journal = {
   readonly begunAt: string
   /** The transactions that the account had executed before. @default unknown */
   readonly sentBefore?: number
+  /** False until the database exists: nothing was signed before. @default true */
+  readonly opened?: boolean
   /** Rows may share transactions: the file of the packs belongs to the journal. */
   readonly packed?: true
   /** Rows whose transaction succeeded without moving their token. */
@@ -144,6 +146,30 @@ export function writeJournal({ journal: path }: JournalFiles, { rows, ...head }:
   return replaceFile(path, jsonLines(head, 'rows', rows))
 }
 
+const [UNOPENED, OPENED] = ['"opened": false', '"opened": true ']
+const HEAD_BYTES = 1_024
+
+/**
+ * Says that the database exists, synced to disk before the first transaction is signed. The journal is changed in
+ * place, because that of a large file is too long to be written once more.
+ */
+export async function markOpened({ journal: path }: JournalFiles, journal: Journal): Promise<Journal> {
+  if (journal.opened !== false) return journal
+  const file = await open(path, 'r+')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const head = buffer.subarray(0, bytesRead)
+    const at = head.indexOf(UNOPENED)
+    // Another process may have said it meanwhile.
+    if (at < 0 && !head.includes(OPENED)) throw new Error(`${path} was changed during the run.`)
+    if (at >= 0) await file.write(OPENED, at)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  return { ...journal, opened: true }
+}
+
 /** The rows that earlier runs found unmoved, by `unmovedKey`. */
 export function unmovedIn(journal: Pick<Journal, 'unmoved'> | undefined): ReadonlySet<string> {
   return new Set(journal?.unmoved?.map(({ id, hash }) => unmovedKey(id, hash)))
@@ -163,7 +189,10 @@ export async function keepUnmoved(
     await writeJournal(files, { ...journal, unmoved: [...(journal.unmoved ?? []), ...found] })
 }
 
-/** Reads the journal of an earlier run. @throws Refusal if one of the two files is missing or invalid */
+/**
+ * Reads the journal of an earlier run, which may have ended before it created the database. @throws Refusal if
+ * one of the two files is missing otherwise, or invalid
+ */
 export async function readJournal(files: JournalFiles): Promise<Journal | undefined> {
   const [hasJournal, hasDatabase] = [existsSync(files.journal), existsSync(files.database)]
   const rest = [files.database, files.packs].find((path) => existsSync(path))
@@ -175,7 +204,8 @@ export async function readJournal(files: JournalFiles): Promise<Journal | undefi
     throw new Refusal(
       `${files.packs} is missing: it says which lines were paid in which transaction. Restore it.`,
     )
-  if (hasDatabase) return journal
+  const isUnopened = journal.opened === false && journal.sentBefore !== undefined
+  if (hasDatabase || isUnopened) return journal
   throw new Refusal(
     `${files.journal} says that this file was sent on ${journal.begunAt}, but ${files.database}, which records the payments, is missing. Restore it. If you know that no line was paid, remove ${files.journal}.`,
   )

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { getTransactionCount } from 'viem/actions'
 import { sqliteStore } from '../../../../src/store/sqlite/index.js'
 import type { Connection } from '../../shared/connect.js'
@@ -23,6 +24,19 @@ export async function readStandings(
   rows: readonly Row[],
   find: FindAttempt = lastAttempt,
 ): Promise<Standings> {
+  const known = existsSync(files.database)
+    ? await knownIn(files, journal, connection)
+    : new Map<string, Stored>()
+  if (known.size === 0) await checkUnsent(files, journal, connection)
+  const standings = standingsOf(rows, find(known), unmovedIn(journal))
+  return { ...standings, between: await between(connection, standings) }
+}
+
+async function knownIn(
+  files: JournalFiles,
+  journal: Journal,
+  connection: Connection,
+): Promise<ReadonlyMap<string, Stored>> {
   const store = sqliteStore({ path: files.database })
   try {
     const known = new Map<string, Stored>()
@@ -30,16 +44,15 @@ export async function readStandings(
       const { id, stage, status, block, hash } = each
       known.set(id, { stage, status, block, hash })
     }
-    if (known.size === 0) await checkUnsent(files, journal, connection)
-    const standings = standingsOf(rows, find(known), unmovedIn(journal))
-    return { ...standings, between: await between(connection, standings) }
+    return known
   } finally {
     await store.close()
   }
 }
 
 /**
- * A database that was copied without its log may be empty, and each line would be paid again.
+ * A database that was copied without its log may be empty, and each line would be paid again. Of a run that was
+ * killed before it created one, this only confirms what the journal says.
  * @throws Refusal if the account has sent transactions since the payout began
  */
 async function checkUnsent(
@@ -52,8 +65,11 @@ async function checkUnsent(
     getTransactionCount(client, { address: account, blockTag: 'latest' }),
   )
   if (sent <= sentBefore) return
+  const state = existsSync(database)
+    ? `contains no transaction: was it copied without ${database}-wal? Restore both.`
+    : 'is missing. Restore it.'
   throw new Refusal(
-    `${path} says that this file was begun on ${begunAt}, and ${account} has sent ${count(sent - sentBefore, 'transaction')} since. ${database} contains no transaction: was it copied without ${database}-wal? Restore both. If you know that no line was paid, remove ${path} and ${database}.`,
+    `${path} says that this file was begun on ${begunAt}, and ${account} has sent ${count(sent - sentBefore, 'transaction')} since. ${database} ${state} If you know that no line was paid, remove ${path} and ${database}.`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { SAVE } from './binary.js'
 import { type Source, startOf } from './source.js'
 import { Unreadable } from './table.js'
 import { type Text, textOf } from './text.js'
@@ -25,8 +26,8 @@ export function decode(source: Source): Decoded {
     throw new Unreadable('says that it is UTF-8, and is not: save it again as UTF-8.')
   }
   const zeros = zerosOf(start.subarray(0, SAMPLE))
-  if (zeros.odd > UTF16_SHARE) return utf16(source, 'utf-16le', 'UTF-16 without a byte-order mark')
-  if (zeros.even > UTF16_SHARE) return utf16(source, 'utf-16be', 'UTF-16 without a byte-order mark')
+  if (zeros.odd > UTF16_SHARE) return unmarked(source, 'utf-16le')
+  if (zeros.even > UTF16_SHARE) return unmarked(source, 'utf-16be')
   if (isValid(utf8)) return { text: textOf(utf8), encoding: 'UTF-8' }
   const windows = () => windows1252(source)
   isValid(windows)
@@ -49,6 +50,18 @@ function utf16(source: Source, label: string, encoding: string): Decoded {
   if (isValid(parts)) return { text: textOf(parts), encoding }
   throw new Unreadable('is cut off or mixed UTF-16: save it again as UTF-8.')
 }
+
+/** Many zero bytes are UTF-16, or no text at all, which has control characters when it is read as such. */
+function unmarked(source: Source, label: string): Decoded {
+  const parts = () => strictly(source, label)
+  const isText = isValid(parts) && !hasControls(textOf(parts).start)
+  if (isText) return { text: textOf(parts), encoding: 'UTF-16 without a byte-order mark' }
+  throw new Unreadable(`is no text: ${SAVE}.`)
+}
+
+// DOS ended files with the last one.
+const IN_TEXT = '\t\n\v\f\r\x1a'
+const hasControls = (text: string) => [...text].some((each) => each < ' ' && !IN_TEXT.includes(each))
 
 /** @throws TypeError at bytes that are not of this encoding */
 function* strictly(source: Source, label: string): Generator<string> {
@@ -95,7 +108,7 @@ function endOfCharacters(bytes: Buffer): number {
 function isValid(parts: () => Iterable<string>): boolean {
   try {
     for (const part of parts())
-      if (part.includes('\0')) throw new Unreadable('is no text and no spreadsheet: it has zero bytes.')
+      if (part.includes('\0')) throw new Unreadable(`is no text, it has zero bytes: ${SAVE}.`)
     return true
   } catch (error) {
     if (error instanceof TypeError) return false

@@ -1,3 +1,4 @@
+import { binaryKindOf, SAVE } from './binary.js'
 import { decode } from './decode.js'
 import { readDelimited } from './delimited.js'
 import { isJson, readJson } from './json.js'
@@ -12,10 +13,10 @@ import { type Table, Unreadable } from './table.js'
 export async function readTable(source: Source, sheet: string | undefined): Promise<Table> {
   const bytes = startOf(source)
   if (isSheet(bytes)) return readSheet(source.whole(), sheet)
+  const binary = binaryKindOf(bytes)
+  if (binary !== undefined) throw new Unreadable(`is no text, but ${binary}: ${SAVE}.`)
   if (sheet !== undefined) throw new Unreadable('is no spreadsheet: leave out --sheet.')
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 200)).trimStart()
-  if (start.startsWith('%PDF') || start.startsWith('\u001f\u008b'))
-    throw new Unreadable('is a PDF or an archive: save the table as .csv or .xlsx.')
   if (/^<(?:!doctype|html|table|\?xml)/i.test(start))
     throw new Unreadable('is a web page or XML: save the table as .csv or .xlsx.')
   const { text, encoding } = decode(source)

@@ -1,6 +1,7 @@
 import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx'
 import { clean, shown } from '../words/cells.js'
 import { readNumber } from '../words/numbers.js'
+import { binaryKindOf, SAVE } from './binary.js'
 import { headIndexOf, SEARCHED } from './head.js'
 import { type Problem, type Table, type TableRow, Unreadable } from './table.js'
 import { TableRows } from './tableRows.js'
@@ -26,7 +27,7 @@ export async function readSheet(bytes: Uint8Array, name: string | undefined): Pr
     throw new Unreadable(
       /password/i.test(String(error))
         ? 'is protected by a password: save it as an .xlsx or .csv file without one.'
-        : 'is no spreadsheet that can be read: save it as an .xlsx or .csv file.',
+        : `is no spreadsheet that can be read, but ${binaryKindOf(bytes) ?? 'another document'}: ${SAVE}.`,
     )
   }
   const filled = book.SheetNames.filter((each) => firstOf(rowsIn(book.Sheets[each]), 1).length > 0)
