@@ -62,7 +62,7 @@ test('results that cannot be written fail the run after its summary, and the nex
   await mkdir(`${path}.results.csv`)
   const { code, out, err } = await txlane(['send', path, '--yes'])
   expect(code).toBe(1)
-  expect(out).toContain('The line is paid, 3 gwei.')
+  expect(out).toContain('Paid 1 of 1 line, 3 gwei.')
   expect(err).toContain(`${path}.results.csv cannot be written: `)
   expect(err).toContain('the next one writes the results again')
   await rm(`${path}.results.csv`, { recursive: true })
