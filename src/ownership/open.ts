@@ -2,9 +2,11 @@ import type { Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem
 import { chainOf } from '../chain/endpoints/chainOf.js'
 import { type EndpointPool, openEndpointPool } from '../chain/endpoints/endpointPool.js'
 import { defaultStore, type Environment, identityOf } from '../chain/environment.js'
+import { TxlaneError } from '../errors/base.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import type { Random } from '../platform/clock.js'
-import { type Held, hold, shared } from '../platform/registry.js'
+import { raceAbort } from '../platform/onAbort.js'
+import { closedWhileOpening, type Held, hold, shared } from '../platform/registry.js'
 import type {
   LaneOptions,
   Limits,
@@ -78,6 +80,8 @@ export async function openLane(
   begun: (events: LaneSession['events']) => void,
 ): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
+  const { closing } = options
+  if (closing?.aborted) throw closedWhileOpening()
   // The lane key contains the genesis hash, so one endpoint has to answer before the lane can be looked up.
   const probed = await holdEndpointPool(options, environment)
   try {
@@ -86,11 +90,14 @@ export async function openLane(
     const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
     const beside = (address: Address) =>
       shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.ownership
-    const held = await hold(environment.shared.lanes, nameIn(key), () =>
-      begin({ options, environment, store, key, beside, begun }),
+    const held = await hold(
+      environment.shared.lanes,
+      nameIn(key),
+      () => begin({ options, environment, store, key, beside, begun }),
+      closing,
     )
     const { ownership, endpointPool, log } = held.value
-    await checkJoining(held, options)
+    await joined(held, options, environment)
     const detach = log.attach(options.logger)
     // An allocator may have opened the lane without a signer. From now on the lane can repair gaps.
     if (options.signer !== undefined) ownership.signWith(options.signer)
@@ -130,17 +137,42 @@ export async function openLane(
   }
 }
 
-/** Releases the lane again if the options differ from those that it was opened with. */
-async function checkJoining({ value, release }: Held<Shared>, options: OpenOptions): Promise<void> {
+/**
+ * Resolves once the lane has looked at the chain. Releases the lane again if the options differ from those that it was opened
+ * with, if the opener closes meanwhile, or if no endpoint shows a block for `limits.readyTimeoutMs`.
+ */
+async function joined(
+  { value, release }: Held<Shared>,
+  options: OpenOptions,
+  { clock }: Environment,
+): Promise<void> {
+  const { closing, limits } = options
+  const late = new AbortController()
+  const cancel = clock.setTimer(() => late.abort(), limits.readyTimeoutMs)
   try {
     checkShared(value.options, options)
+    await raceAbort(value.ownership.looked, [closing, late.signal], (signal) =>
+      signal === closing ? closedWhileOpening() : noBlock(value.endpointPool.value, limits.readyTimeoutMs),
+    )
   } catch (error) {
     await release(async () => {
       await value.ownership.close()
       await value.endpointPool.release(() => value.endpointPool.value.stop())
     })
     throw error
+  } finally {
+    cancel()
   }
+}
+
+function noBlock({ reader }: EndpointPool, waitedMs: number): TxlaneError {
+  const said = reader.gate.restReason ?? reader.trouble?.said
+  return new TxlaneError(`No endpoint showed a block within ${waitedMs} ms.`, {
+    code: 'UNREACHABLE',
+    fate: 'notExecuted',
+    details: said,
+    metaMessages: said === undefined ? [] : [`${reader.port.name} said: ${said}`],
+  })
 }
 
 /** The endpoint pool of these options, which all users of the same endpoints share. */
@@ -149,8 +181,11 @@ export function holdEndpointPool(
   environment: Environment,
 ): Promise<Held<EndpointPool>> {
   const { client, endpoints = [], limits, closing } = options
-  return hold(environment.shared.endpointPools, endpointPoolName(options, environment), () =>
-    openEndpointPool({ client, endpoints, limits, environment, closing }),
+  return hold(
+    environment.shared.endpointPools,
+    endpointPoolName(options, environment),
+    () => openEndpointPool({ client, endpoints, limits, environment, closing }),
+    closing,
   )
 }
 

@@ -85,7 +85,8 @@ export function createTick({ options, reader, chain, followers, counting, pacing
       ...ofChain.parts,
     ]
     const calls = parts.map((part) => part.call)
-    const replies = await reader.ask(port, calls, trusted)
+    // The first call reads the newest block.
+    const replies = await reader.ask(port, calls, trusted, 1)
     const readMs = pacing.onTickAnswer()
     if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
+import { onAbort } from '../../platform/onAbort.js'
 import { readBatchAnswer } from '../../rpc/batchAnswer.js'
 import { classifySendError } from '../../rpc/classify.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
@@ -11,7 +12,8 @@ const LOOK_MS = 1_000
 
 /**
  * The port for reads, which wait for their turn in the request budget. A batch is cut to the number of granted calls. A read
- * that gets no grant within its time is a `timeout`, and was never sent; so is one that waits when the port closes.
+ * that gets no grant within its time is a `timeout`, and was never sent; so is one that waits when the port closes. An abort ends
+ * the wait too.
  */
 export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port {
   const waiting = new Set<() => void>()
@@ -21,8 +23,10 @@ export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port 
     let replies: readonly RpcReply[] = []
     while (replies.length < calls.length) {
       const rest = calls.slice(replies.length)
-      if (closed) return [...replies, ...(await port.batch(rest, options))]
+      if (closed || options.signal?.aborted) return [...replies, ...(await port.batch(rest, options))]
       const grant = await grantFor(turns, rest.length, options)
+      // The port answers that the request was aborted.
+      if (grant === undefined && options.signal?.aborted) continue
       if (grant === undefined) return [...replies, ...rest.map(() => notAsked(gate))]
       const answers = await askGranted(port, gate, { calls: rest.slice(0, grant.calls), grant, options })
       if (answers.length === calls.length) return answers
@@ -83,7 +87,7 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
 function grantFor(
   { gate, clock, waiting }: Turns,
   calls: number,
-  { priority = 'evidence', timeoutMs = TIMEOUT_MS, restMsMax, together }: BatchOptions,
+  { priority = 'evidence', timeoutMs = TIMEOUT_MS, restMsMax, together, signal }: BatchOptions,
 ): Promise<Grant | undefined> | Grant {
   let granted: Grant | undefined
   let use = (grant: Grant): void => {
@@ -94,8 +98,10 @@ function grantFor(
   const untilMs = clock.now() + timeoutMs
   return new Promise((resolve) => {
     let cancel = () => {}
+    let off = () => {}
     const end = (grant: Grant | undefined) => {
       cancel()
+      off()
       waiting.delete(giveUp)
       resolve(grant)
     }
@@ -116,6 +122,7 @@ function grantFor(
     }
     use = end
     waiting.add(giveUp)
+    if (signal) off = onAbort(signal, giveUp)
     look()
   })
 }
