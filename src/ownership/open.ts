@@ -2,7 +2,6 @@ import type { Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem
 import { chainOf } from '../chain/endpoints/chainOf.js'
 import { type EndpointPool, openEndpointPool } from '../chain/endpoints/endpointPool.js'
 import { defaultStore, type Environment, identityOf } from '../chain/environment.js'
-import { TxlaneError } from '../errors/base.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import type { Random } from '../platform/clock.js'
 import { raceAbort } from '../platform/onAbort.js'
@@ -138,8 +137,9 @@ export async function openLane(
 }
 
 /**
- * Resolves once the lane has looked at the chain. Releases the lane again if the options differ from those that it was opened
- * with, if the opener closes meanwhile, or if no endpoint shows a block for `limits.readyTimeoutMs`.
+ * Resolves once the lane has looked at the chain, or `limits.readyTimeoutMs` later: its account was read, and `health()` names an
+ * endpoint that shows no block. Releases the lane again if the options differ from those that it was opened with, or if the
+ * opener closes meanwhile.
  */
 async function joined(
   { value, release }: Held<Shared>,
@@ -147,13 +147,13 @@ async function joined(
   { clock }: Environment,
 ): Promise<void> {
   const { closing, limits } = options
-  const late = new AbortController()
-  const cancel = clock.setTimer(() => late.abort(), limits.readyTimeoutMs)
+  let cancel = () => {}
+  const late = new Promise<void>((resolve) => {
+    cancel = clock.setTimer(resolve, limits.readyTimeoutMs)
+  })
   try {
     checkShared(value.options, options)
-    await raceAbort(value.ownership.looked, [closing, late.signal], (signal) =>
-      signal === closing ? closedWhileOpening() : noBlock(value.endpointPool.value, limits.readyTimeoutMs),
-    )
+    await raceAbort(Promise.race([value.ownership.looked, late]), [closing], closedWhileOpening)
   } catch (error) {
     await release(async () => {
       await value.ownership.close()
@@ -163,16 +163,6 @@ async function joined(
   } finally {
     cancel()
   }
-}
-
-function noBlock({ reader }: EndpointPool, waitedMs: number): TxlaneError {
-  const said = reader.gate.restReason ?? reader.trouble?.said
-  return new TxlaneError(`No endpoint showed a block within ${waitedMs} ms.`, {
-    code: 'UNREACHABLE',
-    fate: 'notExecuted',
-    details: said,
-    metaMessages: said === undefined ? [] : [`${reader.port.name} said: ${said}`],
-  })
 }
 
 /** The endpoint pool of these options, which all users of the same endpoints share. */

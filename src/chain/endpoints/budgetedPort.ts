@@ -12,21 +12,20 @@ const LOOK_MS = 1_000
 
 /**
  * The port for reads, which wait for their turn in the request budget. A batch is cut to the number of granted calls. A read
- * that gets no grant within its time is a `timeout`, and was never sent; so is one that waits when the port closes. An abort ends
- * the wait too.
+ * that gets no grant within its time is a `timeout`, and was never sent. If the port closes, or the signal aborts, nothing more is
+ * sent, and the rest is `aborted`.
  */
 export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port {
   const waiting = new Set<() => void>()
   const turns: Turns = { gate, clock, waiting }
   let closed = false
+  const isOver = ({ signal }: BatchOptions) => closed || signal?.aborted === true
   const derived = derivedPort(port, async (calls, options = {}) => {
     let replies: readonly RpcReply[] = []
     while (replies.length < calls.length) {
       const rest = calls.slice(replies.length)
-      if (closed || options.signal?.aborted) return [...replies, ...(await port.batch(rest, options))]
-      const grant = await grantFor(turns, rest.length, options)
-      // The port answers that the request was aborted.
-      if (grant === undefined && options.signal?.aborted) continue
+      const grant = isOver(options) ? undefined : await grantFor(turns, rest.length, options)
+      if (isOver(options)) return [...replies, ...rest.map(() => ABORTED)]
       if (grant === undefined) return [...replies, ...rest.map(() => notAsked(gate))]
       const answers = await askGranted(port, gate, { calls: rest.slice(0, grant.calls), grant, options })
       if (answers.length === calls.length) return answers
@@ -125,6 +124,11 @@ function grantFor(
     if (signal) off = onAbort(signal, giveUp)
     look()
   })
+}
+
+const ABORTED: RpcReply = {
+  ok: false,
+  failure: { kind: 'aborted', message: 'aborted before it was sent' },
 }
 
 function notAsked({ denial }: RequestGate): RpcReply {
