@@ -128,8 +128,8 @@ async function expectEnd(
   expect(closes, where).toBe(2)
   expect(clock.now() - begunMs, where).toBeLessThanOrEqual(boundMs)
   await clock.settle()
+  // A read may also end with its own failure while the close waits for requests.
   for (const [index, end] of settled.entries())
-    // A read may also end with its own failure while the close waits for requests.
     if (before[index] === undefined) expect(['CLOSED', 'UNREACHABLE', 'resolved'], where).toContain(end)
   await clock.advance(90_000)
   expect(faulty.requests, where).toBe(requestsAtClose)
@@ -151,7 +151,13 @@ test.each(Object.entries(BEHAVIOURS))('close during the opening: the endpoint %s
     await using lane = faulty.lane
     faulty.begin()
     const { sender } = lane
-    const calls = [sender.ready(), sender.send(unpriced(1)), sender.snapshot(), sender.resync(), sender.drain()]
+    const calls = [
+      sender.ready(),
+      sender.send(unpriced(1)),
+      sender.snapshot(),
+      sender.resync(),
+      sender.drain(),
+    ]
     for (const call of calls) call.catch(() => {})
     await lane.clock.advance(atMs)
     await expectEnd(faulty, sender, {
@@ -215,6 +221,8 @@ type Moment = {
     faulty: Faulty,
     store: DurableStore,
   ) => Promise<{ readonly calls: readonly Promise<unknown>[]; readonly closing?: Closing }>
+  /** How many senders close one after the other. */
+  readonly closes?: number
   /** The time that the store may take. */
   readonly storeMs?: number
 }
@@ -291,6 +299,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     },
   },
   'of the sender that waits for the lane which another one opens': {
+    closes: 2,
     hasNonces: true,
     closed: true,
     async come(faulty) {
@@ -307,6 +316,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     },
   },
   'of the sender that opens the lane for another one': {
+    closes: 2,
     closed: true,
     async come(faulty) {
       faulty.begin()
@@ -383,7 +393,8 @@ test.each(
     for (const call of calls) call.catch(() => {})
     await lane.clock.advance(atMs)
     await expectEnd(faulty, closing, {
-      boundMs: behaviour.wireMs + (moment.hasNonces ? CLOSE_MS : 0) + (moment.storeMs ?? 0),
+      boundMs:
+        behaviour.wireMs * (moment.closes ?? 1) + (moment.hasNonces ? CLOSE_MS : 0) + (moment.storeMs ?? 0),
       calls,
       where: `after ${atMs} ms`,
     })

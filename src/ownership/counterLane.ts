@@ -97,7 +97,17 @@ function createCounterLane({
     // The lease is renewed from now on: to read the records may take longer than a lease lasts.
     const stopRenewing = heartbeat.hold(lease, { lost })
     try {
-      const parts = { options, source, environment, endpointPool, store, lease, leaving: leaving.signal, users, lost }
+      const parts = {
+        options,
+        source,
+        environment,
+        endpointPool,
+        store,
+        lease,
+        leaving: leaving.signal,
+        users,
+        lost,
+      }
       const next = await recoverCounter(parts)
       if (isLost || leaving.signal.aborted) {
         next.end('CLOSED')

@@ -151,7 +151,8 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession, leaves: Abort
     heartbeat,
     clock,
     pause,
-    isOwner: () => (leaves.signal.aborted && terms.current === undefined ? undefined : terms.current !== undefined),
+    isOwner: () =>
+      leaves.signal.aborted && terms.current === undefined ? undefined : terms.current !== undefined,
     recover(lease) {
       // The head is read at the same time as the account.
       firstLook ??= endpointPool.tracker.nextTick()

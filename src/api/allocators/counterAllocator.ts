@@ -47,7 +47,10 @@ export function createCounterAllocator<nonce extends number | bigint>(
     fail: (error) => events.emit('error', { error }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
-  const opening = createOpenOnce(() => openCounter({ ...options, closing }, source, environment), environment.clock)
+  const opening = createOpenOnce(
+    () => openCounter({ ...options, closing }, source, environment),
+    environment.clock,
+  )
   let opened: CounterLane | undefined
   const untilClosed = <T>(promise: Promise<T>) => untilEnded(promise, { signal: undefined, closing })
 

@@ -35,7 +35,8 @@ export type ChainReader = {
    * If the endpoint answers only a part, and refuses the next call for its rate, that call and the later ones are asked again.
    * Otherwise an endpoint that refuses most requests would never answer all the requests that it is asked in parts.
    *
-   * @param needed the number of calls that are repeated so. The others may stay without an answer. @default all
+   * @param needed for a request that may fail at its first call, and is then made again later: the number of calls that are
+   *   repeated until they are answered. The others are repeated twice. @default all, with the first
    */
   ask(
     port: Port,
@@ -50,6 +51,14 @@ export type ChainReader = {
 const POLL = { priority: 'poll', together: true } as const
 /** The shortest time before refused calls are asked again. The request budget may add to it. */
 const AGAIN_MS = 250
+/** How often a call is repeated whose answer a tick can do without. */
+const OPTIONAL_TRIES = 2
+
+type Repeats = {
+  readonly isNeeded: (index: number) => boolean
+  /** The first call is repeated too, although the endpoint has answered none. */
+  readonly first: boolean
+}
 
 export function createChainReader(options: ChainReaderOptions): ChainReader {
   const { clock, identity, timeoutMs } = options
@@ -58,28 +67,33 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   async function askInParts(
     port: Port,
     calls: readonly RpcCall[],
-    isNeeded: (index: number) => boolean,
+    how: Repeats,
   ): Promise<readonly RpcReply[]> {
+    const tries = calls.map(() => 0)
     let replies: readonly RpcReply[] = []
-    let answered = 0
+    let from = 0
     let untilMs = clock.now() + timeoutMs
     for (;;) {
-      const rest = await port.batch(calls.slice(answered), { ...POLL, timeoutMs })
-      replies = [...replies.slice(0, answered), ...rest]
-      const open = replies.findIndex((reply, index) => isNeeded(index) && isRefused(reply))
-      if (open > answered) untilMs = clock.now() + timeoutMs
-      answered = open
-      const isOver = clock.now() >= untilMs || port !== options.port()
-      if (isOver || open <= 0 || !isRateLimited(replies[open] as RpcReply)) return replies
+      replies = [...replies.slice(0, from), ...(await port.batch(calls.slice(from), { ...POLL, timeoutMs }))]
+      const open = replies.findIndex(
+        (reply, index) => isRefused(reply) && (how.isNeeded(index) || (tries[index] ?? 0) < OPTIONAL_TRIES),
+      )
+      if (open > from) untilMs = clock.now() + timeoutMs
+      const isOver = clock.now() >= untilMs || port !== options.port() || (open === 0 && !how.first)
+      if (open < 0 || isOver || !isRateLimited(replies[open] as RpcReply)) return replies
+      tries[open] = (tries[open] ?? 0) + 1
+      from = open
       await new Promise<void>((resolve) => void clock.setTimer(resolve, AGAIN_MS))
     }
   }
 
-  async function ask(port: Port, calls: readonly RpcCall[], trusted: boolean, needed = calls.length) {
+  async function ask(port: Port, calls: readonly RpcCall[], trusted: boolean, needed?: number) {
     const around = trusted || identity === undefined ? [] : identity.calls
     const end = around.length + calls.length
-    const isNeeded = (index: number) => index < around.length + needed || index >= end
-    const replies = await askInParts(port, [...around, ...calls, ...around], isNeeded)
+    const neededTo = around.length + (needed ?? calls.length)
+    const isNeeded = (index: number) => index < neededTo || index >= end
+    const how = { isNeeded, first: needed === undefined }
+    const replies = await askInParts(port, [...around, ...calls, ...around], how)
     if (identity === undefined || around.length === 0) return replies
     const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)
     if (holds.includes(false)) options.onWrongChain?.()
