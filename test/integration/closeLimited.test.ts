@@ -45,14 +45,6 @@ function senderAt(url: string) {
   })
 }
 
-test('a lane opens and sends at a node that refuses two of three requests for their rate', async () => {
-  await using node = await openLimited()
-  await using sender = senderAt(node.url)
-  await sender.ready()
-  const tx = await sender.send({ to: sender.address, value: 1n, gas: 21_000n })
-  await tx.wait('sealed')
-})
-
 test('a sender closes while such a node has not opened its lane, and asks it no more', async () => {
   await using node = await openLimited()
   const sender = senderAt(node.url)
