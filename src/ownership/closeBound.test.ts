@@ -35,6 +35,8 @@ type Behaviour = {
   readonly wireMs: number
 }
 
+const always = (failure: RpcFailure): Behaviour => ({ failure: () => failure, wireMs: ANSWERS_MS })
+
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   answers: { failure: () => undefined, wireMs: ANSWERS_MS },
   'never answers': { failure: () => 'hangs', wireMs: READ_MS + ANSWERS_MS },
@@ -42,22 +44,16 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     failure: (request) => (request % 2 === 0 ? 'hangs' : undefined),
     wireMs: READ_MS + ANSWERS_MS,
   },
-  'refuses all for the rate': { failure: () => tooMany, wireMs: ANSWERS_MS },
-  'asks for a pause of a minute': { failure: () => paused, wireMs: ANSWERS_MS },
+  'refuses all for the rate': always(tooMany),
+  'asks for a pause of a minute': always(paused),
   ...Object.fromEntries(
     [0, 1, 2].map((phase) => [
       `refuses two of three for the rate, from request ${phase}`,
       { failure: (request: number) => (request % 3 === phase ? undefined : tooMany), wireMs: ANSWERS_MS },
     ]),
   ),
-  'refuses the key': {
-    failure: () => ({ kind: 'http', status: 401, message: 'HTTP 401' }),
-    wireMs: ANSWERS_MS,
-  },
-  'refuses connections': {
-    failure: () => ({ kind: 'network', message: 'ECONNREFUSED' }),
-    wireMs: ANSWERS_MS,
-  },
+  'refuses the key': always({ kind: 'http', status: 401, message: 'HTTP 401' }),
+  'refuses connections': always({ kind: 'network', message: 'ECONNREFUSED' }),
 }
 
 /** A lane whose endpoint behaves in a given way from `begin` on. */

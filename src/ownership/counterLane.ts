@@ -68,14 +68,8 @@ type Parts = {
   readonly endpointPool: Awaited<ReturnType<typeof holdEndpointPool>>
 }
 
-function createCounterLane({
-  options,
-  source,
-  environment,
-  store,
-  key,
-  endpointPool: held,
-}: Parts): CounterLane {
+function createCounterLane(given: Parts): CounterLane {
+  const { options, source, environment, store, key, endpointPool: held } = given
   const endpointPool = held.value
   const { clock, background = clock } = environment
   const heartbeat = heartbeatOf(environment, store)
@@ -85,7 +79,6 @@ function createCounterLane({
   let term: CounterTerm | undefined
   let last: CounterTerm | undefined
   let stops: (() => void)[] = []
-  let isClosing = false
   const leaving = new AbortController()
 
   async function recover(lease: Lease): Promise<void> {
@@ -141,7 +134,7 @@ function createCounterLane({
       background,
       ttlMs: heartbeat.ttlMs,
       errors,
-      isOwner: () => term === next && !isClosing,
+      isOwner: () => term === next && !leaving.signal.aborted,
       async giveBack(notBeforeMs) {
         if (notBeforeMs !== undefined) pause.untilMs = notBeforeMs
         end('LEASE_LOST')
@@ -187,12 +180,10 @@ function createCounterLane({
       await taking.settled()
       const open = term
       if (open !== undefined) await flush(open, clock, options.limits.closeTimeoutMs)
-      isClosing = true
-      const { lease } = open ?? {}
       const isOwner = term !== undefined
       end('CLOSED')
       errors.stop()
-      if (lease !== undefined && isOwner) await store.release(lease).catch(() => {})
+      if (open !== undefined && isOwner) await store.release(open.lease).catch(() => {})
       await held.release(() => endpointPool.stop())
     },
   }
