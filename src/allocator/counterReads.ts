@@ -59,11 +59,12 @@ export type NonceReadsOptions = {
   /** An endpoint that moved to another chain after it was probed has a value at that address as well. */
   chainId: number
   timeoutMs: number
+  signal?: AbortSignal | undefined
 }
 
 /** Reads a counter in a contract: its slot, and the contract's getter if the slot is not trusted yet. */
 export function createCounterReads(options: NonceReadsOptions): CounterReads {
-  const { source, reader, chainId, timeoutMs } = options
+  const { source, reader, chainId, timeoutMs, signal } = options
   const { address, slot } = source.counter!
   let getter: NonceGetter | undefined
   // A slot that was never written holds the same 0 as a counter that never moved: 0 proves nothing.
@@ -124,7 +125,7 @@ export function createCounterReads(options: NonceReadsOptions): CounterReads {
   }
 
   function ask(calls: readonly RpcCall[]) {
-    return batchReads(reader().port, calls, { chainId, timeoutMs })
+    return batchReads(reader().port, calls, { chainId, timeoutMs, signal })
   }
 
   async function readUntil(

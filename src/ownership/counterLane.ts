@@ -3,7 +3,7 @@ import { chainOf } from '../chain/endpoints/chainOf.js'
 import { defaultStore, type Environment, identityOf } from '../chain/environment.js'
 import type { Clock } from '../platform/clock.js'
 import { raceAbort } from '../platform/onAbort.js'
-import { type Held, hold } from '../platform/registry.js'
+import { closedWhileOpening, type Held, hold } from '../platform/registry.js'
 import type { CounterPlace } from '../types/laneReports.js'
 import { chainName, type LaneKey, type Lease, type Store } from '../types/store.js'
 import {
@@ -40,6 +40,8 @@ export async function openCounter(
   environment: Environment,
 ): Promise<Held<CounterLane>> {
   const { shared } = environment
+  const { closing } = options
+  if (closing?.aborted) throw closedWhileOpening()
   const probed = await holdEndpointPool(options, environment)
   const { address, slot } = source.counter
   const store = options.store ?? defaultStore(shared)
@@ -47,10 +49,11 @@ export async function openCounter(
     const chain = await chainOf(probed.value, store)
     const key: LaneKey = { ...chain, address: counterLaneAddress(source.counter) }
     const name = `counter ${chainName(chain)}:${address}/${slot}@${identityOf(shared, store)}`
-    return await hold(shared.lanes, name, async () => {
+    const open = async () => {
       const endpointPool = await holdEndpointPool(options, environment)
       return createCounterLane({ options, source, environment, store, key, endpointPool })
-    })
+    }
+    return await hold(shared.lanes, name, open, closing)
   } finally {
     await probed.release(() => probed.value.stop())
   }
@@ -65,14 +68,8 @@ type Parts = {
   readonly endpointPool: Awaited<ReturnType<typeof holdEndpointPool>>
 }
 
-function createCounterLane({
-  options,
-  source,
-  environment,
-  store,
-  key,
-  endpointPool: held,
-}: Parts): CounterLane {
+function createCounterLane(given: Parts): CounterLane {
+  const { options, source, environment, store, key, endpointPool: held } = given
   const endpointPool = held.value
   const { clock, background = clock } = environment
   const heartbeat = heartbeatOf(environment, store)
@@ -82,7 +79,7 @@ function createCounterLane({
   let term: CounterTerm | undefined
   let last: CounterTerm | undefined
   let stops: (() => void)[] = []
-  let isClosing = false
+  const leaving = new AbortController()
 
   async function recover(lease: Lease): Promise<void> {
     let isLost = false
@@ -93,9 +90,19 @@ function createCounterLane({
     // The lease is renewed from now on: to read the records may take longer than a lease lasts.
     const stopRenewing = heartbeat.hold(lease, { lost })
     try {
-      const parts = { options, source, environment, endpointPool, store, lease, users, lost }
+      const parts = {
+        options,
+        source,
+        environment,
+        endpointPool,
+        store,
+        lease,
+        leaving: leaving.signal,
+        users,
+        lost,
+      }
       const next = await recoverCounter(parts)
-      if (isLost || isClosing) {
+      if (isLost || leaving.signal.aborted) {
         next.end('CLOSED')
         throw notOwnerError()
       }
@@ -127,7 +134,7 @@ function createCounterLane({
       background,
       ttlMs: heartbeat.ttlMs,
       errors,
-      isOwner: () => term === next && !isClosing,
+      isOwner: () => term === next && !leaving.signal.aborted,
       async giveBack(notBeforeMs) {
         if (notBeforeMs !== undefined) pause.untilMs = notBeforeMs
         end('LEASE_LOST')
@@ -152,7 +159,7 @@ function createCounterLane({
     heartbeat,
     clock,
     pause,
-    isOwner: () => (isClosing && term === undefined ? undefined : term !== undefined),
+    isOwner: () => (leaving.signal.aborted && term === undefined ? undefined : term !== undefined),
     recover,
   })
 
@@ -169,15 +176,14 @@ function createCounterLane({
       return term
     },
     async stop() {
+      leaving.abort()
       await taking.settled()
       const open = term
       if (open !== undefined) await flush(open, clock, options.limits.closeTimeoutMs)
-      isClosing = true
-      const { lease } = open ?? {}
       const isOwner = term !== undefined
       end('CLOSED')
       errors.stop()
-      if (lease !== undefined && isOwner) await store.release(lease).catch(() => {})
+      if (open !== undefined && isOwner) await store.release(open.lease).catch(() => {})
       await held.release(() => endpointPool.stop())
     },
   }

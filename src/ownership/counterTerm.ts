@@ -66,6 +66,8 @@ export type CounterTermParts = {
   readonly endpointPool: Pick<EndpointPool, 'chainId' | 'reader' | 'tracker' | 'turns'>
   readonly store: Store
   readonly lease: Lease
+  /** Aborted once this process leaves the counter: no endpoint is asked any longer. */
+  readonly leaving: AbortSignal
   readonly users: ReadonlySet<CounterUser>
   /** Another process owns the lease. */
   readonly lost: () => void
@@ -229,7 +231,7 @@ function createCounterJournal(
 
 /** Reads the counter at each tick of the chain while counts are in flight, and on request. */
 function follow(
-  { options, source, environment, endpointPool }: CounterTermParts,
+  { options, source, environment, endpointPool, leaving: signal }: CounterTermParts,
   counter: NonceBook<unknown>,
   depths: Depths,
   failed: (error: unknown) => void,
@@ -239,7 +241,7 @@ function follow(
   const { tracker, chainId } = endpointPool
   const reader = () => endpointPool.reader
   const { createReads } = source.geometry ?? SEQUENCE
-  const reads = createReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs }, counter)
+  const reads = createReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs, signal }, counter)
   let readAtMs = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined
   let request: NonceRequest<unknown> | undefined

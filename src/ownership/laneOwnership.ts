@@ -12,6 +12,8 @@ import { createLaneSession, type LaneSession } from '../lane/session/laneSession
 import { settleVerdict } from '../lane/transaction/changes.js'
 import { closedError } from '../lane/transaction/txError.js'
 import { rejectWaiters } from '../lane/transaction/waiters.js'
+import { onAbort } from '../platform/onAbort.js'
+import { closedWhileOpening } from '../platform/registry.js'
 import type { LaneKey, Store } from '../types/store.js'
 import { createHandedOffTransactions } from './handedOffTransactions.js'
 import { heartbeatOf } from './heartbeat.js'
@@ -30,6 +32,8 @@ export type LaneOwnership = {
   readonly reports: Reports
   /** The engine of the lane in this process, now or last. */
   readonly engine: Engine | undefined
+  /** Resolves after the first look at the chain. */
+  readonly looked: Promise<void>
   /** Takes the lane if it is free. @throws `LEASE_LOST` while another process owns it */
   hold(): Promise<Engine>
   /** Transactions can be signed in this process from now on. */
@@ -55,14 +59,29 @@ export type LaneOwnershipParts = {
   readonly begun: (events: LaneSession['events']) => void
 }
 
-/** Opens the lane: as its leader if the lease is free, else as a standby. */
+/**
+ * Opens the lane: as its leader if the lease is free, else as a standby.
+ *
+ * @throws TxlaneError `CLOSED` if the opener closes meanwhile: the lane is not open then
+ */
 export async function openLaneOwnership(parts: LaneOwnershipParts): Promise<LaneOwnership> {
+  const { closing } = parts.options
   const session = openSession(parts)
-  const roles = createRoles(parts, session)
-  const ownership = createOwnership(parts, session, roles)
-  if (await roles.take()) await roles.looked()
-  else roles.becomeStandby()
-  return ownership
+  const leaving = new AbortController()
+  const off = closing && onAbort(closing, () => leaving.abort())
+  if (closing?.aborted) leaving.abort()
+  const roles = createRoles(parts, session, leaving)
+  try {
+    const isOwner = await roles.take()
+    if (!isOwner && !leaving.signal.aborted) roles.becomeStandby()
+    const ownership = createOwnership(parts, session, roles, isOwner ? roles.looked() : undefined)
+    if (!leaving.signal.aborted) return ownership
+    await ownership.close()
+    throw closedWhileOpening()
+  } finally {
+    // From now on other users of the lane may need it after its opener.
+    off?.()
+  }
 }
 
 export type OpenSession = ReturnType<typeof openSession>
@@ -103,7 +122,7 @@ function openSession(parts: LaneOwnershipParts) {
 type Roles = ReturnType<typeof createRoles>
 
 /** Changes this process between leader and standby. */
-function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
+function createRoles(parts: LaneOwnershipParts, open: OpenSession, leaves: AbortController) {
   const { options, environment, endpointPool, store, key } = parts
   const { session, admission, heartbeat, reports } = open
   const { clock, background = clock } = environment
@@ -117,6 +136,7 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     pause,
     signer: () => signer,
     isLeaving: () => leaving,
+    leaving: leaves.signal,
     began() {
       standby?.stop()
       standby = undefined
@@ -131,7 +151,8 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     heartbeat,
     clock,
     pause,
-    isOwner: () => (leaving && terms.current === undefined ? undefined : terms.current !== undefined),
+    isOwner: () =>
+      leaves.signal.aborted && terms.current === undefined ? undefined : terms.current !== undefined,
     recover(lease) {
       // The head is read at the same time as the account.
       firstLook ??= endpointPool.tracker.nextTick()
@@ -173,6 +194,7 @@ function createRoles(parts: LaneOwnershipParts, open: OpenSession) {
     },
     /** Resolves with the term that ended. This process takes no role from now on. */
     async leave(): Promise<Term | undefined> {
+      leaves.abort()
       await taking.settled()
       await terms.current?.engine.finish()
       leaving = true
@@ -211,6 +233,7 @@ function createOwnership(
   { store, log }: LaneOwnershipParts,
   { session, handedOff, admission, reports }: OpenSession,
   roles: Roles,
+  looked = Promise.resolve(),
 ): LaneOwnership {
   async function close(): Promise<void> {
     admission.close()
@@ -231,6 +254,7 @@ function createOwnership(
   return {
     session,
     reports,
+    looked,
     get worker() {
       return roles.worker
     },

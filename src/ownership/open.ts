@@ -4,7 +4,8 @@ import { type EndpointPool, openEndpointPool } from '../chain/endpoints/endpoint
 import { defaultStore, type Environment, identityOf } from '../chain/environment.js'
 import type { LaneSession } from '../lane/session/laneSession.js'
 import type { Random } from '../platform/clock.js'
-import { type Held, hold, shared } from '../platform/registry.js'
+import { raceAbort } from '../platform/onAbort.js'
+import { closedWhileOpening, type Held, hold, shared } from '../platform/registry.js'
 import type {
   LaneOptions,
   Limits,
@@ -78,6 +79,8 @@ export async function openLane(
   begun: (events: LaneSession['events']) => void,
 ): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
+  const { closing } = options
+  if (closing?.aborted) throw closedWhileOpening()
   // The lane key contains the genesis hash, so one endpoint has to answer before the lane can be looked up.
   const probed = await holdEndpointPool(options, environment)
   try {
@@ -86,11 +89,14 @@ export async function openLane(
     const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
     const beside = (address: Address) =>
       shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.ownership
-    const held = await hold(environment.shared.lanes, nameIn(key), () =>
-      begin({ options, environment, store, key, beside, begun }),
+    const held = await hold(
+      environment.shared.lanes,
+      nameIn(key),
+      () => begin({ options, environment, store, key, beside, begun }),
+      closing,
     )
     const { ownership, endpointPool, log } = held.value
-    await checkJoining(held, options)
+    await joined(held, options, environment)
     const detach = log.attach(options.logger)
     // An allocator may have opened the lane without a signer. From now on the lane can repair gaps.
     if (options.signer !== undefined) ownership.signWith(options.signer)
@@ -130,16 +136,32 @@ export async function openLane(
   }
 }
 
-/** Releases the lane again if the options differ from those that it was opened with. */
-async function checkJoining({ value, release }: Held<Shared>, options: OpenOptions): Promise<void> {
+/**
+ * Resolves once the lane has looked at the chain, or `limits.readyTimeoutMs` later: its account was read, and `health()` names an
+ * endpoint that shows no block. Releases the lane again if the options differ from those that it was opened with, or if the
+ * opener closes meanwhile.
+ */
+async function joined(
+  { value, release }: Held<Shared>,
+  options: OpenOptions,
+  { clock }: Environment,
+): Promise<void> {
+  const { closing, limits } = options
+  let cancel = () => {}
+  const late = new Promise<void>((resolve) => {
+    cancel = clock.setTimer(resolve, limits.readyTimeoutMs)
+  })
   try {
     checkShared(value.options, options)
+    await raceAbort(Promise.race([value.ownership.looked, late]), [closing], closedWhileOpening)
   } catch (error) {
     await release(async () => {
       await value.ownership.close()
       await value.endpointPool.release(() => value.endpointPool.value.stop())
     })
     throw error
+  } finally {
+    cancel()
   }
 }
 
@@ -149,8 +171,11 @@ export function holdEndpointPool(
   environment: Environment,
 ): Promise<Held<EndpointPool>> {
   const { client, endpoints = [], limits, closing } = options
-  return hold(environment.shared.endpointPools, endpointPoolName(options, environment), () =>
-    openEndpointPool({ client, endpoints, limits, environment, closing }),
+  return hold(
+    environment.shared.endpointPools,
+    endpointPoolName(options, environment),
+    () => openEndpointPool({ client, endpoints, limits, environment, closing }),
+    closing,
   )
 }
 

@@ -18,6 +18,7 @@ import { follow } from '../lane/transaction/transactionEvents.js'
 import { feeCap } from '../ledger/fees.js'
 import type { BlockRef } from '../ledger/slot.js'
 import type { Clock } from '../platform/clock.js'
+import { closedWhileOpening } from '../platform/registry.js'
 import type { LaneReading } from '../rpc/methods/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneState, Lease, Store, StoredTransaction } from '../types/store.js'
@@ -33,6 +34,8 @@ export type RecoverLaneParts = {
   readonly log: LaneLog
   readonly admission: Admission
   readonly lease: Lease
+  /** Aborted once this process leaves the lane: no endpoint is asked any longer. */
+  readonly leaving: AbortSignal
   /** This process was the last owner of the lane, so the records cannot be older than its own knowledge. */
   readonly seen: boolean
   /** Called after the reads: a sender that can sign may join during them. */
@@ -52,10 +55,11 @@ export async function recoverLane(parts: RecoverLaneParts): Promise<void> {
   const ahead = createAhead(parts)
   try {
     const state = await parts.store.load(parts.lease)
+    parts.leaving.throwIfAborted()
     await begin(parts, state, await readAccount(parts, ahead), ahead)
   } catch (error) {
     ahead.clock.stop()
-    throw error
+    throw parts.leaving.aborted ? closedWhileOpening() : error
   }
 }
 
@@ -123,8 +127,9 @@ type Account = Readings & { readonly balanceWei: bigint | undefined }
 
 /** Reads in parallel, because no read depends on another. */
 async function readAccount(parts: RecoverLaneParts, ahead: Ahead): Promise<Account> {
-  const { endpointPool, session, options } = parts
-  const balance = () => readBalance(endpointPool, session.key.address, options.limits.readTimeoutMs)
+  const { endpointPool, session, options, leaving } = parts
+  const { readTimeoutMs: timeoutMs } = options.limits
+  const balance = () => readBalance(endpointPool, session.key.address, { timeoutMs, signal: leaving })
   const reading = [readTwice(parts), balance()] as const
   ahead.ask()
   const [readings, balanceWei] = await Promise.all(reading)
@@ -143,6 +148,7 @@ async function readTwice({
   endpointPool,
   session,
   options,
+  leaving: signal,
 }: RecoverLaneParts): Promise<Readings> {
   const { address } = session.key
   const { readTimeoutMs, readyTimeoutMs } = options.limits
@@ -150,21 +156,22 @@ async function readTwice({
   const patience: Patience = {
     clock,
     untilMs: clock.now() + readyTimeoutMs,
-    stop: session.closing,
+    stop: signal,
   }
   const readOnce = () => {
     const { gate, port } = endpointPool.reader
     return readLaneAt(
       endpointPool,
       { gate, port: patientPort(port, patience) },
-      { address, timeoutMs: readTimeoutMs },
+      { address, timeoutMs: readTimeoutMs, signal },
     )
   }
   const read = () => retryRead(readOnce, patience)
   const [elsewhere] = endpointPool.others()
   const timeoutMs = Math.min(OTHER_TIMEOUT_MS, readTimeoutMs)
   const second =
-    elsewhere && readLaneAt(endpointPool, elsewhere, { address, timeoutMs }).catch((): undefined => undefined)
+    elsewhere &&
+    readLaneAt(endpointPool, elsewhere, { address, timeoutMs, signal }).catch((): undefined => undefined)
   const [reading, other] = await Promise.all([read(), second ?? read()])
   return { reading, other: other ?? (await read()) }
 }
@@ -230,9 +237,9 @@ async function learnEnds({ store, session }: RecoverLaneParts, open: ReadonlySet
 async function readBalance(
   endpointPool: Pick<EndpointPool, 'reader'>,
   address: Address,
-  timeoutMs: number,
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<bigint | undefined> {
-  return (await readBalances(endpointPool.reader.port, [address], { timeoutMs }))[0]
+  return (await readBalances(endpointPool.reader.port, [address], options))[0]
 }
 
 /** One child block of a single sequencer settles a block. */

@@ -30,6 +30,8 @@ export function createTerms(
     readonly pause: TakingPause
     readonly signer: () => LocalAccount | undefined
     readonly isLeaving: () => boolean
+    /** Aborted once this process takes the lane no more. */
+    readonly leaving: AbortSignal
     readonly began: () => void
     readonly ended: () => void
   },
@@ -64,10 +66,11 @@ export function createTerms(
         lease,
         lost,
         seen: lease.epoch === lastEpoch + 1,
+        leaving: hooks.leaving,
         signer: hooks.signer,
         leased: () => heartbeat.isFresh(lease),
         taken(engine) {
-          if (!lostEarly && !hooks.isLeaving()) return lead({ engine, lease, stops: [stopRenewing] })
+          if (!lostEarly && !hooks.leaving.aborted) return lead({ engine, lease, stops: [stopRenewing] })
           engine.stop()
           throw notOwnerError()
         },

@@ -1,4 +1,5 @@
-import { isTxlaneError } from '../errors/base.js'
+import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import { raceAbort } from './onAbort.js'
 
 /** A shared object: the first holder opens it, and it stops when the last holder has released it. */
 type Entry<T> = {
@@ -19,15 +20,21 @@ export type Held<T> = {
   release(stop: () => Promise<void> | void): Promise<void>
 }
 
-/** Opens the object with this key, or shares the open one. A failed opening is not kept: the next caller tries again. */
+/**
+ * Opens the object with this key, or shares the open one. A failed opening is not kept: the next caller tries again.
+ *
+ * `closing` ends the wait for an object that another caller opens or stops. The opener itself waits for the end of `open`, which
+ * has to obey the signal.
+ */
 export async function hold<T>(
   entries: Map<string, unknown>,
   key: string,
   open: () => Promise<T>,
+  closing?: AbortSignal | undefined,
 ): Promise<Held<T>> {
   let entry = entries.get(key) as Entry<T> | undefined
   while (entry?.stopping !== undefined) {
-    await entry.stopping
+    await unlessClosed(entry.stopping, closing)
     entry = entries.get(key) as Entry<T> | undefined
   }
   if (entry === undefined) {
@@ -39,15 +46,25 @@ export async function hold<T>(
   const isOpener = mine.holders === 0
   mine.holders++
   try {
-    mine.value = await mine.opened
+    mine.value = await (isOpener ? mine.opened : unlessClosed(mine.opened, closing))
     return { value: mine.value, release: releaser(entries, key, mine) }
   } catch (error) {
     mine.holders--
+    // The opener still waits for the object.
+    if (!isOpener && closing?.aborted) throw error
     if (entries.get(key) === mine) entries.delete(key)
     // The opener closed before the object was open: the callers that waited with it open it for themselves.
-    if (!isOpener && isTxlaneError(error) && error.code === 'CLOSED') return hold(entries, key, open)
+    if (!isOpener && isTxlaneError(error) && error.code === 'CLOSED') return hold(entries, key, open, closing)
     throw error
   }
+}
+
+function unlessClosed<T>(promise: Promise<T>, closing: AbortSignal | undefined): Promise<T> {
+  return closing === undefined ? promise : raceAbort(promise, [closing], closedWhileOpening)
+}
+
+export function closedWhileOpening(): TxlaneError {
+  return new TxlaneError('It was closed before it was open.', { code: 'CLOSED', fate: 'notExecuted' })
 }
 
 /** The open object with this name, unless it is about to stop. */

@@ -351,6 +351,8 @@ export interface Sender<chain extends Chain = Chain> {
    * `limits.closeTimeoutMs`, and then releases the lease. Queued transactions end with `CLOSED` and
    * `notExecuted`; in a durable store they stay queued for the next process that opens the lane. A
    * transaction not yet handed to the store ends with `CLOSED` at once. Pending waits reject with `CLOSED`.
+   * Otherwise it waits only for requests that are on the wire, until their timeout, and for the store: not for an
+   * endpoint that refuses or does not answer, also while the lane opens. Then no request follows.
    *
    * Not guaranteed: that sent transactions are in a block, or that an endpoint has accepted them; call
    * `drain()` before `close()` to wait for that. With a durable store, the next process that opens the lane

@@ -28,6 +28,7 @@ export function createAccountAllocator(
   )
   let opened: OpenLane | undefined
   const reserveMany = createReserving({ limits, closing, hold })
+  const untilClosed = <T>(promise: Promise<T>) => untilEnded(promise, { signal: undefined, closing })
 
   function open(): Promise<OpenLane> {
     return closing.aborted ? Promise.reject(closedError()) : opening.open()
@@ -46,7 +47,7 @@ export function createAccountAllocator(
   }
 
   async function adopt(raw: Hex): Promise<void> {
-    const engine = await hold()
+    const engine = await untilClosed(hold())
     const { lane } = engine.context
     const envelope = await readEnvelope('raw', raw, lane.key)
     await lane.exclusive(() => {
@@ -61,14 +62,14 @@ export function createAccountAllocator(
 
   return {
     async ready() {
-      const engine = await hold()
-      await engine.settled()
+      const engine = await untilClosed(hold())
+      await untilClosed(engine.settled())
     },
     reserveMany,
     adopt,
     async resync() {
       const lane = await open()
-      await lane.ownership.worker.resync()
+      await untilClosed(lane.ownership.worker.resync())
     },
     resume() {
       const { heard } = early

@@ -47,8 +47,12 @@ export function createCounterAllocator<nonce extends number | bigint>(
     fail: (error) => events.emit('error', { error }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
-  const opening = createOpenOnce(() => openCounter(options, source, environment), environment.clock)
+  const opening = createOpenOnce(
+    () => openCounter({ ...options, closing }, source, environment),
+    environment.clock,
+  )
   let opened: CounterLane | undefined
+  const untilClosed = <T>(promise: Promise<T>) => untilEnded(promise, { signal: undefined, closing })
 
   /** Only the process that owns the counter's lane can hand out its nonces. */
   async function hold(): Promise<CounterTerm> {
@@ -108,7 +112,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
 
   return {
     async ready() {
-      await hold()
+      await untilClosed(hold())
     },
     reserveMany,
     async adopt(parameters) {
@@ -117,7 +121,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
       const first = BigInt(nonceOf(0n))
       const count = typeof nonce === 'bigint' ? nonce - first : -1n
       if (count < 0n || nonceOf(count) !== nonce) throw invalid('nonce', nonce, 'a nonce of this source')
-      const term = await hold()
+      const term = await untilClosed(hold())
       const { counter, lease } = term
       const { cursor } = counter.state!
       // Each nonce between the cursor and this one would become a gap.
@@ -128,8 +132,8 @@ export function createCounterAllocator<nonce extends number | bigint>(
       await term.written()
     },
     async resync() {
-      const term = await join()
-      await term.look(true)
+      const term = await untilClosed(join())
+      await untilClosed(term.look(true))
       if (term.ended) throw term.ended
     },
     // A counter has no holds: its state is read from the contract.

@@ -2,6 +2,7 @@ import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } f
 import type { Environment } from '../../chain/environment.js'
 import { TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
+import { closedLaneError } from '../../lane/session/laneSession.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
 import type { OpenLane } from '../../ownership/open.js'
 import { raceAbort } from '../../platform/onAbort.js'
@@ -56,7 +57,8 @@ export function createMemberIn(
 
   async function warm(): Promise<OpenLane> {
     const opened = await lane.open()
-    await opened.ownership.worker.prefetchFees()
+    await lane.untilClosed(opened.ownership.worker.prefetchFees())
+    if (lane.isClosed) throw closedLaneError()
     return opened
   }
 
@@ -160,11 +162,11 @@ function createPublicSender(parts: {
     },
     async snapshot() {
       const { ownership } = await lane.open()
-      return ownership.worker.snapshot()
+      return lane.untilClosed(ownership.worker.snapshot())
     },
     async resync() {
       const { ownership } = await lane.open()
-      await ownership.worker.resync()
+      await lane.untilClosed(ownership.worker.resync())
     },
     pause: lane.pause,
     resume: lane.resume,
@@ -176,7 +178,7 @@ function createPublicSender(parts: {
       const { signal } = object('options', drainOptions) as typeof drainOptions
       checkNames('options', drainOptions, { signal: true })
       checkSignal('signal', signal)
-      await raceAbort(drained(await lane.open()), [signal], drainAborted)
+      await raceAbort(lane.untilClosed(drained(await lane.open())), [signal], drainAborted)
     },
     close: lane.close,
     [Symbol.asyncDispose]: () => sender.close(),

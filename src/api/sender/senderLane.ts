@@ -1,11 +1,12 @@
 import { defaultStore, type Environment } from '../../chain/environment.js'
 import { TxlaneError } from '../../errors/base.js'
 import { withChange } from '../../lane/session/feeSettings.js'
-import type { LaneSession } from '../../lane/session/laneSession.js'
+import { closedLaneError, type LaneSession } from '../../lane/session/laneSession.js'
 import { createEarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
 import type { OpenLane, OpenOptions, openLane } from '../../ownership/open.js'
 import { createOpenOnce, type OpenOnce } from '../../ownership/openOnce.js'
 import { whenLoaded } from '../../platform/lazy.js'
+import { raceAbort } from '../../platform/onAbort.js'
 import type { FeeChange, Sender, SendOptions, TxRequest } from '../../types/index.js'
 import type { createRecords, Records } from '../records/records.js'
 
@@ -19,6 +20,8 @@ export type SenderLane = {
   /** Undefined before the lane is open. */
   readonly opened: OpenLane | undefined
   readonly isClosed: boolean
+  /** Settles like the promise, or rejects with `CLOSED` once the sender has closed. */
+  untilClosed<T>(promise: Promise<T>): Promise<T>
   readonly opening: Pick<OpenOnce<OpenLane>, 'failed'>
   /** The requests that wait for the lane. Calls that come later wait behind them. */
   readonly arriving: Map<TxRequest, SendOptions>
@@ -47,6 +50,7 @@ export function createSenderLane(parts: {
   const { environment } = parts
   const arriving = new Map<TxRequest, SendOptions>()
   const closing = new AbortController()
+  const ended = new AbortController()
   const options: OpenOptions = { ...parts.options, closing: closing.signal, waiting: () => arriving }
   const early = createEarlyListeners()
   const opening = createOpenOnce(
@@ -85,6 +89,8 @@ export function createSenderLane(parts: {
       await lane?.release(lane.ownership.close)
     } finally {
       early.detach()
+      // Other users of the lane may go on.
+      ended.abort(closedLaneError())
       parts.closed?.()
     }
   }
@@ -96,6 +102,7 @@ export function createSenderLane(parts: {
     get isClosed() {
       return closing.signal.aborted
     },
+    untilClosed: (promise) => raceAbort(promise, [ended.signal]),
     opening,
     arriving,
     on: early.on,

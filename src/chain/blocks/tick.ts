@@ -59,6 +59,9 @@ type TickParts = {
   readonly pacing: Pacing
 }
 
+/** The first call of a tick reads the newest block. */
+const NEEDED = 1
+
 type LoopState = Pick<Loop, 'stopped' | 'brought'>
 
 export function createTick({ options, reader, chain, followers, counting, pacing }: TickParts): Tick {
@@ -85,7 +88,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
       ...ofChain.parts,
     ]
     const calls = parts.map((part) => part.call)
-    const replies = await reader.ask(port, calls, trusted)
+    const replies = await reader.ask(port, calls, trusted, NEEDED)
     const readMs = pacing.onTickAnswer()
     if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])

@@ -7,11 +7,18 @@ import { decoded } from '../blocks/tickParts.js'
 export async function readBalances(
   port: Pick<Port, 'batch'>,
   addresses: readonly Address[],
-  { timeoutMs, at }: { readonly timeoutMs: number; readonly at?: BlockSelector | undefined },
+  {
+    at,
+    ...options
+  }: {
+    readonly timeoutMs: number
+    readonly at?: BlockSelector | undefined
+    readonly signal?: AbortSignal | undefined
+  },
 ): Promise<readonly (bigint | undefined)[]> {
   const replies = await port.batch(
     addresses.map((address) => balanceCall(address, at)),
-    { timeoutMs },
+    options,
   )
   return addresses.map((_, index) => decoded(replies[index], decodeQuantity))
 }

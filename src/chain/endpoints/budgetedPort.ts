@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
+import { onAbort } from '../../platform/onAbort.js'
 import { readBatchAnswer } from '../../rpc/batchAnswer.js'
 import { classifySendError } from '../../rpc/classify.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
@@ -11,18 +12,20 @@ const LOOK_MS = 1_000
 
 /**
  * The port for reads, which wait for their turn in the request budget. A batch is cut to the number of granted calls. A read
- * that gets no grant within its time is a `timeout`, and was never sent; so is one that waits when the port closes.
+ * that gets no grant within its time is a `timeout`, and was never sent. If the port closes, or the signal aborts, nothing more is
+ * sent, and the rest is `aborted`.
  */
 export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port {
   const waiting = new Set<() => void>()
   const turns: Turns = { gate, clock, waiting }
   let closed = false
+  const isOver = ({ signal }: BatchOptions) => closed || signal?.aborted === true
   const derived = derivedPort(port, async (calls, options = {}) => {
     let replies: readonly RpcReply[] = []
     while (replies.length < calls.length) {
       const rest = calls.slice(replies.length)
-      if (closed) return [...replies, ...(await port.batch(rest, options))]
-      const grant = await grantFor(turns, rest.length, options)
+      const grant = isOver(options) ? undefined : await grantFor(turns, rest.length, options)
+      if (isOver(options)) return [...replies, ...rest.map(() => ABORTED)]
       if (grant === undefined) return [...replies, ...rest.map(() => notAsked(gate))]
       const answers = await askGranted(port, gate, { calls: rest.slice(0, grant.calls), grant, options })
       if (answers.length === calls.length) return answers
@@ -83,7 +86,7 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
 function grantFor(
   { gate, clock, waiting }: Turns,
   calls: number,
-  { priority = 'evidence', timeoutMs = TIMEOUT_MS, restMsMax, together }: BatchOptions,
+  { priority = 'evidence', timeoutMs = TIMEOUT_MS, restMsMax, together, signal }: BatchOptions,
 ): Promise<Grant | undefined> | Grant {
   let granted: Grant | undefined
   let use = (grant: Grant): void => {
@@ -94,8 +97,10 @@ function grantFor(
   const untilMs = clock.now() + timeoutMs
   return new Promise((resolve) => {
     let cancel = () => {}
+    let off = () => {}
     const end = (grant: Grant | undefined) => {
       cancel()
+      off()
       waiting.delete(giveUp)
       resolve(grant)
     }
@@ -116,8 +121,14 @@ function grantFor(
     }
     use = end
     waiting.add(giveUp)
+    if (signal) off = onAbort(signal, giveUp)
     look()
   })
+}
+
+const ABORTED: RpcReply = {
+  ok: false,
+  failure: { kind: 'aborted', message: 'aborted before it was sent' },
 }
 
 function notAsked({ denial }: RequestGate): RpcReply {

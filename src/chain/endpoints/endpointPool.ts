@@ -95,7 +95,12 @@ export function readLaneAt(
   {
     compares,
     ...asked
-  }: { readonly address: Address; readonly timeoutMs: number; readonly compares?: boolean },
+  }: {
+    readonly address: Address
+    readonly timeoutMs: number
+    readonly compares?: boolean
+    readonly signal?: AbortSignal | undefined
+  },
 ): Promise<LaneReading> {
   const { callsPerSecond = Number.POSITIVE_INFINITY } = gate.status()
   return readLane(port, { ...asked, chainId }, { isWhole: (calls) => calls <= callsPerSecond, compares })

@@ -3,6 +3,7 @@ import { TxlaneError } from '../../errors/base.js'
 import { quoteOf } from '../../errors/quote.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
+import { closedWhileOpening } from '../../platform/registry.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import { chainMismatch } from '../../rpc/errors.js'
 import { probeTraits } from '../../rpc/methods/probeTraits.js'
@@ -61,12 +62,13 @@ export function createProber(parts: {
   let stopped = false
   let endFirst = () => {}
 
-  async function probe(endpoint: PoolEndpoint, port = endpoint.port): Promise<void> {
+  async function probe(endpoint: PoolEndpoint, port = endpoint.port, signal?: AbortSignal): Promise<void> {
     const found = await probeEndpoint(port, {
       expectChainId: chain.id,
       expectGenesisHash: genesis,
       profile: endpoint.profile,
       timeoutMs: limits.readTimeoutMs,
+      signal,
     })
     // Never from an endpoint that only sends: the name of the lane must not depend on whether it answers today.
     if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
@@ -102,8 +104,9 @@ export function createProber(parts: {
     for (const endpoint of endpoints) {
       if (endpoint.probed || endpoint.role !== 'send') continue
       try {
-        await probe(endpoint)
+        await probe(endpoint, endpoint.port, closing)
       } catch (error) {
+        if (closing?.aborted) throw closedWhileOpening()
         if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
         // Private endpoints often serve only sends: they show no chain id.
         endpoint.probed = true
@@ -173,7 +176,7 @@ async function askTraits({ port, profile }: PoolEndpoint, latest: number, timeou
 function firstAnswers(parts: {
   readonly readers: readonly PoolEndpoint[]
   readonly patience: Patience
-  readonly probe: (endpoint: PoolEndpoint, port: Port) => Promise<void>
+  readonly probe: (endpoint: PoolEndpoint, port: Port, signal: AbortSignal | undefined) => Promise<void>
   /** The name of the lane contains the genesis hash: it must not depend on which endpoint happens to answer. */
   readonly knowsGenesis: () => boolean
   /** Aborted once no caller waits for the first answers any more. */
@@ -212,7 +215,7 @@ function firstAnswers(parts: {
         },
       })
       try {
-        await retryRead(() => parts.probe(endpoint, port), patience)
+        await retryRead(() => parts.probe(endpoint, port, closing), patience)
       } catch (error) {
         if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') end(() => reject(error))
         failures.set(endpoint, error)
@@ -244,11 +247,4 @@ function unreachable(
 function wordsOf(said: unknown): string {
   const { message } = (said ?? {}) as { message?: unknown }
   return quoteOf(said instanceof Error ? said : typeof message === 'string' ? message : 'nothing')
-}
-
-function closedWhileOpening(): TxlaneError {
-  return new TxlaneError('It was closed before an endpoint answered.', {
-    code: 'CLOSED',
-    fate: 'notExecuted',
-  })
 }

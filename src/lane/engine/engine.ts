@@ -195,10 +195,12 @@ function engineOf(
 /** Finishes the reserved nonces, and fills gaps within `closeTimeoutMs`. No new transaction is admitted. */
 async function finishWork(core: Core, sending: Sending, { intake }: Admitting): Promise<void> {
   const { context } = core
+  const { clock, limits } = context
+  const untilMs = clock.now() + limits.closeTimeoutMs
   // A second round serves transactions that arrived, or lost their nonce, during the first one.
   for (let rounds = 0; rounds < 2 && !context.closed; rounds++) {
     intake.close()
-    await finish(core, sending, context.limits.closeTimeoutMs)
+    await finish(core, sending, Math.max(0, untilMs - clock.now()))
     if (intake.open === 0) break
   }
 }
