@@ -33,7 +33,7 @@ export default [
   subpath('txlane, viem excluded: loaded by importing it', '39.2 kB'),
   subpath(
     'txlane, viem excluded: with all that the first lane and the first read load',
-    '205.2 kB',
+    '204.6 kB',
     [],
     inTheEnd,
   ),

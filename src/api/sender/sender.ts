@@ -2,7 +2,7 @@ import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } f
 import type { Environment } from '../../chain/environment.js'
 import { TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
-import { closedLaneError } from '../../lane/session/laneSession.js'
+import { closedLaneError } from '../../lane/session/closedError.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
 import type { OpenLane } from '../../ownership/open.js'
 import { raceAbort } from '../../platform/onAbort.js'

@@ -1,6 +1,6 @@
 import type { Address, Chain, TransactionReceipt } from 'viem'
 import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
-import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { isTxlaneError } from '../../errors/base.js'
 import { quoteOf } from '../../errors/quote.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
@@ -14,6 +14,7 @@ import type { GroupCounts } from '../queue/groups.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxHandles, type TxOperations } from '../transaction/tx.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
+import { closedLaneError } from './closedError.js'
 import { createFeeSettings, type FeeSettings } from './feeSettings.js'
 
 /**
@@ -258,14 +259,6 @@ function createWaits(planPolls: () => void) {
       return counts > 0
     },
   }
-}
-
-/** The error for every wait on a closed lane. Transactions that the lane had in flight may still execute. */
-export function closedLaneError(): TxlaneError {
-  return new TxlaneError('The sender was closed. Journaled transactions may still execute.', {
-    code: 'CLOSED',
-    fate: 'inFlight',
-  })
 }
 
 /** The current failure of the store, if it does not read or write. */
