@@ -18,7 +18,7 @@ const QUIET_REFRESHES = 3
 const REFRESH_MS_UNKNOWN = 5_000
 const REFRESH_MS_MAX = 20_000
 const QUIET_MS_MAX = 300_000
-/** Blocks that come within this time count as one: a nonce that stays silent gets no copy for each block of a fast chain. */
+/** Blocks within this time count as one: a nonce that stays silent gets no copy for each block of a fast chain. */
 const SILENT_MS_MIN = 2_000
 /** Several blocks may come within a second, and some nodes ban a client that repeats itself. */
 const RETRY_MS_MIN = 1_000

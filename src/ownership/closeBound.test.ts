@@ -226,6 +226,12 @@ type Moment = {
 const neighbour = ({ lane }: Faulty, address = ACCOUNT as Address) =>
   createSenderIn(lane.environment, { ...lane.parameters, account: createStubAccount(address, lane) })
 
+async function queuedWhileAnotherOwns(lane: SimLane, store: DurableStore) {
+  store.lend(true)
+  await lane.settle(lane.sender.ready())
+  return lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+}
+
 const MOMENTS: Readonly<Record<string, Moment>> = {
   'while transactions are prepared': {
     hasNonces: true,
@@ -264,9 +270,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
   'while another process has the lease': {
     closed: true,
     async come({ begin, lane }, store) {
-      store.lend(true)
-      await lane.settle(lane.sender.ready())
-      const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+      const tx = await queuedWhileAnotherOwns(lane, store)
       begin()
       return { calls: [tx.wait(), lane.sender.drain(), lane.sender.resync()] }
     },
@@ -275,9 +279,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     hasNonces: true,
     closed: true,
     async come({ begin, lane }, store) {
-      store.lend(true)
-      await lane.settle(lane.sender.ready())
-      const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+      const tx = await queuedWhileAnotherOwns(lane, store)
       begin()
       store.lend(false)
       return { calls: [tx.wait(), lane.sender.drain(), lane.sender.resync()] }

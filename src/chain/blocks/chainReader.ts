@@ -32,11 +32,11 @@ export type ChainReader = {
    * The identity is read before and after the calls: an endpoint that returns to our chain in the middle of a
    * batch is only right at the end.
    *
-   * If the endpoint answers only a part, and refuses the next call for its rate, that call and the later ones are asked again.
-   * Otherwise an endpoint that refuses most requests would never answer all the requests that it is asked in parts.
+   * If the endpoint answers only a part, and refuses the next call for its rate, that call and the later ones are
+   * asked again. Otherwise an endpoint that refuses most requests would never answer all parts of a request.
    *
-   * @param needed for a request that may fail at its first call, and is then made again later: the number of calls that are
-   *   repeated until they are answered. The others are repeated twice. @default all, with the first
+   * @param needed for a request that may fail at its first call, and is then made again later: the number of calls
+   *   that are repeated until they are answered. The others are repeated twice. @default all, with the first
    */
   ask(
     port: Port,

@@ -12,8 +12,8 @@ const LOOK_MS = 1_000
 
 /**
  * The port for reads, which wait for their turn in the request budget. A batch is cut to the number of granted calls. A read
- * that gets no grant within its time is a `timeout`, and was never sent. If the port closes, or the signal aborts, nothing more is
- * sent, and the rest is `aborted`.
+ * that gets no grant within its time is a `timeout`, and was never sent. If the port closes, or the signal aborts,
+ * nothing more is sent, and the rest is `aborted`.
  */
 export function budgetedPort(port: Port, gate: RequestGate, clock: Clock): Port {
   const waiting = new Set<() => void>()

@@ -133,7 +133,9 @@ export function createFollower(options: FollowOptions): Follower {
     async ticked(newHead, look) {
       const head = tracker.head?.number
       const tags = `${tracker.tag('safe')} ${tracker.tag('finalized')}`
-      const isNews = newHead || tags !== appliedTags || isAwaited(finality) || tracker.isAtRest
+      // A verdict may be due although no block has come.
+      const isDue = finality.wanted || finality.isRipening || tracker.isAtRest
+      const isNews = newHead || tags !== appliedTags || isDue
       appliedTags = tags
       if (isNews && head !== undefined) await finality.advance(head)
       // The lane may have been closed or lost meanwhile.
@@ -168,9 +170,6 @@ function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'isR
   const isWatching = usage.isOpen || finality.isOpen || seeding.isDoubted
   return book.unfinished > 0 || isWatching ? 'block' : 'idle'
 }
-
-/** A verdict may be due although no block has come. */
-const isAwaited = ({ wanted, isRipening }: Pick<Finality, 'wanted' | 'isRipening'>) => wanted || isRipening
 
 /** A count may show the state of open transactions before the next block does. */
 function countsBetweenBlocks({ lane: { book }, endpointPool }: FollowContext): boolean {
