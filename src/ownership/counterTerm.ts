@@ -6,6 +6,7 @@ import { createJournal, type Journal, type JournalBook } from '../allocator/jour
 import { createJournalWaits } from '../allocator/journalWaits.js'
 import type { NonceSource } from '../allocator/sources.js'
 import { IDLE_FOLLOWER } from '../chain/blocks/follower.js'
+import { createRest } from '../chain/blocks/rest.js'
 import type { TagsWanted } from '../chain/blocks/tags.js'
 import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Environment } from '../chain/environment.js'
@@ -258,11 +259,13 @@ function follow(
     return true
   }
 
+  const rest = createRest(clock)
+  const isSettled = () => counter.isSettled(depths.settled())
   const unfollow = tracker.follow({
     ...IDLE_FOLLOWER,
     address: source.counter.address,
-    pace: counter.pace,
-    tags: () => (counter.pace() === 'idle' ? 'never' : depths.tags(counter.isSettled(depths.settled()))),
+    pace: () => rest.paceOf(counter.pace() === 'block' && isSettled() ? 'rest' : counter.pace()),
+    tags: () => (counter.pace() === 'idle' ? 'never' : depths.tags(isSettled())),
     reads() {
       request = reads.request()
       replies = []

@@ -1,5 +1,5 @@
 import { batchRefusal, isCut } from './envelope.js'
-import { isRateLimit } from './errors.js'
+import { isRateLimit, mentionsBatch } from './limits.js'
 import type { RpcFailure, RpcReply } from './port.js'
 
 /**
@@ -29,8 +29,6 @@ const SERVER_ERROR_MIN = 500
 // geth answers a too large batch with -32600 for its first call and nothing for the others (rpc/handler.go).
 // It never uses that code for a single request.
 const INVALID_REQUEST = -32600
-// geth ends a batch whose answer would be too large with "response too large" for the remaining calls.
-const OF_BATCH = /\bbatch|response too large|too many (?:calls|requests) in/i
 // This text is used for a limit of calls per second as well as for calls per batch, usually with -32005
 // (EIP-1474).
 const SOME_LIMIT = /^(?:request )?limit exceeded\W*$/i
@@ -99,7 +97,7 @@ function senseOf(reply: RpcReply, shape: Shape): Sense {
   const { failure } = reply
   switch (failure.kind) {
     case 'rpc':
-      return senseOfError(failure.code, failure.message)
+      return senseOfError(failure)
     case 'http':
       return senseOfStatus(failure, shape)
     case 'malformed':
@@ -116,10 +114,12 @@ function senseOf(reply: RpcReply, shape: Shape): Sense {
   }
 }
 
-function senseOfError(code: number, message: string): Sense {
-  if (code === INVALID_REQUEST || OF_BATCH.test(message)) return 'refused'
+type RpcErrorObject = { readonly code: number; readonly message: string; readonly data?: unknown }
+
+function senseOfError({ code, message, data }: RpcErrorObject): Sense {
+  if (code === INVALID_REQUEST || mentionsBatch(message)) return 'refused'
   if (SOME_LIMIT.test(message)) return 'limit'
-  return isRateLimit(code, message) ? 'limited' : 'word'
+  return isRateLimit({ kind: 'rpc', code, message, data }) ? 'limited' : 'word'
 }
 
 function senseOfStatus(
@@ -127,9 +127,9 @@ function senseOfStatus(
   { isBatch, isOneAnswer }: Shape,
 ): Sense {
   const { status, rpc, message } = failure
-  if (OF_BATCH.test(rpc?.message ?? message) || REFUSING_STATUSES.has(status)) return 'refused'
+  if (mentionsBatch(rpc?.message ?? message) || REFUSING_STATUSES.has(status)) return 'refused'
   if (status === 429) return 'limited'
-  if (rpc !== undefined && !isOneAnswer) return senseOfError(rpc.code, rpc.message)
+  if (rpc !== undefined && !isOneAnswer) return senseOfError(rpc)
   // Gateways refuse a batch with various statuses (403, 404, 405, 431). For a single call such a status is an
   // answer.
   return isBatch || status >= SERVER_ERROR_MIN ? 'silent' : 'word'
@@ -138,7 +138,7 @@ function senseOfStatus(
 function senseOfMalformed(failure: RpcFailure): Sense {
   const error = batchRefusal(failure)
   if (error === undefined) return 'silent'
-  const sense = senseOfError(error.code, error.message)
+  const sense = senseOfError(error)
   return sense === 'word' || sense === 'limit' ? 'silent' : sense
 }
 

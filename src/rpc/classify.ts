@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
+import { reportsRateLimit, retryAfterOf } from './limits.js'
 import {
   isAboveAccount,
   matchMessage,
-  mentionsRateLimit,
   mentionsRevert,
   nonceHint,
   nonceMaxHint,
@@ -136,7 +136,7 @@ function hintsOf(reason: SendReason, normalised: string): Hints {
 // Codes are not portable, so they come last, and only these are used.
 function byCode(statements: readonly Statement[]): SendOutcome | undefined {
   if (statements.some(reportsRateLimit)) {
-    const retryAfterMs = statements.find((statement) => statement.retryAfterMs !== undefined)?.retryAfterMs
+    const retryAfterMs = retryAfterOf(statements)
     const outcome = outcomeOf('refused', 'rateLimited')
     return retryAfterMs === undefined ? outcome : { ...outcome, retryAfterMs }
   }
@@ -147,15 +147,6 @@ function byCode(statements: readonly Statement[]): SendOutcome | undefined {
     return expectedNonce === undefined ? outcome : { ...outcome, expectedNonce }
   }
   return byEthersCode(statements)
-}
-
-// -32005: EIP-1474, Infura, Chainstack, Tenderly. -32007, -32012: QuickNode. -32016: Base's public endpoint. -32090:
-// Ankr. 429: Alchemy, inside of HTTP 200. Besu gives -32005 to a gas limit and -32007 to a sender, hence the words.
-const RATE_LIMIT_CODES: ReadonlySet<unknown> = new Set([-32005, -32007, -32012, -32016, -32090, 429])
-
-function reportsRateLimit({ code, status, texts }: Statement): boolean {
-  if (status === 429) return true
-  return RATE_LIMIT_CODES.has(code) && texts.some((text) => mentionsRateLimit(normalise(text)))
 }
 
 const CODES: ReadonlyMap<unknown, SendOutcome> = new Map([

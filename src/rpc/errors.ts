@@ -36,18 +36,6 @@ export function isMethodRefused(method: string, failure: RpcFailure): boolean {
   return status === 403 && method === 'eth_getBlockReceipts'
 }
 
-const RATE_LIMIT_CODES: ReadonlySet<number> = new Set([429, -32007])
-const RATE_LIMIT_MESSAGE =
-  /rate.?limit|too many requests|requests? per|request limit|(?<!batch )limit exceeded/i
-
-/**
- * True for error objects that report a rate limit. -32005 and -32016 mean a rate limit only if their text
- * says so.
- */
-export function isRateLimit(code: number, message: string): boolean {
-  return RATE_LIMIT_CODES.has(code) || RATE_LIMIT_MESSAGE.test(message)
-}
-
 /** The JSON-RPC error that a failure contains, if any. */
 export function rpcErrorOf(
   failure: RpcFailure,

@@ -1,3 +1,4 @@
+import { hasLimitCode, isBusy } from './limits.js'
 import type { RpcFailure } from './port.js'
 import { readStatements, says } from './statements.js'
 
@@ -7,13 +8,6 @@ import { readStatements, says } from './statements.js'
 // hosted nodes that sell archive access say "archive".
 const NO_HISTORY =
   /missing ?trie ?node|\bprun|historical state|world ?state|\bstate\b.{0,80}(?:\bnot |\bun)available|no state available|\barchive\b/i
-
-// Busy gateways use these phrases with any code. They say nothing about history.
-const BUSY =
-  /rate.?limit|too many|limit (?:exceeded|reached)|over capacity|capacity|overload|throttl|busy|time[d ]?-? ?out|try again/i
-
-// -32005: EIP-1474. -32016: Base's public endpoints, "over rate limit". 429: gateways that repeat the HTTP status.
-const BUSY_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, 429])
 
 // A missing state must be named. A header does not belong to a state.
 const OF_STATE = /\btrie|\bstate\b|world ?state/i
@@ -38,7 +32,5 @@ function isHistoryGone(failure: RpcFailure): boolean {
  */
 export function isHistoryRefused(failure: RpcFailure): boolean {
   if (isHistoryGone(failure)) return true
-  if (failure.kind !== 'rpc') return false
-  const statements = readStatements(failure)
-  return !(says(statements, BUSY) || statements.some(({ code }) => BUSY_CODES.has(code)))
+  return failure.kind === 'rpc' && !isBusy(failure) && !hasLimitCode(failure)
 }

@@ -18,13 +18,6 @@ export function mentionsRevert(normalised: string): boolean {
 }
 
 /**
- * True if a text mentions a rate limit. Not sufficient alone: one of the rate limit codes must accompany it.
- */
-export function mentionsRateLimit(normalised: string): boolean {
-  return RATE_LIMIT_WORDS.some((words) => normalised.includes(words))
-}
-
-/**
  * The first group of the table with a row that matches the start of a clause of the text, after nothing but
  * words of wrappers. Words in the middle of a sentence do not count, so a message that mentions a nonce in
  * passing stays unknown. Words after the name of a contract ("Vault: nonce too low") do not count either. For
@@ -162,27 +155,6 @@ const REVERT_WORDS: readonly string[] = [
 
 /** Ganache 7.9 calls a refusal before execution an exception. */
 const NOT_RUN = /vm exception while processing transaction: (?=transaction's (?:maxfeepergas|gasprice) \()/
-
-/** Phrases for a rate limit. They count only together with one of the rate limit codes or the HTTP status. */
-const RATE_LIMIT_WORDS: readonly string[] = [
-  'rate limit',
-  'rate-limit',
-  'ratelimit',
-  'rate exceeded',
-  'too many requests',
-  'request limit',
-  'requests per',
-  'requests capacity',
-  'rps limit',
-  'credits limited',
-  'compute units',
-  'throughput',
-  'throttl',
-  'limit exceeded',
-  'limit reached',
-  'request count exceeded',
-  'quota',
-]
 
 /** Patterns for the account's next nonce in a message about a nonce. */
 const NONCE_HINTS: readonly RegExp[] = [

@@ -1,8 +1,9 @@
 import type { Hex } from 'viem'
 import { decodeHash, decodeHeader, decodeNumber, headerCall, type LightHeader } from './codec.js'
-import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
+import { chainMismatch, malformed, rpcError } from './errors.js'
 import { isBlockGone } from './history.js'
 import { limitBatches } from './limitBatches.js'
+import { isNodesAnswer } from './limits.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
 import { type ProfileWatch, profileOf } from './profile.js'
 import { seenPendingBlock } from './profileRules.js'
@@ -112,7 +113,5 @@ function pendingOf(reply: RpcReply | undefined): LightHeader | undefined {
 
 /** True if the node itself reports that there is no pending block, as opposed to giving no answer. */
 function reportsMissing(reply: RpcReply | undefined): boolean {
-  if (reply === undefined || reply.ok) return reply !== undefined
-  const { failure } = reply
-  return failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)
+  return reply !== undefined && (reply.ok || isNodesAnswer(reply))
 }

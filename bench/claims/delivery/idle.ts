@@ -1,16 +1,9 @@
+import type { Tx } from '../../../src/index.js'
 import { type NodeProxy, startNodeProxy } from '../../../test/support/nodeProxy.js'
 import { pause } from '../../../test/support/pause.js'
 import { atMost, type Outcome } from '../../claim.js'
 import { openSender } from '../../subjects/txlane.js'
-import {
-  CHAIN_ID,
-  chainOf,
-  freshAccount,
-  givenTransfer,
-  headOf,
-  type Node,
-  startNode,
-} from '../../support/node.js'
+import { CHAIN_ID, chainOf, freshAccount, givenTransfer, headOf, startNode } from '../../support/node.js'
 import { sharedNowMs } from '../../support/sharedNow.js'
 import { figuresOf } from '../../support/spread.js'
 import { type PartContext, scaled } from './part.js'
@@ -22,10 +15,8 @@ const WAITING = 'calls while one transaction waits'
 const PER_BLOCK = 'the same for each block'
 const LEARNING = 'the same for each block while the pace of the blocks is learnt'
 const NOTHING = 'calls while nothing is open'
-/** After this many sends the lane knows the block cadence. */
-const LEARNING_SENDS = 4
-/** anvil finalises a block after 64 more; the rest is for the last poll. */
-const FINAL_BLOCKS = 70
+/** After this many blocks the lane knows when the next one comes: each halves the doubt, of 12 s at first. */
+const LEARNING_SENDS = 10
 /** Finality is only awaited on chains this fast: on slower ones it would take minutes. */
 const FAST_MS = 200
 const WATCHED_MS = 5_000
@@ -79,12 +70,16 @@ async function costOf(blockMs: number, forMs: number): Promise<Cost> {
   try {
     await sender.ready()
     const neverSent = await othersIn(proxy)
-    await (await sender.send(givenTransfer(1))).wait('sealed')
+    let last = await sender.send(givenTransfer(1))
+    await last.wait('sealed')
     let number = 1
     const blocksAndCalls = async (goesOn: () => boolean) => {
       proxy.take()
       const before = await headOf(node.rpc)
-      while (goesOn()) await (await sender.send(givenTransfer(++number))).wait('sealed')
+      while (goesOn()) {
+        last = await sender.send(givenTransfer(++number))
+        await last.wait('sealed')
+      }
       return { calls: othersOf(proxy), blocks: (await headOf(node.rpc)) - before }
     }
     const learning = await blocksAndCalls(() => number <= LEARNING_SENDS)
@@ -96,7 +91,7 @@ async function costOf(blockMs: number, forMs: number): Promise<Cost> {
       perMinute: (calls * 60_000) / tookMs,
       perBlock: calls / blocks,
       learning: learning.calls / learning.blocks,
-      nothingOpen: neverSent + (blockMs > FAST_MS ? 0 : await whenFinal(node, proxy)),
+      nothingOpen: neverSent + (blockMs > FAST_MS ? 0 : await whenFinal(last, proxy)),
     }
   } finally {
     await sender.close()
@@ -104,9 +99,8 @@ async function costOf(blockMs: number, forMs: number): Promise<Cost> {
 }
 
 /** Until the blocks of its transactions are final, a lane checks whether they are still canonical. */
-async function whenFinal({ rpc }: Node, proxy: NodeProxy): Promise<number> {
-  const until = (await headOf(rpc)) + FINAL_BLOCKS
-  while ((await headOf(rpc)) < until) await pause(100)
+async function whenFinal(last: Tx, proxy: NodeProxy): Promise<number> {
+  await last.wait('finalized')
   return othersIn(proxy)
 }
 

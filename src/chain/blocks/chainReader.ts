@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.js'
 import { decodeHeader, headerCall } from '../../rpc/codec.js'
-import { isRateLimit } from '../../rpc/errors.js'
+import { isRateLimit } from '../../rpc/limits.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { FetchBlocks } from './chainWalk.js'
 import type { SealedBlock } from './follower.js'
@@ -80,7 +80,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       )
       if (open > from) untilMs = clock.now() + timeoutMs
       const isOver = clock.now() >= untilMs || port !== options.port() || (open === 0 && !how.first)
-      if (open < 0 || isOver || !isRateLimited(replies[open] as RpcReply)) return replies
+      if (open < 0 || isOver || !isLimited(replies[open] as RpcReply)) return replies
       tries[open] = (tries[open] ?? 0) + 1
       from = open
       await new Promise<void>((resolve) => void clock.setTimer(resolve, AGAIN_MS))
@@ -113,11 +113,5 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   }
 }
 
-const isRefused = (reply: RpcReply) => isUnanswered(reply) || isRateLimited(reply)
-
-function isRateLimited(reply: RpcReply): boolean {
-  if (reply.ok) return false
-  const { failure } = reply
-  if (failure.kind === 'http') return failure.status === 429
-  return failure.kind === 'rpc' && isRateLimit(failure.code, failure.message)
-}
+const isRefused = (reply: RpcReply) => isUnanswered(reply) || isLimited(reply)
+const isLimited = (reply: RpcReply) => !reply.ok && isRateLimit(reply.failure)

@@ -20,11 +20,12 @@ export type SealedBlock = BlockRef & {
 }
 
 /** From the fastest to the slowest. */
-export const PACES = ['cadence', 'head', 'block'] as const
+export const PACES = ['cadence', 'head', 'block', 'rest'] as const
 
 /**
  * How often a follower has to poll. `cadence`: at the cadence. `head`: as soon as a pending or sealed block
- * brings news, because nothing else does. `block`: once per sealed block. `idle`: not at all.
+ * brings news, because nothing else does. `block`: once per sealed block. `rest`: rarely, because only finality
+ * is awaited. `idle`: not at all.
  */
 export type Pace = (typeof PACES)[number] | 'idle'
 

@@ -58,6 +58,8 @@ const BLOCK_MS_DEFAULT = 2_000
  * block.
  */
 const BLOCK_MS_MAX = 12_000
+/** The maximum number of blocks between two polls at `rest`: the walk reads each of them. */
+const REST_BLOCKS_MAX = 100
 /** A block may be seen late by this fraction of the block time. */
 const HEAD_PART = 1 / 20
 /**
@@ -102,6 +104,7 @@ export function createPacing(options: {
 
   /** The block that a poll at this pace waits for; undefined if it needs more than blocks show. */
   function polledAt(pace: Exclude<Pace, 'idle'>): 'pending' | 'blocks' | undefined {
+    if (pace === 'rest') return undefined
     const { steadyMs: blockMs = 0 } = blocks
     // If blocks come at the cadence, no pending block shows more.
     if (blockMs >= cadenceMs() * CADENCE_PART && blockMs <= cadenceMs() / CADENCE_PART) return 'blocks'
@@ -180,7 +183,7 @@ export function createPacing(options: {
       if (pace === undefined) return undefined
       const polled = failures + incomplete === 0 ? polledAt(pace) : undefined
       const atMs = (polled && steadyMs(polled)) ?? usualMs(pace, { failures, incomplete })
-      const announcedMs = feed.dueMs() ?? Number.POSITIVE_INFINITY
+      const announcedMs = (pace === 'rest' ? undefined : feed.dueMs()) ?? Number.POSITIVE_INFINITY
       const { steadyMs: blockMs } = blocks
       const restMs = polled === 'blocks' && blockMs !== undefined ? feed.reliableUntilMs(blockMs) : undefined
       return Math.min(announcedMs, Math.max(atMs, restMs ?? atMs))
@@ -222,6 +225,7 @@ function periodMs(
   { blockMs, stampedMs = BLOCK_MS_MAX }: BlockTimes,
 ): number {
   if (pace === 'block') return Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT, stampedMs)
+  if (pace === 'rest') return Math.min(BLOCK_MS_MAX, REST_BLOCKS_MAX * (blockMs ?? BLOCK_MS_DEFAULT))
   // A node that makes a block for each transaction makes it at once.
   if (pace === 'cadence' || isUrgent) return 0
   return HEAD_PART * Math.min(BLOCK_MS_MAX, blockMs ?? 0)

@@ -86,11 +86,30 @@ test.each<[TagsWanted, number]>([
   ['sometime', 2],
   ['seldom', 1],
 ])('tags that no caller waits for are read at most once in 30 s: %s', async (wanted, reads) => {
-  const { world, tracker, rise } = await walked(blockOf(OURS, 100), wanted)
+  const { world, tracker, rise } = await walked(undefined, wanted)
+  world.finalized = () => world.at(world.head)
   await rise(101)
   const before = world.asked
   for (let head = 102; head <= 162; head++) await rise(head)
   expect(world.asked - before).toBe(reads)
+  tracker.stop()
+})
+
+test('a tag that stays is read less and less often, until it moves, while no caller waits', async () => {
+  const { world, tracker, rise } = await walked(blockOf(OURS, 100), 'sometime')
+  let head = 100
+  const secondsToRead = async () => {
+    const from = [world.asked, head] as const
+    while (world.asked === from[0]) await rise(++head)
+    return head - from[1]
+  }
+  await secondsToRead()
+  const pauses: number[] = []
+  for (let reads = 0; reads < 6; reads++) pauses.push(await secondsToRead())
+  expect(pauses).toEqual([60, 120, 240, 240, 240, 240])
+  world.finalized = () => world.at(world.head)
+  await secondsToRead()
+  expect(await secondsToRead()).toBe(30)
   tracker.stop()
 })
 

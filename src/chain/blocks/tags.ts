@@ -15,12 +15,15 @@ const TAGS = ['safe', 'finalized'] as const
 
 const SOMETIME_MS = 30_000
 const SELDOM_MS = 60_000
+/** A tag that stays is asked for less and less often: that of Ethereum moves once in 6.4 minutes. */
+const STILL_MS_MAX = 240_000
 /** For a chain whose tags lag by no more than a few seconds. */
 const LEAST_MS = 1_000
 
 /**
- * The tags `safe` and `finalized`, both in one request, no more often than they move: a tag that lags by
- * minutes is requested once in 30 s, and a tag that lags by seconds once in half that lag.
+ * The tags `safe` and `finalized`, both in one request, no more often than they move. While a caller waits, a tag
+ * that lags by minutes is requested once in 30 s, and a tag that lags by seconds once in half that lag. Otherwise
+ * the pause doubles, up to four minutes, with each answer in which no tag has moved.
  *
  * An endpoint may have been on another chain, or on another node, for the one call. A tag within the walk
  * must name a walked block. A tag below the walk, and the absence of a tag, need two consecutive answers, of
@@ -38,6 +41,8 @@ export function createTags(
   /** When the last answers came, and at which head. */
   let answeredAt: { readonly ms: number; readonly head: Hash | undefined } | undefined
   let pauseMs = LEAST_MS
+  // Consecutive answers in which no tag has moved.
+  let still = 0
 
   /** The milliseconds by which the tag lags; undefined if the answer showed no tag on our chain. */
   function take(tag: Tag, reply: RpcReply): number | undefined {
@@ -78,12 +83,14 @@ export function createTags(
     }
   }
 
+  const slowed = (ms: number) => Math.min(STILL_MS_MAX, ms * 2 ** still)
+
   function isDue(): boolean {
     const want = wanted()
     if (want === 'never') return false
     if (answeredAt === undefined) return true
     const isUnconfirmed = TAGS.some((tag) => claimed[tag] !== undefined && seen[tag] === undefined)
-    const least = { now: pauseMs, sometime: SOMETIME_MS, seldom: SELDOM_MS }[want]
+    const least = { now: pauseMs, sometime: slowed(SOMETIME_MS), seldom: slowed(SELDOM_MS) }[want]
     const atSameHead = answeredAt.head === walk.tip?.hash ? SOMETIME_MS : 0
     const restMs = isUnconfirmed ? LEAST_MS : Math.max(least, atSameHead)
     return clock.now() - answeredAt.ms >= restMs
@@ -104,14 +111,17 @@ export function createTags(
       if (moved) forget(moved)
       if (answers.size === 0 || !moved) return
       answeredAt = { ms: clock.now(), head: walk.tip?.hash }
+      const { safe, finalized } = seen
       const lagsMs = [...answers].flatMap(([tag, reply]) => take(tag, reply) ?? [])
       const nextMs = lagsMs.length > 0 ? Math.min(...lagsMs) / 2 : 2 * pauseMs
       pauseMs = Math.min(SOMETIME_MS, Math.max(LEAST_MS, nextMs))
+      still = seen.safe === safe && seen.finalized === finalized ? still + 1 : 0
     },
     /** Another endpoint is read: the absence of a tag at the former endpoint does not apply to it. */
     elsewhere(): void {
       answeredAt = undefined
       pauseMs = LEAST_MS
+      still = 0
       for (const tag of TAGS) {
         delete claimed[tag]
         if (seen[tag] === 'absent') delete seen[tag]

@@ -1,8 +1,8 @@
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { readBatchAnswer } from '../../rpc/batchAnswer.js'
-import { classifySendError } from '../../rpc/classify.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
+import { rateLimitOf } from '../../rpc/limits.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Denial, Grant, RequestGate } from './requestGate.js'
 
@@ -70,8 +70,9 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
   let denial: Denial | undefined
   for (const reply of replies) {
     if (reply.ok) continue
-    const { reason, retryAfterMs } = classifySendError(reply.failure)
-    if (reason !== 'rateLimited') continue
+    const limit = rateLimitOf(reply.failure)
+    if (limit === undefined) continue
+    const { retryAfterMs } = limit
     const { calls = 0, retryAfterMs: longest, said = reply.failure.message } = denial ?? {}
     const ms = retryAfterMs === undefined ? longest : Math.max(longest ?? 0, retryAfterMs)
     denial = { calls: calls + 1, retryAfterMs: ms, said }

@@ -1,8 +1,9 @@
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
-import { isRateLimit, type RpcError } from '../../rpc/errors.js'
+import type { RpcError } from '../../rpc/errors.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
+import { isBusy } from '../../rpc/limits.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 
 /** The time until which an opening lane repeats its reads, and the signal that ends this earlier. */
@@ -91,7 +92,7 @@ function passingFailure(reply: RpcReply | undefined): RpcFailure | undefined {
   const { failure } = reply
   switch (failure.kind) {
     case 'rpc':
-      return isRateLimit(failure.code, failure.message) ? failure : undefined
+      return isBusy(failure) ? failure : undefined
     case 'http':
       return isPassingStatus(failure.status) ? failure : undefined
     case 'malformed':

@@ -1,6 +1,6 @@
 import { quoteOf } from '../../errors/quote.js'
 import type { Clock } from '../../platform/clock.js'
-import { isRateLimit } from '../../rpc/errors.js'
+import { isNodesAnswer } from '../../rpc/limits.js'
 import type { Port, RpcFailure, RpcReply } from '../../rpc/port.js'
 
 /** The state of an endpoint whose answers are of no use: the time of the first one, in wall time, and the last words. */
@@ -93,10 +93,8 @@ export function watchTrouble(
 function uselessness(replies: readonly RpcReply[]): RpcFailure | undefined {
   let first: RpcFailure | undefined
   for (const reply of replies) {
-    if (reply.ok) return undefined
-    const { failure } = reply
-    if (failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)) return undefined
-    first ??= failure
+    if (reply.ok || isNodesAnswer(reply)) return undefined
+    first ??= reply.failure
   }
   return first
 }

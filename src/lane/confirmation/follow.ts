@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import type { Follower, Pace, SealedBlock } from '../../chain/blocks/follower.js'
+import { createRest } from '../../chain/blocks/rest.js'
 import { newestAttempt } from '../../ledger/slot.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfWords } from '../../platform/repeats.js'
@@ -67,6 +68,7 @@ export function createFollower(options: FollowOptions): Follower {
   let appliedTags = ''
   const pendingBlocks = createPendingBlocks({ lane, endpointPool })
   const refreshes = createRefreshes(context, broadcaster)
+  const rest = createRest(clock)
   const silence = createRepeats<{ readonly endpoint: string; readonly why: string }>({
     clock,
     kindOf: ({ endpoint, why }) => kindOfWords(endpoint, why),
@@ -89,7 +91,7 @@ export function createFollower(options: FollowOptions): Follower {
 
   return {
     address: lane.key.address,
-    pace: () => paceOf(options, finality),
+    pace: () => rest.paceOf(paceOf(options, finality)),
     tags() {
       if (waiting.waitsFor('safe') || waiting.waitsFor('finalized')) return 'now'
       if (context.lossDepth === 'safe' && book.unfinished > 0) return 'now'
@@ -167,8 +169,8 @@ function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'isR
   if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
   if (open) return countsBetweenBlocks(context) ? 'cadence' : 'head'
   if (finality.isRipening) return 'head'
-  const isWatching = usage.isOpen || finality.isOpen || seeding.isDoubted
-  return book.unfinished > 0 || isWatching ? 'block' : 'idle'
+  if (book.unfinished > 0 || usage.isOpen || seeding.isDoubted) return 'block'
+  return finality.isOpen ? 'rest' : 'idle'
 }
 
 /** A count may show the state of open transactions before the next block does. */

@@ -61,3 +61,19 @@ test('a sealed block that has to stand for longer costs a poll for each block, a
   await lane.until(() => lane.chain.head.number >= head.number + 2)
   expect(lane.requests.length - before).toBeLessThanOrEqual(4)
 })
+
+test('a lane that only awaits finality polls fast blocks once in 12 s, and still sees the next one at once', async () => {
+  const blockTimeMs = 200
+  await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs, finalizedDepth: 6_000 } })
+  for (let marker = 1; marker <= 40; marker++) await callsFor(lane, marker)
+  await lane.clock.advance(60_000)
+  const before = lane.requests.length
+  await lane.clock.advance(120_000)
+  const rested = lane.requests.slice(before)
+  // A poll, and two requests for the blocks since the poll before it.
+  expect(rested.length).toBeLessThanOrEqual(3 * 10)
+  expect(rested.flat().length).toBeLessThanOrEqual(120_000 / blockTimeMs + 6 * 10)
+  const { lateMs } = await callsFor(lane, 41)
+  expect(lateMs).toBeLessThanOrEqual(blockTimeMs)
+  expect((await lane.snapshot()).holds).toEqual([])
+})

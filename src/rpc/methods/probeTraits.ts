@@ -1,5 +1,6 @@
 import { encodeBlock } from '../codec.js'
-import { isMethodRefused, isRateLimit } from '../errors.js'
+import { isMethodRefused } from '../errors.js'
+import { isNodesAnswer } from '../limits.js'
 import type { BatchOptions, Port, RpcCall } from '../port.js'
 import type { ProfileWatch } from '../profile.js'
 import { changingPlace, pendingStateRequest } from './pendingState.js'
@@ -41,7 +42,6 @@ export async function probeMethods(port: Port, profile: ProfileWatch, latest: nu
     if (reply.ok) profile.observe({ kind: 'methodAnswered', method })
     else if (isMethodRefused(method, reply.failure)) profile.observe({ kind: 'methodRefused', method })
     // A node that knows the method says what is wrong with an empty simulation.
-    else if (reply.failure.kind === 'rpc' && !isRateLimit(reply.failure.code, reply.failure.message))
-      profile.observe({ kind: 'methodAnswered', method })
+    else if (isNodesAnswer(reply)) profile.observe({ kind: 'methodAnswered', method })
   }
 }

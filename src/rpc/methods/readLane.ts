@@ -11,7 +11,8 @@ import {
   type LightHeader,
   sameContents,
 } from '../codec.js'
-import { isRateLimit, malformed, resultOf } from '../errors.js'
+import { malformed, resultOf } from '../errors.js'
+import { isNodesAnswer } from '../limits.js'
 import type { Port, RpcReply } from '../port.js'
 import { profileOf } from '../profile.js'
 import { seenPendingBlock } from '../profileRules.js'
@@ -166,7 +167,5 @@ function sideOf(count: RpcReply | undefined, [code, ...storage]: readonly Hex[])
  */
 function isMissing(reply: RpcReply | undefined): boolean {
   if (reply === undefined) return false
-  if (reply.ok) return reply.result === null
-  const { failure } = reply
-  return failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)
+  return reply.ok ? reply.result === null : isNodesAnswer(reply)
 }

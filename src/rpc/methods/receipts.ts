@@ -2,7 +2,8 @@ import type { Hex } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
 import { batchReads } from '../batchReads.js'
 import { type BlockSelector, decodeObject, encodeBlock } from '../codec.js'
-import { isMethodRefused, isRateLimit, malformed, type RpcError, resultOf, rpcError } from '../errors.js'
+import { isMethodRefused, malformed, type RpcError, resultOf, rpcError } from '../errors.js'
+import { isNodesAnswer } from '../limits.js'
 import { type BatchOptions, call, type Port, type RpcCall, type RpcReply } from '../port.js'
 import { profileOf } from '../profile.js'
 import type { ReadOptions } from './source.js'
@@ -123,7 +124,7 @@ function takeBlock(
     return
   }
   // If the node does not know the block, or refuses the method, it may know the transactions nevertheless.
-  if (reply?.ok || (reply !== undefined && mayHaveSingle(reply.failure))) return
+  if (reply?.ok || (reply !== undefined && mayHaveSingle(reply))) return
   for (const { hash } of wanted)
     found.set(
       hash,
@@ -131,9 +132,8 @@ function takeBlock(
     )
 }
 
-function mayHaveSingle(failure: Extract<RpcReply, { ok: false }>['failure']): boolean {
-  if (isMethodRefused(BLOCK_METHOD, failure)) return true
-  return failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)
+function mayHaveSingle(reply: Extract<RpcReply, { ok: false }>): boolean {
+  return isMethodRefused(BLOCK_METHOD, reply.failure) || isNodesAnswer(reply)
 }
 
 function attempt(method: string, read: () => RawReceipt | null): FoundReceipt {

@@ -1,8 +1,9 @@
 import type { Chain } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
-import { aborted, isRateLimit, type RpcErrorContext, rpcError } from '../errors.js'
+import { aborted, type RpcErrorContext, rpcError } from '../errors.js'
 import { limitBatches } from '../limitBatches.js'
+import { isBusy } from '../limits.js'
 import { call, type Port, type RpcCall } from '../port.js'
 import { type AnyClient, clientPorts } from '../transports/fromClient.js'
 import { fetchFnOf } from './fetchFns.js'
@@ -77,7 +78,7 @@ function mayDifferElsewhere(error: unknown): boolean {
   if (!isTxlaneError(error) || !('failure' in error)) return false
   const { failure, rpcCode } = error as unknown as RpcErrorContext
   if (failure !== 'rpc' || error.code === 'UNSUPPORTED') return true
-  return rpcCode !== undefined && isRateLimit(rpcCode, error.details ?? '')
+  return rpcCode !== undefined && isBusy({ kind: 'rpc', code: rpcCode, message: error.details ?? '' })
 }
 
 /** The result of one call from the first port that has it. */
