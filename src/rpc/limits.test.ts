@@ -79,6 +79,8 @@ describe('a rate limit in the words of a provider', () => {
 
 describe('another answer of a node', () => {
   test.each(others)('"%s" is no rate limit', (_, one) => {
-    expect(isRateLimit(failureOf(one))).toBe(false)
+    const failure = failureOf(one)
+    expect(isRateLimit(failure)).toBe(false)
+    if (one.outcome !== 'unknown') expect(isNodesAnswer({ ok: false, failure })).toBe(true)
   })
 })

@@ -74,11 +74,15 @@ export function isRateLimit(failure: RpcFailure): boolean {
   return rateLimitOf(failure) !== undefined
 }
 
-/** A pool has limits of its own: "account limit exceeded" is about the transaction. */
 function areLimited(statements: readonly Statement[]): boolean {
-  if (statements.some(({ texts }) => texts.some((text) => matchMessage(normalise(text))))) return false
   const isLimit = (one: Statement) => one.code === 429 || reportsRateLimit(one)
-  return statements.some(isLimit) || says(statements, RATE_LIMIT_TEXT)
+  if (!statements.some(isLimit) && !says(statements, RATE_LIMIT_TEXT)) return false
+  return !areOfPool(statements)
+}
+
+/** A pool has limits of its own: "account limit exceeded" is about the transaction. */
+function areOfPool(statements: readonly Statement[]): boolean {
+  return statements.some(({ texts }) => texts.some((text) => matchMessage(normalise(text)) !== undefined))
 }
 
 /**
@@ -87,7 +91,7 @@ function areLimited(statements: readonly Statement[]): boolean {
  */
 export function isBusy(failure: RpcFailure): boolean {
   const statements = statementsOf(failure)
-  return areLimited(statements) || says(statements, OVERLOAD_TEXT)
+  return areLimited(statements) || (says(statements, OVERLOAD_TEXT) && !areOfPool(statements))
 }
 
 /** True if the failure has one of the codes of a rate limit, whatever its words. */
