@@ -112,6 +112,28 @@ describe('the meaning of the count at `pending`', () => {
     expect(seen([...often, ...shown, ...shown, ...shown]).pending).toBe('preconfirmed')
   })
 
+  test('is the pre-confirmed state with the first block of a burst, whose later requests are not counted either', () => {
+    const sent = (sentFrom: number, count: number): ProfileObservation => ({
+      kind: 'countAfterSend',
+      sentFrom,
+      sentUpTo: sentFrom + 15,
+      count,
+      atMs: 10,
+    })
+    const burst = [sent(0, 0), sent(16, 0), sent(32, 0), sent(48, 0)]
+    const inBlock = (nonce: number): ProfileObservation => ({
+      kind: 'countWithBlock',
+      nonce,
+      count: nonce + 1,
+    })
+    expect(seen([...burst, inBlock(63)], { singleSequencer: true }).pending).toBe('preconfirmed')
+    const lacked: ProfileObservation = { kind: 'countWithoutBlock', count: 0, askedAtMs: 11 }
+    expect(seen([...burst, lacked, inBlock(63)]).pending).toBe('preconfirmed')
+    // A nonce above those that were sent is another wallet's, and a count of other nonces says nothing of these.
+    expect(seen([...burst, inBlock(64)], { singleSequencer: true }).pending).toBe('unknown')
+    expect(seen([sent(0, 0), sent(32, 16), inBlock(47)], { singleSequencer: true }).pending).toBe('unknown')
+  })
+
   test('is not concluded from a nonce that another wallet had sent', () => {
     expect(seen([uncounted, lackedLater, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe(
       'unknown',

@@ -189,12 +189,21 @@ function countAfterSend(
   state: ProfileState,
   { sentFrom, sentUpTo, count, atMs }: Extract<ProfileObservation, { kind: 'countAfterSend' }>,
 ): ProfileState {
-  // The count lacks even the nonces before these, as a lagging backend's does. No mempool counts past such a
-  // gap.
-  if (count < sentFrom) return state
+  if (count < sentFrom) return stillUncounted(state, sentUpTo, count)
   if (count === sentFrom) return notCountedAtOnce(state, { from: sentFrom, nonce: sentUpTo, atMs })
   // All but the last nonce: a flashblock would have to land exactly between the two calls.
   return countedAtOnce(state, count >= sentUpTo ? IN_WHOLE : IN_PART)
+}
+
+/**
+ * The count lacks even the nonces before these. In a burst they are those that were not counted at once, and
+ * these are not counted either. Otherwise it is a lagging backend's count: no mempool counts past such a gap.
+ */
+function stillUncounted(state: ProfileState, sentUpTo: number, count: number): ProfileState {
+  const { profile, evidence } = state
+  const { uncounted } = evidence
+  if (uncounted?.from !== count || sentUpTo <= uncounted.nonce) return state
+  return { profile, evidence: { ...evidence, uncounted: { ...uncounted, nonce: sentUpTo } } }
 }
 
 /** A flashblock that arrives meanwhile looks like a counted mempool, so several in a row are required. */
