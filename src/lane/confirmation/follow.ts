@@ -93,7 +93,7 @@ export function createFollower(options: FollowOptions): Follower {
     address: lane.key.address,
     pace: () => rest.paceOf(paceOf(options, finality)),
     tags() {
-      if (waiting.waitsFor('safe') || waiting.waitsFor('finalized')) return 'now'
+      if (waiting.countOf('safe') + waiting.countOf('finalized') > 0) return 'now'
       if (context.lossDepth === 'safe' && book.unfinished > 0) return 'now'
       if (finality.isOpen || book.get(book.floor - 1)?.state === 'used') return 'sometime'
       return book.unfinished > 0 ? 'seldom' : 'never'
@@ -143,7 +143,7 @@ export function createFollower(options: FollowOptions): Follower {
       // The lane may have been closed or lost meanwhile.
       if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {
-        if (waiting.waitsFor(tag) && waiting.isUnsupported(tag))
+        if (waiting.countOf(tag) > 0 && waiting.isUnsupported(tag))
           finalityIndex.refuse(tag, (transaction) => tagError(transaction, tag))
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
@@ -164,7 +164,10 @@ export function createFollower(options: FollowOptions): Follower {
 function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'isRipening' | 'wanted'>): Pace {
   const { context, funds, seeding, usage, regression } = options
   const { book } = context.lane
-  const open = book.coveredTo < book.cursor || context.session.waits > 0 || options.waiting() > 0
+  const { waits, waiting } = context.session
+  // Once all is settled, a caller that waits for a tag needs no polls but those that read the tags.
+  const forTags = book.unfinished > 0 ? 0 : waiting.countOf('safe') + waiting.countOf('finalized')
+  const open = book.coveredTo < book.cursor || waits > forTags || options.waiting() > 0
   const isLooking = usage.wanted || regression.wanted || finality.wanted
   if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
   if (open) return countsBetweenBlocks(context) ? 'cadence' : 'head'

@@ -62,6 +62,28 @@ test('a sealed block that has to stand for longer costs a poll for each block, a
   expect(lane.requests.length - before).toBeLessThanOrEqual(4)
 })
 
+test.each([
+  ['minutes behind', 3_000, 600, 45_000],
+  ['seconds behind', 40, 8, 5_000],
+])(
+  'a caller that waits for a tag %s costs few polls, and is notified soon after it',
+  async (_, finalizedDepth, seconds, lateMsMax) => {
+    const blockTimeMs = 200
+    await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs, finalizedDepth } })
+    for (let marker = 1; marker <= 40; marker++) await callsFor(lane, marker)
+    const tx = await lane.settle(lane.sender.send(transfer(41)))
+    const { receipt } = await lane.settle(tx.wait('sealed'))
+    const before = lane.requests.length
+    const final = lane.settle(tx.wait('finalized'), 900_000)
+    await lane.until(() => lane.chain.head.number >= Number(receipt.blockNumber) + finalizedDepth, 900_000)
+    const atMs = lane.clock.now()
+    await final
+    expect(lane.clock.now() - atMs).toBeLessThanOrEqual(lateMsMax)
+    // Polls for each block until all is settled and for 15 s after that, then three requests in 12 s.
+    expect(lane.requests.length - before).toBeLessThanOrEqual(60 * 5 + 40 + (seconds / 12) * 4)
+  },
+)
+
 test('a lane that only awaits finality polls fast blocks once in 12 s, and still sees the next one at once', async () => {
   const blockTimeMs = 200
   await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs, finalizedDepth: 6_000 } })

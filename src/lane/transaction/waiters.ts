@@ -95,8 +95,8 @@ type StageWaits = {
   reach(transaction: Transaction, stage: WaitStage, interrupted: Promise<never>): Promise<void>
   /** `untilMs`: in clock milliseconds. */
   whenAccepted(transaction: Transaction, callbacks: StageCallbacks, untilMs?: number): void
-  /** A caller waits for this stage. The cost does not depend on the number of transactions. */
-  waitsFor(stage: WaitStage): boolean
+  /** The number of callers that wait for this stage. The cost does not depend on the number of transactions. */
+  countOf(stage: WaitStage): number
 }
 
 export function createStageWaits({ clock, closing, waits, awaited, txOf }: StageWaitsParts): StageWaits {
@@ -164,6 +164,6 @@ export function createStageWaits({ clock, closing, waits, awaited, txOf }: Stage
       }
       cancel = clock.setTimer(late, Math.max(0, untilMs - clock.now()))
     },
-    waitsFor: (stage) => (counts.get(stage) ?? 0) > 0,
+    countOf: (stage) => counts.get(stage) ?? 0,
   }
 }

@@ -24,8 +24,8 @@ export type Waiting = {
   whenAccepted(transaction: Transaction, callbacks: StageCallbacks, untilMs?: number): void
   /** The result of the work, within the timeout and the signal of its caller. The work itself continues. */
   within<T>(transaction: Transaction, options: CancelOptions, work: () => Promise<T>): Promise<T>
-  /** A caller waits for this stage. The cost does not depend on the number of transactions. */
-  waitsFor(stage: WaitStage): boolean
+  /** The number of callers that wait for this stage. The cost does not depend on the number of transactions. */
+  countOf(stage: WaitStage): number
   /** The endpoint has no such tag, and the caller declared no finality. */
   isUnsupported(stage: WaitStage): boolean
 }
@@ -43,7 +43,7 @@ type WaitingParts = LandedReceiptsParts & {
 /** Waits continue if the lane moves to another lease owner, so nothing here depends on the owner. */
 export function createWaiting(parts: WaitingParts): Waiting {
   const { endpointPool, clock, closing, waits, awaited, txOf } = parts
-  const { reach, whenAccepted, waitsFor } = createStageWaits({ clock, closing, waits, awaited, txOf })
+  const { reach, whenAccepted, countOf } = createStageWaits({ clock, closing, waits, awaited, txOf })
   const receipts = createLandedReceipts(parts)
 
   async function land(
@@ -98,7 +98,7 @@ export function createWaiting(parts: WaitingParts): Waiting {
         Promise.race([work(), interrupted]),
       )
     },
-    waitsFor,
+    countOf,
     isUnsupported,
   }
 }
