@@ -20,6 +20,8 @@ export type Pacing = {
   refreshes(): Pick<Look, 'refreshes' | 'refreshMs'>
   /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
   headed(number: number, isNew: boolean): void
+  /** The poll showed an older block than is known, or one that did not join. */
+  lagged(): void
   /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
   sent(): boolean
   /**
@@ -161,6 +163,9 @@ export function createPacing(options: {
     headed(number, isNew) {
       blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))
       sentPolls.headed(isNew)
+    },
+    lagged() {
+      blockPhase.lookedInVain(startedMs, answeredMs)
     },
     sent: sentPolls.sent,
     startFastPolling(inFlight) {

@@ -12,6 +12,8 @@ export type Phase = {
    * shows first came after this time.
    */
   looked(askedMs: number, answeredMs: number, sign: string | number, sinceMs?: number): void
+  /** A poll that showed nothing of what moves, for example the older block of an endpoint that lags. */
+  lookedInVain(askedMs: number, answeredMs: number): void
   /**
    * When to poll next; undefined if the phase is not known. `startedMs`: when the last poll began. `isFast`: a
    * change is about to appear, so that additional polls are worth their price. `isAnnounced`: the endpoint announces
@@ -71,6 +73,8 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   let planned: 'begin' | 'again' | undefined
   // Polls since the due time that did not show the move.
   let misses = 0
+  // When a poll last showed nothing.
+  let vainMs = Number.NEGATIVE_INFINITY
   // When a poll last showed a move.
   let movedMs = Number.NEGATIVE_INFINITY
   let moves = 0
@@ -130,6 +134,12 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       misses = !changed && isDue(atMs, period) ? misses + 1 : 0
       last = { atMs, sign, changed }
     },
+    lookedInVain(askedMs, answeredMs) {
+      if (planned !== undefined) extras.take()
+      planned = undefined
+      vainMs = (askedMs + answeredMs) / 2
+      misses++
+    },
     next({ startedMs, nowMs, isFast, isAnnounced = false }) {
       const period = periodMs()
       const mayPollMore = !isAnnounced && (!showsEachMove || extras.has(nowMs))
@@ -142,7 +152,8 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       const lead = roundTripMs / 2 - deviationMs - 1
       const passed = window.dueBefore(soonestMs + lead, period)
       if (passed === undefined) return undefined
-      const isMissed = last?.changed === false && last.atMs >= passed - SLACK_MS
+      const missedMs = last?.changed === false ? Math.max(last.atMs, vainMs) : vainMs
+      const isMissed = missedMs >= passed - SLACK_MS
       // The last poll was answered before the move that is due by now.
       const isUnseen = showsEachMove
         ? movedMs < passed - period / 2

@@ -140,6 +140,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     const newHead = (moved?.came.length ?? 0) > 0
     // A head that does not join, or lags, does not predict the next block.
     if (chain.tip?.hash === latest.hash) pacing.headed(latest.number, newHead)
+    else pacing.lagged()
     const look = { askedAtMs, hasPending: added !== undefined, ...pacing.refreshes() }
     for (const follower of followers.all) await follower.ticked(newHead, look)
     loop.brought(newHead)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openLane, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
+import type { Port, RpcReply } from '../../rpc/port.js'
 
 const BLOCK_MS = 12_000
 /** A poll, and the answers that it waits for. */
@@ -98,4 +99,30 @@ test('a lane that only awaits finality polls fast blocks once in 12 s, and still
   const { lateMs } = await callsFor(lane, 41)
   expect(lateMs).toBeLessThanOrEqual(blockTimeMs)
   expect((await lane.snapshot()).holds).toEqual([])
+})
+
+test('an endpoint that falls behind for some seconds is not polled again at once', async () => {
+  const blockTimeMs = 200
+  const shown = new Map<number, RpcReply>()
+  let behind = 0
+  const around = (port: Port): Port => ({
+    ...port,
+    async batch(calls, options) {
+      const replies = await port.batch(calls, options)
+      return replies.map((reply, index) => {
+        if (calls[index]?.method !== 'eth_getBlockByNumber' || calls[index].params[0] !== 'latest')
+          return reply
+        const number = reply.ok ? Number((reply.result as { number: string }).number) : -1
+        shown.set(number, reply)
+        return shown.get(number - behind) ?? reply
+      })
+    },
+  })
+  await using lane = await openLane({ chain: { rules: 'reth', blockTimeMs }, around })
+  for (let marker = 1; marker <= 40; marker++) await callsFor(lane, marker)
+  await lane.clock.advance(1_000)
+  behind = 3
+  const before = lane.requests.length
+  await lane.clock.advance(5_000)
+  expect(lane.requests.length - before).toBeLessThanOrEqual(5 * 6 + 24)
 })
