@@ -52,7 +52,11 @@ export type WorldOptions = PlanOptions & {
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
-const NOTICED_MS_MIN = 2_000
+// A process polls once in two seconds until it knows the time between blocks, and then reads the missed blocks.
+const NOTICED_MS_MIN = 3_000
+// At a few calls a second the missed blocks of a fast chain are read hardly faster than new ones come, until the
+// learned rate has grown.
+const SPARING_FAST_MS = 60_000
 
 /** Runs one world to its end: the plan of the seed, the heal, the drain, and the final checks. */
 export async function runWorld(
@@ -100,8 +104,9 @@ export async function runWorld(
   // The last fault may have been a reorg a moment ago, which no sender can have noticed yet, in particular
   // while it waits for an answer that never comes.
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
+  const sparingMs = plan.kind === 'fastBlocks' ? SPARING_FAST_MS : SPARING_MS
   await clock.advance(
-    Math.max(NOTICED_MS_MIN, NOTICED_BLOCKS * plan.blockTimeMs) + (replicas.objected ? SPARING_MS : 0),
+    Math.max(NOTICED_MS_MIN, NOTICED_BLOCKS * plan.blockTimeMs) + (replicas.objected ? sparingMs : 0),
   )
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   world.meter.stop()
