@@ -237,7 +237,7 @@ export function isByCount({ sequence }: DeliveryState): boolean {
 
 /** Blocks since a count: one of them may have been built before the acknowledged nonces arrived. */
 const UNPROVEN_BLOCKS = 2
-/** Fast blocks leave out transactions that their builder has only for a moment. */
+/** A block that follows soon may leave out transactions that reached its builder a moment before. */
 const UNPROVEN_MS = 2_000
 
 /**

@@ -238,7 +238,7 @@ const leasedWork = (engine: Engine): LeasedWork => ({
 
 /** Without work for so long, the leader gives the lane to another process that has some. */
 const IDLE_MS = 30_000
-/** On slow chains the endpoint counts as silent after so many block times. */
+/** The number of block times after which the endpoint counts as silent on a slow chain. */
 const SILENT_BLOCKS = 3
 
 /** The work under a lease. */

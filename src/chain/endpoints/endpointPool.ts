@@ -126,7 +126,7 @@ export async function openEndpointPool(options: {
   const endpoints = endpointsOf(options, gates, report)
   function answered(endpoint: PoolEndpoint): void {
     report(endpoint, 'up')
-    // Its answers from another chain do not count, and the pauses between its ticks had grown.
+    // Answers from before, possibly of another chain, do not count, and the failed ticks have made the pauses longer.
     if (isRead(endpoint)) tracker.onReaderChanged()
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
@@ -280,7 +280,7 @@ function endpointsOf(
   )
 }
 
-/** An endpoint that showed no pending block of its own is tested again after so many blocks, and so much time. */
+/** The interval, in blocks and in time, after which an endpoint without a pending block of its own is tested again. */
 const LOOK_AGAIN_BLOCKS = 16
 const LOOK_AGAIN_MS = 30_000
 const BLOCK_MS_DEFAULT = 2_000

@@ -28,7 +28,10 @@ type EndpointSelector = {
 
 const LOOK_MS = 10_000
 const LOOK_MS_DOUBTFUL = 1_000
-/** An endpoint fails after this number of ticks in a row without an answer, or after this time of them. */
+/**
+ * An endpoint counts as failed after this number of consecutive ticks without an answer, or if such ticks go on for
+ * this time.
+ */
 const FAILED_TICKS = 3
 const SILENT_MS = 4_000
 /** An endpoint lags if it is this far behind, in blocks and in time, for this number of looks. */
@@ -215,8 +218,8 @@ type Health = {
   /** The last look brought an answer. */
   answers: boolean
   /**
-   * Whether the endpoint has the newest block that was walked (`same`), or a longer chain that stands on an older walked block
-   * (`forked`). Undefined for an endpoint that is behind, or shows other blocks altogether.
+   * Whether the endpoint has the newest block that was walked (`same`), or a longer chain that stands on an older
+   * walked block (`forked`). Undefined for an endpoint that is behind, or shows none of the walked blocks.
    */
   tip: 'same' | 'forked' | undefined
   /** The number of its newest block. */

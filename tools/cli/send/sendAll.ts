@@ -103,7 +103,7 @@ async function openStore({ database: path }: JournalFiles): Promise<Store> {
 
 const FOR_EVER_MS = 100 * 365 * 24 * 3_600_000
 
-/** A run that sends nothing needs no answer. */
+/** A run that sends nothing asks no question. */
 async function isAgreed(errand: Errand): Promise<boolean> {
   const { options, connection, account, payout, purse, standings } = errand
   const rows = rowsOf(errand)

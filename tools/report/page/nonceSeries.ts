@@ -86,7 +86,7 @@ export function rowsInView(
   return [...first, ...rest]
 }
 
-/** An even selection of at most so many. */
+/** An even selection of at most `max` items. */
 export function thinned<item>(all: readonly item[], max: number): readonly item[] {
   if (all.length <= max) return all
   return Array.from({ length: max }, (_, index) => all[Math.floor((index * all.length) / max)] as item)

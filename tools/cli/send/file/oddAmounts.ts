@@ -20,7 +20,7 @@ const ODD: readonly (readonly [form: RegExp, says: string])[] = [
   [/^[\d.,]*[.,]$/, 'ends with a decimal mark: write all of its digits'],
 ]
 
-/** Why a cell that is no amount is none; undefined if its form is not known. */
+/** The reason why a cell is not an amount; undefined if its form is not known. */
 export function oddAmount(cell: string): string | undefined {
   const found = ODD.find(([form]) => form.test(cell))
   return found && `${shown(cell)} ${found[1]}`

@@ -1,5 +1,6 @@
 /**
- * Positions of texts by the texts. A map would keep 200,000 of them; this table reads a text anew to compare it.
+ * Positions of texts by the texts. A map would keep 200,000 texts in memory; this table reads a text again to compare
+ * it.
  */
 export class Positions {
   /** A position plus 1, or 0. */

@@ -54,7 +54,7 @@ type SecondVersion = {
 
 export type JournalRow = LineText & {
   readonly to: Address
-  /** The name in the file. It was resolved to `to` once, and is never resolved anew. */
+  /** The name in the file. It was resolved to `to` once, and is never resolved again. */
   readonly name?: string | undefined
   /** In the smallest unit. */
   readonly amount: string

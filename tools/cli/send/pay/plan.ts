@@ -59,7 +59,7 @@ function* planRows(rows: readonly Row[]): Generator<LineText> {
 export async function planMade({
   plan: path,
 }: JournalFiles): Promise<Pick<Plan, 'plan' | 'madeAt'> | undefined> {
-  // Both stand before the rows.
+  // Both fields precede the rows in the file.
   const head = await headOf(path)
   const [, plan] = /"plan": "([0-9a-f]+)"/.exec(head) ?? []
   const [, madeAt] = /"madeAt": "([^"]+)"/.exec(head) ?? []

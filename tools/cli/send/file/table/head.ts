@@ -21,7 +21,7 @@ export function headIndexOf(rows: readonly (readonly string[])[]): number | unde
   return last
 }
 
-/** How many of the cells are names that say which column pays whom and how much. */
+/** The number of cells that name a column of recipients or amounts. */
 export function knownNames(cells: readonly string[]): number {
   const roles = cells.map((cell) => meaningOf(cell)?.role)
   return new Set(roles.filter((role) => role === 'to' || role === 'amount' || role === 'token')).size
