@@ -166,7 +166,7 @@ describe('refreshes without any of our nonces', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('count anew if a body brings nonces below it that another process sent', () => {
+  it('count from 0 again if a body brings lower nonces that another process sent', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(3, 4)
     lane.taken(lane.sends())

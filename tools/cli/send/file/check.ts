@@ -187,7 +187,7 @@ function checkNotSent({ cells }: TableRow, { at, names }: Columns): void {
 
 const HASH_CHARS = 66
 
-/** Checks the cells of the chain, of the paying account and of the status, which may exclude the row. */
+/** Refuses a row whose cells name another chain or another paying account, or mark the row as paid. */
 function checkContext(cell: (role: Role) => string, chain: PayingChain, account: Address | undefined): void {
   const elsewhere = chainProblem(cell('chain'), chain)
   if (elsewhere !== undefined) throw new Error(elsewhere)
