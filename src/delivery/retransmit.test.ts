@@ -29,7 +29,7 @@ describe('a count without progress', () => {
   })
 
   it.each([0, 10])(
-    'means that a full pool dropped everything from there, if it held as many as ever before: from nonce %d on',
+    'means that a pool as full as ever before dropped all nonces from there on: from nonce %d',
     (from) => {
       const lane = byHand(GETH, { poolStart: 4, floor: from })
       lane.offer(from, from + 10)

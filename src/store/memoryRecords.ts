@@ -169,7 +169,7 @@ export type MemoryLane = LeaseState & {
   revision: number
   commands: { readonly sequence: number; readonly id: string; readonly command: LaneCommand }[]
   readonly slots: NonceMap<Slot>
-  /** By position in the order of arrival. */
+  /** The transactions by their position in the order of arrival. */
   readonly arrived: NonceMap<KeptTransaction>
   readonly watchers: Set<(sequence: number) => void>
 }

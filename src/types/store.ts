@@ -210,9 +210,9 @@ export type LaneCommand =
 
 /** Entries that arrived in a lane, from any process. */
 export type LaneArrivals = {
-  /** In the order of arrival: by `sequence`. */
+  /** The transactions in the order of arrival: by `sequence`. */
   readonly transactions: readonly StoredTransaction[]
-  /** In the order in which they were posted, by a sequence that they share with transactions. */
+  /** The commands in the order in which they were posted, by a sequence that they share with transactions. */
   readonly commands: readonly {
     readonly sequence: number
     readonly id: string

@@ -17,7 +17,7 @@ const SOMETIME_MS = 30_000
 const SELDOM_MS = 60_000
 /** The longest pause between two requests for a tag that does not move: on Ethereum a tag moves once in 6.4 minutes. */
 const STILL_MS_MAX = 240_000
-/** For a chain whose tags lag by no more than a few seconds. */
+/** The shortest pause, for a chain whose tags lag by no more than a few seconds. */
 const LEAST_MS = 1_000
 
 /**

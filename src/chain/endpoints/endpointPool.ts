@@ -23,9 +23,9 @@ import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and its state. */
 export type PoolEndpoint = {
-  /** For reads: within the request budget, in batches that the endpoint accepts. */
+  /** The port for reads: within the request budget, in batches that the endpoint accepts. */
   readonly port: Port
-  /** For callers that ask the request budget themselves: each batch is one request. */
+  /** The port for callers that ask the request budget themselves: each batch is one request. */
   readonly plain: Port
   readonly gate: RequestGate
   readonly role: 'both' | 'read' | 'send'

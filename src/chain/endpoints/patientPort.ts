@@ -9,7 +9,7 @@ import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 /** The time until which an opening lane repeats its reads, and the signal that ends this earlier. */
 export type Patience = {
   readonly clock: Clock
-  /** In clock milliseconds. */
+  /** The end of the patience, in clock milliseconds. */
   readonly untilMs: number
   readonly stop: AbortSignal
 }

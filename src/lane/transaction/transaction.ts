@@ -210,7 +210,7 @@ export function fateOf(transaction: Transaction): Fate {
   return transaction.endPersisted ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
 }
 
-/** For the times in a record. */
+/** The clock for the times in a record. */
 export type WallClock = Pick<Clock, 'wallNow'>
 
 /** The stage for the error with which a transaction ended. */

@@ -24,7 +24,7 @@ type PackedLine = readonly [
   amount: string,
   money: number,
   status: number,
-  /** From 1; 0 for none. */
+  /** The number of the transaction, from 1; 0 without a transaction. */
   transaction: number,
   fee: string,
   name: number,

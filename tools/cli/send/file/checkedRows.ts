@@ -33,7 +33,7 @@ export class CheckedRows {
   readonly #extras = new Map<number, Pick<Checked, 'name' | 'data' | 'gas'>>()
   #length = 0
 
-  /** For at most `count` rows of a table with this many columns. */
+  /** Makes room for at most `count` rows of a table with this many columns. */
   constructor(table: TableRows, width: number, count: number) {
     this.#table = table
     this.#width = width

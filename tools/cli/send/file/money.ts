@@ -12,7 +12,7 @@ export type Moneys = {
   /** The currency of rows that name none; undefined if several tokens are given. */
   readonly usual: Money | undefined
   readonly tokens: Tokens
-  /** By symbols in small letters. A symbol that is also that of the chain's currency is refused. */
+  /** The tokens by their symbols in lower case. A token with the symbol of the chain's currency is refused. */
   readonly bySymbol: ReadonlyMap<string, Token | Error>
   /** The user named tokens on the command line. */
   readonly given: boolean

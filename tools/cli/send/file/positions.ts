@@ -7,7 +7,7 @@ export class Positions {
   readonly #slots: Int32Array
   readonly #textAt: (index: number) => string
 
-  /** For at most `size` texts. */
+  /** Makes room for at most `size` texts. */
   constructor(size: number, textAt: (index: number) => string) {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 1)))
     this.#textAt = textAt

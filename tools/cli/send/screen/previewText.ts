@@ -105,7 +105,7 @@ function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, s
   ]
 }
 
-/** Of a file that was paid in part. The totals of the whole file are those that the reading shows. */
+/** The lines that are left of a file that was paid in part, with their totals. */
 function leftText(rows: readonly Row[], totals: readonly Total[]): readonly (readonly [string, string])[] {
   const [first, last] = [rows[0], rows.at(-1)] as [Row, Row]
   return [

@@ -29,7 +29,7 @@ export function knownNames(cells: readonly string[]): number {
 
 const filled = (cells: readonly string[]) => cells.filter((cell) => cell !== '').length
 
-/** Without empty cells at the end. */
+/** The cells without the empty ones at the end. */
 export function trimEnd(cells: readonly string[]): readonly string[] {
   let end = cells.length
   while (end > 0 && (cells[end - 1] ?? '').trim() === '') end--
