@@ -30,7 +30,7 @@ type PackedLine = readonly [
   name: number,
   note: number,
   error: number,
-  /** What the recipient got; empty if it is the amount, or nothing. */
+  /** The amount that the recipient got; empty if it is the amount of the line, or nothing. */
   received: string,
 ]
 

@@ -1,6 +1,6 @@
 import { shown } from './words/cells.js'
 
-/** Forms of cells that people and spreadsheets write into columns of amounts, and what to do about each. */
+/** Forms of cells that people and spreadsheets write into columns of amounts, and the remedy for each. */
 const ODD: readonly (readonly [form: RegExp, says: string])[] = [
   [/^(?:[-−–(].*\d|.*\d\)?\s?[-−–]$)/, 'is negative: it cannot be paid'],
   [/%/, 'is a percentage: write the amount itself'],

@@ -6,17 +6,17 @@ import type { ApprovalPin, PinFile } from './pins.js'
 
 /** The approvals of one account for disperse contracts. */
 export type Approvals = {
-  /** Waits for approvals that an earlier run sent: they would change what is read below. */
+  /** Waits for approvals that an earlier run sent: they would change the allowance that is read below. */
   settle(): Promise<void>
   /**
    * Approves exactly the sum, once for a token. Resolves when a sealed block has it.
    * @throws Error if it was not executed
    */
   ensure(token: Address, spender: Address, sum: bigint): Promise<void>
-  /** What the contract may still draw. */
+  /** The amount that the contract may still draw. */
   left(token: Address, spender: Address): Promise<bigint>
   /**
-   * Takes all approvals back, and refuses new ones. Returns those that could not be taken back: the next run
+   * Takes all approvals back, and refuses new ones. Returns the approvals that could not be taken back: the next run
    * tries again.
    */
   takeBack(): Promise<readonly OpenApproval[]>

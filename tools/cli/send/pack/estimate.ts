@@ -8,7 +8,7 @@ import type { WithContract } from './packing.js'
 import { packRequest } from './payment.js'
 import { packableBy, unitsOf } from './units.js'
 
-/** What packs cost, for display before anything is sent. */
+/** The cost of packs, for display before anything is sent. */
 export type PackEstimate = {
   readonly contract: Address
   readonly isKnown: boolean

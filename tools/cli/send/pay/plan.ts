@@ -8,7 +8,7 @@ import { differencesOf, differenceText, type LineText } from './difference.js'
 import { type JournalFiles, lineText, type Purse } from './journal.js'
 import { jsonLines, replaceFile } from './writeFile.js'
 
-/** What the dry run showed, stored beside the file. */
+/** The plan that the dry run showed, stored beside the file. */
 export type Plan = Purse & {
   readonly version: 1
   readonly plan: string

@@ -105,12 +105,12 @@ async function pricesOf(
   return { nowWei: baseFeePerGas + tip, ceilingWei: CEILING_FACTOR * first }
 }
 
-/** The balances that do not suffice, with what is missing. */
+/** The balances that do not suffice, with the missing amounts. */
 export function missingIn({ balances }: Preview): readonly { money: Money; amount: bigint }[] {
   return balances.flatMap(({ money, after }) => (after < 0n ? [{ money, amount: -after }] : []))
 }
 
-/** What is missing if the fees rise to the ceiling; 0 if nothing is. */
+/** The amount that is missing if the fees rise to the ceiling; 0 if the balance suffices. */
 export function missingAtCeiling({ balances: [native], fees }: Preview): bigint {
   const after = (native?.after ?? 0n) + fees.nowWei - fees.ceilingWei
   return after < 0n ? -after : 0n

@@ -17,7 +17,7 @@ export type Shown = {
   readonly standings: Standings | undefined
 }
 
-/** What a run would do: how the file was understood, the payments, their cost, and every doubt. */
+/** The preview of a run: the reading of the file, the payments, their cost, and every doubt. */
 export function renderPreview(shown: Shown, stream?: Parameters<typeof widthOf>[0]): string {
   const { preview, payout, standings } = shown
   const width = widthOf(stream)

@@ -52,7 +52,7 @@ function withoutPrefix(text: string): Recipient {
   throw new Error(`${shown(text)} is no address${remedyOf(text)}`)
 }
 
-/** What people write in place of an address, and what to write. */
+/** Texts that people write in place of an address, and the right form of each. */
 const NOT_ALONE: readonly (readonly [form: RegExp, remedy: string])[] = [
   [/(?:0x[0-9a-f]{40}.*){2}/i, ': it has two, write a line for each'],
   [/0x[0-9a-f]{40}/i, ' alone: write the address without the rest'],

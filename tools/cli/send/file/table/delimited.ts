@@ -269,7 +269,7 @@ function freeRemarks(): Remarks {
   }
 }
 
-/** Where no cell may begin with #, the parser leaves such lines out. They are shown, because a payment may be missing. */
+/** If no cell may begin with #, the parser leaves such lines out. They are shown, because a payment may be missing. */
 function commentRemarks(head: TableRow | undefined): Remarks {
   const problems: Problem[] = []
   const payments: number[] = []

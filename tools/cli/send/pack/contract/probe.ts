@@ -83,7 +83,7 @@ function differenceOf(
 
 export type Draw =
   | { readonly kind: 'none' }
-  /** A stranger took from the account what it had approved. */
+  /** A stranger took the approved amount from the account. */
   | { readonly kind: 'drawn'; readonly amount: bigint }
   | { readonly kind: 'unknown'; readonly why: string }
 
