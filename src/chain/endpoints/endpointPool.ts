@@ -14,9 +14,9 @@ import type { Environment, Shared } from '../environment.js'
 import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
 import { createDataFees, type DataFees } from './dataFees.js'
-import { createEndpointSelector } from './endpointSelector.js'
+import { createEndpointSelector, type EndpointSelector } from './endpointSelector.js'
 import { createFeeHistory, type FeeHistory } from './feeHistory.js'
-import { createProber } from './prober.js'
+import { createProber, type Prober } from './prober.js'
 import { createReceipts, type Receipts } from './receipts.js'
 import { type HeldGate, holdGate, type RequestGate } from './requestGate.js'
 import { type Trouble, watchTrouble } from './trouble.js'
@@ -106,15 +106,17 @@ export function readLaneAt(
   return readLane(port, { ...asked, chainId }, { isWhole: (calls) => calls <= callsPerSecond, compares })
 }
 
-/** Probes the endpoints, compares them with the wanted chain, and creates the poller. */
-export async function openEndpointPool(options: {
-  client: Client<Transport, Chain>
-  endpoints: readonly Endpoint[]
-  limits: Limits
-  environment: Environment
+type PoolOptions = {
+  readonly client: Client<Transport, Chain>
+  readonly endpoints: readonly Endpoint[]
+  readonly limits: Limits
+  readonly environment: Environment
   /** Aborted once no caller waits for the pool any more. It ends the wait for first answers. */
-  closing?: AbortSignal | undefined
-}): Promise<EndpointPool> {
+  readonly closing?: AbortSignal | undefined
+}
+
+/** Probes the endpoints, compares them with the wanted chain, and creates the poller. */
+export async function openEndpointPool(options: PoolOptions): Promise<EndpointPool> {
   const { client, limits, environment, closing } = options
   const { clock } = environment
   const listeners = new Set<OnEndpoint>()
@@ -136,47 +138,9 @@ export async function openEndpointPool(options: {
   const selector = createEndpointSelector({ endpoints, tracker: trackerNow, prober, clock, limits, report })
   if (selector === undefined) throw noReader(endpoints)
   const reader = () => selector.current
-  const tracker = createTracker({
-    port: () => reader().port,
-    announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
-    headSubscriptions: environment.shared.headSubscriptions,
-    clock,
-    chainId: client.chain.id,
-    client: () => reader().profile.current().client,
-    cadenceMs: () => limits.pollIntervalMs,
-    pending: () => pendingReads(reader().profile, tracker),
-    onPendingBlock: (block, latest, head) =>
-      reader().profile.observe(
-        block === null || block === 'refused'
-          ? { kind: 'pendingMissing' }
-          : seenPendingBlock(block, latest, head),
-      ),
-    onTick(brought, tookMs) {
-      noteBlock()
-      if (brought) reader().nonsense(false)
-      selector.ticked(brought, tookMs)
-    },
-    onWrongChain: selector.onWrongChain,
-    others: () => selector.others().map(({ port }) => port),
-    onReset: ({ tip, head, left }) =>
-      report(
-        reader(),
-        'reset',
-        `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
-      ),
-    identity: prober.identity,
-    timeoutMs: limits.readTimeoutMs,
-    horizon: limits.reorgHorizon,
-  })
+  const tracker = createPoolTracker({ options, endpoints, selector, prober, report })
   const shown = prober.newest(selector.current)
   if (shown !== undefined) tracker.onNewestBlock(shown)
-  let blockHash: Hash | undefined
-  /** After a new block, a poll may leave before its turn. */
-  function noteBlock(): void {
-    if (tracker.head?.hash === blockHash) return
-    blockHash = tracker.head?.hash
-    for (const { gate } of endpoints) gate.block()
-  }
   for (const endpoint of endpoints) {
     endpoint.profile.onChange(() => {
       if (endpoint === reader()) tracker.replayPending()
@@ -228,12 +192,66 @@ export async function openEndpointPool(options: {
   }
 }
 
+/** The poller of the pool. It reads the endpoint that the selector has chosen at that moment. */
+function createPoolTracker({
+  options: { client, limits, environment },
+  endpoints,
+  selector,
+  prober,
+  report,
+}: {
+  readonly options: Pick<PoolOptions, 'client' | 'limits' | 'environment'>
+  readonly endpoints: readonly PoolEndpoint[]
+  readonly selector: EndpointSelector
+  readonly prober: Pick<Prober, 'identity'>
+  readonly report: OnEndpoint
+}): Tracker {
+  const { clock, shared } = environment
+  const reader = () => selector.current
+  let blockHash: Hash | undefined
+  /** After a new block, a poll may leave before its turn. */
+  function noteBlock(): void {
+    if (tracker.head?.hash === blockHash) return
+    blockHash = tracker.head?.hash
+    for (const { gate } of endpoints) gate.block()
+  }
+  const tracker: Tracker = createTracker({
+    port: () => reader().port,
+    announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
+    headSubscriptions: shared.headSubscriptions,
+    clock,
+    chainId: client.chain.id,
+    client: () => reader().profile.current().client,
+    cadenceMs: () => limits.pollIntervalMs,
+    pending: () => pendingReads(reader().profile, tracker),
+    onPendingBlock: (block, latest, head) =>
+      reader().profile.observe(
+        block === null || block === 'refused'
+          ? { kind: 'pendingMissing' }
+          : seenPendingBlock(block, latest, head),
+      ),
+    onTick(brought, tookMs) {
+      noteBlock()
+      if (brought) reader().nonsense(false)
+      selector.ticked(brought, tookMs)
+    },
+    onWrongChain: selector.onWrongChain,
+    others: () => selector.others().map(({ port }) => port),
+    onReset: ({ tip, head, left }) =>
+      report(
+        reader(),
+        'reset',
+        `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
+      ),
+    identity: prober.identity,
+    timeoutMs: limits.readTimeoutMs,
+    horizon: limits.reorgHorizon,
+  })
+  return tracker
+}
+
 /** `send` endpoints first: a caller that names one wants its transactions sent there. */
-function endpointsOf(
-  options: Parameters<typeof openEndpointPool>[0],
-  gates: HeldGate[],
-  report: OnEndpoint,
-): PoolEndpoint[] {
+function endpointsOf(options: PoolOptions, gates: HeldGate[], report: OnEndpoint): PoolEndpoint[] {
   const { client, endpoints, environment, limits } = options
   const first: Endpoint = { client }
   const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, limits)

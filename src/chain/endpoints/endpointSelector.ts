@@ -13,7 +13,7 @@ import type { Prober } from './prober.js'
  * walked blocks, and it does not change back as soon as the former one is well again. The endpoints are compared during
  * ticks, with one request each now and then. There is no timer: without ticks there are no requests.
  */
-type EndpointSelector = {
+export type EndpointSelector = {
   readonly current: PoolEndpoint
   /** A tick of the current endpoint is over. */
   ticked(brought: boolean, tookMs: number): void
