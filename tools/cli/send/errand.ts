@@ -5,9 +5,9 @@ import { openAccount } from '../shared/keys.js'
 import { readPayout } from './file/payout.js'
 import type { Doubt, Payout, Row } from './file/rows.js'
 import type { SendOptions } from './options.js'
+import { packedAttempt } from './pack/packedAttempt.js'
 import { checkTokens, prepareContract, type WithContract } from './pack/packing.js'
 import { readPins } from './pack/pins.js'
-import { packedAttempt } from './pack/standing.js'
 import {
   checkNotRenamed,
   checkSame,
