@@ -60,9 +60,12 @@ export type OpenRequest = {
   readonly sentAtMs: number
   readonly hasCount: boolean
   readonly calls: number
-  /** Its answer waits for the receipt. It says nothing about round trips and batches, and delays no request. */
+  /**
+   * The answer to the request waits for the receipt. It says nothing about round trips and batches, and delays no
+   * request.
+   */
   readonly sync: boolean
-  /** Its nonces have been sent again since. */
+  /** The nonces of the request have been sent again since. */
   abandoned: boolean
 }
 

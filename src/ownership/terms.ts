@@ -18,7 +18,10 @@ import { reportedOptions } from './sharedOptions.js'
 export type Term = {
   readonly engine: Engine
   readonly lease: Lease
-  /** They end all that goes with the lease, but for the engine. The last one ends the renewal of the lease. */
+  /**
+   * These functions end the work that goes with the lease, except the engine. The last one ends the renewal of the
+   * lease.
+   */
   readonly stops: (() => void)[]
 }
 
@@ -244,7 +247,7 @@ const SILENT_BLOCKS = 3
 /** The work under a lease. */
 export type LeasedWork = {
   readonly isIdle: () => boolean
-  /** It follows the chain, so its endpoint should answer. */
+  /** The work follows the chain, so its endpoint should answer. */
   readonly isFollowing: () => boolean
   /** Resolves when nothing is left to write. */
   readonly flushed: () => Promise<void>

@@ -30,13 +30,16 @@ export type PoolEndpoint = {
   readonly gate: RequestGate
   readonly role: 'both' | 'read' | 'send'
   readonly profile: ProfileWatch
-  /** It answered a probe with the right chain, and has shown no other since. An endpoint that is not probed is not used. */
+  /**
+   * The endpoint answered a probe with the right chain, and has shown no other since. An endpoint that is not probed
+   * is not used.
+   */
   probed: boolean
   /** The fault of its answers, if they are of no use. */
   readonly trouble: Trouble | undefined
   /** See `TroubleWatch`. */
   nonsense(said: string | false): void
-  /** It left a send without an answer: until this time no sender waits for its answer to a send. */
+  /** The endpoint left a send without an answer: until this time no sender waits for its answer to a send. */
   silentUntilMs: number
 }
 

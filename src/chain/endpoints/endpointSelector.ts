@@ -224,7 +224,7 @@ type Health = {
   tip: 'same' | 'forked' | undefined
   /** The number of its newest block. */
   head: number
-  /** It shows a block on top of the newest walked one. */
+  /** The endpoint shows a block on top of the newest walked one. */
   above: boolean
   tookMs: number
   /** The endpoint is not read before this time, in clock milliseconds, unless there is no other. */

@@ -79,7 +79,7 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
     if (found?.size === 0) byBlock.delete(number)
   }
 
-  /** Its outcome is known, and no caller waits for more. */
+  /** The outcome of the transaction is known, and no caller waits for more. */
   function canLeave({ settled, unresolved, waiters, cancelWaiters }: Transaction): boolean {
     return settled && !unresolved && waiters === undefined && cancelWaiters === undefined
   }

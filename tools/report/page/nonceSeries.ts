@@ -58,7 +58,7 @@ function stageAfter(event: string, stage: PhaseName | undefined): PhaseName | 's
   if (ENDS.has(event)) return 'ended'
   // A foreign transaction has its nonce: it waits for another one.
   if (event === 'foreign') return 'queued'
-  // Its block left the chain, but the network may still have its bytes.
+  // The block of the transaction left the chain, but the network may still have its bytes.
   return event === 'reorged' ? 'accepted' : stage
 }
 

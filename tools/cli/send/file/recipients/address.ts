@@ -39,7 +39,7 @@ function afterPrefix(text: string, chain: PayingChain): string {
 function withoutPrefix(text: string): Recipient {
   if (/^(?:0x)?[0-9a-f]{40}$/i.test(text)) return { kind: 'address', address: addressOf(text) }
   if (/^XE\d\d[0-9a-z]*$/i.test(text)) return { kind: 'icap', text: text.toUpperCase() }
-  // It may be a key, so it is not printed.
+  // The text may be a key, so it is not printed.
   if (/^(?:0x)?[0-9a-f]{64}$/i.test(text))
     throw new Error('has a recipient of 64 hexadecimal digits, and an address has 40')
   const [, digits] = /^0x([0-9a-f]*)$/i.exec(text) ?? []
