@@ -172,7 +172,7 @@ type Run = {
   failingSinceMs: number
   /** How long a tick takes, smoothed. */
   slowMs: number
-  /** Looks in a row that found it behind. */
+  /** The number of consecutive looks that found the endpoint behind. */
   lagged: number
   betterSinceMs: number | undefined
   /** Why its answers are doubted. */
